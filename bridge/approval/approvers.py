@@ -21,8 +21,10 @@ from twisted.python.failure import Failure
 from zope.interface import Attribute as Described
 from zope.interface import Interface, implementer
 
+from ..concurrency.shares import Holder, Shares
 from ..freedesktop import DesktopError
 from ..protocol.errors import BridgeError, Prefix, plugin_error
+from ..protocol.limits import DESKTOP_QUESTIONS
 from .prompts import Prompt
 
 
@@ -34,10 +36,15 @@ class IApprover(Interface):
         "question is really asked."
     )
 
-    def approve(prompt: Prompt) -> Deferred[None]:  # noqa: N805
+    def approve(
+        prompt: Prompt,  # noqa: N805
+        asker: Holder | None = None,
+    ) -> Deferred[None]:
         """
-        Ask.
+        Ask; one question at a time, the others wait.
 
+        :param asker: The page on whose behalf; a question that was not shown yet goes
+            with it.
         :return: Fires when the user confirmed.  Fails with ``BridgeError``:
             ``denied`` when the user did not, ``approval_unavailable`` when asking
             was not possible.  Cancelling it withdraws the question.
@@ -58,7 +65,7 @@ class NobodyApprover:
 
     _log: ClassVar[Logger] = Logger()
 
-    def approve(self, prompt: Prompt) -> Deferred[None]:
+    def approve(self, prompt: Prompt, asker: Holder | None = None) -> Deferred[None]:
         """See ``IApprover.approve``."""
         self._log.warn(
             "{operation} is refused: {reason}",
@@ -85,7 +92,7 @@ class DevApprover:
 
     _log: ClassVar[Logger] = Logger()
 
-    def approve(self, prompt: Prompt) -> Deferred[None]:
+    def approve(self, prompt: Prompt, asker: Holder | None = None) -> Deferred[None]:
         """See ``IApprover.approve``."""
         self._log.warn(
             "--dev: {operation} is approved without asking", operation=prompt.operation
@@ -103,6 +110,11 @@ class DevApprover:
             self._log.info("that was announced nowhere: {why}", why=why)
         else:
             self._log.failure("the announcement could not be shown", failure)
+
+
+def one_at_a_time() -> Shares:
+    """Make what has one question on the screen at a time."""
+    return Shares("prompts", 1, 1, DESKTOP_QUESTIONS, DESKTOP_QUESTIONS)
 
 
 def denied(detail: str) -> BridgeError:

@@ -13,11 +13,12 @@ from typing import ClassVar, Final
 
 from attrs import define, field
 from twisted.internet import defer
-from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from ..concurrency.shares import Holder, Shares
 from ..freedesktop import (
     DesktopError,
     INotifications,
@@ -28,7 +29,7 @@ from ..freedesktop import (
 from ..freedesktop.notes import NEVER_MS
 from ..protocol.errors import BridgeError
 from ..protocol.limits import PROMPT_SECONDS
-from .approvers import IApprover, denied, unavailable
+from .approvers import IApprover, denied, one_at_a_time, unavailable
 from .prompts import Prompt, sender, shown
 
 DESKTOP_ENTRY: Final = "plugin-bridge"
@@ -61,7 +62,7 @@ class DesktopApprover:
     _application: str
     _random: Callable[[int], bytes]
     _clock: IReactorTime
-    _turn: DeferredLock = field(factory=DeferredLock, init=False)
+    _turn: Shares = field(factory=one_at_a_time, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -84,14 +85,14 @@ class DesktopApprover:
             )
         return f"desktop notification with the buttons Confirm and Deny, by {name}"
 
-    def approve(self, prompt: Prompt) -> Deferred[None]:
+    def approve(self, prompt: Prompt, asker: Holder | None = None) -> Deferred[None]:
         """See ``IApprover.approve``."""
-        return Deferred.fromCoroutine(self._approve(prompt))
+        return Deferred.fromCoroutine(self._approve(prompt, asker))
 
-    async def _approve(self, prompt: Prompt) -> None:
-        await self._turn.acquire()
+    async def _approve(self, prompt: Prompt, asker: Holder | None) -> None:
         try:
-            await self._ask(prompt)
+            async with self._turn.place(asker, reads=False):
+                await self._ask(prompt)
         except BridgeError as e:
             self._log.info(
                 "{operation} is refused: {why}",
@@ -99,8 +100,6 @@ class DesktopApprover:
                 why=e.message,
             )
             raise
-        finally:
-            self._turn.release()
 
     async def _ask(self, prompt: Prompt) -> None:
         confirm, deny = self._key("confirm"), self._key("deny")

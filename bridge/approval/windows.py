@@ -16,14 +16,15 @@ from typing import Any, ClassVar, Final
 
 from attrs import define, field
 from twisted.internet import defer
-from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ..concurrency.shares import Holder, Shares
 from ..protocol.limits import PROMPT_SECONDS
-from .approvers import IApprover, denied, unavailable
+from .approvers import IApprover, denied, one_at_a_time, unavailable
 from .prompts import Prompt, sender
 
 # https://learn.microsoft.com/en-us/windows/win32/api/winuser/nf-winuser-messageboxw
@@ -66,36 +67,34 @@ class WindowsApprover:
     _reactor: Any
     _clock: IReactorTime
     _box: MessageBox = message_box
-    _turn: DeferredLock = field(factory=DeferredLock, init=False)
+    _turn: Shares = field(factory=one_at_a_time, init=False)
     _is_standing: bool = field(default=False, init=False)
     description: str = field(default="message box, Yes or No", init=False)
 
     _log: ClassVar[Logger] = Logger()
 
-    def approve(self, prompt: Prompt) -> Deferred[None]:
+    def approve(self, prompt: Prompt, asker: Holder | None = None) -> Deferred[None]:
         """See ``IApprover.approve``."""
-        return Deferred.fromCoroutine(self._approve(prompt))
+        return Deferred.fromCoroutine(self._approve(prompt, asker))
 
-    async def _approve(self, prompt: Prompt) -> None:
-        await self._turn.acquire()
+    async def _approve(self, prompt: Prompt, asker: Holder | None) -> None:
+        async with self._turn.place(asker, reads=False):
+            await self._ask(prompt)
+
+    async def _ask(self, prompt: Prompt) -> None:
+        if self._is_standing:
+            raise unavailable("an earlier prompt is still on the screen")
         try:
-            if self._is_standing:
-                raise unavailable("an earlier prompt is still on the screen")
-            try:
-                button = await self._shown(prompt).addTimeout(
-                    PROMPT_SECONDS, self._clock
-                )
-            except defer.TimeoutError:
-                raise denied("nobody answered the prompt in time") from None
-            except OSError:
-                self._log.failure("no message box could be shown")
-                button = 0
-            if button == 0:
-                raise unavailable("no message box can be shown")
-            if button != IDYES:
-                raise denied("the user declined")
-        finally:
-            self._turn.release()
+            button = await self._shown(prompt).addTimeout(PROMPT_SECONDS, self._clock)
+        except defer.TimeoutError:
+            raise denied("nobody answered the prompt in time") from None
+        except OSError:
+            self._log.failure("no message box could be shown")
+            button = 0
+        if button == 0:
+            raise unavailable("no message box can be shown")
+        if button != IDYES:
+            raise denied("the user declined")
 
     def _shown(self, prompt: Prompt) -> Deferred[int]:
         answer: Deferred[int] = Deferred()

@@ -190,7 +190,7 @@ class Prefix(WireString):
         "private_address",
         "a preview would connect to a private network, and the user did not allow it",
     )
-    BUSY = "busy", "another preview is under way"
+    BUSY = "busy", "the same is under way, or another preview"
     CANCELLED = "cancelled", "the operation was cancelled, and rolled back"
     NOT_CANCELLABLE = (
         "not_cancellable",

@@ -123,8 +123,8 @@ class PluginService:
         """See ``PluginOutline.describe``."""
         return self._outline.describe()
 
-    @method(Source, Installed, seconds=PROMPTED_CALL_SECONDS)
-    async def install(self, params: Source) -> Installed:
+    @method_for(Source, Installed, seconds=PROMPTED_CALL_SECONDS)
+    async def install(self, params: Source, caller: Caller) -> Installed:
         """
         Install a plugin from its repository, after a prompt on the desktop.
 
@@ -132,10 +132,12 @@ class PluginService:
             ``approval_unavailable``, ``clone_failed``, ``no_manifest``,
             ``manifest_invalid``, ``invalid_id``, ``policy``, ``unsigned``,
             ``already_installed``, ``not_trusted``, ``downgrade``, ``build_failed``,
-            ``moved`` or ``cancelled``; ``unavailable`` when too many operations are
-            under way.
+            ``moved``, ``busy`` or ``cancelled``; ``unavailable`` when too many
+            operations are under way, of this page or in all.
         """
-        entry = await self._installer.install(params.url, params.pin, params.ref)
+        entry = await self._installer.install(
+            params.url, params.pin, params.ref, caller
+        )
         return self._installed(entry)
 
     def _installed(self, entry: ListEntry) -> Installed:
@@ -222,8 +224,8 @@ class PluginService:
         """
         return await self._updates.check(fresh=params.fresh)
 
-    @method(ChosenUpdate, Updated, seconds=PROMPTED_CALL_SECONDS)
-    async def update(self, params: ChosenUpdate) -> Updated:
+    @method_for(ChosenUpdate, Updated, seconds=PROMPTED_CALL_SECONDS)
+    async def update(self, params: ChosenUpdate, caller: Caller) -> Updated:
         """
         Update a plugin from its repository, after a prompt.
 
@@ -238,15 +240,15 @@ class PluginService:
             ``install``'s; ``unavailable`` when too many operations are under way.
         """
         return self._updated(
-            await self._updater.update(params.id, params.pin, params.ref)
+            await self._updater.update(params.id, params.pin, params.ref, caller)
         )
 
     def _updated(self, result: Updated) -> Updated:
         (entry,) = with_trust(self._trust, [result.plugin])
         return evolve(result, plugin=entry)
 
-    @method(Chosen, Done, seconds=PROMPTED_CALL_SECONDS)
-    async def uninstall(self, params: Chosen) -> Done:
+    @method_for(Chosen, Done, seconds=PROMPTED_CALL_SECONDS)
+    async def uninstall(self, params: Chosen, caller: Caller) -> Done:
         """
         Remove a plugin and its settings, after a prompt on the desktop.
 
@@ -254,7 +256,7 @@ class PluginService:
             ``not_installed``, ``denied`` or ``approval_unavailable``; ``unavailable``
             when too many operations are under way.
         """
-        await self._uninstaller.uninstall(params.id)
+        await self._uninstaller.uninstall(params.id, caller)
         return Done()
 
     @method(Anything, Report, seconds=PROMPTED_CALL_SECONDS)
@@ -268,13 +270,15 @@ class PluginService:
         records = read_records(self._store)
         return Keys(self._trust.keys({of: r.key_id for of, r in records.items()}))
 
-    @method(ChosenKey, Done, seconds=PROMPTED_CALL_SECONDS)
-    async def forget_key(self, params: ChosenKey) -> Done:
+    @method_for(ChosenKey, Done, seconds=PROMPTED_CALL_SECONDS)
+    async def forget_key(self, params: ChosenKey, caller: Caller) -> Done:
         """
         Accept an author's key no longer, after a prompt; uninstalls nothing.
+
+        What is known of the times it has signed at is forgotten, too.
 
         :raise BridgeError: ``bad_request`` with a prefix: ``not_trusted``, ``denied``
             or ``approval_unavailable``.
         """
-        await self._key_ring.forget(params.key_id)
+        await self._key_ring.forget(params.key_id, caller)
         return Done()

@@ -16,6 +16,7 @@ from bridge.freedesktop.messages import BUS, Call
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
 
+from ..concurrency.pages import Page
 from ..contracts import ApproverContract
 from ..freedesktop.buses import HastyReactor, SessionBus, join, notifications, serve
 from ..waiting import until
@@ -55,6 +56,25 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         self.assertEqual([label for _, label in actions], ["Confirm", "Deny"])
         answer.callback(actions[0][0])
         self.assertIsNone(self.successResultOf(approving))
+
+    def test_attack_prompts_of_a_page_that_has_gone(self):
+        """Those that were never shown go with it; the one on the screen stays."""
+        page, other = Page(), Page()
+        shown = self.asker.approve(PROMPT, page)
+        waiting = [self.asker.approve(PROMPT, page) for _ in range(3)]
+        last = self.asker.approve(PROMPT, other)
+        page.go()
+        for gone in waiting:
+            self.assertEqual(self.refusal(gone), "who asked for this has gone")
+        self.assertNoResult(shown)
+        self.assertEqual(len(self.screen.questions), 1)
+        _, actions, answer = self.screen.questions[-1]
+        answer.callback(actions[0][0])
+        self.assertIsNone(self.successResultOf(shown))
+        self.assertEqual(len(self.screen.questions), 2)
+        _, actions, answer = self.screen.questions[-1]
+        answer.callback(actions[0][0])
+        self.assertIsNone(self.successResultOf(last))
 
     def test_how_to_answer(self):
         """Where no button is drawn, the prompt explains how to answer."""

@@ -25,7 +25,7 @@ class Screen:
 
     description = "desktop notification"
 
-    def approve(self, prompt):
+    def approve(self, prompt, asker=None):
         """See ``IApprover``."""
         raise NotImplementedError
 

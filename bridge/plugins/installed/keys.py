@@ -14,6 +14,7 @@ from attrs import define, evolve, frozen
 
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.rules import Text
+from ...protocol.text import timestamp
 from ...protocol.wire import converter, structure, unstructure
 from ...store import Edit, Put, Remove
 from ..tree.signature import Signed, key_id
@@ -120,12 +121,9 @@ class Trust:
 
         :raise BridgeError: ``downgrade``.
         """
-        if signed.signed_at < self.mark(plugin_id, signed.key_id):
-            raise plugin_error(
-                Prefix.DOWNGRADE,
-                "signedAt is earlier than that of a tree already installed of this "
-                "plugin by this key",
-            )
+        mark = self.mark(plugin_id, signed.key_id)
+        if signed.signed_at < mark:
+            raise signed_earlier(signed.signed_at, mark)
 
     def acceptance(
         self, plugin_id: str, url: str, signed: Signed, now_ms: int
@@ -177,7 +175,9 @@ class Trust:
 
     def forgetting(self, key_id: str) -> list[Edit]:
         """
-        Return the edits that remove a key; its marks stay.
+        Return the edits that remove a key, and its marks.
+
+        Without them nobody could go back from a release that was dated ahead.
 
         :raise BridgeError: ``not_trusted``: it is not accepted.
         """
@@ -185,7 +185,29 @@ class Trust:
             raise plugin_error(
                 Prefix.NOT_TRUSTED, "keyId: no accepted key has this fingerprint"
             )
-        return [Remove(KEYS, key_id)]
+        edits: list[Edit] = [Remove(KEYS, key_id)]
+        for plugin_id in self._records.entries(MARKS):
+            marks = self._marks(plugin_id)
+            if marks.pop(key_id, None) is not None:
+                edits.append(
+                    Put(MARKS, plugin_id, marks) if marks else Remove(MARKS, plugin_id)
+                )
+        return edits
+
+
+def signed_earlier(found: int, highest: int) -> BridgeError:
+    """
+    Refuse a tree that was signed before another one that was installed.
+
+    :param found: When, in seconds since the epoch.
+    :param highest: The same, of the other one.
+    """
+    this, other = (timestamp(at, "seconds") for at in (found, highest))
+    return plugin_error(
+        Prefix.DOWNGRADE,
+        f"it was signed at {this}, before the release of {other} that was installed; "
+        "to go back, uninstall the plugin, forget its key, and install it again",
+    )
 
 
 def _read(of: str, value: Any) -> AcceptedKey | None:

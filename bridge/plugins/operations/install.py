@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from attrs import define, field
+from attrs import define
 from twisted.internet.defer import Deferred, fail
 
 from ...approval import Operation
-from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
+from ...concurrency.shares import Holder
+from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ..clone.urls import check_url
 from ..installed.records import is_recorded
 from ..installed.trees import ListEntry
@@ -19,10 +20,12 @@ from .underway.running import Running, ref_of
 class Installer(Pipeline):
     """Installs plugins."""
 
-    _urls: set[str] = field(factory=set)
-
     def install(
-        self, url: str, pin: Pin | None = None, ref: str | None = None
+        self,
+        url: str,
+        pin: Pin | None = None,
+        ref: str | None = None,
+        caller: Holder | None = None,
     ) -> Deferred[ListEntry]:
         """
         Install the plugin at ``url``.
@@ -31,6 +34,7 @@ class Installer(Pipeline):
 
         :param pin: The tree it has to be; any when it is ``None``.
         :param ref: The page's name for the operation.
+        :param caller: Who asks.
         :return: Fires with the plugin's list entry; fails with ``BridgeError`` after
             everything was rolled back.
         """
@@ -42,22 +46,18 @@ class Installer(Pipeline):
             return fail(refused)
         if joined is not None:
             return joined.join()
-        if url in self._urls:
-            return fail(
-                BridgeError(
-                    Code.BAD_REQUEST,
-                    "an install from this URL is already under way; wait for it to end",
-                )
-            )
-
-        async def body(running: Running) -> ListEntry:
-            self._urls.add(url)
-            try:
-                return await self._install(running, url, pin)
-            finally:
-                self._urls.remove(url)
-
-        return self._operations.run(Operation.INSTALL, None, body, named)
+        subject = (Operation.INSTALL, url)
+        if self._operations.under_way(subject) is not None:
+            why = "an install from this URL is already under way; wait for it to end"
+            return fail(plugin_error(Prefix.BUSY, why))
+        return self._operations.run(
+            Operation.INSTALL,
+            None,
+            lambda running: self._install(running, url, pin),
+            named,
+            subject=subject,
+            caller=caller,
+        )
 
     async def _install(self, running: Running, url: str, pin: Pin | None) -> ListEntry:
         shown = self._fetcher.previewed(url, pin)

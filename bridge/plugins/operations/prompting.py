@@ -39,7 +39,7 @@ class Prompting:
         """
         running.reached(Step.AWAITING_CONFIRMATION, prompt.title, prompt.operation)
         try:
-            await running.until(lambda: self._approver.approve(prompt))
+            await running.until(lambda: self._approver.approve(prompt, running.caller))
         except BridgeError:
             raise
         except Exception:  # noqa: BLE001

@@ -6,6 +6,7 @@ from attrs import define
 from twisted.internet.defer import Deferred, fail
 
 from ...approval import Operation
+from ...concurrency.shares import Holder
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError
 from ...store import Drop, Edit, Remove, Store
@@ -33,12 +34,13 @@ class Uninstaller:
     _trees: Trees
     _in_thread: InThread
 
-    def uninstall(self, plugin_id: str) -> Deferred[None]:
+    def uninstall(self, plugin_id: str, caller: Holder | None = None) -> Deferred[None]:
         """
         Remove a plugin, however damaged, and its settings; its marks stay.
 
         Cancelling the Deferred does not stop it.
 
+        :param caller: Who asks.
         :return: Fires when it is removed, even if the bundle could not be built;
             fails with ``BridgeError`` after everything was rolled back.
         """
@@ -50,6 +52,7 @@ class Uninstaller:
             Operation.UNINSTALL,
             plugin_id,
             lambda running: self._uninstall(running, plugin_id),
+            caller=caller,
         )
 
     async def _uninstall(self, running: Running, plugin_id: str) -> None:
@@ -84,15 +87,19 @@ class KeyRing:
     _store: Store
     _trust: Trust
 
-    def forget(self, key_id: str) -> Deferred[None]:
+    def forget(self, key_id: str, caller: Holder | None = None) -> Deferred[None]:
         """
         Stop accepting a key; nothing is uninstalled.
 
+        :param caller: Who asks.
         :return: Fires when that is durable; fails with ``BridgeError`` when the key
             is accepted as before, or when the durability is not known.
         """
         return self._operations.run(
-            Operation.FORGET_KEY, None, lambda running: self._forget(running, key_id)
+            Operation.FORGET_KEY,
+            None,
+            lambda running: self._forget(running, key_id),
+            caller=caller,
         )
 
     async def _forget(self, running: Running, key_id: str) -> None:

@@ -8,9 +8,11 @@ from attrs import define, frozen
 from twisted.internet.defer import Deferred, fail
 
 from ...approval import Operation
+from ...concurrency.shares import Holder
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...store import Store
 from ..clone.urls import check_url
+from ..installed.keys import signed_earlier
 from ..installed.records import Record, recorded
 from ..installed.trees import ListEntry
 from ..tree.manifest import Manifest, check_id
@@ -48,26 +50,39 @@ class Updater(Pipeline):
     _tips: Tips
 
     def update(
-        self, plugin_id: str, pin: Pin | None = None, ref: str | None = None
+        self,
+        plugin_id: str,
+        pin: Pin | None = None,
+        ref: str | None = None,
+        caller: Holder | None = None,
     ) -> Deferred[Updated]:
         """
         Fetch an installed plugin again from the URL it was installed from.
 
-        Cancelling the Deferred does not stop the update.
+        Who asks for the same that is under way joins it.  Cancelling the Deferred does
+        not stop the update.
 
         :param pin: The tree it has to become; any when it is ``None``.
         :param ref: The page's name for the operation.
+        :param caller: Who asks.
         :return: Fails with ``BridgeError`` after everything was rolled back.
         """
         try:
             check_id(plugin_id)
+            named = ref_of(ref, Operation.UPDATE, plugin_id, pin)
+            subject = (Operation.UPDATE, plugin_id, pin)
+            same = self._operations.find(named) or self._operations.under_way(subject)
         except BridgeError as refused:
             return fail(refused)
+        if same is not None:
+            return same.join()
         return self._operations.run(
             Operation.UPDATE,
             plugin_id,
             lambda running: self._update(running, plugin_id, pin),
-            ref_of(ref, Operation.UPDATE, plugin_id, pin),
+            named,
+            subject=subject,
+            caller=caller,
         )
 
     async def _update(
@@ -131,12 +146,13 @@ class Updater(Pipeline):
         check_same_id(candidate, plugin_id)
         if installed and is_lower(candidate.manifest.version, installed.version):
             raise plugin_error(
-                Prefix.DOWNGRADE, "version is lower than that of the installed tree"
+                Prefix.DOWNGRADE,
+                f"version {candidate.manifest.version} is lower than "
+                f"{installed.version}, which is installed; uninstall that first to go "
+                "back to it",
             )
         if candidate.signed.signed_at < record.signed_at:
-            raise plugin_error(
-                Prefix.DOWNGRADE, "signedAt is earlier than that of the installed tree"
-            )
+            raise signed_earlier(candidate.signed.signed_at, record.signed_at)
         self._trust.check_mark(plugin_id, candidate.signed)
 
 

@@ -119,7 +119,9 @@ class MarkTests(TrustTestCase):
         for signed_at in (999, 0):
             with self.assertRaises(BridgeError) as caught:
                 self.trust.check_mark("one", evolve(SIGNED, signed_at=signed_at))
-            self.assertTrue(caught.exception.message.startswith("downgrade: signedAt"))
+            self.assertTrue(
+                caught.exception.message.startswith("downgrade: it was signed")
+            )
 
     def test_per_plugin_and_key(self):
         """A mark is of one plugin by one key."""
@@ -133,11 +135,22 @@ class MarkTests(TrustTestCase):
             {"one": {SIGNED.key_id: 1000, BY_TWO.key_id: 500}},
         )
 
-    def test_kept_when_forgotten(self):
-        """A key that is forgotten and accepted again has not lost its marks."""
-        self.accept("one", SIGNED)
+    def test_attack_release_dated_ahead(self):
+        """Forgetting the key lifts its marks, of every plugin, and no other's."""
+        self.accept("one", evolve(SIGNED, signed_at=10**9))
+        self.accept("one", BY_TWO)
+        self.accept("two", SIGNED)
+        with self.assertRaises(BridgeError) as caught:
+            self.trust.check_mark("one", SIGNED)
+        self.assertEqual(
+            caught.exception.message,
+            "downgrade: it was signed at 1970-01-01T00:16:40Z, before the release of "
+            "2001-09-09T01:46:40Z that was installed; to go back, uninstall the "
+            "plugin, forget its key, and install it again",
+        )
         self.commit(self.trust.forgetting(SIGNED.key_id))
-        self.assertEqual(self.trust.mark("one", SIGNED.key_id), 1000)
+        self.trust.check_mark("one", SIGNED)
+        self.assertEqual(self.store.entries(MARKS), {"one": {BY_TWO.key_id: 500}})
 
     def test_damaged(self):
         """What is no mark counts as none."""

@@ -16,6 +16,7 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
 from bridge.store import Put, Store
 
+from ...concurrency.pages import Page
 from .bench import (
     COMMIT,
     KEY,
@@ -626,12 +627,33 @@ class SeveralTests(PipelineTestCase):
         error = self.failureResultOf(self.install(), BridgeError).value
         self.assertEqual(
             error.message,
-            "an install from this URL is already under way; wait for it to end",
+            "busy: an install from this URL is already under way; wait for it to end",
         )
         self.bench.approver.open[0].callback(None)
         self.successResultOf(first)
         again = self.failureResultOf(self.install(), BridgeError).value
         self.assertTrue(again.message.startswith("already_installed: "))
+
+    def test_attack_many_operations_of_one_page(self):
+        """A page has four at once; others have theirs, and so has the terminal."""
+        page, other = Page(), Page()
+        self.bench.approver.answers = [None] * 9
+        asked = [
+            self.bench.installer.install(f"https://forge.example/{n}", caller=page)
+            for n in range(5)
+        ]
+        error = self.failureResultOf(asked[4], BridgeError).value
+        self.assertEqual(
+            error.message,
+            "4 plugin operations of this page are under way; wait for one to end",
+        )
+        for number, caller in ((7, other), (8, None)):
+            url = f"https://forge.example/{number}"
+            self.assertNoResult(self.bench.installer.install(url, caller=caller))
+        self.bench.approver.open[0].errback(BridgeError(Code.BAD_REQUEST, "denied: x"))
+        self.failureResultOf(asked[0], BridgeError)
+        again = self.bench.installer.install("https://forge.example/9", caller=page)
+        self.assertNoResult(again)
 
     def test_same_plugin_from_two_places(self):
         """The second waits for the first's commit, and is then refused."""

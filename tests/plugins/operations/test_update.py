@@ -234,14 +234,15 @@ class UpdateTests(UpdateTestCase):
         self.publish("0.0.1")
         self.assertEqual(self.updated().version, "0.0.1")
 
-    def test_one_after_the_other(self):
-        """A second update of a plugin waits for the first one to end."""
+    def test_twenty_at_once(self):
+        """Who asks for an update that is under way joins it."""
         self.bench.approver.answers = [None]
-        first, second = self.update(), self.update()
-        self.assertEqual(self.events.count("ask update"), 1)
+        asked = [self.update() for _ in range(20)]
         self.bench.approver.open[0].callback(None)
-        self.successResultOf(first)
-        self.successResultOf(second)
+        for updating in asked:
+            self.successResultOf(updating)
+        self.assertEqual(self.events.count("ask update"), 1)
+        self.successResultOf(self.update())
         self.assertEqual(self.events.count("ask update"), 2)
 
     def test_page_that_goes_away(self):
@@ -339,14 +340,15 @@ class RefusalTests(UpdateTestCase):
         self.publish("0.9.9")
         self.assertEqual(
             self.refusal(),
-            "downgrade: version is lower than that of the installed tree",
+            "downgrade: version 0.9.9 is lower than 1.0.0, which is installed; "
+            "uninstall that first to go back to it",
         )
 
     def test_earlier_signature(self):
         """A tree signed before the installed one is refused, by whatever key."""
         for seed in ({}, {"seed": OTHER_SEED}):
             self.publish(signed_at=NOW - 1, **seed)
-            self.assertTrue(self.refusal().startswith("downgrade: signedAt"))
+            self.assertTrue(self.refusal().startswith("downgrade: it was signed at "))
         self.assertNotIn("ask rotate_key", self.events)
 
     def test_replay_of_an_older_tree(self):
@@ -354,7 +356,7 @@ class RefusalTests(UpdateTestCase):
         later = Put(MARKS, "good", {KEY: NOW + 11})
         self.successResultOf(self.bench.store.commit([later]))
         self.start()
-        self.assertTrue(self.refusal().startswith("downgrade: signedAt"))
+        self.assertTrue(self.refusal().startswith("downgrade: it was signed at "))
 
 
 class KeyTests(UpdateTestCase):

@@ -20,6 +20,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ....approval import Operation
+from ....concurrency.shares import Holder
 from ....protocol.errors import (
     BridgeError,
     Code,
@@ -27,7 +28,12 @@ from ....protocol.errors import (
     plugin_error,
     shutting_down,
 )
-from ....protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
+from ....protocol.limits import (
+    OPERATIONS_UNDER_WAY,
+    OPERATIONS_UNDER_WAY_PER_CALLER,
+    OUTCOME_SECONDS,
+    OUTCOMES,
+)
 from .progress import Watcher
 from .running import End, Outcome, Ref, Running, cancelled, reason
 
@@ -79,6 +85,11 @@ class Operations:
                 return running
         return None
 
+    def under_way(self, subject: Any) -> Running | None:
+        """Find the operation under way that was asked for the same."""
+        found = (running for running in self._running if running.subject == subject)
+        return next(found, None)
+
     def run(
         self,
         op: Operation,
@@ -86,6 +97,9 @@ class Operations:
         body: Callable[[Running], Awaitable[T]],
         ref: Ref | None = None,
         watcher: Watcher | None = None,
+        *,
+        subject: Any = None,
+        caller: Holder | None = None,
     ) -> Deferred[T]:
         """
         Run an operation.
@@ -96,6 +110,8 @@ class Operations:
         :param ref: The page's name for it; an operation that has it, with the same
             subject, is joined instead.
         :param watcher: Receives the progress; every page when it is ``None``.
+        :param subject: What is asked for; see ``under_way``.
+        :param caller: Who asks; it may have so many operations at once.
         :return: Fires when everything is done; fails with ``BridgeError`` when
             everything was rolled back.
         """
@@ -103,11 +119,18 @@ class Operations:
             joined = self.find(ref)
             if joined is not None:
                 return joined.join()
-            self._refuse_more()
+            self._refuse_more(caller)
         except BridgeError as refused:
             return fail(refused)
         running = Running(
-            op, plugin_id, watcher or self._watcher, self._name(), ref, self._now()
+            op,
+            plugin_id,
+            watcher or self._watcher,
+            self._name(),
+            ref,
+            self._now(),
+            subject=subject,
+            caller=caller,
         )
         self._running.append(running)
         answer: Deferred[T] = running.join()
@@ -115,14 +138,18 @@ class Operations:
         going.addBoth(running.answer)
         return answer
 
-    def _refuse_more(self) -> None:
+    def _refuse_more(self, caller: Holder | None) -> None:
         if self._closing:
             raise shutting_down()
-        if len(self._running) >= OPERATIONS_UNDER_WAY:
+        own = sum(running.caller is caller for running in self._running)
+        whose = ""
+        if caller is not None and own >= OPERATIONS_UNDER_WAY_PER_CALLER:
+            whose = f"{own} plugin operations of this page"
+        elif len(self._running) >= OPERATIONS_UNDER_WAY:
+            whose = f"{OPERATIONS_UNDER_WAY} plugin operations"
+        if whose:
             raise BridgeError(
-                Code.UNAVAILABLE,
-                f"{OPERATIONS_UNDER_WAY} plugin operations are under way; wait for one "
-                "to end",
+                Code.UNAVAILABLE, f"{whose} are under way; wait for one to end"
             )
 
     def _now(self) -> int:

@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.python.failure import Failure
 
 from ....approval import Operation
+from ....concurrency.shares import Holder
 from ....protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
 from .progress import Progress, Step, Watcher
 
@@ -99,6 +100,8 @@ class Running:
     :ivar failed_at: The step before the rollback, if there was one.
     :ivar message: The last message to pages.
     :ivar outcome: ``None`` while it is under way.
+    :ivar subject: What it was asked for, where a second time is to join it.
+    :ivar caller: Who asked for it; its prompts that were not shown yet end with it.
     """
 
     op: Operation
@@ -113,6 +116,8 @@ class Running:
     failed_at: Step | None = None
     message: str = ""
     outcome: Outcome | None = None
+    subject: Any = None
+    caller: Holder | None = None
     ended: Deferred[None] = field(factory=Deferred)
     _committing: bool = False
     _why: BridgeError | None = None

@@ -1128,6 +1128,7 @@ export const LIMITS = {
   progressPerSecond: 5,
   cloneReportSeconds: 5.0,
   operationsUnderWay: 16,
+  operationsUnderWayPerCaller: 4,
   outcomeSeconds: 300.0,
   outcomes: 32,
   refLeastCharacters: 16,
