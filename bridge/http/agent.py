@@ -9,11 +9,11 @@ do, both ways.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import define
 from twisted.internet.defer import Deferred
-from twisted.python.components import proxyForInterface
 from twisted.web.client import Agent
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgent, IBodyProducer, IResponse
@@ -24,26 +24,6 @@ from .target import CheckedRequest
 ANY_URL: Final = "http://target.invalid/"
 """The URL passed to treq; nothing is ever sent there."""
 
-_ResponseProxy: Any = proxyForInterface(IResponse)
-
-
-class Bare(_ResponseProxy):  # type: ignore[misc]
-    """
-    A response without its headers, so that treq finds no cookie and no coding.
-
-    :ivar received: The whole response.
-    """
-
-    def __init__(self, received: IResponse) -> None:
-        super().__init__(received)
-        self.received = received
-        self._none = Headers()
-
-    @property
-    def headers(self) -> Headers:
-        """None of them."""
-        return self._none
-
 
 @implementer(IAgent)
 @define
@@ -51,12 +31,12 @@ class CheckedAgent:
     """
     Sends one checked request to a checked address, and follows no redirect.
 
-    :ivar response: What was received, with its headers; ``None`` until then.
+    :ivar read_head: Receives the response with its headers, before treq does without.
     """
 
     _agent: Agent
     _checked: CheckedRequest
-    response: IResponse | None = field(default=None, init=False)
+    _read_head: Callable[[IResponse], object]
 
     def request(
         self,
@@ -75,9 +55,11 @@ class CheckedAgent:
             own,
             bodyProducer,
         )
-        return asking.addCallback(self._keep)
+        return asking.addCallback(self._bare)
 
-    def _keep(self, response: IResponse) -> IResponse:
-        self.response = response
-        bare: IResponse = Bare(response)
+    def _bare(self, response: Any) -> IResponse:
+        """Take the headers off, so that treq finds no cookie and no coding."""
+        self._read_head(response)
+        response.headers = Headers()
+        bare: IResponse = response
         return bare

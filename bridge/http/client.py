@@ -78,22 +78,23 @@ class HttpClient:
         policy.check_target(target)
         addresses = await self._addresses(target, policy)
         tls, connections = await self._call(self._prepare, target)
-        made: Connections = connections(
-            self._reactor, addresses, target.port, tls, seconds, count, keep
-        )
+        endpoint = (self._reactor, addresses, target.port, tls, seconds, count)
+        made: Connections = connections(*endpoint, keep=keep)
         return made
 
-    def _prepare(self, target: Target) -> tuple[HostTLS | None, type[Connections]]:
+    def _prepare(
+        self, target: Target
+    ) -> tuple[HostTLS | None, Callable[..., Connections]]:
         """Load the rest, and get ready for TLS.  Blocks."""
-        from .exchange import Connections
+        from .exchange import connections
         from .trust import HostTLS, Trust
 
         if self._trust is None:
             self._trust = Trust(self._ca_file)
             trim_after_loading()
         if target.scheme != "https":
-            return None, Connections
-        return HostTLS(self._trust.context(), target.host), Connections
+            return None, connections
+        return HostTLS(self._trust.context(), target.host), connections
 
     async def _addresses(self, target: Target, policy: AddressPolicy) -> Sequence[str]:
         if target.is_address:

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, field
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import (
     TCP4ClientEndpoint,
@@ -22,7 +22,7 @@ from ..protocol.limits import OUTBOUND_NEXT_ADDRESS_SECONDS
 from .responseguard import Count, Guarded, GuardedFactory
 
 
-@implementer(IStreamClientEndpoint)
+@implementer(IStreamClientEndpoint, IAgentEndpointFactory)
 @define(eq=False, repr=False)
 class CheckedEndpoint:
     """
@@ -41,6 +41,10 @@ class CheckedEndpoint:
     _seconds: float
     _count: Count
     made: list[Guarded] = field(factory=list, init=False)
+
+    def endpointForURI(self, uri: object) -> CheckedEndpoint:
+        """Return itself, whatever the URI: the host was checked already."""
+        return self
 
     def connect(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:
         """Connect; fires with the protocol of ``protocolFactory``."""
@@ -65,15 +69,3 @@ class CheckedEndpoint:
         connection: Guarded = await endpoint.connect(factory)
         self.made.append(connection)
         return connection.inner
-
-
-@implementer(IAgentEndpointFactory)
-@frozen
-class FixedEndpointFactory:
-    """Returns the one endpoint it has."""
-
-    endpoint: CheckedEndpoint
-
-    def endpointForURI(self, uri: object) -> CheckedEndpoint:
-        """Return it, whatever the URI: the host was checked already."""
-        return self.endpoint

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
-from attrs import define, field, frozen
+from attrs import define, frozen
 from OpenSSL.SSL import Error as TLSError
 from treq.client import HTTPClient
 from treq.content import collect
@@ -32,8 +32,7 @@ from twisted.web.iweb import (
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_RESPONSE_PIECES
 from .agent import ANY_URL, CheckedAgent
-from .endpoint import CheckedEndpoint, FixedEndpointFactory
-from .responseguard import Count
+from .endpoint import CheckedEndpoint
 from .target import CheckedRequest
 
 _BROKE_OFF = "the response broke off"
@@ -71,33 +70,11 @@ B = TypeVar("B", bound=Body)
 
 @define(eq=False, repr=False)
 class Connections:
-    """
-    The connections to one server, made as requests need them.
-
-    :ivar endpoint: Leads to its checked addresses.
-    """
+    """The connections to one server, made as requests need them."""
 
     _reactor: Any
-    _addresses: Sequence[str]
-    _port: int
-    _tls: Any | None
-    _seconds: float
-    _count: Count
-    _keep: bool
-    _endpoint: CheckedEndpoint = field(init=False)
-    _pool: HTTPConnectionPool = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._endpoint = CheckedEndpoint(
-            self._reactor,
-            self._addresses,
-            self._port,
-            self._tls,
-            self._seconds,
-            self._count,
-        )
-        self._pool = HTTPConnectionPool(self._reactor, self._keep)
-        self._pool.retryAutomatically = False
+    _endpoint: CheckedEndpoint
+    _pool: HTTPConnectionPool
 
     async def ask(
         self, request: CheckedRequest, choose: Callable[[Head], B]
@@ -132,11 +109,11 @@ class Connections:
     async def _ask(
         self, request: CheckedRequest, choose: Callable[[Head], B]
     ) -> tuple[Head, B]:
+        heads: list[Head] = []
         agent = CheckedAgent(
-            Agent.usingEndpointFactory(
-                self._reactor, FixedEndpointFactory(self._endpoint), self._pool
-            ),
+            Agent.usingEndpointFactory(self._reactor, self._endpoint, self._pool),
             request,
+            lambda response: heads.append(_read_head(response)),
         )
         answer: Any = await HTTPClient(agent).request(
             request.method,
@@ -146,9 +123,7 @@ class Connections:
             unbuffered=True,
             reactor=self._reactor,
         )
-        response = agent.response
-        assert response is not None  # noqa: S101 (treq has one from this agent alone)
-        head = _read_head(response)
+        (head,) = heads
         body = choose(head)
         try:
             await collect(answer, _counted(body.add))
@@ -163,6 +138,18 @@ class Connections:
     def _check_end(self) -> None:
         if self._endpoint.made[-1].orderly is False:
             raise _unavailable(_BROKE_OFF)
+
+
+def connections(reactor: Any, *endpoint: Any, keep: bool) -> Connections:
+    """
+    Get ready to connect.
+
+    :param endpoint: See ``CheckedEndpoint``.
+    :param keep: Whether requests share a connection when the server lets them.
+    """
+    pool = HTTPConnectionPool(reactor, persistent=keep)
+    pool.retryAutomatically = False
+    return Connections(reactor, CheckedEndpoint(reactor, *endpoint), pool)
 
 
 def _counted(add: Callable[[bytes], object]) -> Callable[[bytes], None]:

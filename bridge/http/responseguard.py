@@ -89,7 +89,8 @@ class Guarded(Protocol):
         """Get ready for another response over the same connection."""
         self._head = bytearray()
         self._interim = 0
-        self._read_in(_READ_BYTES)
+        if self.orderly is None:
+            self._read_in(_READ_BYTES)
 
     def abort(self) -> None:
         """Close the connection now; does nothing if it is closed."""

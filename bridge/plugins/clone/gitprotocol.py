@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Final, Protocol
 
 from attrs import frozen
@@ -20,9 +21,7 @@ from .transfer import clone_failed
 
 _FLUSH: Final = b"0000"
 _DELIMITER: Final = b"0001"
-_EMPTY_PACKETS: Final = (0, 1, 2)
 _PACK, _ERROR = 1, 3
-_LENGTH: Final = re.compile(rb"[0-9a-fA-F]{4}")
 _HEX: Final = re.compile(rb"[0-9a-f]{40}")
 _NO_COMMIT: Final = b"0" * 40
 
@@ -118,21 +117,22 @@ _LS_REFS: Final = (
 
 def _packets(data: bytes) -> Iterator[bytes]:
     """Yield the content of each packet; empty for one that only separates."""
-    at = 0
-    while at < len(data):
-        length = _LENGTH.match(data, at)
-        size = int(length[0], 16) if length else -1
-        if size in _EMPTY_PACKETS:
-            at += 4
-            yield b""
-            continue
-        if not 4 <= size <= len(data) - at:
-            raise clone_failed("the host's answer is not git's protocol")
-        content = data[at + 4 : at + size]
+    # Loaded when it is needed, in a thread.
+    from dulwich.errors import GitProtocolError, HangupException
+    from dulwich.protocol import Protocol as Packets
+
+    stream = BytesIO(data)
+    packets = Packets(stream.read, stream.write)
+    while True:
+        try:
+            content = packets.read_pkt_line() or b""
+        except HangupException:
+            return
+        except GitProtocolError:
+            raise clone_failed("the host's answer is not git's protocol") from None
         if content.startswith(b"ERR "):
             raise _refused(content[4:])
         yield content
-        at += size
 
 
 def _read_offer(answer: bytes) -> _Offer:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from attrs import define, evolve, field
 
 from ... import __version__
 from ...http.addresspolicy import AddressPolicy, NotPublicError
 from ...http.client import HttpClient
-from ...http.target import CheckedRequest, Target
+from ...http.target import CheckedRequest, read_url
 from ...protocol.errors import BridgeError, Prefix
 from .transfer import CloneLimits, clone_failed
 from .urls import check_url
@@ -21,7 +20,6 @@ from .urls import check_url
 if TYPE_CHECKING:
     from ...http.exchange import Connections, Head
 
-HTTPS_PORT: Final = 443
 _SERVICE: Final = "git-upload-pack"
 _ADVERTISEMENT: Final = f"application/x-{_SERVICE}-advertisement"
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -87,10 +85,9 @@ class Server:
                 if content_type.partition(";")[0].strip().lower() != _ADVERTISEMENT:
                     raise clone_failed("not a git repository")
                 return answer
-            moved = self._followed(_header(head, "location"))
-            if urlsplit(moved).port != urlsplit(self._url).port:
+            former, self._url = self._url, self._followed(_header(head, "location"))
+            if read_url(former).port != read_url(self._url).port:
                 await self.close()
-            self._url = moved
         raise clone_failed("redirect refused: too many")
 
     async def upload_pack(self, body: bytes) -> bytes:
@@ -111,12 +108,7 @@ class Server:
         self._connections = None
 
     async def _ask(self, method: str, path: str, body: bytes) -> tuple[Head, bytes]:
-        parts = urlsplit(self._url + path)
-        host = (parts.hostname or "").removesuffix(".")
-        where = f"{parts.path}?{parts.query}" if parts.query else parts.path
-        target = Target(
-            "https", host, parts.port or HTTPS_PORT, where, _is_address(host)
-        )
+        target = read_url(self._url + path)
         headers = (*_HEADERS, *[_OF_A_REQUEST] * bool(body))
         request = CheckedRequest(target, method, headers, body, self._limits.seconds)
         try:
@@ -141,7 +133,7 @@ class Server:
             check_url(target)
         except BridgeError:
             raise clone_failed("redirect refused: not to an https URL") from None
-        if urlsplit(target).hostname != urlsplit(self._url).hostname:
+        if read_url(target).host != read_url(self._url).host:
             raise clone_failed("redirect refused: to another host")
         return target
 
@@ -166,11 +158,3 @@ def _as_clone_failed(error: BridgeError) -> BridgeError:
     if error.message.startswith(f"{Prefix.CLONE_FAILED}:"):
         return error
     return clone_failed(error.message)
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

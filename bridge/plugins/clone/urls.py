@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote
 
-from ...net.addresses import is_host_name
+from ...http.target import read_url
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import URL_CHARACTERS
 
@@ -39,38 +38,15 @@ def _broken_rule(url: str) -> str | None:
         return f"at most {URL_CHARACTERS} characters"
     if "#" in url:
         return "no fragment"
+    if "?" in url:
+        return "no query"
     if _ALLOWED.fullmatch(url) is None:
         return "only the characters of a URL, without spaces or control characters"
     try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return "the host or the port is not usable"
-    if port == 0:
-        return "the host or the port is not usable"
-    return _broken_part(parts)
-
-
-def _broken_part(parts: SplitResult) -> str | None:
-    if "@" in parts.netloc:
-        return "no user name or password"
-    if parts.query:
-        return "no query"
-    if not parts.hostname:
-        return "a host is required"
-    if any(unquote(part) in (".", "..") for part in parts.path.split("/")):
+        target = read_url(url)
+    except BridgeError as e:
+        return e.message.removeprefix("url: ")
+    if any(unquote(part) in (".", "..") for part in target.path.split("/")):
         # Git clients leave them out: the prompt would show another repository.
         return "no . or .. between the slashes of its path"
-    if not _is_host(parts.netloc, parts.hostname):
-        return "the host is not a host name or an address"
     return None
-
-
-def _is_host(netloc: str, host: str) -> bool:
-    if netloc.startswith("["):
-        try:
-            ipaddress.IPv6Address(host)
-        except ValueError:
-            return False
-        return "%" not in host
-    return is_host_name(host)

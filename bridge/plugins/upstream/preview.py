@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import Protocol
-from urllib.parse import urlsplit
 
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, DeferredList, fail
@@ -20,11 +19,11 @@ from twisted.internet.interfaces import IReactorTime
 from ...approval import Operation
 from ...concurrency.threads import InThread
 from ...http.addresspolicy import NotPublicError
+from ...http.target import read_url
 from ...protocol.bucket import TokenBucket
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.limits import PREVIEWS_PER_MINUTE
 from ...store import Store
-from ..clone.server import HTTPS_PORT
 from ..clone.urls import check_url
 from ..installed.keys import Trust
 from ..installed.records import Record, is_recorded, recorded
@@ -255,10 +254,9 @@ class Previewer:
             how = "was not confirmed" if asked else "could not be asked for"
             raise _private(f"connecting to it {how}") from None
         # The addresses that were shown, so that the name can't lead elsewhere now.
-        where = urlsplit(url)
-        port = where.port or HTTPS_PORT
-        allowed = addresses or (where.hostname or "",)
-        return self._access.reach(frozenset((one, port) for one in allowed))
+        target = read_url(url)
+        allowed = addresses or (target.host,)
+        return self._access.reach(frozenset((one, target.port) for one in allowed))
 
     async def _compared(
         self, running: Running, candidate: Candidate, reach: Reach

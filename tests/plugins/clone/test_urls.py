@@ -91,7 +91,7 @@ class CheckUrlTests(SynchronousTestCase):
     def test_no_host(self) -> None:
         """A host is required."""
         for url in ("https://", "https:///x", "https://:443/x"):
-            self.assertEqual(self.rule(url), "a host is required")
+            self.assertIn("the host is not a host name", self.rule(url))
 
     def test_bad_host(self) -> None:
         """The host is a name or an address, without a zone."""
@@ -99,10 +99,11 @@ class CheckUrlTests(SynchronousTestCase):
             self.rule(f"https://{host}/x")
 
     def test_bad_port(self) -> None:
-        """The port is a number from 1 to 65535."""
-        for port in ("0", "65536", "x", "-1", "1:2"):
-            rule = self.rule(f"https://example.org:{port}/x")
-            self.assertIn("not usable", rule)
+        """The port is a number from 1 to 65535, and of no other protocol."""
+        for port in ("0", "22", "65536", "x", "-1", "1:2"):
+            self.assertRegex(
+                self.rule(f"https://example.org:{port}/x"), "^(the host|a port) .* not"
+            )
 
     def test_characters(self) -> None:
         """White space, control, non-ASCII and un-URL characters are refused."""
