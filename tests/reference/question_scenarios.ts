@@ -145,6 +145,11 @@ export const questionScenarios = {
     ]);
   },
 
+  attack_ids_of_the_page_and_the_daemon() {
+    const ids = ["host", "bridge", "bridges"].map((id) => readManifest({ id })?.id ?? "");
+    equal(ids, ["", "", "bridges"]);
+  },
+
   async attack_same_id_of_another_author() {
     const daemon = new Daemon();
     daemon.state.set("grants:some-plugin", { keyId: "their-key", allowed: ALLOWED });

@@ -28,6 +28,10 @@ class QuestionTests(ScenarioTestCase):
         """Names are cut and isolated; one that another has is shown with its id."""
         self.prove()
 
+    def test_attack_ids_of_the_page_and_the_daemon(self) -> None:
+        """No plugin of the bundle has an id that is theirs in the log."""
+        self.prove()
+
 
 class GrantTests(ScenarioTestCase):
     """What the user allowed, by id and key."""

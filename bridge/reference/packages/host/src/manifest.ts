@@ -19,11 +19,14 @@ export interface Manifest {
   readonly dependencies: readonly string[];
 }
 
+// Under these the page and the daemon write their own lines of the log.
+const OWN_IDS = ["host", "bridge"];
+
 /** Read a manifest; `undefined` when it has no usable id. */
 export function readManifest(value: unknown): Manifest | undefined {
   const manifest = fields(value);
   const id = text(manifest["id"]);
-  if (!/^[a-z0-9][a-z0-9-]{1,39}$/.test(id)) {
+  if (!/^[a-z0-9][a-z0-9-]{1,39}$/.test(id) || OWN_IDS.includes(id)) {
     return undefined;
   }
   const required = texts(manifest["permissions"]);
