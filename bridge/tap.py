@@ -1,18 +1,15 @@
 """
-The composition root: options in, a daemon out.
+The command line of ``twistd bridge``: options in, a daemon or the output of a mode out.
 
-``assemble`` makes what listens.  ``bridge.wiring.parts`` makes the rest, loaded
-later (docs/decisions/0067).  Each part is passed what it needs.  Nothing below
-imports the reactor, and only Twisted's plugin and the command import this module.
+Only Twisted's plugin and the command import this module.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from twisted.application.service import IService
 
@@ -20,36 +17,22 @@ from twisted.application.service import IService
 # without that.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
-from . import __version__
-from .daemon.controlsocket import ControlSocket
-from .daemon.daemon import Daemon, Parts
-from .daemon.late import Late
-from .daemon.listening import Listening, StartError, bind, is_taken, knock
-from .daemon.listening import this_process as inherited_socket
+from .daemon.listening import StartError, is_taken, knock
 from .daemon.sd_notify import this_process
-from .datadir.lock import LockedError, acquire, is_held
-from .datadir.paths import DataDir, DataDirError
-from .datadir.token import FollowedToken, PairingToken, TokenError
-from .protocol.bucket import TokenBucket
+from .datadir.lock import is_held
+from .datadir.paths import DataDirError
+from .datadir.token import TokenError
+from .http.client import Reach
+from .net.certificates import CaFileError, check_ca_file
 from .protocol.strictjson import dumps
 from .protocol.wire import unstructure
-from .rpc.hub import Hub
 from .settings.config import Config, ConfigError, origin_of, read_config
 from .settings.options import DaemonOptions, Paths, locate
-from .store import Store, StoreError
-from .web.guard import Guard, Origins
-from .web.site import GuardedSite, Health
-from .wiring.core import Front, Threads
-from .wiring.logs import make_log_observers
-from .wiring.names import WARMED, service_names
-
-if TYPE_CHECKING:
-    from .http.client import Reach
+from .store import StoreError
+from .wiring import assembly, oneshot
+from .wiring.sinks import SINKS
 
 T = TypeVar("T")
-
-# A command that checks for a daemon holds the lock for a moment.
-LOCK_PATIENCE_SECONDS = 0.2
 
 # A daemon that a supervisor starts answers within that time.
 KNOCK_SECONDS = 5.0
@@ -67,8 +50,6 @@ class Options(DaemonOptions):
 
     def getUsage(self, width: int | None = None) -> str:
         """Return the help of the options, and the sinks."""
-        from .wiring.sinks import SINKS
-
         return f"{super().getUsage(width)}\nSinks: {', '.join(SINKS)}.\n"
 
     def postOptions(self) -> None:
@@ -82,8 +63,6 @@ class Options(DaemonOptions):
             self._check_listener(config)
         if not (config.print_token or config.rotate_token or config.build_plugins):
             return
-        from .wiring import oneshot
-
         if config.print_token or config.rotate_token:
             token = _exit_on_error(
                 lambda: oneshot.token(self.paths.data, config.rotate_token)
@@ -105,16 +84,12 @@ class Options(DaemonOptions):
         :raise ConfigError: Naming the option or the variable.
         """
         if config.sink:
-            from .wiring.sinks import SINKS
-
             sinks = (*SINKS, *self.paths.profile.sink_aliases)
             if not set(config.sink) <= set(sinks):
                 self._refuse("sink", f"must be one of {', '.join(sinks)}")
         if config.overlay_addr.port in (0, config.listen.port):
             self._refuse("overlay-addr", "must have a port other than the daemon's")
         if config.ca_file is not None:
-            from .net.certificates import CaFileError, check_ca_file
-
             try:
                 check_ca_file(config.ca_file)
             except CaFileError:
@@ -168,115 +143,10 @@ def _exit_on_error(make: Callable[[], T]) -> T:
 
 def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> IService:
     """
-    Make what listens, and what loads every other part after that.
+    Make the daemon; see ``bridge.wiring.assembly.assemble``.
 
     :param reach: What ``outbound`` reaches: the public internet, except in tests.
-    :raise StartError: It can't start here; so do ``DataDirError``, ``StoreError`` and
-        ``TokenError``.
     """
-    config, paths, data = options.config, options.paths, options.paths.data
-    opened = data.create()
-    lock = _lock(data)
-    token = FollowedToken(PairingToken.load_or_create(data.token), reactor.seconds)
-
-    def secrets() -> list[str]:
-        return [token.reveal()]
-
-    threads = Threads.make(reactor, config.threads)
-    store = Store.open(data.state, threads.disk.call)
-    hub = Hub()
-    listening = inherited_socket() or bind(config.listen)
-    guard = _guard(reactor, config, token, listening.port)
-    # What pages spend must not keep out the user's commands.
-    apart = _guard(reactor, config, token, listening.port)
-    health = Health(__version__, service_names(config.dev)).body
-    front = Front(
-        reactor,
-        config,
-        paths,
-        threads,
-        store,
-        hub,
-        guard,
-        apart,
-        secrets,
-        listening.port,
-        health,
-        opened,
+    return assembly.assemble(
+        reactor, options.config, options.paths, options.parent, reach or Reach()
     )
-
-    def make() -> Parts:
-        from .wiring.parts import make_parts
-
-        return make_parts(front, reach)
-
-    late = Late(reactor, WARMED, make, lambda: _stop_failed(reactor))
-    if os.path.lexists(data.journal):
-        _settle(late, listening)
-    site = GuardedSite(guard, health, lambda: late.get().endpoints, reactor)
-    control = ControlSocket(
-        reactor, data.control_socket, lambda: late.get().control_context, token.look
-    )
-    return Daemon(
-        reactor=reactor,
-        listening=listening,
-        site=site,
-        token=token,
-        address_file=data.address,
-        pools=threads.all(),
-        control=control,
-        late=late,
-        finish=[store],
-        release=lock.release,
-        log_observers=make_log_observers(reactor, config, options.parent, secrets, hub),
-        supervisor=this_process(),
-    )
-
-
-def _stop_failed(reactor: Any) -> None:
-    """Stop in order, and end with status 1, so that a supervisor starts it again."""
-    # What runs the reactor, twistd, ends with status 0 whenever that was stopped.
-    atexit.register(_exit_failed)
-    reactor.stop()
-
-
-def _exit_failed() -> None:
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(1)
-
-
-def _settle(late: Late[Parts], listening: Listening) -> None:
-    """
-    Settle what a killed daemon was doing, which may end the start.
-
-    :raise StartError: It can't be settled.
-    """
-    from .plugins.installed.journal import JournalError
-
-    try:
-        late.get()
-    except JournalError as e:
-        listening.close()
-        raise StartError(str(e)) from None
-
-
-def _guard(reactor: Any, config: Config, token: FollowedToken, port: int) -> Guard:
-    def bucket() -> TokenBucket:
-        return TokenBucket(config.rate, config.burst, reactor.seconds)
-
-    added = frozenset(origin.encode("utf-8") for origin in config.allow_origin)
-    return Guard(Origins(added), token, bucket(), bucket(), bucket(), port)
-
-
-def _lock(data: DataDir) -> Any:
-    try:
-        return acquire(data.lock, LOCK_PATIENCE_SECONDS)
-    except LockedError as e:
-        pid = f" (process {e.pid})" if e.pid else ""
-        raise StartError(
-            f"another daemon{pid} uses {data.root}; "
-            "stop it, or choose another directory with --data-dir"
-        ) from None
-    except OSError as e:
-        raise StartError(f"cannot lock {data.root}: {e.strerror}") from None

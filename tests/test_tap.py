@@ -27,7 +27,7 @@ from bridge.plugins.esbuild.executable import HeldCopy
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.journal import Journal
 from bridge.protocol.errors import CloseReason
-from bridge.wiring import oneshot
+from bridge.wiring import assembly, oneshot
 
 from .directories import fresh_directory
 from .npm import esbuild, library
@@ -69,7 +69,6 @@ class DaemonTests(TestCase):
         daemon = tap.assemble(reactor, self.options(*arguments))
         daemon.startService()
         self.addCleanup(lambda: daemon.running and maybeDeferred(daemon.stopService))
-        daemon._late.get()
         return daemon
 
     def printed(self):
@@ -152,7 +151,7 @@ class DaemonTests(TestCase):
         """A token that a command has replaced closes every socket that is paired."""
         daemon = self.start()
         reasons: list[CloseReason] = []
-        sockets = daemon._late.made.endpoints.sockets
+        sockets = daemon._sockets
         self.patch(sockets, "close_paired", reasons.append)
         oneshot.token(self.options().paths.data, rotate=False)
         await deferLater(reactor, 0.1)
@@ -255,7 +254,7 @@ class DaemonTests(TestCase):
             data.root.chmod(0o777)
             if path == data.state:
                 # The process that ends would give the lock up.
-                self.patch(tap, "_lock", lambda data: None)
+                self.patch(assembly, "_lock", lambda data: mock.Mock())
             status, line = self.refused(lambda: tap.makeService(options))
             self.assertEqual((status, line.count("\n")), (1, 1))
             self.assertIn(f"{path} can be written by other users", line)
@@ -364,7 +363,7 @@ class DaemonTests(TestCase):
         """A journal of another version is reported in one line, and is kept."""
         paths = self.interrupt()
         paths.data.journal.write_text("{}")
-        self.patch(tap, "_lock", lambda data: None)
+        self.patch(assembly, "_lock", lambda data: mock.Mock())
         status, text = self.refused(
             lambda: tap._exit_on_error(lambda: tap.assemble(reactor, self.options()))
         )

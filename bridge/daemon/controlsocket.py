@@ -118,9 +118,7 @@ class ControlConnection(LineReceiver):
 
     delimiter = b"\n"
 
-    def __init__(
-        self, context: Callable[[], SharedContext], admitted: Callable[[], object]
-    ) -> None:
+    def __init__(self, context: SharedContext, admitted: Callable[[], object]) -> None:
         self.MAX_LENGTH = HELLO_FRAME_BYTES
         self.ended: Deferred[None] = Deferred()
         self._context = context
@@ -139,7 +137,7 @@ class ControlConnection(LineReceiver):
             self._wire.abortConnection()
             return
         self._admitted()
-        self._conversation = Conversation(self._context(), self)
+        self._conversation = Conversation(self._context, self)
         self._wire.registerProducer(_Backpressure(self._conversation.send_queue), True)
 
     def lineReceived(self, line: bytes) -> None:
@@ -179,7 +177,7 @@ class ControlConnection(LineReceiver):
             self._wire.unregisterProducer()
             # What is unsent goes first, but a command that does not read is not
             # waited for.
-            self._lingering = self._context().clock.callLater(
+            self._lingering = self._context.clock.callLater(
                 CLOSE_SECONDS, self._wire.abortConnection
             )
             self._wire.loseConnection()
@@ -196,13 +194,13 @@ class ControlSocket(Factory):
     Listens for commands.
 
     :ivar path: Where; see ``DataDir.control_socket``.
-    :ivar context: Returns what all connections share.
+    :ivar context: What all connections share.
     :ivar admitted: Called when this user has connected.
     """
 
     _reactor: Any
     path: Path
-    _context: Callable[[], SharedContext]
+    _context: SharedContext
     _admitted: Callable[[], object]
     _port: IListeningPort | None = field(default=None, init=False)
     _connections: list[ControlConnection] = field(factory=list, init=False)

@@ -1,17 +1,18 @@
-"""The daemon's life cycle: it listens, watches its token, and shuts down in order."""
+"""The daemon's life cycle: it listens, follows its token, and shuts down in order."""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from attrs import define, frozen
 from twisted.application.service import Service
-from twisted.internet.defer import Deferred, maybeDeferred, succeed
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.error import ReactorNotRunning
 from twisted.internet.interfaces import IListeningPort
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
@@ -24,15 +25,10 @@ from ..protocol.errors import CloseReason
 from ..settings.values import Address, UnixAddress
 from ..system.memory import map_large_blocks, trim_after_loading
 from ..system.processes import ends_with_terminal, on_hangup
+from .banner import Banner
 from .controlsocket import ControlSocket
-from .late import Late
 from .listening import Listening
 from .sd_notify import Supervisor
-
-if TYPE_CHECKING:
-    from ..web.site import Endpoints
-    from ..web.websocket.conversation import SharedContext
-    from .banner import Banner
 
 # A thread that computes may keep the reactor waiting for that long, not for 5 ms.
 THREAD_TURN_SECONDS = 0.001
@@ -43,6 +39,16 @@ class Closeable(Protocol):
 
     def close(self) -> Deferred[Any] | None:
         """Accept no more work; fires when work under way is finished or undone."""
+
+
+class Sockets(Protocol):
+    """The open sockets; see ``BridgeFactory``."""
+
+    def close_all(self, reason: CloseReason) -> Deferred[None]:
+        """Close every socket; fires when they are closed."""
+
+    def close_paired(self, reason: CloseReason) -> None:
+        """Close those that have shown the token."""
 
 
 @frozen(eq=False, repr=False)
@@ -58,41 +64,21 @@ class LogObservers:
     push: ILogObserver
 
 
-@frozen(eq=False, repr=False)
-class Parts:
-    """
-    The parts that are loaded once the daemon listens.
-
-    :ivar endpoints: What answers requests for its address.
-    :ivar control_context: What connections to its control socket share.
-    :ivar prepare: Starts background work before the threads; blocks briefly.
-    :ivar settle: Starts what completes within seconds; the banner waits for it.
-    :ivar banner: What is logged then.
-    :ivar finish: Returns the parts to close at the end, in order.
-    :ivar status: What the supervisor is notified of besides the address; may be empty.
-    :ivar reopen: Reopens log files after they were moved; on SIGHUP.
-    """
-
-    endpoints: Endpoints
-    control_context: SharedContext
-    prepare: Callable[[], object]
-    settle: Callable[[], Deferred[Any]]
-    banner: Banner
-    finish: Callable[[], Sequence[Closeable]]
-    status: str
-    reopen: Callable[[], object]
-
-
 @define(eq=False, slots=False, repr=False)
 class Daemon(Service):
     """
-    Runs the parts that ``bridge.tap`` has made.
+    Runs the parts that ``bridge.wiring`` has made.
 
-    :ivar address_file: Holds the address for commands while the daemon listens.
+    :ivar site: What is listened for.
     :ivar control: Listens for commands before pages are listened for.
-    :ivar late: What is loaded after that.
-    :ivar finish: What is there from the start, to close after the parts that came
-        later, in order.
+    :ivar sockets: Those of pages and commands.
+    :ivar address_file: Holds the address for commands while the daemon listens.
+    :ivar prepare: Starts background work before the threads; blocks briefly.
+    :ivar settle: Starts what completes within seconds; the banner waits for it.
+    :ivar banner: What is logged then.
+    :ivar status: What the supervisor is notified of besides the address; may be empty.
+    :ivar reopen: Reopens log files after they were moved; on SIGHUP.
+    :ivar finish: The parts to close at the end, in order.
     :ivar release: Called last: releases the data directory.
     :ivar supervisor: Notified when the daemon is ready, and when it stops.
     """
@@ -100,11 +86,16 @@ class Daemon(Service):
     _reactor: Any
     _listening: Listening
     _site: Any
+    _control: ControlSocket
+    _sockets: Sockets
     _token: FollowedToken
     _address_file: Path
     _pools: Sequence[Pool]
-    _control: ControlSocket
-    _late: Late[Parts]
+    _prepare: Callable[[], object]
+    _settle: Callable[[], Deferred[Any]]
+    _banner: Banner
+    _status: str
+    _reopen: Callable[[], object]
     _finish: Sequence[Closeable]
     _release: Callable[[], None]
     _log_observers: LogObservers
@@ -132,33 +123,31 @@ class Daemon(Service):
         self._token.replaced = self._token_replaced
         hung_up = self._end if ends_with_terminal() else self._reopen
         on_hangup(lambda *_: self._reactor.callFromThread(hung_up))
+        self._prepare()
+        for pool in self._pools:
+            pool.start()
+        self._keep_what_is_loaded()
         self._supervisor.ready(self._where, self._reactor)
-        self._late.begin = self._begin
-        if self._late.made is None:
-            self._late.warm()
-        else:
-            self._begin(self._late.made)
+        if self._status:
+            self._supervisor.status(f"{self._where}; {self._status}")
+        self._settling = self._settle()
+        self._settling.addBoth(lambda _: self._log_banner())
+        self._settling.addErrback(self._banner_failed)
 
     @property
     def _where(self) -> str:
         return f"listening on {self._listening}"
 
-    def _begin(self, parts: Parts) -> None:
-        """Begin the work of parts that were made."""
-        parts.prepare()
-        for pool in self._pools:
-            pool.start()
+    def _keep_what_is_loaded(self) -> None:
         trim_after_loading()
-        self._settling = parts.settle()
-        self._settling.addBoth(lambda _: self._log_banner(parts.banner))
-        self._settling.addErrback(self._banner_failed)
-        if parts.status:
-            self._supervisor.status(f"{self._where}; {parts.status}")
+        # What is loaded by now stays.  Otherwise each full collection would look at
+        # all of it, in a turn of 100 ms, and would wait until garbage is a quarter.
+        gc.freeze()
 
-    def _log_banner(self, banner: Banner) -> None:
+    def _log_banner(self) -> None:
         if not self.running:
             return
-        for level, line in banner.lines():
+        for level, line in self._banner.lines():
             self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
         self._log.info("{where}", where=self._where)
 
@@ -169,10 +158,6 @@ class Daemon(Service):
         # Both the system and a shell may send the signal.
         with contextlib.suppress(ReactorNotRunning):
             self._reactor.stop()
-
-    def _reopen(self) -> None:
-        if self._late.made is not None:
-            self._late.made.reopen()
 
     def _publish_address(self, address: Address | UnixAddress) -> None:
         # A daemon that was killed has left its address.
@@ -186,25 +171,21 @@ class Daemon(Service):
 
     async def _stop(self) -> None:
         self._supervisor.stopping()
-        self._late.close()
-        parts = self._late.made
         with contextlib.suppress(OSError):
             self._address_file.unlink()
         if self._settling is not None:
             self._settling.cancel()
         if self._port is not None:
             await maybeDeferred(self._port.stopListening)
-        later = () if parts is None else parts.finish()
-        for part in (self._control, *later, *self._finish):
+        for part in (self._control, *self._finish):
             try:
                 await maybeDeferred(part.close)
             except Exception:  # noqa: BLE001
                 self._log.failure("a part did not shut down properly")
-        await self._close_sockets(CloseReason.SHUTDOWN)
+        await self._sockets.close_all(CloseReason.SHUTDOWN)
         await self._control.close_all(CloseReason.SHUTDOWN)
-        if parts is not None:
-            for pool in self._pools:
-                pool.stop()
+        for pool in self._pools:
+            pool.stop()
         self._release()
         self._supervisor.close()
         globalLogPublisher.removeObserver(self._log_observers.push)
@@ -217,13 +198,4 @@ class Daemon(Service):
     def _token_replaced(self) -> None:
         """Close the sockets that have shown the token before this one."""
         self._control.close_all(CloseReason.TOKEN_ROTATED)
-        if self._late.made is not None:
-            self._late.made.endpoints.sockets.close_paired(CloseReason.TOKEN_ROTATED)
-
-    def _close_sockets(self, reason: CloseReason) -> Deferred[None]:
-        parts = self._late.made
-        return (
-            succeed(None)
-            if parts is None
-            else parts.endpoints.sockets.close_all(reason)
-        )
+        self._sockets.close_paired(CloseReason.TOKEN_ROTATED)

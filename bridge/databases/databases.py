@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import define, field
 from twisted.internet.defer import Deferred
@@ -20,10 +20,8 @@ from ..protocol.limits import (
     SQL_STATEMENTS_WAITING_PER_CALLER,
 )
 from .query import Query
+from .reader import Reader
 from .results import Rows
-
-if TYPE_CHECKING:
-    from .reader import Reader
 
 
 @define(eq=False, repr=False)
@@ -82,8 +80,6 @@ class Databases:
         return ended
 
     def _open(self, alias: str) -> Reader:
-        from .reader import Reader  # SQLite is 1 MiB, and many pages never need it
-
         return Reader(self._paths[alias], self._now)
 
     async def _read(self, alias: str, query: Query, place: Place) -> Rows:

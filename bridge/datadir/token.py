@@ -115,7 +115,8 @@ class FollowedToken:
 
         Nothing is while the file is missing or unusable.
         """
-        if self._seconds() - self._looked >= LOOK_SECONDS:
+        # The clock of the system may be set back.
+        if not 0 <= self._seconds() - self._looked < LOOK_SECONDS:
             self.look()
         return self._is_usable and self._token.matches(offered)
 

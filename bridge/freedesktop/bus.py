@@ -15,6 +15,7 @@ from twisted.python.failure import Failure
 from ..protocol.errors import SHUTTING_DOWN
 from ..protocol.limits import DESKTOP_RETRY_SECONDS
 from .address import names_bus, session_sockets
+from .connection import connect
 from .messages import Call, DesktopError, Signal
 
 FIRST_PAUSE_SECONDS: Final = 1.0
@@ -59,27 +60,19 @@ class User(Protocol):
         """Handle the loss of the connection."""
 
 
-def load() -> Opener:
-    """Load the D-Bus library; takes a tenth of a second, so do it in a thread."""
-    from .connection import connect
-
-    return connect
-
-
 @define(eq=False, repr=False)
 class Bus:
     """
     Keeps a connection to the session bus.
 
     :ivar environ: The environment with the address of the bus; read for each attempt.
-    :ivar load: Called in a thread; returns what opens a connection.
+    :ivar open: Opens a connection.
     """
 
     _reactor: Any
     _environ: Mapping[str, str]
-    _thread: Callable[..., Deferred[Any]]
     _user: User
-    _load: Callable[[], Opener] = load
+    _open: Opener = connect
     _link: BusConnection | None = field(default=None, init=False)
     _since: float = field(default=0.0, init=False)
     _attempt: Deferred[BusConnection] | None = field(default=None, init=False)
@@ -149,11 +142,10 @@ class Bus:
         sockets = session_sockets(self._environ)
         if not sockets:
             raise DesktopError("there is no session bus")
-        opener = await self._thread(self._load)
         for path in sockets[:-1]:
             with contextlib.suppress(DesktopError):
-                return await opener(self._reactor, path, self._user.received)
-        return await opener(self._reactor, sockets[-1], self._user.received)
+                return await self._open(self._reactor, path, self._user.received)
+        return await self._open(self._reactor, sockets[-1], self._user.received)
 
     def _connected(self, link: BusConnection) -> None:
         self._link, self._attempt = link, None

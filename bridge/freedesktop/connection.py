@@ -1,9 +1,6 @@
 """
 One connection to a bus, by txdbus; the only module that knows it.
 
-It is imported when the first connection is made: ``txdbus.client`` takes a tenth of a
-second to load, and installs the reactor.
-
 Where txdbus would hang or believe too much, this does otherwise: every wait ends, the
 sender of a reply is compared with the callee, signals bypass its router (which ignores
 their sender), and waiting callers learn of a loss after the bookkeeping is done.

@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS, WITHDRAW_SECONDS
-from .bus import Bus, BusConnection, Opener, load
+from .bus import Bus, BusConnection
 from .messages import BUS, Call, DesktopError, RemoteInterface, Signal
 from .notes import INotifications, Note, Question, QuestionExpiredError, Server, Shown
 from .showing import notify_call
@@ -42,13 +42,10 @@ class Notifications:
     the bus can send one, to anybody, under any interface.
 
     :ivar environ: See ``Bus``.
-    :ivar thread: Calls a function in a thread.
     """
 
     _reactor: Any
     _environ: Mapping[str, str]
-    _thread: Callable[..., Deferred[Any]]
-    _load: Callable[[], Opener] = load
     server: Server | None = field(default=None, init=False)
     _owner: str = field(default="", init=False)
     _open: dict[tuple[str, int], Deferred[str | None]] = field(factory=dict, init=False)
@@ -62,7 +59,7 @@ class Notifications:
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._bus = Bus(self._reactor, self._environ, self._thread, self, self._load)
+        self._bus = Bus(self._reactor, self._environ, self)
 
     @property
     def health(self) -> str:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import define, evolve, field, frozen
 from twisted.internet.defer import Deferred
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_ADDRESSES
-from ..system.memory import trim_after_loading
 from .addresspolicy import AddressPolicy
+from .exchange import Connections, connections
 from .resolver import LookUp, SystemNames
 from .responseguard import Count
 from .target import Target
-
-if TYPE_CHECKING:
-    from .exchange import Connections
-    from .trust import HostTLS, Trust
+from .trust import HostTLS, Trust
 
 
 @frozen(eq=False, repr=False)
@@ -77,24 +74,17 @@ class HttpClient:
         """
         policy.check_target(target)
         addresses = await self._addresses(target, policy)
-        tls, connections = await self._call(self._prepare, target)
+        tls = await self._call(self._tls, target)
         endpoint = (self._reactor, addresses, target.port, tls, seconds, count)
-        made: Connections = connections(*endpoint, keep=keep)
-        return made
+        return connections(*endpoint, keep=keep)
 
-    def _prepare(
-        self, target: Target
-    ) -> tuple[HostTLS | None, Callable[..., Connections]]:
-        """Load the rest, and get ready for TLS.  Blocks."""
-        from .exchange import connections
-        from .trust import HostTLS, Trust
-
+    def _tls(self, target: Target) -> HostTLS | None:
+        """Get ready for TLS, if it is needed.  Blocks."""
+        if target.scheme != "https":
+            return None
         if self._trust is None:
             self._trust = Trust(self._ca_file)
-            trim_after_loading()
-        if target.scheme != "https":
-            return None, connections
-        return HostTLS(self._trust.context(), target.host), connections
+        return HostTLS(self._trust.context(), target.host)
 
     async def _addresses(self, target: Target, policy: AddressPolicy) -> Sequence[str]:
         if target.is_address:
@@ -115,7 +105,7 @@ def make_client(
     look_up: LookUp | None = None,
 ) -> HttpClient:
     """
-    Make a client; the HTTP library and TLS are loaded at its first request.
+    Make a client; TLS is prepared at its first request.
 
     :param call: Calls in a thread.
     :param look_up: From a name to its addresses; the system's resolver by default.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from attrs import define, field, frozen
@@ -70,23 +70,6 @@ class Describes(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """Return the fields that follow ``summary`` and ``methods``; plain JSON."""
-
-
-@frozen(eq=False, repr=False)
-class LateService:
-    """
-    A service that is loaded by its first call, and described before that.
-
-    :ivar summary: What the first sentence of its docstring is.
-    :ivar methods: The names of its methods, in the order of the source.
-    :ivar describe: Returns the fields that ``Describes.describe`` would.
-    :ivar load: Returns the service.
-    """
-
-    summary: str
-    methods: Sequence[str]
-    describe: Callable[[], dict[str, Any]]
-    load: Callable[[], object]
 
 
 _MARK = "__bridge_method__"
@@ -164,11 +147,6 @@ class Registry:
 
     _services: dict[str, object] = field(factory=dict)
     _methods: dict[tuple[str, str], Method] = field(factory=dict)
-    _late: dict[str, LateService] = field(factory=dict)
-
-    def register_late(self, name: str, service: LateService) -> None:
-        """Add a service that is loaded by the first look-up of one of its methods."""
-        self._late[name] = service
 
     def register(self, name: str, service: object) -> None:
         """Add ``service`` under ``name``."""
@@ -178,18 +156,16 @@ class Registry:
 
     def extended(self, name: str, service: object) -> Registry:
         """Return a registry that has ``service`` too; this one stays as it is."""
-        more = Registry({**self._services}, {**self._methods}, {**self._late})
+        more = Registry({**self._services}, {**self._methods})
         more.register(name, service)
         return more
 
     def names(self) -> list[str]:
         """The services' names, sorted."""
-        return sorted((*self._services, *self._late))
+        return sorted(self._services)
 
     def methods(self, service: str) -> list[str]:
         """The names of a service's methods; none when there is no such service."""
-        if service in self._late:
-            return list(self._late[service].methods)
         return [name for owner, name in self._methods if owner == service]
 
     def find(self, service: str, name: str) -> tuple[object, Method | None] | None:
@@ -199,11 +175,6 @@ class Registry:
         :return: ``None`` when there is no such service; the method is ``None``
             when the service has no such method.
         """
-        if service in self._late:
-            if name not in self._late[service].methods:
-                return self._late[service], None
-            self.register(service, self._late[service].load())
-            del self._late[service]
         if service not in self._services:
             return None
         return self._services[service], self._methods.get((service, name))
@@ -213,10 +184,6 @@ class Registry:
         return {name: self._describe(name) for name in self.names()}
 
     def _describe(self, name: str) -> dict[str, Any]:
-        if name in self._late:
-            late = self._late[name]
-            methods = list(late.methods)
-            return {"summary": late.summary, "methods": methods, **late.describe()}
         service = self._services[name]
         more = service.describe() if isinstance(service, Describes) else {}
         return {

@@ -11,8 +11,10 @@ from typing import Any
 
 from attrs import define, evolve, frozen
 
+from ..approval import IApprover
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
+from ..plugins.installed.ids import installed_ids
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import ListEntry, PluginList, Trees
@@ -36,6 +38,7 @@ from ..protocol.wire import unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event
 from ..rpc.registry import Anything, method, method_for
+from ..settings.options import Paths
 from ..store import Store
 from .pluginmessages import (
     Chosen,
@@ -54,7 +57,6 @@ from .pluginmessages import (
     Source,
     with_trust,
 )
-from .pluginoutline import PluginOutline
 
 
 @frozen
@@ -102,7 +104,8 @@ class PluginService:
     """
     Clones, verifies and compiles plugins.
 
-    :ivar outline: Describes the service.
+    :ivar place: Where plugins are, and the bundle.
+    :ivar build_problem: Returns why no bundle can be built; empty when one can.
     """
 
     _installer: Installer
@@ -117,11 +120,26 @@ class PluginService:
     _updates: Updates
     _operations: Operations
     _previewer: Previewer
-    _outline: PluginOutline
+    _approver: IApprover
+    _place: Paths
+    _build_problem: Callable[[], str] = str
 
     def describe(self) -> dict[str, Any]:
-        """See ``PluginOutline.describe``."""
-        return self._outline.describe()
+        """
+        Return where plugins are, and how installing one is confirmed.
+
+        ``cannotBuild`` is there only when something is missing: why no bundle can be
+        built, and what to run.
+        """
+        problem = self._build_problem()
+        return {
+            **({"cannotBuild": problem} if problem else {}),
+            "pluginsDir": str(self._place.data.plugins),
+            "bundle": str(self._place.bundle),
+            "confirmation": self._approver.description,
+            "signatures": "ed25519, required",
+            "installed": installed_ids(self._store),
+        }
 
     @method_for(Source, Installed, seconds=PROMPTED_CALL_SECONDS)
     async def install(self, params: Source, caller: Caller) -> Installed:

@@ -1,17 +1,14 @@
 """
 The HTTP server: which requests are accepted, and what answers a path.
 
-``GuardedSite.validate`` is the whole policy, in its order.  Only liveness is answered
-here; what answers anything else is loaded after the daemon listens.
+``GuardedSite.validate`` is the whole policy, in its order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from attrs import define, frozen
+from attrs import frozen
 from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.web.http import HTTPFactory
 
@@ -20,15 +17,13 @@ from ..protocol.errors import BridgeError, Code
 from ..protocol.strictjson import dumps
 from ..protocol.version import PROTOCOL
 from ..protocol.wire import unstructure
-from ..rpc.dispatch import Dispatcher
 from .channel import GuardedChannel
 from .guard import Guard, Headers
 from .request import GuardedRequest, Head, Responder, is_upgrade, too_large
 from .routes import HEALTH, SOCKET, Routes
 from .shares import make_shares
-
-if TYPE_CHECKING:
-    from .websocket.socket import BridgeFactory
+from .upgrade import upgrade
+from .websocket.socket import BridgeFactory
 
 
 @frozen
@@ -52,37 +47,6 @@ class Health:
         return dumps(unstructure(self))
 
 
-@define(slots=False, eq=False, repr=False)
-class Endpoints:
-    """
-    What answers all but the liveness probe.
-
-    :ivar health: Returns the body for the liveness probe.
-    :ivar dev: Whether calls by HTTP and ``describe`` are there.
-    """
-
-    version: str
-    dispatcher: Dispatcher
-    sockets: BridgeFactory
-    health: Callable[[], bytes]
-    dev: bool
-
-    @cached_property
-    def routes(self) -> Routes:
-        """The routes."""
-        return Routes(self.version, self.dispatcher, self.health, self.dev)
-
-    def upgrade(self, request: GuardedRequest) -> None:
-        """
-        Hand the connection of a request to a new socket.
-
-        :raise BridgeError: It is no upgrade, or there are too many sockets.
-        """
-        from .upgrade import upgrade
-
-        upgrade(request, self.sockets)
-
-
 def answer_preflight(request: GuardedRequest) -> None:
     """Answer a preflight request; the headers that allow the origin are set already."""
     asked = request.requestHeaders.hasHeader(b"access-control-request-private-network")
@@ -95,8 +59,8 @@ class GuardedSite(HTTPFactory):
     """
     The HTTP server.
 
-    :param health: Returns the body for the liveness probe.
-    :param endpoints: Returns what answers everything else; may load it first.
+    :param routes: What answers all but upgrades.
+    :param sockets: Builds the sockets that connections are upgraded to.
     """
 
     protocol: Any = GuardedChannel
@@ -105,15 +69,15 @@ class GuardedSite(HTTPFactory):
     def __init__(
         self,
         guard: Guard,
-        health: Callable[[], bytes],
-        endpoints: Callable[[], Endpoints],
+        routes: Routes,
+        sockets: BridgeFactory,
         reactor: IReactorTime,
     ) -> None:
         # The channel keeps deadlines of its own.
         super().__init__(reactor=reactor, timeout=None)  # type: ignore[arg-type]
         self._guard = guard
-        self._health = health
-        self._endpoints = endpoints
+        self._routes = routes
+        self._sockets = sockets
         self.shares = make_shares(reactor)
 
     def validate(self, head: Head) -> Responder:
@@ -134,7 +98,7 @@ class GuardedSite(HTTPFactory):
         if head.method == b"GET" and head.path in (HEALTH, SOCKET):
             _check_length(head.length, 0)  # 413
             return self._answer_health if head.path == HEALTH else self._upgrade
-        routes = self._endpoints().routes
+        routes = self._routes
         route = routes.find(head.method, head.path)  # 404, 405
         if route.paired:
             guard.authenticate(head.headers)  # 401, 400
@@ -145,10 +109,10 @@ class GuardedSite(HTTPFactory):
         return routes.render
 
     def _answer_health(self, request: GuardedRequest) -> None:
-        request.finish_with(self._health())
+        request.finish_with(self._routes.health())
 
     def _upgrade(self, request: GuardedRequest) -> None:
-        self._endpoints().upgrade(request)
+        upgrade(request, self._sockets)
 
     def _is_handshake(self, head: Head) -> bool:
         # After any other request, the connection stays open for the next one.

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
 
 from ..concurrency.threads import Pool
+from ..freedesktop import INotifications
 from ..http.client import HttpClient
 from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE
-from ..protocol.text import Secrets
 from ..rpc.hub import Hub
 from ..settings.config import Config
 from ..settings.options import Paths
 from ..store import Store
-from ..web.guard import Guard
-
-if TYPE_CHECKING:
-    from ..freedesktop import INotifications
 
 
 @frozen(eq=False, repr=False)
@@ -62,14 +57,16 @@ class Threads:
 
 
 @frozen(eq=False, repr=False)
-class Foundation:
+class Core:
     """
-    What there is before the first part.
+    The dependencies that the parts share.
 
     :ivar config: The options, from the command line and the environment.
     :ivar paths: The host's profile, and the directories.
     :ivar store: The state.
     :ivar hub: Pushes events to the pages.
+    :ivar desktop: The user's desktop, if there is one.
+    :ivar client: Makes every request of the daemon.
     """
 
     reactor: Any
@@ -78,37 +75,5 @@ class Foundation:
     threads: Threads
     store: Store
     hub: Hub
-
-
-@frozen(eq=False, repr=False)
-class Front(Foundation):
-    """
-    What there is when the daemon begins to listen.
-
-    :ivar guard: Decides which requests of pages are accepted.
-    :ivar control_guard: The same for commands, with a budget of its own.
-    :ivar secrets: Returns what no log line may contain.
-    :ivar port: The port that is listened on.
-    :ivar health: Returns the body for the liveness probe.
-    :ivar notice: What the operator should know of the data directory; or ``None``.
-    """
-
-    guard: Guard
-    control_guard: Guard
-    secrets: Secrets
-    port: int
-    health: Callable[[], bytes]
-    notice: str | None
-
-
-@frozen(eq=False, repr=False)
-class Core(Foundation):
-    """
-    The dependencies that the parts share.
-
-    :ivar desktop: The user's desktop, if there is one.
-    :ivar client: Makes every request of the daemon.
-    """
-
     desktop: INotifications
     client: HttpClient

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -10,7 +11,13 @@ from typing import Any, TypeVar
 from attrs import frozen
 
 from .. import __version__
-from ..approval import IApprover, Prompts
+from ..approval import (
+    DevApprover,
+    IApprover,
+    Prompts,
+    announcer,
+    native_approver,
+)
 from ..http.addresspolicy import AddressPolicy
 from ..plugins.bundle.published import is_current
 from ..plugins.bundle.staging import sweep
@@ -35,7 +42,6 @@ from ..plugins.upstream.preview import Access, Previewer, Reach
 from ..plugins.upstream.updates import Updates
 from ..provision.readiness import build_problem
 from ..services.linking import DevLinks
-from ..services.pluginoutline import PluginOutline
 from ..services.plugins import PluginService, Pushes
 from ..settings.config import Config
 from . import oneshot
@@ -62,13 +68,20 @@ class PluginWiring:
     finish: list[Any]
 
 
-def make_plugins(
-    core: Core, approver: IApprover, outline: PluginOutline
-) -> PluginWiring:
+def make_approver(core: Core) -> IApprover:
+    """Make what confirms privileged operations."""
+    application = core.paths.profile.application
+    if core.config.dev:
+        return DevApprover(announcer(core.desktop, application))
+    return native_approver(
+        sys.platform, core.reactor, core.desktop, application, os.urandom
+    )
+
+
+def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     """
     Make every part that has to do with plugins.
 
-    :param outline: Describes the service.
     :raise JournalError: What a killed daemon was doing can't be settled.
     """
     reactor, config, paths, store = core.reactor, core.config, core.paths, core.store
@@ -142,7 +155,9 @@ def make_plugins(
         updates,
         operations,
         previewer,
-        outline,
+        approver,
+        paths,
+        partial(build_problem, paths),
     )
     linking = Linking(
         operations,

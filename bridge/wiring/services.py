@@ -12,7 +12,7 @@ from twisted.logger import Logger
 from ..databases.databases import Databases
 from ..http.addresspolicy import AddressPolicy
 from ..outbound.fetcher import HttpFetcher
-from ..rpc.registry import LateService, Registry
+from ..rpc.registry import Registry
 from ..services.logs import Logs
 from ..services.notify import Notify
 from ..services.osc import Osc
@@ -23,6 +23,7 @@ from ..services.state import State
 from ..sinks.fanout import Fanout
 from ..sinks.parts import SinkParts
 from .core import Core
+from .plugins import PluginWiring
 from .sinks import chosen, make_sink
 
 LIGHT: Final = frozenset(
@@ -46,11 +47,13 @@ class ServiceWiring:
     """
     What pages may call.
 
+    :ivar for_commands: What commands may call: with ``--dev``, links too.
     :ivar fanout: Brings notifications to the sinks.
     :ivar finish: The parts to close at the end, in order.
     """
 
     registry: Registry
+    for_commands: Registry
     fanout: Fanout
     finish: list[Any]
 
@@ -58,7 +61,7 @@ class ServiceWiring:
 def make_services(
     core: Core,
     logs: Logs,
-    plugins: LateService,
+    plugins: PluginWiring,
     reserved_ports: frozenset[int],
     policy: AddressPolicy,
 ) -> ServiceWiring:
@@ -84,7 +87,7 @@ def make_services(
     )
     registry.register("osc", osc)
     registry.register("outbound", Outbound(fetcher))
-    registry.register_late("plugins", plugins)
+    registry.register("plugins", plugins.service)
     finish: list[Any] = [osc, sql, fetcher, fanout]
     if core.config.dev:
         remote = SnippetEvaluator(core.hub.ask, os.urandom, core.reactor, thread)
@@ -92,7 +95,9 @@ def make_services(
         finish.append(remote)
     registry.register("sql", sql)
     registry.register("state", State(core.store, core.paths.data.state))
-    return ServiceWiring(registry, fanout, finish)
+    dev = core.config.dev
+    commands = registry.extended("dev", plugins.links) if dev else registry
+    return ServiceWiring(registry, commands, fanout, finish)
 
 
 def make_sinks(core: Core) -> Fanout:

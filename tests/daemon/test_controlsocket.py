@@ -98,7 +98,7 @@ class ConversationTests(SynchronousTestCase):
     def connect(self, wire: Any = None) -> None:
         """Connect."""
         self.wire = wire or Wire()
-        self.connection = ControlConnection(lambda: self.context, lambda: None)
+        self.connection = ControlConnection(self.context, lambda: None)
         self.wire.protocol = self.connection
         self.connection.makeConnection(self.wire)
 
@@ -229,7 +229,7 @@ class ListeningTests(TestCase):
     def made(self, path: Path, on: Any = reactor) -> ControlSocket:
         """Make a socket."""
         context = evolve(Stack().context, clock=reactor)
-        made = ControlSocket(on, path, lambda: context, lambda: self.looks.append(None))
+        made = ControlSocket(on, path, context, lambda: self.looks.append(None))
         self.addCleanup(made.close)
         self.addCleanup(made.close_all, CloseReason.SHUTDOWN)
         return made

@@ -21,8 +21,6 @@ from bridge.freedesktop.connection import connect
 from bridge.freedesktop.messages import BUS, Call
 from bridge.freedesktop.notifications import REMOTE, SERVICE, Notifications
 
-from ..threads import at_once
-
 _CONFIG = """\
 <busconfig>
   <type>session</type>
@@ -134,7 +132,7 @@ class HastyReactor:
 
 def notifications(bus: SessionBus, clock: Any = reactor) -> Notifications:
     """A client on a bus."""
-    return Notifications(clock, bus.environment, at_once)
+    return Notifications(clock, bus.environment)
 
 
 class FakeBus(Protocol):

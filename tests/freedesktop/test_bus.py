@@ -1,7 +1,5 @@
 """Tests for ``bridge.freedesktop.bus`` and ``bridge.freedesktop.connection``."""
 
-import subprocess
-import sys
 from typing import Any
 
 from twisted.internet import reactor
@@ -19,7 +17,6 @@ from bridge.freedesktop.connection import SessionBusConnection, connect
 from bridge.freedesktop.messages import BUS, Call, RemoteInterface
 
 from ..directories import fresh_directory
-from ..threads import at_once
 from ..waiting import until
 from .buses import HastyReactor, SessionBus, fake_bus, join
 
@@ -283,7 +280,7 @@ class BusTests(SynchronousTestCase):
         self.user = Follower()
         self.opened = []
         self.environ = {VARIABLE: "unix:path=/a"}
-        self.bus = Bus(self.clock, self.environ, at_once, self.user, lambda: self.open)
+        self.bus = Bus(self.clock, self.environ, self.user, self.open)
 
     def open(self, clock, path, received):
         """Open a connection, in the test's good time."""
@@ -359,7 +356,7 @@ class BusTests(SynchronousTestCase):
 
     def test_no_unix_sockets(self):
         """On a system without Unix sockets nothing is tried."""
-        bus = Bus(Clock(), self.environ, at_once, self.user, lambda: self.open)
+        bus = Bus(Clock(), self.environ, self.user, self.open)
         self.failureResultOf(bus.connected(), DesktopError)
         self.assertEqual(self.opened, [])
         self.assertEqual(bus._reactor.getDelayedCalls(), [])
@@ -451,22 +448,3 @@ class BusTests(SynchronousTestCase):
         self.successResultOf(self.bus.close())
         self.bus.start()
         self.assertEqual((len(self.opened), self.clock.getDelayedCalls()), (1, []))
-
-
-class LoadTests(SynchronousTestCase):
-    """Tests for when the D-Bus library is loaded."""
-
-    def test_loaded_when_needed(self):
-        """Importing the composition root does not load the D-Bus library."""
-        ended = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                "import sys, bridge.tap, bridge.freedesktop\n"
-                "print([m for m in sys.modules if m.startswith('txdbus')])",
-            ],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        self.assertEqual(ended.stdout, "[]\n")

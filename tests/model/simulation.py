@@ -30,7 +30,6 @@ from zope.interface import implementer
 
 import bridge.plugins.bundle.build
 import bridge.wiring.core
-import bridge.wiring.lateplugins
 import bridge.wiring.plugins
 from bridge import tap
 from bridge.approval import IApprover, denied, unavailable
@@ -236,7 +235,7 @@ class Simulation:
             (bridge.wiring.core, "Pool", pool),
             (bridge.wiring.plugins, "GitCloner", self._cloner),
             (bridge.wiring.plugins, "GitUpstream", lambda *_: self.forge),
-            (bridge.wiring.lateplugins, "native_approver", lambda *_: self.user),
+            (bridge.wiring.plugins, "native_approver", lambda *_: self.user),
             (oneshot, "make_scanner", lambda *_: Clean()),
             (bridge.plugins.bundle.build, "converse", converse),
         ):
@@ -276,7 +275,6 @@ class Simulation:
         )
         self.daemon = tap.assemble(self.reactor, options)
         self.daemon.startService()
-        self.daemon._late.get()
         host = str(self.daemon._listening.address)
         self.web = Web(self.reactor, self.daemon._site, host)
 

@@ -14,8 +14,9 @@ from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
 from bridge.rpc.registry import Registry
-from bridge.services.pluginoutline import METHODS, SUMMARY, PluginOutline
 from bridge.services.plugins import PluginService, Pushes
+from bridge.settings.host import load_profile
+from bridge.settings.options import Paths
 
 from ..plugins.clone.remotes import LATEST, FakeUpstream
 from ..plugins.operations.bench import COMMIT, KEY, NOW, Bench, url_of
@@ -58,12 +59,8 @@ class PluginServiceTests(SynchronousTestCase):
             Updates(bench.store, self.upstream, bench.clock),
             bench.operations,
             bench.previewer,
-            PluginOutline(
-                bench.store,
-                bench.data.plugins,
-                bench.data.root / "theme" / "host.js",
-                bench.approver,
-            ),
+            bench.approver,
+            Paths(load_profile("reference"), bench.data, bench.data.root),
         )
         registry = Registry()
         registry.register("plugins", self.service)
@@ -395,20 +392,17 @@ class PluginServiceTests(SynchronousTestCase):
                     "forget_key",
                 ],
                 "pluginsDir": str(self.bench.data.plugins),
-                "bundle": str(self.bench.data.root / "theme" / "host.js"),
+                "bundle": str(self.service._place.bundle),
                 "confirmation": "a double",
                 "signatures": "ed25519, required",
                 "installed": ["good"],
             },
         )
-        # What is described before the service is loaded is the same.
-        self.assertEqual(described["summary"], SUMMARY)
-        self.assertEqual(described["methods"], list(METHODS))
 
     def test_why_nothing_can_be_built(self):
         """The field has the reason, and is absent when nothing is missing."""
         problems = ["cannot build: no bundler", ""]
-        self.service._outline._build_problem = lambda: problems.pop(0)
+        self.service._build_problem = lambda: problems.pop(0)
         described = self.service.describe()
         self.assertEqual(described["cannotBuild"], "cannot build: no bundler")
         self.assertNotIn("cannotBuild", self.service.describe())

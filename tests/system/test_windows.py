@@ -30,7 +30,7 @@ ELSEWHERE: Final = {
     "bridge/approval/windows.py": {"ctypes", "sys.platform"},
     # Which prompt a system has.
     "bridge/cli/commands/doctor.py": {"sys.platform"},
-    "bridge/wiring/lateplugins.py": {"sys.platform"},
+    "bridge/wiring/plugins.py": {"sys.platform"},
     # Where a profile's application keeps its files.
     "bridge/settings/host.py": {"sys.platform"},
     # Which bundler is for it.

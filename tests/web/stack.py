@@ -30,7 +30,8 @@ from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Nothing, Registry, method
 from bridge.web.guard import Guard, Origins
-from bridge.web.site import Endpoints, GuardedSite, Health
+from bridge.web.routes import Routes
+from bridge.web.site import GuardedSite, Health
 from bridge.web.websocket.conversation import SharedContext
 from bridge.web.websocket.socket import BridgeFactory
 
@@ -282,8 +283,8 @@ class Stack:
         self.sockets = BridgeFactory(self.context)
         version, dispatcher = self.context.version, self.context.dispatcher
         health = Health(version, self.registry.names()).body
-        endpoints = Endpoints(version, dispatcher, self.sockets, health, dev)
-        self.site = GuardedSite(self.guard, health, lambda: endpoints, self.clock)
+        routes = Routes(version, dispatcher, health, dev)
+        self.site = GuardedSite(self.guard, routes, self.sockets, self.clock)
         self.pumper = create_pumper()
 
     def flush(self) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -113,21 +114,35 @@ class LifeTests(SynchronousTestCase):
                 pass
             self.assertEqual(word, b"STOPPING=1")
 
-    def test_files_missing_behind_the_listener_are_a_failure(self):
-        """A daemon that can't load the rest of itself ends with status 1."""
-        start = self.home / "sitecustomize.py"
-        start.write_text('import sys; sys.modules["bridge.wiring.parts"] = None\n')
-        paths = os.pathsep.join((str(self.home), str(ROOT)))
-        ended = run(
-            self.home,
-            "run",
-            "--listen=127.0.0.1:0",
-            f"--data-dir={self.home / 'data'}",
-            more={"PYTHONPATH": paths},
-        )
-        self.assertEqual(ended.returncode, 1, ended.stdout + ended.stderr)
-        self.assertIn("the daemon could not be loaded", ended.stderr)
-        self.assertFalse((self.home / "data" / "address").exists())
+    def test_upgrade_under_a_running_daemon(self):
+        """When its files are replaced by another release's, every service answers."""
+        release = self.home / "release"
+        shutil.copytree(ROOT / "bridge", release / "bridge")
+        shutil.copytree(ROOT / "twisted", release / "twisted")
+        set_up(self.home)
+        with running(self.home, "--dev", more={"PYTHONPATH": str(release)}) as daemon:
+            for path in release.rglob("*.py"):
+                path.write_text("raise ImportError('of another release')")
+            for cached in release.rglob("*.pyc"):
+                cached.unlink()
+            with daemon.page() as page:
+                for service, method, params in (
+                    ("logs", "info", {}),
+                    ("notify", "send", {"title": "Door"}),
+                    ("osc", "send", {"port": 9000, "address": "/a", "args": [1]}),
+                    ("outbound", "fetch", {"url": "https://127.0.0.1:1/"}),
+                    ("plugins", "build", {}),
+                    ("plugins", "install", {"url": "https://127.0.0.1:1/x.git"}),
+                    ("plugins", "list", {}),
+                    ("sql", "query", {"db": "sample", "sql": "SELECT 1"}),
+                    ("state", "set", {"ns": "host", "key": "k", "value": 1}),
+                ):
+                    answer = page.call(service, method, params)
+                    code = answer.get("error", {}).get("code")
+                    self.assertNotEqual(code, "internal", (service, answer))
+            self.assertEqual(daemon.http("GET", "/v1/health")[0], 200)
+            daemon.call_by_http("logs", "info", {})
+        self.assertNotIn("ImportError", "".join(daemon.lines))
 
     def test_hangup_reopens_the_log_file(self):
         """After SIGHUP it goes on in a new file, and ends by nothing else."""

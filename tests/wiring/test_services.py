@@ -1,5 +1,8 @@
 """Tests for bridge.wiring.services."""
 
+from typing import Any
+from unittest.mock import Mock
+
 from twisted.internet.defer import Deferred, execute, maybeDeferred
 from twisted.internet.task import Clock
 from twisted.internet.testing import MemoryReactorClock
@@ -10,7 +13,6 @@ from bridge.http.client import make_client
 from bridge.protocol.errors import BridgeError
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
-from bridge.rpc.registry import LateService
 from bridge.services.logs import Logs
 from bridge.settings.config import read_config
 from bridge.settings.options import locate
@@ -23,6 +25,7 @@ from tests.approval.screens import FakeScreen
 from tests.directories import fresh_directory
 from tests.services.test_remote import Page
 
+NO_PLUGINS: Any = Mock()
 NOBODY = make_client(Clock(), execute, look_up=lambda name: Deferred())
 
 
@@ -73,7 +76,7 @@ class ShutdownTests(SynchronousTestCase):
         made = make_services(
             Core(clock, config, paths, threads, store, hub, screen, client),
             Logs(None, clock),
-            LateService("", (), dict, object),
+            NO_PLUGINS,
             frozenset(),
             AddressPolicy(),
         )

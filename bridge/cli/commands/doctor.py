@@ -13,7 +13,6 @@ from twisted.internet.defer import Deferred
 
 from ...approval.native import native_approver
 from ...approval.prompts import Operation, Prompt
-from ...concurrency.threads import Pool
 from ...freedesktop import Notifications
 from ...protocol.errors import BridgeError
 from ...settings.config import BY_NAME, HOST_OPTIONS, Option
@@ -116,9 +115,7 @@ async def on_desktop(
     reactor: Any, place: Paths, options: DoctorOptions
 ) -> list[Finding]:
     """Check the notification server; with ``--prompt`` show a test prompt."""
-    pool = Pool(reactor, "desktop", 1)
-    pool.start()
-    notifications = Notifications(reactor, os.environ, pool.call)
+    notifications = Notifications(reactor, os.environ)
     try:
         if sys.platform in ("win32", "darwin"):  # pragma: no cover
             findings = []
@@ -140,7 +137,6 @@ async def on_desktop(
         return findings
     finally:
         await notifications.close()
-        pool.stop()
 
 
 async def answered(approving: Deferred[None]) -> Finding:

@@ -1,0 +1,172 @@
+"""
+From options to a daemon: every part, made in the order of dependencies.
+
+Each part is passed what it needs; nothing below imports the reactor.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve
+from twisted.internet.defer import Deferred, DeferredList
+
+from .. import __version__
+from ..daemon.banner import Banner
+from ..daemon.controlsocket import ControlSocket
+from ..daemon.daemon import Daemon
+from ..daemon.listening import StartError, bind
+from ..daemon.listening import this_process as inherited_socket
+from ..daemon.sd_notify import this_process
+from ..datadir.lock import FileLock, LockedError, acquire
+from ..datadir.paths import DataDir
+from ..datadir.token import FollowedToken, PairingToken
+from ..freedesktop import Notifications
+from ..http.client import Reach, make_client
+from ..plugins.installed.journal import JournalError
+from ..protocol.bucket import TokenBucket
+from ..protocol.session import Rates
+from ..provision.readiness import build_problem
+from ..provision.setup import renew_sources
+from ..rpc.dispatch import Dispatcher
+from ..rpc.hub import Hub
+from ..services.logs import Logs
+from ..settings.config import Config
+from ..settings.options import Paths
+from ..store import Store
+from ..web.guard import Guard, Origins
+from ..web.routes import Routes
+from ..web.site import GuardedSite, Health
+from ..web.websocket.conversation import SharedContext
+from ..web.websocket.socket import BridgeFactory
+from .core import Core, Threads
+from .logs import make_log_observers, open_page_log
+from .plugins import make_approver, make_plugins
+from .services import LIGHT, make_services
+
+# A command that checks for a daemon holds the lock for a moment.
+LOCK_PATIENCE_SECONDS = 0.2
+
+
+def assemble(
+    reactor: Any,
+    config: Config,
+    paths: Paths,
+    twistd: Mapping[str, Any] | None,
+    reach: Reach,
+) -> Daemon:
+    """
+    Make a daemon.
+
+    :param twistd: The options of twistd, when that has started us.
+    :param reach: What ``outbound`` reaches: the public internet, except in tests.
+    :raise StartError: It can't start here; so do ``DataDirError``, ``StoreError`` and
+        ``TokenError``.
+    """
+    data = paths.data
+    opened = data.create()
+    lock = _lock(data)
+    token = FollowedToken(PairingToken.load_or_create(data.token), reactor.seconds)
+    threads = Threads.make(reactor, config.threads)
+    store = Store.open(data.state, threads.disk.call)
+    hub = Hub()
+    listening = inherited_socket() or bind(config.listen)
+
+    def secrets() -> list[str]:
+        return [token.reveal()]
+
+    desktop = Notifications(reactor, os.environ)
+    client = make_client(reactor, threads.fetches.call, reach.ca_file, reach.look_up)
+    core = Core(reactor, config, paths, threads, store, hub, desktop, client)
+    approver = make_approver(core)
+    renewed = renew_sources(paths)
+    try:
+        plugins = make_plugins(core, approver)
+    except JournalError as e:
+        listening.close()
+        raise StartError(str(e)) from None
+    page_log = open_page_log(config, data, threads.logs)
+    logs = Logs(page_log.writer, reactor, secrets)
+    not_for_osc = frozenset({listening.port, config.overlay_addr.port})
+    services = make_services(core, logs, plugins, not_for_osc, reach.policy)
+    unbuildable = build_problem(paths)
+    notices = opened, *page_log.notices, store.notice, renewed, *plugins.notices
+    banner = Banner(
+        config,
+        data.root,
+        paths.theme_dir,
+        data.token,
+        services.registry,
+        services.fanout,
+        approver,
+        page_log.where,
+        tuple(filter(None, (*notices, unbuildable))),
+    )
+
+    dispatcher = Dispatcher(services.registry)
+    guard = _guard(reactor, config, token, listening.port)
+    rates = Rates(config.rate, config.burst, reactor.seconds, LIGHT)
+    context = SharedContext(__version__, dispatcher, hub, guard, rates, logs, reactor)
+    sockets = BridgeFactory(context)
+    health = Health(__version__, services.registry.names()).body
+    routes = Routes(__version__, dispatcher, health, config.dev)
+    commands = evolve(
+        context,
+        dispatcher=Dispatcher(services.for_commands),
+        # What pages spend must not keep out the user's commands.
+        guard=_guard(reactor, config, token, listening.port),
+        pages=False,
+    )
+
+    def prepare() -> None:
+        desktop.start()
+        plugins.prepare()
+
+    def settle() -> Deferred[Any]:
+        # The banner names the server that shows prompts, whatever sinks there are.
+        starting: list[Deferred[Any]] = [services.fanout.start(), desktop.find()]
+        return DeferredList(starting, consumeErrors=True)
+
+    finish = [*services.finish, *plugins.finish, desktop, *page_log.finish(), logs]
+    return Daemon(
+        reactor=reactor,
+        listening=listening,
+        site=GuardedSite(guard, routes, sockets, reactor),
+        control=ControlSocket(reactor, data.control_socket, commands, token.look),
+        sockets=sockets,
+        token=token,
+        address_file=data.address,
+        pools=threads.all(),
+        prepare=prepare,
+        settle=settle,
+        banner=banner,
+        status=unbuildable,
+        reopen=page_log.reopen,
+        finish=[*finish, store],
+        release=lock.release,
+        log_observers=make_log_observers(reactor, config, twistd, secrets, hub),
+        supervisor=this_process(),
+    )
+
+
+def _guard(reactor: Any, config: Config, token: FollowedToken, port: int) -> Guard:
+    def bucket() -> TokenBucket:
+        return TokenBucket(config.rate, config.burst, reactor.seconds)
+
+    added = frozenset(origin.encode("utf-8") for origin in config.allow_origin)
+    return Guard(Origins(added), token, bucket(), bucket(), bucket(), port)
+
+
+def _lock(data: DataDir) -> FileLock:
+    try:
+        return acquire(data.lock, LOCK_PATIENCE_SECONDS)
+    except LockedError as e:
+        pid = f" (process {e.pid})" if e.pid else ""
+        raise StartError(
+            f"another daemon{pid} uses {data.root}; "
+            "stop it, or choose another directory with --data-dir"
+        ) from None
+    except OSError as e:
+        raise StartError(f"cannot lock {data.root}: {e.strerror}") from None
