@@ -1,9 +1,9 @@
 """
 How much longer the first call of a service takes than a later one.
 
-Run ``python -m benchmarks.firstuse``.  A start loads only what answers it; a service
-loads what it needs when it is first called.  Each service is called by the first page
-of a daemon of its own, which has loaded all that it loads without a call.
+Run ``python -m benchmarks.firstuse``.  A start loads all of ours, but not every heavy
+library: a service loads its own when it is first called.  Each service is called by the
+first page of a daemon of its own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
 What the daemon costs while nobody needs it: wake-ups, and resident memory.
 
-Run ``python -m benchmarks.idle``.  A daemon is measured after it has loaded what it
-loads in the background; another one, with ``--dev``, after every service was really
+Run ``python -m benchmarks.idle``.  A daemon is measured a while after its start;
+another one, with ``--dev``, after every service was really
 used: a database opened, an address fetched, a plugin installed, built and uninstalled.
 """
 

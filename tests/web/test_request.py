@@ -395,7 +395,7 @@ class BrokenTests(RequestCase):
         def broken() -> bytes:
             raise ZeroDivisionError(SECRET)
 
-        self.stack.site._health = broken
+        self.stack.site._routes.health = broken
         answer = self.stack.ask("GET", "/v1/health")
         self.assertRefused(answer, 500, "internal")
         self.assertNotIn(SECRET.encode(), answer.body)
