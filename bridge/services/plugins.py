@@ -280,7 +280,7 @@ class PluginService:
     @method(Anything, Report, seconds=PROMPTED_CALL_SECONDS)
     async def build(self, params: Anything) -> Report:
         """Rebuild the bundle; a failed build is answered with a report, too."""
-        return await self._rebuild.run()
+        return await self._rebuild.build()
 
     @method(Anything, Keys)
     async def keys(self, params: Anything) -> Keys:

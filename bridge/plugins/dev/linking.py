@@ -225,7 +225,7 @@ class LinkedTree:
         exchange = _Replacement(self._linking, plugin_id, copy, entry, aside, before)
         built = False
         try:
-            report = await rebuild.run(before=exchange.do)
+            report = await rebuild.build(before=exchange.do)
             if not report.has(plugin_id) and copy is not None:
                 # As its author knows the files.
                 why = report.why_not(plugin_id).replace(_directory(plugin_id), "")
@@ -233,7 +233,7 @@ class LinkedTree:
             built = True
         finally:
             if exchange.done and not built:
-                await rebuild.run(before=exchange.undo)
+                await rebuild.build(before=exchange.undo)
             if aside is not None:
                 await self._linking.in_thread(trees.remove, aside)
         return report

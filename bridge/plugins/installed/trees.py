@@ -146,6 +146,10 @@ class Trees:
         """Whether anything is where the plugin's tree would be."""
         return os.path.lexists(self._data.plugin(plugin_id))
 
+    def aside(self, plugin_id: str) -> str | None:
+        """Choose the name to move a plugin's tree to; ``None`` if there is none."""
+        return self.fresh().name if self.has(plugin_id) else None
+
     def exchange_linked(
         self, plugin_id: str, copy: Path | None, aside: Path | None
     ) -> None:

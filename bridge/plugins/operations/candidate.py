@@ -149,19 +149,19 @@ class CandidateFetcher:
     async def _check(
         self, running: Running, url: str, root: Path, tree: Tree, commit: str
     ) -> Candidate:
-        running.check()
+        running.raise_if_stopping()
         running.reached(Step.VALIDATE, "Reading plugin.json")
         manifest = await self._in_thread(load_manifest, tree, self._profile)
-        running.check()
+        running.raise_if_stopping()
         running.reached(Step.POLICY, "Scanning the sources")
         await self._scan(running, tree)
-        running.check()
+        running.raise_if_stopping()
         running.reached(Step.SIGNATURE, "Verifying the author's signature")
         now = self._clock.seconds()
         signed = await self._in_thread(
             verify_tree, tree, manifest.id, self._profile, now
         )
-        running.check()
+        running.raise_if_stopping()
         return Candidate(root, tree, url, commit, manifest, signed)
 
     async def _scan(self, running: Running, tree: Tree) -> None:

@@ -73,8 +73,7 @@ class Installer(Pipeline):
         )
         if not (accepted or is_known):
             await self._prompting.ask_for_permissions(running, candidate)
-        await self._begin_commit(running)
-        self._begin_move(running, candidate, accepted)
+        await self._begin_move(running, candidate, accepted)
         await self._refuse_installed(candidate.manifest.id)
         return await self._commit(running, candidate, None)
 

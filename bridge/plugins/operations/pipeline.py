@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from attrs import define, evolve
-from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
@@ -35,23 +34,15 @@ class Pipeline:
     _clock: IReactorTime
     _in_thread: InThread
 
-    async def _begin_commit(self, running: Running) -> None:
-        """Wait for the turn to change the installed set."""
-        await running.hold(self._operations.commit_lock)
-        running.commit()
-        await self._installed.settle()
-
-    def _settle_earlier(self) -> Deferred[None]:
-        return Deferred.fromCoroutine(self._installed.settle())
-
-    def _begin_move(
+    async def _begin_move(
         self, running: Running, candidate: Candidate, accepted: bool
     ) -> None:
         """
-        Check that the key is still trusted, and report the step.
+        Wait for the turn to change the set, in which the key must still be trusted.
 
         :param accepted: The result of ``ask_for_trust``.
         """
+        await self._installed.begin(running, self._operations.commit_lock)
         self._prompting.check_trust(candidate, accepted)
         running.reached(Step.MOVE, f"Putting {candidate.manifest.id} in place")
 
@@ -77,7 +68,7 @@ class Pipeline:
             Operation.UPDATE if replaced else Operation.INSTALL,
             plugin_id,
             candidate.root.name,
-            await self._old_name(plugin_id) if replaced else None,
+            await self._in_thread(self._trees.aside, plugin_id) if replaced else None,
             record.fields(),
             former(self._store, changed),
         )
@@ -89,11 +80,6 @@ class Pipeline:
         settings = settings_namespace(plugin_id)
         # Existing settings are the user's, and stay.
         return [] if self._store.entries(settings) else [Drop(settings)]
-
-    async def _old_name(self, plugin_id: str) -> str | None:
-        """Choose the name to move the tree in place to; ``None`` if there is none."""
-        in_place = await self._in_thread(self._trees.has, plugin_id)
-        return self._trees.fresh().name if in_place else None
 
 
 def _record(candidate: Candidate, replaced: Record | None, now_ms: int) -> Record:

@@ -43,7 +43,7 @@ class Prompting:
         except BridgeError:
             raise
         except Exception:  # noqa: BLE001
-            running.check()
+            running.raise_if_stopping()
             self._log.failure("the prompt failed")
             raise unavailable("the prompt could not be shown") from None
 

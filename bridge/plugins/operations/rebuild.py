@@ -80,7 +80,6 @@ class Rebuild:
 
     All requests during a run share one more run: each gets the report of a run that
     began after the request.
-
     """
 
     _store: Store
@@ -98,7 +97,7 @@ class Rebuild:
     def __attrs_post_init__(self) -> None:
         self._flight = SingleFlight("building", self._build_for_waiters)
 
-    def run(
+    def build(
         self, *, before: Callable[[], Awaitable[object]] | None = None
     ) -> Deferred[Report]:
         """
@@ -126,7 +125,7 @@ class Rebuild:
             failure.trap(BridgeError)
             self._log.warn("there was no build at the start")
 
-        self.run().addCallbacks(log_errors, log_failure)
+        self.build().addCallbacks(log_errors, log_failure)
 
     async def _build_for_waiters(self) -> None:
         waiters, self._waiters = self._waiters, []
@@ -134,7 +133,7 @@ class Rebuild:
             for waiter in waiters:
                 if waiter.before is not None:
                     await waiter.before()
-            report = await self._build()
+            report = await self._build_once()
         except Exception:  # noqa: BLE001
             failure = Failure()
             for waiter in waiters:
@@ -146,14 +145,14 @@ class Rebuild:
             for waiter in waiters:
                 waiter.report.callback(report)
 
-    async def _build(self) -> Report:
+    async def _build_once(self) -> Report:
         verification = Verification(self._trees, read_records(self._store))
-        report = await self._run(verification.verify)
+        report = await self._until_cut_off(verification.verify)
         for line in verification.left_out:
             self._log.warn("{line}", line=line)
         return evolve(report, errors=[*report.errors, *verification.left_out])
 
-    async def _run(self, verify: Verify) -> Report:
+    async def _until_cut_off(self, verify: Verify) -> Report:
         if self._cut:
             raise shutting_down()
         self._building = self._builder.build(verify)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from attrs import define, field, frozen
+from twisted.internet.defer import DeferredLock
 from twisted.logger import Logger
 
 from ...approval import Operation
@@ -95,13 +96,24 @@ class InstalledSet:
 
     _log: ClassVar[Logger] = Logger()
 
+    async def begin(self, running: Running, lock: DeferredLock) -> None:
+        """
+        Wait for the turn to change the set, from which on the operation is finished.
+
+        :param lock: The commit lock.
+        :raise BridgeError: It was cancelled, or an earlier change can't be settled.
+        """
+        await running.hold(lock)
+        running.commit()
+        await self.settle()
+
     async def change(
         self, running: Running, exchange: Exchange, edits: Sequence[Edit]
     ) -> None:
         """
         Put a tree in place, or take one away, with its records, and build the bundle.
 
-        Call it with the commit lock, after ``settle``.
+        Call it after ``begin``.
 
         :raise BridgeError: It could not be done, so it was taken back: from what can
             be read and built at once, from a disk that fails when that works again.
@@ -204,7 +216,7 @@ class InstalledSet:
                 f"plugin-bridge dev has linked {plugin_id}, so this one would not be "
                 "built; end that first",
             )
-        report = await self._rebuild.run()
+        report = await self._rebuild.build()
         if not report.has(plugin_id):
             raise plugin_error(Prefix.BUILD_FAILED, report.why_not(plugin_id))
 
@@ -247,7 +259,7 @@ class InstalledSet:
         if running is not None:
             running.reached(Step.BUILD, "Building the bundle")
         try:
-            report = await self._rebuild.run()
+            report = await self._rebuild.build()
         except BridgeError:
             raise
         except Exception:  # noqa: BLE001

@@ -60,19 +60,10 @@ class Uninstaller:
         record = recorded(self._store, plugin_id)
         prompt = self._prompting.prompts.uninstall(plugin_id, record.url)
         await self._prompting.ask(running, prompt)
-        await running.hold(self._operations.commit_lock)
-        running.commit()
-        await self._installed.settle()
-        recorded(self._store, plugin_id)
+        await self._installed.begin(running, self._operations.commit_lock)
         running.reached(Step.REMOVE, f"Removing {plugin_id}")
-        in_place = await self._in_thread(self._trees.has, plugin_id)
-        exchange = Exchange(
-            Operation.UNINSTALL,
-            plugin_id,
-            None,
-            self._trees.fresh().name if in_place else None,
-            None,
-        )
+        aside = await self._in_thread(self._trees.aside, plugin_id)
+        exchange = Exchange(Operation.UNINSTALL, plugin_id, None, aside, None)
         settings = settings_namespace(plugin_id)
         edits: list[Edit] = [Remove(RECORDS, plugin_id), Drop(settings)]
         await self._installed.change(running, exchange, edits)

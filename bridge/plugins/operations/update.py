@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from attrs import define, frozen
-from twisted.internet.defer import Deferred, fail
+from twisted.internet.defer import Deferred, ensureDeferred, fail
 
 from ...approval import Operation
 from ...concurrency.shares import Holder
@@ -91,7 +91,9 @@ class Updater(Pipeline):
         await running.hold(self._operations.plugin_lock(plugin_id))
         record = updatable(self._store, plugin_id)
         if plugin_id in self._trees.unsettled:  # what is installed now is not in place
-            await self._operations.commit_lock.run(self._settle_earlier)
+            await self._operations.commit_lock.run(
+                ensureDeferred, self._installed.settle()
+            )
         if (same := await self._if_same(running, plugin_id, record, pin)) is not None:
             return same
         installed = await self._in_thread(self._trees.manifest, plugin_id)
@@ -100,13 +102,12 @@ class Updater(Pipeline):
         prompt = prompts.update(plugin_id, record.url, version, record.commit)
         await self._prompting.ask(running, prompt)
         candidate = await self._fetcher.fetch(running, record.url, pin)
-        self._check(plugin_id, candidate, record, installed)
+        self._refuse_older(plugin_id, candidate, record, installed)
         if candidate.signed.key_id != record.key_id:
             await self._prompting.ask_to_rotate(running, candidate, record.key_id)
         accepted = await self._prompting.ask_for_trust(running, candidate)
         await self._ask_to_grow(running, candidate, record)
-        await self._begin_commit(running)
-        self._begin_move(running, candidate, accepted)
+        await self._begin_move(running, candidate, accepted)
         return Updated(await self._commit(running, candidate, record), updated=True)
 
     async def _if_same(
@@ -131,7 +132,7 @@ class Updater(Pipeline):
         old = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
         await self._prompting.ask_to_grow(running, candidate, old)
 
-    def _check(
+    def _refuse_older(
         self,
         plugin_id: str,
         candidate: Candidate,

@@ -228,7 +228,7 @@ class Previewer:
         url = subject.url
         if url is None:
             url = updatable(self._store, subject.plugin_id or "").url
-        running.check()
+        running.raise_if_stopping()
         reach = self._access.reach(frozenset())
         try:
             candidate = await self._fetcher.fetch_with(running, url, reach.cloner)
@@ -249,7 +249,7 @@ class Previewer:
         try:
             await self._prompting.ask(running, prompt)
         except BridgeError as e:
-            running.check()
+            running.raise_if_stopping()
             asked = not e.message.startswith(f"{Prefix.APPROVAL_UNAVAILABLE}:")
             how = "was not confirmed" if asked else "could not be asked for"
             raise _private(f"connecting to it {how}") from None
@@ -269,7 +269,7 @@ class Previewer:
             record = recorded(self._store, manifest.id)
             old = await self._in_thread(self._trees.sound_manifest, manifest.id, record)
             changelog = await self._changelog(running, candidate, record, old, reach)
-        running.check()
+        running.raise_if_stopping()
         signed = candidate.signed
         trusted_at = self._trust.trusted_at(signed.key_id)
         return Preview(

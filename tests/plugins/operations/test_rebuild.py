@@ -43,7 +43,7 @@ class RunTests(RebuildTestCase):
 
     def test_every_recorded_plugin_is_built(self):
         """The bundle is built of all plugins; pages hear of it before the caller."""
-        building = self.rebuild.run()
+        building = self.rebuild.build()
         building.addCallback(self.answered)
         report = self.successResultOf(building)
         self.assertEqual(report.plugins, ["first", "second"])
@@ -55,7 +55,7 @@ class RunTests(RebuildTestCase):
     def test_code_changed_after_installation_is_not_built(self):
         """A changed tree is left out, named, and does not fail the others."""
         (self.bench.data.plugin("first") / "main.ts").write_text("steal();")
-        report = self.successResultOf(self.rebuild.run())
+        report = self.successResultOf(self.rebuild.build())
         self.assertTrue(report.ok)
         self.assertEqual(report.plugins, ["second"])
         (error,) = report.errors
@@ -65,7 +65,7 @@ class RunTests(RebuildTestCase):
     def test_every_report_is_pushed(self):
         """Pages receive a report of each build, even if it changes nothing."""
         self.builder.outcomes = [None, "broken"]
-        reports = [self.successResultOf(self.rebuild.run()) for _ in range(4)]
+        reports = [self.successResultOf(self.rebuild.build()) for _ in range(4)]
         self.assertEqual([r.ok for r in reports], [True, False, True, True])
         self.assertEqual(self.bench.audience.reports, reports)
 
@@ -73,7 +73,7 @@ class RunTests(RebuildTestCase):
         """What failed the build comes before what was left out of it."""
         (self.bench.data.plugin("first") / "main.ts").write_text("steal();")
         self.builder.outcomes = ["no such module"]
-        report = self.successResultOf(self.rebuild.run())
+        report = self.successResultOf(self.rebuild.build())
         self.assertFalse(report.ok)
         self.assertEqual(report.errors[0], "no such module")
         self.assertEqual(len(report.errors), 2)
@@ -81,14 +81,14 @@ class RunTests(RebuildTestCase):
     def test_broken_builder(self):
         """A builder that breaks is an error of that run, and of no other."""
         self.builder.outcomes = [ZeroDivisionError()]
-        self.failureResultOf(self.rebuild.run(), ZeroDivisionError)
-        self.assertTrue(self.successResultOf(self.rebuild.run()).ok)
+        self.failureResultOf(self.rebuild.build(), ZeroDivisionError)
+        self.assertTrue(self.successResultOf(self.rebuild.build()).ok)
 
     def test_broken_audience(self):
         """A report that can't be pushed is logged, and given to who asked."""
         self.patch(type(self.rebuild._audience), "built", lambda *_: 1 / 0)
         for _ in range(2):
-            report = self.successResultOf(self.rebuild.run())
+            report = self.successResultOf(self.rebuild.build())
             self.assertTrue(report.ok)
             self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
@@ -96,10 +96,10 @@ class RunTests(RebuildTestCase):
         """A caller that has gone away ends no build."""
         gate: Deferred[Any] = Deferred()
         self.builder.outcomes = [gate]
-        gone, other = self.rebuild.run(), None
+        gone, other = self.rebuild.build(), None
         gone.addErrback(lambda failure: None)
         gone.cancel()
-        other = self.rebuild.run()
+        other = self.rebuild.build()
         gate.callback(None)
         self.assertTrue(self.successResultOf(other).ok)
         self.assertEqual(len(self.bench.audience.reports), 2)
@@ -112,9 +112,9 @@ class CoalescingTests(RebuildTestCase):
         """However many ask during a run, one run follows, and it sees the newest."""
         gate: Deferred[Any] = Deferred()
         self.builder.outcomes = [gate]
-        first = self.rebuild.run()
+        first = self.rebuild.build()
         self.install("third")
-        others = [self.rebuild.run() for _ in range(5)]
+        others = [self.rebuild.build() for _ in range(5)]
         self.assertNoResult(first)
         gate.callback(None)
         self.assertEqual(self.successResultOf(first).plugins, ["first", "second"])
@@ -134,7 +134,7 @@ class CoalescingTests(RebuildTestCase):
 
     def test_run_asked_for_by_an_answer(self):
         """A caller that asks again as soon as it is answered gets another run."""
-        again = self.rebuild.run().addCallback(lambda _: self.rebuild.run())
+        again = self.rebuild.build().addCallback(lambda _: self.rebuild.build())
         self.successResultOf(again)
         self.assertEqual(self.events.count("run first second"), 2)
 
@@ -150,8 +150,8 @@ class BeforeTests(RebuildTestCase):
         async def before():
             self.bench.events.append("before")
 
-        self.rebuild.run()
-        asked = self.rebuild.run(before=before)
+        self.rebuild.build()
+        asked = self.rebuild.build(before=before)
         self.assertNotIn("before", self.bench.events)
         first.callback(None)
         self.successResultOf(asked)
@@ -164,7 +164,7 @@ class BeforeTests(RebuildTestCase):
         async def before():
             raise OSError(5, "I/O error")
 
-        self.failureResultOf(self.rebuild.run(before=before), OSError)
+        self.failureResultOf(self.rebuild.build(before=before), OSError)
         self.assertEqual(self.bench.events, [])
 
 
@@ -174,14 +174,14 @@ class CloseTests(RebuildTestCase):
     def test_idle(self):
         """Nothing is waited for when nothing is built, and nothing begins."""
         self.successResultOf(self.rebuild.close())
-        error = self.failureResultOf(self.rebuild.run(), BridgeError).value
+        error = self.failureResultOf(self.rebuild.build(), BridgeError).value
         self.assertEqual(error.code, "unavailable")
 
     def test_build_is_finished(self):
         """A build under way is waited for."""
         gate: Deferred[Any] = Deferred()
         self.builder.outcomes = [gate]
-        building = self.rebuild.run()
+        building = self.rebuild.build()
         closing = self.rebuild.close()
         self.assertNoResult(closing)
         gate.callback(None)
@@ -211,16 +211,16 @@ class EndingTests(RebuildTestCase):
 
     def test_attack_bundler_that_hangs(self):
         """What hangs is killed; who waits for it, and for the next, learns why."""
-        waiting = [self.rebuild.run() for _ in range(2)]
+        waiting = [self.rebuild.build() for _ in range(2)]
         self.end()
-        for run in [*waiting, self.rebuild.run()]:
+        for run in [*waiting, self.rebuild.build()]:
             error = self.failureResultOf(run, BridgeError).value
             self.assertEqual(error.code, "unavailable")
         self.assertEqual(self.bench.audience.reports, [])
 
     def test_build_that_ends(self):
         """A build that ends by itself is waited for, and nothing is killed."""
-        building = self.rebuild.run()
+        building = self.rebuild.build()
         ended = self.shutdown.close()
         self.assertNoResult(ended)
         self.hanging.callback(None)

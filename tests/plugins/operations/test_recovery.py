@@ -163,12 +163,16 @@ class RecoverTests(SynchronousTestCase):
         self.assertEqual(self.bench.left()[0], [])
 
     def test_failed_build(self):
-        """A failed build is reported to the pages, and the journal goes."""
+        """It is reported, and made again: by the next operation, or the next start."""
         self.interrupt()
         recovered = self.recover()
         self.bench.builder.outcomes = ["no bundler"]
         self.build(recovered)
         self.assertEqual(self.bench.events[-1], "push build failed good")
+        self.assertTrue(self.bench.journal.exists())
+        self.bench.builder.outcomes = ["no bundler", "no bundler"]
+        self.successResultOf(self.bench.uninstaller.uninstall("good"))
+        self.assertEqual(self.bench.left()[0], [])
         self.assertFalse(self.bench.journal.exists())
 
     def test_no_build(self):

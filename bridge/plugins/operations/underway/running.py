@@ -157,7 +157,7 @@ class Running:
         self.failed_at = self.step
         self.reached(Step.ROLLBACK, "Putting everything back")
 
-    def check(self) -> None:
+    def raise_if_stopping(self) -> None:
         """
         Check that the operation may go on.
 
@@ -178,7 +178,7 @@ class Running:
 
         :param begin: Its Deferred is cancelled when the operation has to end.
         """
-        self.check()
+        self.raise_if_stopping()
         waiting = begin()
         self._waiting = waiting
         try:
@@ -195,9 +195,9 @@ class Running:
         """
         Begin the part that has to be finished or undone, and can't be cancelled.
 
-        :raise BridgeError: See ``check``.
+        :raise BridgeError: See ``raise_if_stopping``.
         """
-        self.check()
+        self.raise_if_stopping()
         self._committing = True
 
     def interrupt(self, why: BridgeError | None = None) -> None:

@@ -180,7 +180,7 @@ class CloseTests(OperationsTestCase):
         async def body(running):
             seen.append(running)
             await gate
-            running.check()
+            running.raise_if_stopping()
 
         running = self.operations.run(INSTALL, None, body)
         closing = self.operations.close()
@@ -348,7 +348,7 @@ class CancelTests(OperationsTestCase):
 
         async def body(running):
             await gate
-            running.check()
+            running.raise_if_stopping()
 
         running = self.operations.run(INSTALL, None, body)
         name = self.only().name

@@ -65,7 +65,7 @@ class RunningTests(SynchronousTestCase):
         self.failureResultOf(going, CancelledError)
         self.assertTrue(self.running.stopping)
         self.assertFalse(self.running.cancellable)
-        for go_on in (self.running.check, self.running.commit):
+        for go_on in (self.running.raise_if_stopping, self.running.commit):
             with self.assertRaises(BridgeError) as caught:
                 go_on()
             self.assertIs(caught.exception, WHY)
@@ -86,7 +86,7 @@ class RunningTests(SynchronousTestCase):
         self.running.commit()
         self.running.interrupt(WHY)
         self.assertFalse(self.running.stopping)
-        self.running.check()
+        self.running.raise_if_stopping()
 
     def test_interrupted_while_waiting_for_a_lock(self) -> None:
         """A lock that was not acquired is not released, either."""
