@@ -15,6 +15,8 @@ export interface Question {
   readonly danger: boolean;
   /** The plugin that asks, by id; empty when the page does. */
   readonly plugin: string;
+  /** Its name, as a question has it. */
+  readonly name: string;
 }
 
 interface Asked {
@@ -71,7 +73,7 @@ export class Questions implements Asker {
     { yes = "Allow", no = "Not now", danger = false } = {},
   ): Promise<boolean> {
     return new Promise((answer) => {
-      const question = { title, detail, yes, no, danger, plugin: "" };
+      const question = { title, detail, yes, no, danger, plugin: "", name: "" };
       const [current, ...rest] = this.#waiting;
       const own = rest.filter((asked) => asked.question.plugin === "");
       const others = rest.filter((asked) => asked.question.plugin !== "");
@@ -85,8 +87,10 @@ export class Questions implements Asker {
       return Promise.resolve(false);
     }
     return new Promise((answer) => {
-      const title = `Let “${shortName(name)}” ${words}?`;
-      const question = { title, detail, yes: "Allow", no: "Not now", danger: false, plugin: id };
+      const short = shortName(name);
+      const title = `Let “${short}” ${words}?`;
+      const answers = { yes: "Allow", no: "Not now", danger: false };
+      const question = { title, detail, ...answers, plugin: id, name: short };
       const asked = { question, about, answer };
       if (this.#waiting.some((other) => other.question.plugin === id)) {
         this.#held = [...this.#held, asked];

@@ -4,7 +4,6 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import type { PageModel } from "../model/model.js";
 import type { Question } from "../model/questions.js";
-import { shortName } from "../names.js";
 import type { ViewProps } from "./app.js";
 import { Button, Details } from "./parts.js";
 import { Fingerprint } from "./plugin.js";
@@ -69,16 +68,6 @@ function QuestionDialog({ model, question }: QuestionProps) {
         <p id="question-detail">{question.detail}</p>
         {question.plugin === "" ? null : <WhoAsks model={model} id={question.plugin} />}
         <div class="actions end">
-          {question.plugin === "" ? null : (
-            <Button
-              id="question-off"
-              kind="quiet"
-              off={off}
-              onPress={() => answer(false) && void model.setEnabled(question.plugin, false)}
-            >
-              Turn off {shortName(model.nameOf(question.plugin))}
-            </Button>
-          )}
           {question.no === "" ? null : (
             <Button id="question-no" off={off} onPress={() => answer(false)}>
               {question.no}
@@ -93,6 +82,18 @@ function QuestionDialog({ model, question }: QuestionProps) {
             {question.yes}
           </Button>
         </div>
+        {question.plugin === "" ? null : (
+          <div class="actions end">
+            <Button
+              id="question-off"
+              kind="quiet"
+              off={off}
+              onPress={() => answer(false) && void model.setEnabled(question.plugin, false)}
+            >
+              Turn off {question.name}
+            </Button>
+          </div>
+        )}
       </div>
     </dialog>
   );
