@@ -168,10 +168,6 @@ class DataDir:
         """The tree of one plugin.  The id has been validated by the caller."""
         return self.plugins / plugin_id
 
-    def linked(self, plugin_id: str) -> Path:
-        """The copy of a tree that its author works on; see docs/decisions/0013."""
-        return self.plugins / f"{LINKED}{plugin_id}"
-
     @property
     def control_socket(self) -> Path:
         """Where commands reach the daemon."""

@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, DeferredList, DeferredLock
 from twisted.logger import Logger
 
-from ..plugins.dev.linking import Linked, LinkedTree, Linking, SourcesRefusedError
+from ..plugins.dev.linking import Link, Linked, Linking, SourcesRefusedError
 from ..plugins.policy.hits import Hit
 from ..protocol.errors import BridgeError, Code, Prefix, shutting_down
 from ..protocol.limits import (
@@ -65,7 +65,7 @@ class LinkResult:
 class _Link:
     """The tree of one caller; ``lock`` is held while it changes."""
 
-    tree: LinkedTree
+    tree: Link
     lock: DeferredLock = field(factory=DeferredLock)
     ended: Deferred[None] | None = None
 

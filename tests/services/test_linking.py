@@ -139,7 +139,7 @@ class LinkTests(SynchronousTestCase):
 
     def test_defect(self) -> None:
         """A failure of the daemon is logged in full, and reported without detail."""
-        self.bench.threads.failing["_copy"] = OSError(5, "I/O error")
+        self.bench.threads.failing["read_files"] = OSError(5, "I/O error")
         error = self.failureResultOf(self.link(), BridgeError).value
         self.assertEqual(error.code, Code.INTERNAL)
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
@@ -178,7 +178,7 @@ class LinkTests(SynchronousTestCase):
     def test_gone_and_broken(self) -> None:
         """A link that can't be taken out ends, and that is logged."""
         self.successResultOf(self.link())
-        self.bench.threads.failing["exchange_linked"] = OSError(5, "I/O error")
+        self.bench.threads.failing["link"] = OSError(5, "I/O error")
         self.command.leave()
         self.successResultOf(self.links.close())
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)

@@ -34,7 +34,7 @@ from ...plugins.tree.manifest import (
     load_manifest,
 )
 from ...plugins.tree.signature import verify_tree
-from ...plugins.tree.tree import Tree, read_tree
+from ...plugins.tree.tree import Tree
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS
 from ...protocol.strictjson import loads_unique
@@ -58,7 +58,7 @@ from .verdict import (
     counted,
     whole_outcome,
 )
-from .worktree import copy_published
+from .worktree import published_tree
 
 _EXPECTED: Final = (EndedError, BridgeError, CommandError)
 
@@ -107,7 +107,6 @@ class Trial:
             self._step("id", self._id)
             self._step("api", self._api)
             self._step("types", self._types)
-            # The last one: it moves the tree.
             await self._async_step("build", self._build)
         else:
             for name in STEPS[1:]:
@@ -159,8 +158,11 @@ class Trial:
         return False
 
     def _files(self) -> str:
-        copy_published(self._root, self._copy)
-        self._tree = read_tree(self._copy)
+        self._tree = published_tree(self._root)
+        try:
+            self._tree.write(self._copy)
+        except OSError as e:
+            raise CommandError(f"the tree cannot be copied: {e.strerror}") from None
         sizes = list(map(len, self._tree.files.values()))
         return f"{len(sizes)} files, {sum(sizes):,} bytes"
 

@@ -15,8 +15,9 @@ from typing import Final
 
 from attrs import frozen
 
-from ...plugins.dev.copying import copy_files
+from ...plugins.dev.reading import read_files
 from ...plugins.tree.files import shown
+from ...plugins.tree.tree import Tree
 from ...protocol.limits import TREE_BYTES
 from ..terminal import CommandError
 
@@ -44,33 +45,29 @@ def is_work_tree(root: Path) -> bool:
     return os.path.lexists(root / GIT_FOLDER)
 
 
-def copy_published(root: Path, into: Path) -> None:
+def published_tree(root: Path) -> Tree:
     """
-    Copy what a clone would get if everything here were committed now.
+    Read what a clone would get if everything here were committed now.
 
-    :param into: Made by this.
     :raise CommandError: The tree cannot be read.
     :raise BridgeError: What a clone would be refused for.
     """
-    names = published(root)
     try:
-        copy_files(root, names, into)
-        if is_work_tree(root):
-            _restore(root, set(names), into)
+        files = read_files(root, published(root))
     except OSError as e:
-        raise CommandError(f"the tree cannot be copied: {e.strerror}") from None
+        raise CommandError(f"the tree cannot be read: {e.strerror}") from None
+    return Tree(files | _committed(root, files) if is_work_tree(root) else files)
 
 
-def _restore(root: Path, names: Collection[str], into: Path) -> None:
-    """Replace what is committed as it is here by the committed bytes."""
+def _committed(root: Path, names: Collection[str]) -> dict[str, bytes]:
+    """Return the committed bytes of what is committed as it is here."""
     edited = {path.decode("utf-8", "surrogateescape") for path in changed(root)}
     unchanged = {
         name: file.blob
         for name, file in tracked(root).items()
         if name in names and name not in edited and file.mode not in (LINK, SUBMODULE)
     }
-    for name, content in blobs(root, unchanged).items():
-        (into / name).write_bytes(content)
+    return blobs(root, unchanged)
 
 
 def published(

@@ -29,15 +29,15 @@ from ...store import Store
 from ..bundle.build import Report
 from ..esbuild.executable import BundlerError
 from ..installed.records import is_recorded, read_records
-from ..installed.trees import ListEntry, Trees, iso_time
+from ..installed.trees import LinkedTree, ListEntry, Trees, iso_time
 from ..operations.candidate import Scans
 from ..operations.rebuild import Rebuild
 from ..operations.underway.operations import Operations
 from ..operations.underway.progress import Audience
 from ..policy.hits import Hit
 from ..tree.manifest import Manifest, load_manifest
-from ..tree.tree import Tree, read_tree
-from .copying import copy_files
+from ..tree.tree import Tree
+from .reading import read_files
 
 
 class SourcesRefusedError(Exception):
@@ -69,7 +69,7 @@ class Linked:
 
 @frozen(eq=False)
 class Linking:
-    """Links working trees, each through a ``LinkedTree`` of its own."""
+    """Links working trees, each through a ``Link`` of its own."""
 
     operations: Operations
     rebuild: Rebuild
@@ -81,48 +81,13 @@ class Linking:
     in_thread: InThread
     scanner: Scans
 
-    def begin(self) -> LinkedTree:
+    def begin(self) -> Link:
         """Return a link without a tree."""
-        return LinkedTree(self)
+        return Link(self)
 
 
 @define(eq=False)
-class _Replacement:
-    """Replaces a plugin's linked tree, and undoes that."""
-
-    linking: Linking
-    plugin_id: str
-    copy: Path | None
-    entry: ListEntry | None
-    aside: Path | None
-    entry_before: ListEntry | None
-    done: bool = field(default=False, init=False)
-
-    async def do(self) -> None:
-        """Put the new tree in place."""
-        await self._set(self.copy, self.aside, self.entry)
-
-    async def undo(self) -> None:
-        """Restore the previous tree."""
-        await self._set(self.aside, self.copy, self.entry_before)
-
-    async def _set(
-        self, copy: Path | None, aside: Path | None, entry: ListEntry | None
-    ) -> None:
-        trees = self.linking.trees
-        await self.linking.in_thread(trees.exchange_linked, self.plugin_id, copy, aside)
-        self.done = True
-        if entry is None:
-            trees.linked.pop(self.plugin_id, None)
-        else:
-            trees.linked[self.plugin_id] = entry
-        records = read_records(self.linking.store)
-        entries = await self.linking.in_thread(trees.entries, records)
-        self.linking.audience.plugins(entries)
-
-
-@define(eq=False)
-class LinkedTree:
+class Link:
     """
     One working tree.
 
@@ -136,32 +101,20 @@ class LinkedTree:
 
     async def update(self, root: Path, names: Iterable[str]) -> Linked:
         """
-        Copy the tree, validate the copy, and build the bundle with it.
+        Read the tree, validate what was read, and build the bundle with it.
 
         When it is refused, or the bundle can't be built, nothing changes.
 
-        :param names: The files to copy; see ``copy_files``.
+        :param names: The files to read; see ``read_files``.
         :raise BridgeError: It is refused; the prefixes are those of an install.
         :raise SourcesRefusedError: It is refused for its sources.
         """
-        trees = self._linking.trees
-        copy = trees.fresh()
-        try:
-            tree = await self._linking.in_thread(self._copy, root, names, copy)
-            manifest = load_manifest(tree, self._linking.profile)
-            await self._scan(tree)
-            self._check_id(manifest.id)
-            await self._linking.operations.commit_lock.acquire()
-            try:
-                return await self._put(copy, manifest)
-            finally:
-                self._linking.operations.commit_lock.release()
-        finally:
-            await self._linking.in_thread(trees.remove, copy)
-
-    def _copy(self, root: Path, names: Iterable[str], copy: Path) -> Tree:
-        copy_files(root, names, copy)
-        return read_tree(copy)
+        tree = Tree(await self._linking.in_thread(read_files, root, names))
+        manifest = load_manifest(tree, self._linking.profile)
+        await self._scan(tree)
+        self._check_id(manifest.id)
+        async with self._linking.operations.commit_lock:
+            return await self._put(tree, manifest)
 
     async def _scan(self, tree: Tree) -> None:
         modules = [self._linking.profile.api_module]
@@ -183,13 +136,12 @@ class LinkedTree:
                 Prefix.ALREADY_INSTALLED, f"another plugin-bridge dev links {plugin_id}"
             )
 
-    async def _put(self, copy: Path, manifest: Manifest) -> Linked:
+    async def _put(self, tree: Tree, manifest: Manifest) -> Linked:
         # Again, now that nobody else can link anything.
         self._check_id(manifest.id)
         before = self._linking.trees.linked.get(manifest.id)
-        report = await self._exchange(
-            manifest.id, copy, self._entry(manifest, before), before
-        )
+        entry = self._entry(manifest, before.entry if before else None)
+        report = await self._exchange(manifest.id, LinkedTree(entry, tree))
         self._plugin_id = manifest.id
         self._log.info("{id} is linked and built", id=manifest.id)
         return Linked(
@@ -212,45 +164,47 @@ class LinkedTree:
             dev=True,
         )
 
-    async def _exchange(
-        self,
-        plugin_id: str,
-        copy: Path | None,
-        entry: ListEntry | None,
-        before: ListEntry | None,
-    ) -> Report:
+    async def _exchange(self, plugin_id: str, new: LinkedTree | None) -> Report:
         """Replace the tree and build; if the build fails, undo it."""
-        trees, rebuild = self._linking.trees, self._linking.rebuild
-        aside = trees.fresh() if before is not None else None
-        exchange = _Replacement(self._linking, plugin_id, copy, entry, aside, before)
+        before = self._linking.trees.linked.get(plugin_id)
+
+        async def replace() -> None:
+            await self._set(plugin_id, new)
+
         built = False
         try:
-            report = await rebuild.build(before=exchange.do)
-            if not report.has(plugin_id) and copy is not None:
+            report = await self._linking.rebuild.build(before=replace)
+            if new is not None and not report.has(plugin_id):
                 # As its author knows the files.
                 why = report.why_not(plugin_id).replace(_directory(plugin_id), "")
                 raise plugin_error(Prefix.BUILD_FAILED, why)
             built = True
         finally:
-            if exchange.done and not built:
-                await rebuild.build(before=exchange.undo)
-            if aside is not None:
-                await self._linking.in_thread(trees.remove, aside)
+            if not built and self._linking.trees.linked.get(plugin_id) is not before:
+                await self._linking.rebuild.build(
+                    before=lambda: self._set(plugin_id, before)
+                )
         return report
+
+    async def _set(self, plugin_id: str, tree: LinkedTree | None) -> None:
+        """Replace the tree, and show the pages which plugins there are now."""
+        trees = self._linking.trees
+        await self._linking.in_thread(trees.link, plugin_id, tree)
+        records = read_records(self._linking.store)
+        entries = await self._linking.in_thread(trees.entries, records)
+        self._linking.audience.plugins(entries)
 
     async def end(self) -> None:
         """Remove the tree from the bundle."""
         if self._plugin_id is None:
             return
         plugin_id, self._plugin_id = self._plugin_id, None
-        await self._linking.operations.commit_lock.acquire()
-        try:
-            before = self._linking.trees.linked[plugin_id]
-            report = await self._exchange(plugin_id, None, None, before)
-        finally:
-            # However that went: nobody will take it out later.
-            self._linking.trees.linked.pop(plugin_id, None)
-            self._linking.operations.commit_lock.release()
+        async with self._linking.operations.commit_lock:
+            try:
+                report = await self._exchange(plugin_id, None)
+            finally:
+                # However that went: nobody will take it out later.
+                self._linking.trees.linked.pop(plugin_id, None)
         for line in report.errors:
             self._log.warn("without {id}: {line}", id=plugin_id, line=line)
         self._log.info("{id} is no longer linked", id=plugin_id)

@@ -18,7 +18,7 @@ from attrs import define, evolve, field, fields, frozen
 from twisted.logger import Logger
 
 from ...datadir.ownership import NotOwnError
-from ...datadir.paths import DataDir
+from ...datadir.paths import LINKED, DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import MANIFEST_BYTES
 from ...protocol.text import timestamp
@@ -84,6 +84,19 @@ class ListEntry(Manifest):
 
 
 @frozen
+class LinkedTree:
+    """
+    An author's working tree, as it was read, and its list entry.
+
+    It is neither signed nor recorded.  What the bundler gets is in memory; it only
+    looks up on the disk which files there are.
+    """
+
+    entry: ListEntry
+    tree: Tree
+
+
+@frozen
 class Broken:
     """
     A plugin that is not built into the bundle.
@@ -118,8 +131,8 @@ class Trees:
 
     :ivar profile: Decides how manifests and signatures are read.
     :ivar random: Returns 16 fresh hexadecimal digits.
-    :ivar linked: The list entries of linked trees, by plugin id: each stands for the
-        installed plugin of this id, if there is one.  Only kept in memory.
+    :ivar linked: The linked trees, by plugin id: each stands for the installed plugin
+        of this id, if there is one.  Only kept in memory.
     :ivar unsettled: The plugins whose tree may not be the recorded one, since an
         operation on it can't be taken back yet.
     """
@@ -127,7 +140,7 @@ class Trees:
     _data: DataDir
     _profile: HostProfile
     _random: Callable[[], str]
-    linked: dict[str, ListEntry] = field(factory=dict, init=False)
+    linked: dict[str, LinkedTree] = field(factory=dict, init=False)
     unsettled: set[str] = field(factory=set, init=False)
 
     _log: ClassVar[Logger] = Logger()
@@ -150,25 +163,24 @@ class Trees:
         """Choose the name to move a plugin's tree to; ``None`` if there is none."""
         return self.fresh().name if self.has(plugin_id) else None
 
-    def exchange_linked(
-        self, plugin_id: str, copy: Path | None, aside: Path | None
-    ) -> None:
+    def link(self, plugin_id: str, linked: LinkedTree | None) -> None:
         """
-        Make a copy the linked tree of a plugin, or remove the linked tree.
+        Replace the linked tree of a plugin, or remove it.
 
-        :param aside: Where the one before is moved; ``None`` when there is none.
-        :raise OSError: It could not be done, and all is as before.
+        :raise OSError: It could not be written; then the one before is still there.
         """
-        place = self._data.linked(plugin_id)
-        if aside is not None:
-            os.rename(place, aside)
+        place = self.directory / f"{LINKED}{plugin_id}"
+        fresh = self.fresh()
         try:
-            if copy is not None:
-                os.rename(copy, place)
-        except OSError:
-            if aside is not None:
-                os.rename(aside, place)
-            raise
+            if linked is not None:
+                linked.tree.write(fresh)
+            self.linked.pop(plugin_id, None)
+            self.remove(place)
+            if linked is not None:
+                os.rename(fresh, place)
+                self.linked[plugin_id] = linked
+        finally:
+            self.remove(fresh)
 
     def remove(self, path: Path) -> None:
         """
@@ -208,7 +220,7 @@ class Trees:
     def listing(self, records: Mapping[str, Record]) -> PluginList:
         """List linked trees and the recorded plugins, verified as before a build."""
         linked = dict(self.linked)
-        listing = PluginList(list(linked.values()), [])
+        listing = PluginList([one.entry for one in linked.values()], [])
         for plugin_id, record in records.items():
             if plugin_id in linked:
                 continue
@@ -225,7 +237,7 @@ class Trees:
     def entries(self, records: Mapping[str, Record]) -> list[ListEntry]:
         """List the same as ``listing``, without verification."""
         linked = dict(self.linked)
-        found = list(linked.values())
+        found = [one.entry for one in linked.values()]
         for plugin_id, record in records.items():
             if plugin_id in linked:
                 continue
@@ -322,8 +334,7 @@ class Trees:
         for plugin_id in sorted({*linked, *records}):
             try:
                 if plugin_id in linked:
-                    place = self._data.linked(plugin_id)
-                    sound[place.name] = read_tree(place)
+                    sound[f"{LINKED}{plugin_id}"] = linked[plugin_id].tree
                 else:
                     sound[plugin_id] = self.verified(plugin_id, records[plugin_id])
             except BridgeError as e:

@@ -16,6 +16,7 @@ from typing import Final
 
 from attrs import define, field, frozen
 
+from ...datadir.ownership import make_directories, write_file
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import CLONE_OBJECTS, SIGNATURE_BYTES, TREE_BYTES, TREE_FILES
 from .files import NotRegularError, TooLargeError, read_bounded, shown
@@ -76,6 +77,18 @@ class Tree:
                 found.update(path.encode() + b"\0" + len(content).to_bytes(8, "little"))
                 found.update(content)
         return found.hexdigest()
+
+    def write(self, root: Path) -> None:
+        """
+        Write the files below a directory, which this makes.
+
+        :raise OSError: One can't be written, or there is something already.
+        """
+        root.mkdir(mode=0o700)
+        for path, content in self.files.items():
+            place = root / path
+            make_directories(place.parent)
+            write_file(place, content)
 
 
 def read_tree(root: Path) -> Tree:

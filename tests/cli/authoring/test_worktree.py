@@ -9,7 +9,7 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.authoring import worktree
-from bridge.cli.authoring.worktree import copy_published, published
+from bridge.cli.authoring.worktree import published, published_tree
 from bridge.cli.terminal import CommandError
 from bridge.protocol.errors import BridgeError
 
@@ -41,7 +41,6 @@ class WorkTreeTestCase(SynchronousTestCase):
         """Write it."""
         self.directory = fresh_directory(self)
         self.root = self.directory / "tree"
-        self.copy = self.directory / "copy"
         self.write("main.ts", "export default 1;\n")
         self.write("src/a.ts", "export const a = 1;\n")
 
@@ -51,14 +50,9 @@ class WorkTreeTestCase(SynchronousTestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.encode())
 
-    def copied(self):
-        """Copy the tree: the content by path."""
-        copy_published(self.root, self.copy)
-        return {
-            path.relative_to(self.copy).as_posix(): path.read_bytes()
-            for path in self.copy.rglob("*")
-            if path.is_file()
-        }
+    def read(self):
+        """Read the tree: the content by path."""
+        return published_tree(self.root).files
 
 
 class DirectoryTests(WorkTreeTestCase):
@@ -94,14 +88,14 @@ class DirectoryTests(WorkTreeTestCase):
             published(self.root)
         self.assertIn("cannot be read: Permission denied", str(caught.exception))
 
-    def test_disk_full(self):
-        """A copy that can't be written is a failure of this machine."""
-        full = OSError(28, "No space left on device")
-        patched = mock.patch.object(worktree, "copy_files", side_effect=full)
+    def test_broken_disk(self):
+        """A file that can't be read is a failure of this machine."""
+        broken = OSError(5, "Input/output error")
+        patched = mock.patch.object(worktree, "read_files", side_effect=broken)
         with patched, self.assertRaises(CommandError) as caught:
-            self.copied()
+            self.read()
         self.assertEqual(
-            str(caught.exception), "the tree cannot be copied: No space left on device"
+            str(caught.exception), "the tree cannot be read: Input/output error"
         )
 
 
@@ -117,7 +111,7 @@ class RepositoryTests(WorkTreeTestCase):
         self.write("main.ts", "export default 2;\n")
         (self.root / "src/a.ts").unlink()
         self.assertEqual(
-            self.copied(),
+            self.read(),
             {
                 ".gitignore": b"dist/\n",
                 "main.ts": b"export default 2;\n",
@@ -126,17 +120,17 @@ class RepositoryTests(WorkTreeTestCase):
         )
 
     def test_line_endings(self):
-        """What is committed is copied as it was committed."""
+        """What is committed is read as it was committed."""
         self.write(".gitattributes", "*.ts text eol=crlf\n")
         self.write("main.ts", "a\r\nb\r\n")
         commit(self.root)
-        self.assertEqual(self.copied()["main.ts"], b"a\nb\n")
+        self.assertEqual(self.read()["main.ts"], b"a\nb\n")
         self.assertIn(b"\r", (self.root / "main.ts").read_bytes())
 
     def test_nothing_committed(self):
         """A repository without a commit is as its files are."""
         git(self.root, "init", "--quiet")
-        self.assertEqual(sorted(self.copied()), ["main.ts", "src/a.ts"])
+        self.assertEqual(sorted(self.read()), ["main.ts", "src/a.ts"])
 
     def test_link_and_submodule(self):
         """Both are refused as they would be in a clone."""
@@ -147,11 +141,10 @@ class RepositoryTests(WorkTreeTestCase):
         commit(self.root)
         git(self.root, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},in")
         (self.root / "in").mkdir()
-        self.copy = self.directory / "other"
         self.assert_refused("policy: in:1 submodule")
 
     def assert_refused(self, message: str) -> None:
-        """It is not copied, and ``message`` says why."""
+        """It is not read, and ``message`` says why."""
         with self.assertRaises(BridgeError) as caught:
-            self.copied()
+            self.read()
         self.assertEqual(caught.exception.message, message)

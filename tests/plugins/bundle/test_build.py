@@ -38,7 +38,8 @@ class LinkedTests(BuildCase):
     async def test_linked(self):
         """A linked tree is compiled under its plugin's id, which the bundle names."""
         self.shop.plugin("bb")
-        (self.shop.data.plugin("bb")).rename(self.shop.data.linked("bb"))
+        linked = self.shop.data.plugins / ".tmp-dev-bb"
+        (self.shop.data.plugin("bb")).rename(linked)
         report = await self.shop.build("aa", ".tmp-dev-bb")
         self.assertEqual((report.errors, report.plugins), ([], ["aa", "bb"]))
         published = self.shop.published()

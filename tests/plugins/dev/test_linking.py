@@ -133,7 +133,7 @@ class LinkTests(LinkingTestCase):
     def test_end_that_breaks(self):
         """When even removing it fails, the daemon has forgotten it."""
         self.linked()
-        self.bench.threads.failing["exchange_linked"] = OSError(5, "I/O error")
+        self.bench.threads.failing["link"] = OSError(5, "I/O error")
         self.failureResultOf(ensureDeferred(self.link.end()), OSError)
         self.assertEqual(self.bench.trees.linked, {})
         self.assertFalse(self.bench.operations.commit_lock.locked)
@@ -189,12 +189,10 @@ class RefusedTests(LinkingTestCase):
     def test_failures_leave_it_as_it_was(self):
         """Whatever fails on the way, the good copy is there and nothing else."""
         self.linked()
-        for name in ("copy_files", "exchange_linked", "entries"):
+        for name in ("read_files", "link", "entries"):
             with self.subTest(name=name):
                 self.write("main.ts", f"export default '{name}';\n")
                 self.bench.threads.failing = {name: OSError(5, "I/O error")}
-                if name == "copy_files":
-                    self.bench.threads.failing = {"_copy": OSError(5, "I/O error")}
                 self.failureResultOf(self.update())
                 self.bench.threads.failing = {}
                 # What could not be rolled back at once is, by the next one.

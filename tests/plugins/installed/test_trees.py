@@ -8,9 +8,9 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import Record
-from bridge.plugins.installed.trees import Broken, ListEntry, iso_time
+from bridge.plugins.installed.trees import Broken, LinkedTree, ListEntry, iso_time
 from bridge.plugins.tree.manifest import load_manifest
-from bridge.plugins.tree.tree import read_tree
+from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
 
@@ -277,12 +277,12 @@ class LinkedTests(TreesTestCase):
     """Tests for linked trees."""
 
     def setUp(self):
-        """Copy one, and link it."""
+        """Link one."""
         super().setUp()
-        self.copy = self.trees.fresh()
-        write_tree(self.copy, files_of("sample"), None)
-        self.trees.linked["sample"] = ListEntry.of(
-            load_manifest(read_tree(self.copy), PROFILE),
+        files = {path: text.encode() for path, text in files_of("sample").items()}
+        self.tree = Tree(files)
+        entry = ListEntry.of(
+            load_manifest(self.tree, PROFILE),
             url="",
             commit="",
             installed_at="",
@@ -290,6 +290,7 @@ class LinkedTests(TreesTestCase):
             key_id="",
             dev=True,
         )
+        self.trees.linked["sample"] = LinkedTree(entry, self.tree)
 
     def test_it_stands_for_the_installed_one(self):
         """It is listed and built in place of the installed tree of its id."""
@@ -301,31 +302,33 @@ class LinkedTests(TreesTestCase):
         self.assertEqual(listing.broken, [])
         self.assertEqual(listing.plugins, self.trees.entries(records))
         self.assertEqual([p.dev for p in listing.plugins], [None, True])
-        self.trees.exchange_linked("sample", self.copy, None)
         sound, faults = self.trees.sort_out(records)
         self.assertEqual(sorted(sound), [".tmp-dev-sample", "other"])
-        self.assertNotIn("plugin.sig", sound[".tmp-dev-sample"].files)
+        self.assertIs(sound[".tmp-dev-sample"], self.tree)
         self.assertEqual(faults, {})
 
-    def test_exchange(self):
-        """Trees are exchanged by renaming, there and back."""
-        aside = self.trees.fresh()
-        self.trees.exchange_linked("sample", self.copy, None)
-        self.assertEqual(self.names(), [".tmp-dev-sample"])
-        write_tree(self.copy, files_of("sample"), None)
-        self.trees.exchange_linked("sample", self.copy, aside)
-        self.assertEqual(self.names(), sorted([".tmp-dev-sample", aside.name]))
-        self.trees.exchange_linked("sample", None, self.copy)
-        self.assertEqual(self.names(), sorted([self.copy.name, aside.name]))
+    def test_link(self):
+        """A linked tree is written, replaced and removed, and none is left over."""
+        linked = self.trees.linked["sample"]
+        place = self.data.plugins / ".tmp-dev-sample"
+        for text in (b"export default 1;\n", b"export default 2;\n"):
+            tree = Tree({**self.tree.files, "main.ts": text})
+            self.trees.link("sample", evolve(linked, tree=tree))
+            self.assertEqual(read_tree(place).files, tree.files)
+            self.assertIs(self.trees.linked["sample"].tree, tree)
+            self.assertEqual(self.names(), [place.name])
+        self.trees.link("sample", None)
+        self.assertEqual((self.names(), self.trees.linked), ([], {}))
 
-    def test_failed_exchange(self):
-        """When the new one can't be put in, the old one is there again."""
-        self.trees.exchange_linked("sample", self.copy, None)
-        gone, aside = self.trees.fresh(), self.trees.fresh()
-        for before in (aside, None):
-            with self.assertRaises(OSError):
-                self.trees.exchange_linked("sample", gone, before)
-            self.assertEqual(self.names(), [".tmp-dev-sample"])
+    def test_failed_link(self):
+        """When the new one can't be written, the old one is there still."""
+        linked = self.trees.linked["sample"]
+        self.trees.link("sample", linked)
+        full = patch.object(Tree, "write", side_effect=OSError(28, "No space"))
+        with full, self.assertRaises(OSError):
+            self.trees.link("sample", evolve(linked, tree=Tree({})))
+        self.assertEqual(self.names(), [".tmp-dev-sample"])
+        self.assertIs(self.trees.linked["sample"], linked)
 
 
 class IsoTimeTests(SynchronousTestCase):

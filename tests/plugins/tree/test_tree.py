@@ -145,6 +145,21 @@ class ReadTests(TreeTestCase):
         self.assertEqual(tree.digest(DOMAIN), VECTOR_DIGEST)
 
 
+class WriteTests(TreeTestCase):
+    """Trees that are written."""
+
+    def test_written_and_read(self):
+        """What was written is read again as it was, and only its user can enter."""
+        root = self.root.with_name(f"{self.root.name}-copy")
+        self.addCleanup(shutil.rmtree, root)
+        tree = read_tree(self.root)
+        tree.write(root)
+        self.assertEqual(read_tree(root).files, tree.files)
+        self.assertEqual(root.stat().st_mode & 0o777, 0o700)
+        with self.assertRaises(FileExistsError):
+            tree.write(root)
+
+
 class RefusedTests(TreeTestCase):
     """What is no tree of a plugin."""
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ....plugins.installed.trees import iso_time
 from ....plugins.tree.manifest import load_manifest
 from ....plugins.tree.signature import verify_tree
-from ....plugins.tree.tree import read_tree
 from ....protocol.errors import BridgeError
 from ....settings.options import HostOptions
-from ...authoring.worktree import copy_published
+from ...authoring.worktree import published_tree
 from ...terminal import CommandError, DirectoryArgument, failed
 
 
@@ -44,17 +42,14 @@ def verify(options: VerifyOptions, now: Callable[[], float] = time.time) -> int:
     :raise ConfigError: There is no such host.
     """
     profile = options.paths().profile
-    with TemporaryDirectory(prefix="plugin-bridge-verify-") as scratch:
-        copy = Path(scratch) / "tree"
-        try:
-            copy_published(Path(options["directory"]), copy)
-            tree = read_tree(copy)
-            manifest = load_manifest(tree, profile)
-            signed = verify_tree(tree, manifest.id, profile, now())
-        except BridgeError as e:
-            return failed("verify", e.message)
-        except CommandError as e:
-            return failed("verify", str(e))
+    try:
+        tree = published_tree(Path(options["directory"]))
+        manifest = load_manifest(tree, profile)
+        signed = verify_tree(tree, manifest.id, profile, now())
+    except BridgeError as e:
+        return failed("verify", e.message)
+    except CommandError as e:
+        return failed("verify", str(e))
     print(f"signed       {manifest.id} {manifest.version}")
     print(f"fingerprint  {signed.key_id}")
     if signed.signed_at:

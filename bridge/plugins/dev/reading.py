@@ -1,5 +1,5 @@
 """
-Copies of an author's working tree, under the rules for a clone of it.
+Reads an author's working tree, under the rules for a clone of it.
 
 Everything here blocks; the daemon runs it in a thread.
 """
@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from attrs import define, field
 
-from ...datadir.ownership import write_file
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ..clone.objects.filenames import check_name, names_collide
 from ..clone.objects.treesize import TreeSize
@@ -24,60 +23,55 @@ from ..tree.files import NotRegularError, TooLargeError, read_bounded, shown
 _LIMITS: Final = CloneLimits()
 
 
-def copy_files(
-    root: Path,
-    names: Iterable[str],
-    into: Path,
-    limits: CloneLimits = _LIMITS,
-) -> None:
+def read_files(
+    root: Path, names: Iterable[str], limits: CloneLimits = _LIMITS
+) -> dict[str, bytes]:
     """
-    Copy files of a directory that somebody may be editing.
-
-    No link is followed.
+    Read files of a directory that somebody may be editing; no link is followed.
 
     :param names: Relative paths with ``/``; a file that has disappeared is left out.
-    :param into: Created by this function, for it alone.
+    :return: The contents, by path.
     :raise BridgeError: What a clone would be refused for, naming the file.
-    :raise OSError: The copy cannot be written.
+    :raise OSError: One can't be read.
     """
-    into.mkdir(mode=0o700)
-    copy = _Copy(root, into, TreeSize(limits))
+    reading = _Reading(root, TreeSize(limits))
     for name in names:
         try:
-            copy.add(name)
+            reading.add(name)
         except BridgeError as e:
             if not e.message.startswith(Prefix.CLONE_FAILED):
                 raise
             raise BridgeError(e.code, f"{e.message} ({shown(name)})") from None
+    return reading.files
 
 
 @define
-class _Copy:
-    """A copy that grows by one file at a time."""
+class _Reading:
+    """The files that were read, one after the other."""
 
     _root: Path
-    _into: Path
     _size: TreeSize
+    files: dict[str, bytes] = field(factory=dict, init=False)
     _taken: dict[str, str] = field(factory=dict, init=False)
-    _folders: set[str] = field(factory=set, init=False)
+    _folders: set[Path] = field(factory=set, init=False)
 
     def add(self, name: str) -> None:
-        """Copy one file."""
-        self._check(name)
-        source, target = self._root / name, self._into / name
-        self._make_folders(name.split("/")[:-1])
+        """Read one file."""
+        self._check_name(name)
+        self._check_folders(name)
+        source = self._root / name
         try:
             mode = source.lstat().st_mode
             if stat.S_ISLNK(mode):
                 raise plugin_error(Prefix.POLICY, f"{shown(name)}:1 symlink")
             if stat.S_ISDIR(mode):
                 raise plugin_error(Prefix.POLICY, f"{shown(name)}:1 submodule")
-            self._copy(source, target)
+            self.files[name] = self._read(source)
         except FileNotFoundError:
             return
         self._size.add_file()
 
-    def _check(self, name: str) -> None:
+    def _check_name(self, name: str) -> None:
         parts = name.split("/")
         self._size.check_depth(len(parts) - 1)
         self._size.check_path(os.fsencode(name))
@@ -88,17 +82,14 @@ class _Copy:
             if self._taken.setdefault(folded, path) != path:
                 raise names_collide()
 
-    def _make_folders(self, parts: list[str]) -> None:
-        for depth in range(1, len(parts) + 1):
-            folder = "/".join(parts[:depth])
-            if folder in self._folders:
-                continue
-            if (self._root / folder).is_symlink():
-                raise plugin_error(Prefix.POLICY, f"{shown(folder)}:1 symlink")
-            (self._into / folder).mkdir(mode=0o700)
-            self._folders.add(folder)
+    def _check_folders(self, name: str) -> None:
+        for folder in reversed(PurePosixPath(name).parents[:-1]):
+            place = self._root / folder
+            if place not in self._folders and place.is_symlink():
+                raise plugin_error(Prefix.POLICY, f"{shown(str(folder))}:1 symlink")
+            self._folders.add(place)
 
-    def _copy(self, source: Path, target: Path) -> None:
+    def _read(self, source: Path) -> bytes:
         try:
             content = read_bounded(source, self._size.bytes_left)
         except NotRegularError:
@@ -108,4 +99,4 @@ class _Copy:
         except PermissionError:
             raise clone_failed("it cannot be read") from None
         self._size.add_bytes(len(content))
-        write_file(target, content)
+        return content
