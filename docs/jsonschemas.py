@@ -14,8 +14,8 @@ from orjson import Fragment
 from bridge.osc.packets import Argument, Kind
 from bridge.protocol.errors import Code
 from bridge.protocol.rules import Like, Schema
-from bridge.protocol.wire import camel, reads_unknown
-from bridge.rpc.registry import Anything, summary_of
+from bridge.protocol.wire import camel
+from bridge.rpc.registry import summary_of
 from bridge.services.notify import Overrides
 from bridge.sinks.notification import Patch
 
@@ -104,7 +104,7 @@ class SchemaMaker:
         made: Schema = {"type": "object"}
         if required:
             made["required"] = required
-        if not (self.written or kind is Anything or reads_unknown(kind)):
+        if not self.written:
             made["additionalProperties"] = False
         if known:
             made["properties"] = {

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol
 
 from attrs import field, frozen
 
@@ -55,22 +54,6 @@ class Rule(Protocol):
 
         Its patterns mean the same in Python and in JavaScript with the flag ``u``.
         With ``PARTIAL`` it accepts more than the rule does, otherwise the same.
-        """
-
-
-Read = Callable[[Any, Any], Any]
-"""Returns a value as a field holds it, or raises; the type it also gets is cattrs'."""
-
-
-@runtime_checkable
-class Reader(Protocol):
-    """A rule whose check of an ordinary value is one call, for a quick converter."""
-
-    def reader(self, kind: type[Any], others: Read) -> Read:
-        """
-        Return a function that accepts ordinary values of this type that keep the rule.
-
-        :param others: Reads all others, also those that keep the rule.
         """
 
 
@@ -120,25 +103,6 @@ class Text:
         if not self.blank and not value.strip():
             return True
         return self._pattern is not None and self._pattern.fullmatch(value) is None
-
-    def reader(self, kind: type[Any], others: Read) -> Read:
-        """See ``Reader.reader``."""
-        least, most = self.least, self.most
-        control, blank = self.control, self.blank
-        matches = None if self._pattern is None else self._pattern.fullmatch
-
-        def read(value: Any, also: Any) -> Any:
-            if (
-                type(value) is str
-                and least <= len(value) <= most
-                and (control or value.isprintable())
-                and (blank or value.strip())
-                and (matches is None or matches(value))
-            ):
-                return value
-            return others(value, also)
-
-        return read
 
     def describe(self) -> str:
         """See ``Rule.describe``."""
@@ -192,22 +156,6 @@ class Between:
         # The bounds first: an integer may be too large to ask whether it is finite.
         return not (self.low <= value <= self.high and math.isfinite(value))
 
-    def reader(self, kind: type[Any], others: Read) -> Read:
-        """See ``Reader.reader``."""
-        low, high = self.low, self.high
-        if not (math.isfinite(low) and math.isfinite(high)):
-            return others
-        # JSON has one kind of numbers: a whole one may stand where any may.
-        integer = int if kind is float else kind
-
-        def read(value: Any, also: Any) -> Any:
-            of = type(value)
-            if (of is kind or of is integer) and low <= value <= high:
-                return value
-            return others(value, also)
-
-        return read
-
     def describe(self) -> str:
         """See ``Rule.describe``."""
         return f"{_written(self.low)} to {_written(self.high)}"
@@ -254,17 +202,6 @@ class OneOf:
     def broken(self, value: str) -> bool:
         """See ``Rule.broken``."""
         return value not in self.allowed
-
-    def reader(self, kind: type[Any], others: Read) -> Read:
-        """See ``Reader.reader``."""
-        allowed = self.allowed
-
-        def read(value: Any, also: Any) -> Any:
-            if type(value) is str and value in allowed:
-                return value
-            return others(value, also)
-
-        return read
 
     def describe(self) -> str:
         """See ``Rule.describe``."""

@@ -7,10 +7,9 @@ refusal names a field of ours and a rule of ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from attrs import fields, has
 from cattrs import Converter
@@ -23,9 +22,12 @@ from cattrs.errors import (
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 from .errors import BridgeError, Code
-from .rules import Read, Reader, Rule
+from .rules import Rule
 
 T = TypeVar("T")
+
+Read = Callable[[Any, Any], Any]
+"""Returns a value as a field holds it, or raises; the type it also gets is cattrs'."""
 
 
 class BrokenRuleError(ValueError):
@@ -53,58 +55,19 @@ def _exactly(kind: type, also: type | None = None) -> Read:
     return structure
 
 
-_IGNORES_UNKNOWN = "__bridge_ignores_unknown__"
-_STRING: Final = frozenset({str})
-
-
-def ignores_unknown(kind: type[T]) -> type[T]:
-    """Ignore unknown fields when this class is read from an object."""
-    setattr(kind, _IGNORES_UNKNOWN, True)
-    return kind
-
-
-def reads_unknown(kind: type[Any]) -> bool:
-    """Whether unknown fields are ignored when this class is read from an object."""
-    return hasattr(kind, _IGNORES_UNKNOWN)
-
-
-class WireConverter(Converter):
-    """
-    A converter that knows what is wrong with a value, and a quick one that does not.
-
-    :ivar quick: Accepts the same values, sooner; raises anything for others.
-    """
-
-    quick: Converter
-
-    def register_structure_hook(self, cl: Any, func: Any = None) -> Any:
-        """Register a hook with both."""
-        self.quick.register_structure_hook(cl, func)
-        return super().register_structure_hook(cl, func)
-
-
 def make_converter(
     spelling: Callable[[str], str] = camel, ruled: bool = True
-) -> WireConverter:
+) -> Converter:
     """
-    Build a converter that coerces nothing, and refuses unknown fields unless the
-    class ``ignores_unknown``.
+    Build a converter that coerces nothing, and refuses unknown fields.
 
     :param spelling: From an attribute's name to the field's.
     :param ruled: Whether the rules in annotations are enforced, or the types alone.
     """
-    c = WireConverter(forbid_extra_keys=True)
-    c.quick = Converter(forbid_extra_keys=True, detailed_validation=False)
-    for each in (c.quick, c):
-        _configure(each, spelling, ruled)
-    return c
-
-
-def _configure(c: Converter, spelling: Callable[[str], str], ruled: bool) -> None:
-    register = partial(Converter.register_structure_hook, c)
+    c = Converter(forbid_extra_keys=True)
     for kind in (str, bool, int):
-        register(kind, _exactly(kind))
-    register(float, _exactly(float, int))
+        c.register_structure_hook(kind, _exactly(kind))
+    c.register_structure_hook(float, _exactly(float, int))
 
     def renamed(cls: type) -> dict[str, Any]:
         return {
@@ -112,21 +75,19 @@ def _configure(c: Converter, spelling: Callable[[str], str], ruled: bool) -> Non
             for a in fields(cls)
         }
 
-    def structure_fn(cls: type) -> Any:
-        strict = not reads_unknown(cls)
-        return make_dict_structure_fn(
-            cls, c, _cattrs_forbid_extra_keys=strict, **renamed(cls)
-        )
-
-    c.register_structure_hook_factory(has, structure_fn)
+    c.register_structure_hook_factory(
+        has, lambda cls: make_dict_structure_fn(cls, c, **renamed(cls))
+    )
     c.register_unstructure_hook_factory(
         has, lambda cls: make_dict_unstructure_fn(cls, c, **renamed(cls))
     )
     c.register_structure_hook_func(lambda kind: kind == dict[str, Any], _object)
     c.register_structure_hook_factory(_is_list, lambda kind: _listed(c, kind))
-    make = _ruled if c.detailed_validation else _quickly
-    c.register_structure_hook_factory(_is_optional, lambda kind: make(c, kind, ruled))
-    c.register_structure_hook_factory(_is_ruled, lambda kind: make(c, kind, ruled))
+    c.register_structure_hook_factory(_is_optional, lambda kind: _optional(c, kind))
+    c.register_structure_hook_factory(
+        _is_ruled, lambda kind: _ruled(c, kind, enforced=ruled)
+    )
+    return c
 
 
 def _object(value: Any, _: Any) -> dict[str, Any]:
@@ -163,30 +124,20 @@ def _listed(c: Converter, kind: Any) -> Read:
             raise TypeError
         return [inner(item, element) for item in value]
 
-    def strings(value: Any, also: Any) -> Any:
-        if type(value) is list and _STRING.issuperset(map(type, value)):
-            return value  # the request's own list, which nothing else changes
-        return structure(value, also)
-
-    return strings if element is str and not c.detailed_validation else structure
+    return structure
 
 
-def _without_none(kind: Any) -> Any:
-    """Return what may be absent, of a type that may be ``None``."""
+def _optional(c: Converter, kind: Any) -> Read:
     (present,) = (one for one in get_args(kind) if one is not NoneType)
-    return present
+    # cattrs would look it up for each value.
+    hook = c.get_structure_hook(present)
+    return lambda value, _: None if value is None else hook(value, present)
 
 
-def _ruled(c: Converter, kind: Any, ruled: bool) -> Read:
-    """Return a hook that knows which rule is broken."""
-    if _is_optional(kind):
-        present = _without_none(kind)
-        # cattrs would look it up for each value.
-        hook = c.get_structure_hook(present)
-        return lambda value, _: None if value is None else hook(value, present)
+def _ruled(c: Converter, kind: Any, *, enforced: bool) -> Read:
     bare, *rules = get_args(kind)
     inner = c.get_structure_hook(bare)
-    if not ruled:
+    if not enforced:
         return lambda value, _: inner(value, bare)
 
     def structure(value: Any, _: Any) -> Any:
@@ -198,44 +149,6 @@ def _ruled(c: Converter, kind: Any, ruled: bool) -> Read:
         return value
 
     return structure
-
-
-def _quickly(c: Converter, kind: Any, ruled: bool) -> Read:
-    """Return a hook that is one call for an ordinary value of the right type."""
-    optional = _is_optional(kind)
-    present = _without_none(kind) if optional else kind
-    bare, *rules = get_args(present) if _is_ruled(present) else (present,)
-    if not ruled:
-        rules = []
-    others = _checked(c, bare, optional, rules)
-    if not rules:
-        return _of_type(bare, others)
-    if len(rules) == 1 and isinstance(rules[0], Reader):
-        return rules[0].reader(bare, others)
-    return others
-
-
-def _checked(c: Converter, bare: Any, optional: bool, rules: Sequence[Rule]) -> Read:
-    """Return a hook for any value, which does not know which rule is broken."""
-    inner = c.get_structure_hook(bare)
-    broken = [rule.broken for rule in rules]
-
-    def structure(value: Any, _: Any) -> Any:
-        if type(value) is not bare:
-            if optional and value is None:
-                return None
-            value = inner(value, bare)
-        for breaks in broken:
-            if breaks(value):
-                raise BrokenRuleError
-        return value
-
-    return structure
-
-
-def _of_type(kind: type[Any], others: Read) -> Read:
-    """Return a hook that accepts this type, and leaves others to another one."""
-    return lambda value, also: value if type(value) is kind else others(value, also)
 
 
 def _refusal(rule: Rule, value: Any) -> str | None:
@@ -252,7 +165,7 @@ def _refusal(rule: Rule, value: Any) -> str | None:
 
 
 def structure(
-    c: WireConverter,
+    c: Converter,
     value: Any,
     kind: type[T],
     spelling: Callable[[str], str] = camel,
@@ -269,10 +182,6 @@ def structure(
     """
     if type(value) is not dict:
         raise BridgeError(Code.BAD_REQUEST, "must be an object")
-    try:
-        return c.quick.structure(value, kind)
-    except Exception:  # noqa: BLE001, S110 (the other one finds out what is wrong)
-        pass
     try:
         return c.structure(value, kind)
     except (ClassValidationError, IterableValidationError) as e:

@@ -8,7 +8,6 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from attrs import define, field, frozen
 
 from ..protocol.limits import CALL_SECONDS
-from ..protocol.wire import converter
 from .caller import Caller
 
 P = TypeVar("P")
@@ -19,14 +18,6 @@ S = TypeVar("S")
 @frozen
 class Nothing:
     """No fields: for a method that takes no parameters, or answers ``{}``."""
-
-
-@frozen
-class Anything:
-    """Any fields, all ignored: for a method that may accept some in the future."""
-
-
-converter.register_structure_hook(Anything, lambda value, kind: Anything())
 
 
 @frozen(kw_only=True)

@@ -24,10 +24,10 @@ from ..protocol.limits import (
     SOCKETS_AUTHENTICATED,
 )
 from ..protocol.rules import Between, Many, Text
-from ..protocol.wire import converter, ignores_unknown, unstructure
+from ..protocol.wire import converter, unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event
-from ..rpc.registry import Anything, method, method_for
+from ..rpc.registry import Nothing, method, method_for
 from ..store import DAEMON_PREFIX, Edit, Put, Remove, Store
 
 # Graphic ASCII, except what OSC 1.0 reserves for patterns and packets.
@@ -41,7 +41,6 @@ _ADDRESS = Text(
 Port = Annotated[int, Between(OSC_LEAST_PORT, 65535)]
 
 
-@ignores_unknown
 @frozen(eq=False, repr=False)
 class Sending:
     """
@@ -75,7 +74,6 @@ class Sent:
     port: int
 
 
-@ignores_unknown
 @frozen(eq=False, repr=False)
 class Where:
     """
@@ -221,13 +219,13 @@ class Osc:
         caller.on_close(self._ended)
         return Started(ok=True, port=params.port, started=await holding)
 
-    @method_for(Anything, Stopped)
-    async def stop(self, params: Anything, caller: Caller) -> Stopped:
+    @method_for(Nothing, Stopped)
+    async def stop(self, params: Nothing, caller: Caller) -> Stopped:
         """Release this page's hold at once; the last hold closes the port."""
         return Stopped(ok=True, stopped=await self._listener.release(caller))
 
-    @method(Anything, Status)
-    async def status(self, params: Anything) -> Status:
+    @method(Nothing, Status)
+    async def status(self, params: Nothing) -> Status:
         """Return the port that is listened on, and counts of what came."""
         return self._status()
 

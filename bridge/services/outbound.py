@@ -19,7 +19,6 @@ from ..protocol.limits import (
     OUTBOUND_REQUEST_HEADERS,
     OUTBOUND_RESPONSE_BYTES,
 )
-from ..protocol.wire import ignores_unknown
 from ..rpc.caller import Caller
 from ..rpc.registry import method_for
 
@@ -27,7 +26,6 @@ _MOST_SECONDS = OUTBOUND_MOST_MILLISECONDS / 1000 + CALL_SECONDS
 _SET_COOKIE = "set-cookie"
 
 
-@ignores_unknown
 @frozen(eq=False, repr=False)
 class Wanted:
     """

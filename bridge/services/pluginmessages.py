@@ -16,7 +16,6 @@ from ..plugins.operations.underway.running import End
 from ..protocol.errors import Code
 from ..protocol.limits import NAME_CHARACTERS, REF_CHARACTERS, REF_LEAST_CHARACTERS
 from ..protocol.rules import Text
-from ..protocol.wire import ignores_unknown
 
 _Ref = Annotated[
     str,
@@ -192,7 +191,6 @@ class PluginSet:
     plugins: list[ListEntry]
 
 
-@ignores_unknown
 @frozen
 class Looking:
     """

@@ -37,7 +37,7 @@ from ..protocol.limits import (
 from ..protocol.wire import unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event
-from ..rpc.registry import Anything, method, method_for
+from ..rpc.registry import Nothing, method, method_for
 from ..settings.options import Paths
 from ..store import Store
 from .pluginmessages import (
@@ -181,8 +181,8 @@ class PluginService:
         subject = Subject(params.url, params.id)
         return await self._previewer.preview(subject, params.ref, _Page(caller))
 
-    @method(Anything, OperationList)
-    async def operations(self, params: Anything) -> OperationList:
+    @method(Nothing, OperationList)
+    async def operations(self, params: Nothing) -> OperationList:
         """List the operations under way, and the outcomes of the last five minutes."""
         return OperationList([self._entry(one) for one in self._operations.recent()])
 
@@ -225,8 +225,8 @@ class PluginService:
         await self._operations.cancel(params.operation)
         return Done()
 
-    @method(Anything, PluginList)
-    async def list(self, params: Anything) -> PluginList:
+    @method(Nothing, PluginList)
+    async def list(self, params: Nothing) -> PluginList:
         """List the installed plugins, and why some are not in the bundle."""
         records = read_records(self._store)
         listing: PluginList = await self._in_thread(self._trees.listing, records)
@@ -277,13 +277,13 @@ class PluginService:
         await self._uninstaller.uninstall(params.id, caller)
         return Done()
 
-    @method(Anything, Report, seconds=PROMPTED_CALL_SECONDS)
-    async def build(self, params: Anything) -> Report:
+    @method(Nothing, Report, seconds=PROMPTED_CALL_SECONDS)
+    async def build(self, params: Nothing) -> Report:
         """Rebuild the bundle; a failed build is answered with a report, too."""
         return await self._rebuild.build()
 
-    @method(Anything, Keys)
-    async def keys(self, params: Anything) -> Keys:
+    @method(Nothing, Keys)
+    async def keys(self, params: Nothing) -> Keys:
         """List the authors' keys that were accepted."""
         records = read_records(self._store)
         return Keys(self._trust.keys({of: r.key_id for of, r in records.items()}))

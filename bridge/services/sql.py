@@ -28,9 +28,9 @@ from ..protocol.limits import (
     SQL_VALUE_BYTES,
 )
 from ..protocol.rules import PARTIAL, Many, Schema, patterns, whole
-from ..protocol.wire import converter, ignores_unknown
+from ..protocol.wire import converter
 from ..rpc.caller import Caller
-from ..rpc.registry import Anything, method, method_for
+from ..rpc.registry import Nothing, method, method_for
 
 _MOST_SECONDS: Final = SQL_BUSY_SECONDS + SQL_SECONDS + CALL_SECONDS
 _INTEGERS: Final = range(-(2**63), 2**63)
@@ -85,7 +85,6 @@ class SqlParam:
         return {"type": ["null", "boolean", "number", "string"]}
 
 
-@ignores_unknown
 @frozen(eq=False, repr=False)
 class Statement:
     """
@@ -223,8 +222,8 @@ class Sql:
         self._check(params)
         raise BridgeError(Code.BAD_REQUEST, "database: it is read-only")
 
-    @method(Anything, Listed)
-    async def databases(self, params: Anything) -> Listed:
+    @method(Nothing, Listed)
+    async def databases(self, params: Nothing) -> Listed:
         """List the databases, and the limits of statements."""
         return converter.structure(self.describe(), Listed)
 

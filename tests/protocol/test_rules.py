@@ -16,77 +16,11 @@ from bridge.protocol.rules import (
     Like,
     Many,
     OneOf,
-    Reader,
     Text,
     has_control,
 )
 
 from ..strategies import texts
-
-RULES = st.one_of(
-    st.builds(
-        Text,
-        st.integers(0, 5),
-        like=st.none() | st.just("[a-z ]*"),
-        least=st.integers(0, 2),
-        control=st.booleans(),
-        lines=st.booleans(),
-        blank=st.booleans(),
-    ),
-    st.builds(Between, st.sampled_from([-math.inf, 0]), st.sampled_from([1, math.inf])),
-    st.builds(OneOf, st.lists(st.sampled_from(["a", ""])).map(tuple)),
-)
-KINDS = {str: (str,), float: (float, int), int: (int,)}
-
-
-class Subclass(str):
-    """Another type than the one that JSON has."""
-
-
-class ReaderTests(SynchronousTestCase):
-    """Tests for reading an ordinary value in one call."""
-
-    @given(
-        RULES,
-        st.sampled_from([float, int]),
-        texts | st.sampled_from(["", " ", "a", "a\n"]),
-        st.integers(-1, 2) | st.floats() | st.booleans() | st.none() | st.just([]),
-    )
-    @settings(deadline=None)
-    def test_what_it_accepts(
-        self, rule: Reader, number: type, text: str, other: object
-    ) -> None:
-        """It accepts no value of another type, or that breaks the rule."""
-        kind = number if isinstance(rule, Between) else str
-        left: list[object] = []
-
-        def others(value: object, _: object) -> None:
-            left.append(value)
-
-        read = rule.reader(kind, others)
-        for value in (text, Subclass(text), other):
-            if read(value, kind) is not None:
-                self.assertIn(type(value), KINDS[kind])
-                self.assertFalse(rule.broken(value))
-            elif type(value) in KINDS[kind] and not rule.broken(value):
-                self.assertEqual(left[-1:], [value])
-        self.assertLessEqual(len(left), 3)
-
-    def test_ordinary(self) -> None:
-        """It leaves none of them to the general way."""
-
-        def others(_: object, __: object) -> None:
-            self.fail("left")
-
-        for rule, kind, value in (
-            (Text(9, least=1, control=False, blank=False), str, "a b"),
-            (Text(9, like="[a-z]+"), str, "ab"),
-            (Between(0, 1), float, 0.5),
-            (Between(0, 1), float, 1),
-            (Between(0, 9), int, 1),
-            (OneOf(("a", "b")), str, "b"),
-        ):
-            self.assertEqual(rule.reader(kind, others)(value, kind), value)
 
 
 class TextTests(SynchronousTestCase):

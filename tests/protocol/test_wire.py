@@ -17,7 +17,6 @@ from bridge.protocol.rules import Between, Many, Text
 from bridge.protocol.wire import (
     camel,
     converter,
-    ignores_unknown,
     make_converter,
     structure,
     unstructure,
@@ -214,18 +213,6 @@ class TrailTests(SynchronousTestCase):
 class UnstructureTests(SynchronousTestCase):
     """Tests for writing values."""
 
-    @given(notes)
-    @settings(deadline=None)
-    def test_quick_accepts_the_same(self, value: Any) -> None:
-        """The converter that words no refusal accepts what the other one accepts."""
-        outcomes: list[Any] = []
-        for each in (converter, converter.quick):
-            try:
-                outcomes.append(each.structure(value, Note))
-            except Exception:  # noqa: BLE001
-                outcomes.append(None)
-        self.assertEqual(*outcomes)
-
     def test_absent_stays_absent(self) -> None:
         """Fields are spelled as on the wire; an optional one with nothing is left."""
         written = unstructure(Note("a", 1.0))
@@ -305,27 +292,6 @@ class DefectTests(SynchronousTestCase):
             BridgeError, structure, make_converter(), {"text": 1}, Kind
         )
         self.assertEqual(error.message, "text: wrong type")
-
-
-@ignores_unknown
-@frozen
-class Lenient:
-    """A class that may be given more."""
-
-    size: int
-
-
-class IgnoresUnknownTests(SynchronousTestCase):
-    """Tests for classes that are read from more than they have."""
-
-    def test_unknown_is_ignored(self) -> None:
-        """What it has no field for is left out; what it has is validated."""
-        read = structure(converter, {"size": 1, SECRET: 2}, Lenient)
-        self.assertEqual(read, Lenient(1))
-        error = self.assertRaises(
-            BridgeError, structure, converter, {"size": "1", SECRET: 2}, Lenient
-        )
-        self.assertEqual(error.message, "size: wrong type")
 
 
 class UnruledTests(SynchronousTestCase):

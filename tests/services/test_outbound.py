@@ -60,11 +60,6 @@ class OutboundTests(OutboundCase):
         ):
             self.assertEqual(self.message(params), words)
 
-    async def test_unknown_fields(self) -> None:
-        """They are ignored; ``null`` is no time."""
-        answer = await self.fetched(responding(b"x"), redirect="follow", timeoutMs=None)
-        self.assertEqual(answer["body"], "x")
-
     def test_order(self) -> None:
         """Shape, URL, address, method, and then the rest."""
         bad: dict[str, Any] = {"method": "X", "headers": {"host": "x"}}

@@ -362,14 +362,6 @@ class PluginServiceTests(SynchronousTestCase):
         error = self.failureResultOf(self.call(name, params), BridgeError).value
         self.assertTrue(error.message.startswith(message), error.message)
 
-    def test_ignored_params(self):
-        """Methods without parameters take any object, and nothing else."""
-        for name in ("list", "check_updates", "build", "keys"):
-            self.result(name, {"anything": [1, {"at": "all"}]})
-            bad: list[Any] = [[], "text", None, 5]
-            for params in bad:
-                self.failureResultOf(self.call(name, params), BridgeError)
-
     def test_describe(self):
         """``describe`` has the location of plugins and the confirmation of installs."""
         self.result("install", {"url": url_of("good")})

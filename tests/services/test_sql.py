@@ -87,10 +87,6 @@ class QueryTests(SqlCase):
         blob = self.query(sql, blobs=True)["rows"][0]["picture"]
         self.assertEqual(blob, {"blobBytes": 4, "base64": "AP8A/w=="})
 
-    def test_unknown_fields_are_ignored(self) -> None:
-        """A field of a later page does not make an older daemon refuse."""
-        self.assertTrue(self.query("SELECT 1", later=True))
-
     def test_one_statement(self) -> None:
         """SQLite's own reader refuses a second one, before anything runs."""
         self.assertTrue(self.query("SELECT ';' /* ; */ -- ;\n;"))
@@ -168,7 +164,7 @@ class DescribeTests(SqlCase):
         """It names the databases and the limits; ``databases`` answers the same."""
         described = self.registry.describe()["sql"]
         self.assertEqual(described["methods"], ["query", "execute", "databases"])
-        listed = self.successResultOf(self.calling("databases", {"any": 1}))
+        listed = self.successResultOf(self.calling("databases", {}))
         self.assertEqual(
             described,
             {

@@ -478,7 +478,7 @@ export interface Methods {
   };
   /** Release this page's hold at once; the last hold closes the port. */
   "osc/stop": {
-    params: { [name: string]: unknown };
+    params: { [name: string]: never };
     result: {
       /** Always true. */
       ok: boolean;
@@ -488,7 +488,7 @@ export interface Methods {
   };
   /** Return the port that is listened on, and counts of what came. */
   "osc/status": {
-    params: { [name: string]: unknown };
+    params: { [name: string]: never };
     result: {
       /** Whether a port is. */
       listening: boolean;
@@ -583,7 +583,7 @@ export interface Methods {
   };
   /** List the operations under way, and the outcomes of the last five minutes. */
   "plugins/operations": {
-    params: { [name: string]: unknown };
+    params: { [name: string]: never };
     result: {
       /** Those under way first, the earliest first. */
       operations: Array<OperationEntry>;
@@ -599,7 +599,7 @@ export interface Methods {
   };
   /** List the installed plugins, and why some are not in the bundle. */
   "plugins/list": {
-    params: { [name: string]: unknown };
+    params: { [name: string]: never };
     result: {
       /** List entries, by id. */
       plugins: Array<ListEntry>;
@@ -649,7 +649,7 @@ export interface Methods {
   };
   /** Rebuild the bundle; a failed build is answered with a report, too. */
   "plugins/build": {
-    params: { [name: string]: unknown };
+    params: { [name: string]: never };
     result: {
       /** Whether there is a new bundle. */
       ok: boolean;
@@ -663,7 +663,7 @@ export interface Methods {
   };
   /** List the authors' keys that were accepted. */
   "plugins/keys": {
-    params: { [name: string]: unknown };
+    params: { [name: string]: never };
     result: {
       /** The last used first. */
       keys: Array<KeyEntry>;
@@ -751,7 +751,7 @@ export interface Methods {
   };
   /** List the databases, and the limits of statements. */
   "sql/databases": {
-    params: { [name: string]: unknown };
+    params: { [name: string]: never };
     result: {
       /** Every database. */
       databases: Array<DatabaseEntry>;

@@ -1,0 +1,66 @@
+"""Tests for the parameters of every method, as the protocol describes them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.errors import BridgeError
+from bridge.protocol.wire import converter, structure
+from bridge.rpc.registry import methods_of
+from bridge.services.logs import Logs
+from bridge.services.notify import Notify
+from bridge.services.osc import Osc
+from bridge.services.outbound import Outbound
+from bridge.services.plugins import PluginService
+from bridge.services.remote import SnippetEvaluator
+from bridge.services.sql import Sql
+from bridge.services.state import State
+
+SERVICES: Final[dict[str, type[Any]]] = {
+    "logs": Logs,
+    "notify": Notify,
+    "osc": Osc,
+    "outbound": Outbound,
+    "plugins": PluginService,
+    "remote": SnippetEvaluator,
+    "sql": Sql,
+    "state": State,
+}
+ID: Final = "A" * 22
+PAGE: Final[dict[str, dict[str, Any]]] = {
+    "logs/write": {"records": []},
+    "notify/send": {"title": "t", "sinks": ["wayvr"], "overrides": {"wayvr": {}}},
+    "osc/send": {"address": "/a", "args": [{"kind": "float", "value": 1}]},
+    "outbound/fetch": {"url": "u", "method": "GET", "headers": {"a": "b"}, "body": "x"},
+    "plugins/cancel": {"operation": "op"},
+    "plugins/forget_key": {"keyId": "k"},
+    "plugins/install": {"url": "u"},
+    "plugins/uninstall": {"id": "i"},
+    "plugins/update": {"id": "i"},
+    "remote/eval": {"code": "1"},
+    "remote/result": {"id": ID, "ok": True, "value": 1},
+    "sql/query": {"database": "d", "sql": "SELECT 1", "params": [1]},
+    "sql/execute": {"database": "d", "sql": "SELECT 1"},
+    "state/delete": {"ns": "host", "key": "k"},
+    "state/get": {"ns": "host", "key": "k"},
+    "state/list": {"ns": "host"},
+    "state/set": {"ns": "host", "key": "k", "value": {"a": 1}},
+}
+"""What a page sends, by method; nothing for the others."""
+
+
+class ParameterTests(SynchronousTestCase):
+    """Tests for what is accepted, and what is not."""
+
+    def test_what_pages_send_is_accepted_and_misspelt_is_refused(self) -> None:
+        """A parameter that a method does not know is an error, in every method."""
+        for service, kind in SERVICES.items():
+            for method in methods_of(kind):
+                name = f"{service}/{method.name}"
+                good = PAGE.get(name, {})
+                structure(converter, good, method.params)
+                with self.assertRaises(BridgeError, msg=name) as caught:
+                    structure(converter, {**good, "timeoutMS": 1}, method.params)
+                self.assertEqual(caught.exception.message, "unknown field", name)
