@@ -16,8 +16,8 @@ from bridge.settings.host import load_profile
 from .bundling import REFERENCE, bundle, lay_out
 
 SAMPLE = REFERENCE / "sample-plugin"
-MOST_BYTES = 136_000
-MOST_COMPRESSED_BYTES = 48_000
+MOST_BYTES = 150_000
+MOST_COMPRESSED_BYTES = 53_000
 
 
 class BundleTests(SynchronousTestCase):
