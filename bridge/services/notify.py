@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from attrs import define, field, frozen
+from twisted.logger import Logger
 
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
@@ -167,6 +168,8 @@ class Notify:
     _application: str
     _aliases: Mapping[str, str] = field(factory=dict)
 
+    _log: ClassVar[Logger] = Logger()
+
     def describe(self) -> dict[str, Any]:
         """Return the current targets."""
         plain: dict[str, Any] = unstructure(self._targets())
@@ -192,6 +195,11 @@ class Notify:
             for delivery, outcome in zip(deliveries, outcomes, strict=True)
             if outcome is None
         ]
+        self._log.debug(
+            "a notification was delivered to {delivered}; failed: {failed}",
+            delivered=", ".join(delivered) or "no sink",
+            failed="; ".join(outcome.error for outcome in failed) or "none",
+        )
         return Delivered(bool(delivered), delivered, failed)
 
     @method(Nothing, Targets)

@@ -48,7 +48,10 @@ def is_loopback_name(name: bytes) -> bool:
     if text.lower() == "localhost":
         return True
     try:
-        return ipaddress.ip_address(text.strip("[]")).is_loopback
+        # Only an address of IPv6 stands in brackets (RFC 3986, section 3.2.2).
+        if text.startswith("["):
+            return ipaddress.IPv6Address(text[1:-1]).is_loopback
+        return ipaddress.IPv4Address(text).is_loopback
     except ValueError:
         return False
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
+from twisted.logger import ILogObserver, LogEvent, Logger, LogPublisher, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import implementer
 
 from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import NOTIFY_ICON_CHARACTERS
 from bridge.rpc.registry import Registry
 from bridge.services.notify import Notify
 from bridge.sinks.fanout import Fanout, RejectedError, UnavailableError
@@ -126,6 +130,38 @@ class SendTests(NotifyCase):
         for sink in self.sinks:
             sink.shown.clear()
         return self.refused(overrides={name: patch})
+
+    def test_one_line_per_delivery(self) -> None:
+        """With ``--log debug`` the sinks and the outcome are in one line."""
+        lines: list[str] = []
+
+        @implementer(ILogObserver)
+        def hear(event: LogEvent) -> None:
+            lines.append(formatEvent(event))
+
+        self.patch(Notify, "_log", Logger("notify", observer=LogPublisher(hear)))
+        self.send()
+        self.send(sinks=["wayvr"])
+        self.assertEqual(
+            lines,
+            [
+                "a notification was delivered to overlay, desk; failed: none",
+                "a notification was delivered to wayvr; failed: none",
+            ],
+        )
+
+    def test_images(self) -> None:
+        """PNG, JPEG and GIF are accepted, to the last character of the limit."""
+        for start in (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a"):
+            whole = start + b"\0" * (NOTIFY_ICON_CHARACTERS * 3 // 4 - len(start))
+            icon = base64.b64encode(whole).decode("ascii")
+            self.assertEqual(len(icon), NOTIFY_ICON_CHARACTERS)
+            self.send(icon=icon, useBase64Icon=True)
+            self.assertEqual(self.shown("overlay").image, icon)
+            self.start(FakeSink("overlay"))
+            longer = base64.b64encode(whole + b"\0").decode("ascii")
+            self.assertIn("icon: ", self.refused(icon=longer, useBase64Icon=True))
+            self.start(FakeSink("overlay"), FakeSink("desk"))
 
     def test_failures(self) -> None:
         """Each failure is listed with a reason; one delivery is success."""

@@ -297,6 +297,8 @@ class HostTests(GuardCase):
             b"evil.example:42081",
             b"localhost.evil.example:42081",
             b"127.0.0.1.nip.io:42081",
+            b"[127.0.0.1]:42081",
+            b"[localhost]:42081",
             b"0.0.0.0:42081",
             b"[::]:42081",
             b"192.168.1.2:42081",
