@@ -24,6 +24,7 @@ from ..protocol.limits import (
     OUTBOUND_HEAD_LINE_BYTES,
     OUTBOUND_HEAD_LINES,
     OUTBOUND_INTERIM_HEADS,
+    OUTBOUND_RECEIVED_BYTES,
 )
 
 # Heads and chunks are read in small pieces: a reactor's turn is over sooner when they
@@ -74,6 +75,7 @@ class Guarded(Protocol):
             return
         if self._head is None:
             self.inner.dataReceived(data)
+            self._check_chunk()
         else:
             searched = max(len(self._head) - 2, 0)
             self._head += data
@@ -117,6 +119,14 @@ class Guarded(Protocol):
         if len(head) > OUTBOUND_HEAD_BYTES:
             self._refuse("the head of the response is too large")
 
+    def _check_chunk(self) -> None:
+        """Refuse a chunk that is too large at the line that says so."""
+        # Twisted's parser keeps to itself what it is about to receive.
+        parser = getattr(self.inner, "_parser", None)
+        length = getattr(getattr(parser, "bodyDecoder", None), "length", 0)
+        if length > OUTBOUND_RECEIVED_BYTES:
+            self._refuse(f"a chunk of more than {OUTBOUND_RECEIVED_BYTES} bytes")
+
     def _read_in(self, size: int) -> None:
         transport: Any = self.transport
         # Of TLS, the transport below it reads.
@@ -127,6 +137,7 @@ class Guarded(Protocol):
         if b"transfer-encoding" not in head.lower():
             self._read_in(_READ_BYTES_OF_A_BODY)
         self.inner.dataReceived(bytes(head))
+        self._check_chunk()
 
     def _refuse(self, rule: str) -> None:
         self._break_off(BridgeError(Code.UNAVAILABLE, f"the server's answer: {rule}"))

@@ -266,6 +266,18 @@ class BodyTests(OutboundCase):
         self.assertEqual(code, Code.UNAVAILABLE)
         self.assertIn("too many chunks", message)
 
+    async def test_attack_chunk_without_end(self):
+        """A chunk that is too large is refused at its line, before its content."""
+        head = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+        for pieces in ((head, b"2000001\r\n"), (head + b"1\r\na\r\nffffffffff\r\n",)):
+            self.assertEqual(
+                await self.refused(sending(*pieces)),
+                (
+                    Code.UNAVAILABLE,
+                    "the server's answer: a chunk of more than 33554432 bytes",
+                ),
+            )
+
     async def test_attack_padded_chunks(self):
         """More padding than text, without end: the wire is bounded, not only text."""
         head = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -228,7 +228,7 @@ class HostileTests(InstallCase):
             "clone_failed: more than 33554432 bytes received",
         )
         redirect(f"http://127.0.0.1:1/{query}", "not to an https URL")
-        redirect(f"https://localhost:1/{query}", "to another host")
+        redirect(f"https://localhost:8443/{query}", "to another host")
         redirect(f"file:///{query}", "not to an https URL")
         redirect("file:///etc/passwd", "not to a")
         self.assert_refused(

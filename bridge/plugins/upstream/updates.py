@@ -8,6 +8,7 @@ invalidates it.
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, Protocol
 
 from attrs import define, field, frozen
@@ -27,7 +28,7 @@ from ...protocol.limits import (
     UPDATES_FRESH_SECONDS,
 )
 from ..installed.ids import Entries
-from ..installed.records import Record, read_records
+from ..installed.records import read_records
 from .history import Behind, LogEntry
 
 
@@ -91,38 +92,38 @@ class Outdated:
 
 
 @define(eq=False)
-class _Look:
+class _Source:
     """
-    A look at one remote; outdated when the record differs from what it is about.
+    What is known of one remote; outdated when the record differs.
 
-    :ivar at: When it ended, in seconds; ``None`` while it is under way.
-    :ivar behind: ``None`` when nothing is new, or when it failed.
+    :ivar at: When the last look ended, in seconds.
+    :ivar behind: What it has found; ``None`` when nothing is new, or when it failed.
     :ivar why_unknown: Why it failed; empty when it did not.
-    :ivar before: What was known before; ``None`` when nothing was.
+    :ivar looking: The look under way.
     """
 
     url: str
     commit: str
-    before: _Look | None
-    at: float | None = None
+    at: float = -math.inf
     behind: Behind | None = None
     why_unknown: str = ""
-    carried_out: Deferred[None] = field(factory=Deferred)
+    looking: Deferred[None] | None = None
 
-    def is_about(self, record: Record | None) -> bool:
-        """Whether this is what is installed."""
-        return record is not None and (record.url, record.commit) == (
-            self.url,
-            self.commit,
-        )
+    @property
+    def is_pending(self) -> bool:
+        """Whether it has not answered, or not yet again."""
+        return self.looking is not None or self.at == -math.inf
+
+    def looked(self, _: object) -> None:
+        """Forget the look that has ended."""
+        self.looking = None
 
     def update(self, plugin_id: str) -> Update | None:
-        """Return what is known to be new."""
-        known = self.before if self.at is None else self
+        """Return what is new."""
+        behind = self.behind
         # A branch that was moved back offers nothing new.
-        if known is None or known.behind is None or known.behind.commits == 0:
+        if behind is None or behind.commits == 0:
             return None
-        behind = known.behind
         return Update(
             plugin_id, self.commit, behind.latest, behind.commits, behind.changelog
         )
@@ -135,7 +136,7 @@ class Updates:
     _records: Entries
     _upstream: Upstream
     _clock: IReactorTime
-    _looks: dict[str, _Look] = field(factory=dict)
+    _sources: dict[str, _Source] = field(factory=dict)
     _places: DeferredSemaphore = field(
         factory=lambda: DeferredSemaphore(UPDATES_AT_ONCE)
     )
@@ -154,17 +155,21 @@ class Updates:
         :raise BridgeError: ``unavailable``: the daemon is shutting down.
         """
         self._refuse_closing()
-        for plugin_id, record in sorted(self._forget_outdated().items()):
-            if self._needs_look(plugin_id, fresh):
-                self._begin(plugin_id, record)
+        for plugin_id, source in self._installed().items():
+            if source.looking is None and (fresh or self._is_old(source)):
+                source.looking = Deferred.fromCoroutine(self._look(plugin_id, source))
+                source.looking.addCallback(source.looked)
         await self._ended_or_late()
         self._refuse_closing()
-        installed = self._forget_outdated()
-        looks = [(of, self._looks[of]) for of in sorted(installed) if of in self._looks]
+        installed = self._installed()
         return Outdated(
-            [found for of, look in looks if (found := look.update(of))],
-            [Unknown(of, look.why_unknown) for of, look in looks if look.why_unknown],
-            [of for of in sorted(installed) if self._is_pending(of)],
+            [found for of, source in installed.items() if (found := source.update(of))],
+            [
+                Unknown(of, source.why_unknown)
+                for of, source in installed.items()
+                if source.why_unknown and source.looking is None
+            ],
+            [of for of, source in installed.items() if source.is_pending],
         )
 
     def close(self) -> Deferred[None]:
@@ -174,46 +179,36 @@ class Updates:
         :return: Fires when all have ended.
         """
         self._closing = True
-        under_way = [look.carried_out for look in self._looks.values()]
+        under_way = self._under_way()
         # Those that wait for a place come last, and must not get one now.
-        for carried_out in reversed(under_way):
-            carried_out.cancel()
+        for looking in reversed(under_way):
+            looking.cancel()
         return DeferredList(under_way).addCallback(lambda _: None)
 
     def _refuse_closing(self) -> None:
         if self._closing:
             raise shutting_down()
 
-    def _forget_outdated(self) -> dict[str, Record]:
-        """Return what is installed now, and drop looks at anything else."""
-        records = read_records(self._records)
-        for plugin_id, look in list(self._looks.items()):
-            if not look.is_about(records.get(plugin_id)):
-                del self._looks[plugin_id]
-                look.carried_out.cancel()
-        return records
+    def _installed(self) -> dict[str, _Source]:
+        """Return what is installed now, by id, and forget anything else."""
+        former, self._sources = self._sources, {}
+        for plugin_id, record in sorted(read_records(self._records).items()):
+            source = former.get(plugin_id)
+            if source and (source.url, source.commit) == (record.url, record.commit):
+                self._sources[plugin_id] = former.pop(plugin_id)
+            else:
+                self._sources[plugin_id] = _Source(record.url, record.commit)
+        for source in former.values():
+            if source.looking is not None:
+                source.looking.cancel()
+        return self._sources
 
-    def _is_pending(self, plugin_id: str) -> bool:
-        look = self._looks.get(plugin_id)
-        return look is None or look.at is None
-
-    def _needs_look(self, plugin_id: str, fresh: bool) -> bool:
-        look = self._looks.get(plugin_id)
-        if look is None:
-            return True
-        if look.at is None:
-            return False
+    def _is_old(self, source: _Source) -> bool:
         # A clock that was set back makes nothing fresh.
-        age = self._clock.seconds() - look.at
-        return fresh or not 0 <= age < UPDATES_FRESH_SECONDS
+        return not 0 <= self._clock.seconds() - source.at < UPDATES_FRESH_SECONDS
 
-    def _begin(self, plugin_id: str, record: Record) -> None:
-        before = self._looks.get(plugin_id)
-        if before is not None:
-            before.before = None
-        look = _Look(record.url, record.commit, before)
-        self._looks[plugin_id] = look
-        look.carried_out = Deferred.fromCoroutine(self._carry_out(plugin_id, look))
+    def _under_way(self) -> list[Deferred[None]]:
+        return [one.looking for one in self._sources.values() if one.looking]
 
     async def _ended_or_late(self) -> None:
         late = self._clock.callLater(
@@ -226,25 +221,25 @@ class Updates:
                 late.cancel()
                 waiting.callback(None)
 
-        under_way = [one.carried_out for one in self._looks.values() if one.at is None]
-        DeferredList(under_way).addCallback(ended)
+        DeferredList(self._under_way()).addCallback(ended)
         await waiting
 
-    async def _carry_out(self, plugin_id: str, look: _Look) -> None:
+    async def _look(self, plugin_id: str, source: _Source) -> None:
+        behind, why_unknown = None, ""
         try:
             async with self._places:
-                look.behind = await self._upstream.behind(look.url, look.commit)
+                behind = await self._upstream.behind(source.url, source.commit)
         except CancelledError:
             return
         except BridgeError as e:
-            look.why_unknown = e.message
+            why_unknown = e.message
             self._log.warn(
                 "not known whether {id} is behind: {reason}",
                 id=plugin_id,
                 reason=e.message,
             )
         except Exception:  # noqa: BLE001
-            look.why_unknown = internal_error().message
+            why_unknown = internal_error().message
             self._log.failure("looking for updates of {id} broke", id=plugin_id)
-        look.at = self._clock.seconds()
-        look.before = None
+        source.behind, source.why_unknown = behind, why_unknown
+        source.at = self._clock.seconds()

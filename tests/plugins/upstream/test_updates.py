@@ -369,7 +369,9 @@ class RealTests(CloneTestCase):
             self.installed.put(plugin_id, self.forge.url(name), line[0].name.hex())
         updates = self.updates()
         answer = Deferred.fromCoroutine(updates.check())
-        await until(lambda: sum(o.at is not None for o in updates._looks.values()) > 14)
+        await until(
+            lambda: sum(not one.is_pending for one in updates._sources.values()) > 14
+        )
         self.assertNoResult(answer)
         self.clock.advance(LATE)
         found = self.successResultOf(answer)
