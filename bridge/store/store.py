@@ -32,18 +32,11 @@ class _Commit:
 
     :ivar undo: Empty when the edits changed nothing.
     :ivar lasting: The edits, when they stay even if they can't be written now.
-    :ivar renewing: Whether the file is to be written whatever has changed.
     """
 
     undo: list[Undo] = field(factory=list)
     lasting: Sequence[Edit] = ()
-    renewing: bool = False
     done: Deferred[None] = field(factory=Deferred)
-
-    @property
-    def writing(self) -> bool:
-        """Whether it takes a write."""
-        return bool(self.undo) or self.renewing
 
 
 @define(eq=False, repr=False)
@@ -66,7 +59,8 @@ class Store:
     _in_thread: InThread
     _tables: Tables
     _queue: list[_Commit] = field(factory=list)
-    _behind: bool = False
+    _owed: int = 0
+    """How many writes there have to be, even if nothing more is committed."""
     _closed: bool = field(default=False, kw_only=True)
     _flight: SingleFlight = field(init=False)
 
@@ -144,23 +138,14 @@ class Store:
         They can be read from now on, and are in the file with whatever is written
         next.  No limit holds for them.
 
-        :return: Fires when they are durable; fails as ``commit`` does.
+        :return: Fires when they are durable, and what was there instead is not in the
+            previous generation either; fails as ``commit`` does.
         """
         commit = _Commit(self._tables.apply(edits, limited=False), edits)
         if self._closed:
             return fail(shutting_down())
+        self._owed = 2
         return self._enqueue(commit)
-
-    def renew(self) -> Deferred[None]:
-        """
-        Write the present state once more, so that the previous generation has it too.
-
-        :return: Fires when nothing is left of what was no longer in the file when
-            this was called; fails as ``commit`` does.
-        """
-        if self._closed:
-            return fail(shutting_down())
-        return self._enqueue(_Commit(renewing=True))
 
     def close(self) -> Deferred[None]:
         """
@@ -173,7 +158,7 @@ class Store:
 
     def _enqueue(self, commit: _Commit) -> Deferred[None]:
         # What changed nothing may still repeat what is not durable yet.
-        if not (commit.writing or self._flight.is_running or self._behind):
+        if not (commit.undo or self._flight.is_running or self._owed):
             return succeed(None)
         self._queue.append(commit)
         self._flight.ask()
@@ -184,7 +169,7 @@ class Store:
         if not batch:
             return  # they were refused with those before them
         try:
-            if self._behind or any(commit.writing for commit in batch):
+            while self._owed or any(commit.undo for commit in batch):
                 await self._write(batch)
         except Exception as e:  # noqa: BLE001
             self._refuse([*batch, *self._queue], e)
@@ -193,15 +178,17 @@ class Store:
                 commit.done.callback(None)
 
     async def _write(self, batch: list[_Commit]) -> None:
+        owed, self._owed = self._owed, max(self._owed - 1, 0)
         try:
             await self._in_thread(self._file.replace, _pieces(self._tables.snapshot()))
         except NotDurableError:
-            self._behind = True
-            # The file has them, so a start would find them.
-            for commit in batch:
-                commit.undo = []
+            self._owed = max(self._owed, owed, 1)
+            _keep(batch)
             raise
-        self._behind = False
+        except Exception:
+            self._owed = max(self._owed, owed)
+            raise
+        _keep(batch)
 
     def _refuse(self, commits: list[_Commit], error: Exception) -> None:
         self._queue = []
@@ -212,12 +199,16 @@ class Store:
             for commit in reversed(commits):
                 roll_back(commit.undo)
             for commit in commits:
-                if commit.lasting:
-                    self._behind = True
-                    self._tables.apply(commit.lasting, limited=False)
+                self._tables.apply(commit.lasting, limited=False)
         finally:
             for commit in commits:
                 commit.done.errback(BridgeError(Code.INTERNAL, message))
+
+
+def _keep(commits: list[_Commit]) -> None:
+    """Undo none of them: the file has them, so a start would find them."""
+    for commit in commits:
+        commit.undo = []
 
 
 @contextmanager

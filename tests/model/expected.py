@@ -99,6 +99,9 @@ class Model:
             self.settings.pop(f"plugin:{ask.target}", None)
         elif ask.what == "forget":
             self.keys.discard(ask.target)
+            self.marks = {
+                of: at for of, at in self.marks.items() if of[1] != ask.target
+            }
 
     def _put(self, version: Version) -> None:
         key = KEYS[version.author]

@@ -285,16 +285,44 @@ class InsistTests(StoreCase):
     def setUp(self) -> None:
         """Commit a value."""
         super().setUp()
+        self.previous = self.path.with_name("state.json.bak")
         self.put(1)
         self.thread.let_through()
 
-    def test_durable(self) -> None:
-        """It fires when it is in the file."""
+    def test_both_generations(self) -> None:
+        """It fires when what was there before is in neither."""
         insisted = self.store.insist([Put("host", "k", 2)])
+        self.thread.let_through()
         self.assertNoResult(insisted)
+        self.assertIn(b"1", self.previous.read_bytes())
         self.thread.let_through()
         self.successResultOf(insisted)
+        for path in (self.path, self.previous):
+            self.assertEqual(path.read_bytes(), b'{"host":{"k":2}}')
+        self.successResultOf(self.store.commit([]))
+
+    def test_nothing_changed(self) -> None:
+        """What was replaced earlier leaves the previous generation, too."""
+        self.put(2)
+        self.thread.let_through()
+        insisted = self.store.insist([])
+        for _ in range(2):
+            self.thread.let_through()
+        self.successResultOf(insisted)
+        self.assertEqual(self.previous.read_bytes(), b'{"host":{"k":2}}')
+
+    def test_previous_generation_that_cannot_be_written(self) -> None:
+        """What is in the file stays there, and the write is made up for."""
+        insisted = self.store.insist([Put("host", "k", 2)])
+        self.thread.let_through()
+        self.fail_write()
+        self.refused(insisted)
         self.assertEqual(self.in_file(), {"host": {"k": 2}})
+        self.assertEqual(self.store.get("host", "k"), 2)
+        made_up = self.store.commit([])
+        self.thread.let_through()
+        self.successResultOf(made_up)
+        self.assertEqual(self.previous.read_bytes(), b'{"host":{"k":2}}')
 
     def test_full_disk(self) -> None:
         """It stays in memory, and is in the file with whatever is written next."""
@@ -307,8 +335,9 @@ class InsistTests(StoreCase):
         self.refused(other)
         self.assertEqual(self.store.entries("host"), {"k": 2})
         again = self.put(2)
-        self.assertNoResult(again)
-        self.thread.let_through()
+        for _ in range(2):
+            self.assertNoResult(again)
+            self.thread.let_through()
         self.successResultOf(again)
         self.assertEqual(self.in_file(), {"host": {"k": 2}})
 
@@ -331,7 +360,8 @@ class InsistTests(StoreCase):
         self.store.insist([Put("host", "k", 2)]).addErrback(lambda _: None)
         self.fail_write()
         closed = self.store.close()
-        self.thread.let_through()
+        for _ in range(2):
+            self.thread.let_through()
         self.successResultOf(closed)
         self.assertEqual(self.in_file(), {"host": {"k": 2}})
 
@@ -339,7 +369,8 @@ class InsistTests(StoreCase):
         """What is taken back fits, whatever has grown meanwhile."""
         large = "x" * STATE_DAEMON_BYTES
         insisted = self.store.insist([Put("bridge.x", "k", large)])
-        self.thread.let_through()
+        for _ in range(2):
+            self.thread.let_through()
         self.successResultOf(insisted)
 
     def test_closed(self) -> None:
@@ -347,58 +378,6 @@ class InsistTests(StoreCase):
         self.store.close()
         self.refused(self.store.insist([Put("host", "k", 2)]))
         self.assertEqual(self.store.get("host", "k"), 2)
-        self.assertEqual(self.thread.waiting, [])
-
-
-class RenewTests(StoreCase):
-    """Tests for ``renew``."""
-
-    def setUp(self) -> None:
-        """Commit a value, and remove it again."""
-        super().setUp()
-        self.previous = self.path.with_name("state.json.bak")
-        self.put(1)
-        for edit in (Put("host", "secret", 2), Remove("host", "secret")):
-            self.thread.let_through()
-            self.store.commit([edit])
-        self.thread.let_through()
-        self.assertIn(b"secret", self.previous.read_bytes())
-
-    def test_previous_generation(self) -> None:
-        """The generation before holds the present state, too."""
-        renewed = self.store.renew()
-        self.assertNoResult(renewed)
-        self.thread.let_through()
-        self.successResultOf(renewed)
-        for path in (self.path, self.previous):
-            self.assertEqual(path.read_bytes(), b'{"host":{"k":1}}')
-
-    def test_group_commit(self) -> None:
-        """It shares a write with what is committed meanwhile, but none under way."""
-        first = self.put(2)
-        rest = [self.store.renew(), self.put(3), self.store.renew()]
-        self.thread.let_through()
-        self.successResultOf(first)
-        for one in rest:
-            self.assertNoResult(one)
-        self.thread.let_through()
-        for one in rest:
-            self.successResultOf(one)
-        self.assertEqual(self.in_file(), {"host": {"k": 3}})
-        self.assertEqual(self.previous.read_bytes(), b'{"host":{"k":2}}')
-
-    def test_failed_write(self) -> None:
-        """A write that fails is answered as for a commit, and changes no value."""
-        renewed = self.store.renew()
-        self.fail_write()
-        self.assertEqual(self.refused(renewed).code, Code.INTERNAL)
-        self.assertEqual(self.store.entries("host"), {"k": 1})
-        self.assertEqual(self.in_file(), {"host": {"k": 1}})
-
-    def test_closed(self) -> None:
-        """A closed store writes nothing any more."""
-        self.store.close()
-        self.assertEqual(self.refused(self.store.renew()).code, Code.UNAVAILABLE)
         self.assertEqual(self.thread.waiting, [])
 
 
@@ -553,7 +532,7 @@ class ViewTests(SynchronousTestCase):
 steps: st.SearchStrategy[tuple[str, Any]] = st.one_of(
     st.tuples(st.just("commit"), st.lists(edits, min_size=1, max_size=3)),
     st.tuples(st.just("write"), st.none() | st.integers(0, 16)),
-    st.tuples(st.just("renew"), st.just([])),
+    st.tuples(st.just("insist"), st.just([])),
     st.tuples(st.just("reopen"), st.none()),
 )
 
@@ -572,13 +551,14 @@ class PropertyTests(SynchronousTestCase):
             durable: dict[str, dict[str, Any]] = {}
             pending: list[tuple[Deferred[None], list[Any]]] = []
             for step, argument in history:
-                if step in ("commit", "renew"):
-                    made = store.commit(argument) if argument else store.renew()
+                if step in ("commit", "insist"):
+                    made = store.commit(argument) if argument else store.insist([])
                     pending.append((made, argument))
                 elif step == "write" and thread.waiting:
                     with running_on(FaultyOs(argument)):
                         thread.let_through()
                 elif step == "reopen":
+                    self.killed(pending, durable, path)
                     thread = Turnstile()
                     store = Store.open(path, thread)
                     pending = []
@@ -591,6 +571,7 @@ class PropertyTests(SynchronousTestCase):
                 self.assertEqual(held, expected)
                 if not thread.waiting:
                     self.assertEqual(pending, [])
+            self.killed(pending, durable, path)
             store = Store.open(path, execute)
             self.assertIsNone(store.notice)
             held = {ns: store.entries(ns) for ns in store.namespaces()}
@@ -614,14 +595,23 @@ class PropertyTests(SynchronousTestCase):
                     edited(durable, edit)
             else:
                 refused.append(made)
-        held = json.loads(path.read_bytes()) if refused and path.exists() else durable
-        for made in refused:
+        if refused:
+            self.found(refused, durable, path)
+        return waiting
+
+    def killed(self, pending: list[Any], durable: dict[str, Any], path: Path) -> None:
+        """Move what the file has already, although it was not answered."""
+        self.found([made for _, made in pending], durable, path)
+
+    def found(self, unsure: list[Any], durable: dict[str, Any], path: Path) -> None:
+        """Find the first ones of some edits in the file, or none."""
+        held = json.loads(path.read_bytes()) if path.exists() else {}
+        for made in unsure:
             if durable == held:
                 break
             for edit in made:
                 edited(durable, edit)
-        self.assertTrue(not refused or durable == held)
-        return waiting
+        self.assertEqual(durable, held)
 
 
 class ThreadTests(TestCase):

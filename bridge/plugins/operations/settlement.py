@@ -75,7 +75,9 @@ def recover(journal: Journal, store: Store, trees: Trees) -> Recovered | None:
             f"the interrupted {exchange.op} of {exchange.plugin_id} cannot be settled: "
             f"{e.strerror or 'something is in the way in plugins/'}"
         ) from None
-    store.insist(exchange.rollback_edits(store)).addErrback(lambda _: None)
+    if not done:
+        # Also when the state was restored, as its previous generation may not be.
+        store.insist(exchange.rollback_edits(store)).addErrback(lambda _: None)
     trees.sweep()
     return Recovered(exchange, done)
 
@@ -91,8 +93,6 @@ class InstalledSet:
     _in_thread: InThread
     _journal: Journal
     _pending: Exchange | None = field(default=None, init=False)
-    _in_generations: bool = field(default=False, init=False)
-    """Whether a generation of the state file may hold what was taken back."""
 
     _log: ClassVar[Logger] = Logger()
 
@@ -167,8 +167,6 @@ class InstalledSet:
         finally:
             is_built = await self._publish(running if done else None)
         await self._store.commit([])
-        if self._in_generations:
-            await self._store.renew()
         # A bundle that may have what was taken back is built again by the next start.
         if is_built or done:
             await self._end(exchange, exchange.old if done else exchange.new)
@@ -180,7 +178,6 @@ class InstalledSet:
         :param recovered: The outcome of ``recover``.
         """
         exchange = self._pending = recovered.exchange
-        self._in_generations = True
         op = Operation(exchange.op)
         plugin_id = None if op == Operation.INSTALL else exchange.plugin_id
 
@@ -235,7 +232,6 @@ class InstalledSet:
     def _take_back(self, exchange: Exchange) -> None:
         """Let nothing of it be read from now on."""
         if exchange.is_recorded(self._store):
-            self._in_generations = True
             taking_back = self._store.insist(exchange.rollback_edits(self._store))
             taking_back.addErrback(lambda _: None)  # see ``Store.insist``
 
@@ -291,7 +287,7 @@ class InstalledSet:
             self._log.failure("the removal of the journal is not durable")
             self._pending = None
             return
-        self._pending, self._in_generations = None, False
+        self._pending = None
         if left is not None:
             try:
                 await self._in_thread(self._trees.remove, self._trees.directory / left)
