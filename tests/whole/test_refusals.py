@@ -435,7 +435,7 @@ def services_listed_twice(daemon: Daemon) -> None:
 def pushes_of_an_operation(daemon: Daemon) -> None:
     """What an operation pushes comes before its response."""
     with daemon.page() as page:
-        page.call("plugins", "install", {"url": "https://127.0.0.1:1/nothing"})
+        page.call("plugins", "install", {"url": "https://127.0.0.1:1024/nothing"})
         events = [push["event"] for push in page.pushes]
         assert "progress" in events, events
         page.call("state", "list", {"ns": "x"})

@@ -74,7 +74,7 @@ class TokenTests(SynchronousTestCase):
                 ("POST", f"/v1/{offered}/{offered}"),
             ):
                 self.ask(daemon, method, path, offered)
-        url = f"https://127.0.0.1:1/{token}.git"
+        url = f"https://127.0.0.1:1024/{token}.git"
         self.note("install", page.call("plugins", "install", {"url": url}))
         self.note("call", page.call(token[:9].lower(), "list", {"token": token}))
         page.result("state", "set", {"ns": "host", "key": "k", "value": 1})

@@ -141,7 +141,7 @@ class GoodCloneTests(CloneTestCase):
         home.mkdir()
         ran = self.base / "ran"
         (home / ".gitconfig").write_text(
-            '[url "https://127.0.0.1:1/"]\n\tinsteadOf = https://127.0.0.1\n'
+            '[url "https://127.0.0.1:1024/"]\n\tinsteadOf = https://127.0.0.1\n'
             f'[filter "evil"]\n\tsmudge = touch {ran}\n\trequired = true\n'
             "[http]\n\tproxy = http://127.0.0.1:1\n",
             "utf-8",
@@ -239,7 +239,7 @@ class RefusedUrlTests(CloneTestCase):
 
     async def test_nobody_listens(self) -> None:
         """A host that refuses the connection could not be connected to."""
-        message = await self.refusal("https://127.0.0.1:1/x.git")
+        message = await self.refusal("https://127.0.0.1:1024/x.git")
         self.assertEqual(message, "clone_failed: no connection with the server")
 
     async def test_unknown_host(self) -> None:
