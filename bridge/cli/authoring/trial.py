@@ -160,6 +160,7 @@ class Trial:
     def _files(self) -> str:
         self._tree = published_tree(self._root)
         try:
+            self._copy.mkdir(mode=0o700)
             self._tree.write(self._copy)
         except OSError as e:
             raise CommandError(f"the tree cannot be copied: {e.strerror}") from None

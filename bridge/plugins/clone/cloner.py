@@ -17,7 +17,7 @@ from .access import RepositoryAccess
 from .gitprotocol import Fetched, fetch
 from .objects.dotgit import write_repository
 from .objects.pack import unpack
-from .objects.snapshot import read_snapshot, write_files
+from .objects.snapshot import read_snapshot
 from .server import Server
 from .transfer import clone_failed
 
@@ -52,12 +52,12 @@ class GitCloner(RepositoryAccess):
     def _write(self, url: str, into: Path, fetched: Fetched, check: Check) -> None:
         commit = fetched.commit
         unpacked = unpack(fetched.pack, self.limits, check)
-        tree = read_snapshot(commit, unpacked, self.limits, check)
+        snapshot = read_snapshot(commit, unpacked, self.limits, check)
         try:
             into.mkdir(mode=0o700)
             try:
-                write_files(tree.files, into, check)
-                write_repository(into, url, commit, fetched.pack, unpacked, tree)
+                snapshot.tree.write(into)
+                write_repository(into, url, commit, fetched.pack, unpacked, snapshot)
                 check()
             except BaseException:
                 shutil.rmtree(into, ignore_errors=True)

@@ -25,7 +25,7 @@ from ...approval import Operation
 from ...protocol.rules import OneOf, Text
 from ...store import Edit
 from ...system.files import sync_directory, sync_files
-from ..tree.pluginid import PLUGIN_ID
+from ..tree.manifest import PLUGIN_ID
 from .ids import RECORDS, Entries
 from .keys import KEYS
 from .records import Former

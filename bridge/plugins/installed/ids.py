@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final, Protocol
 
-from ..tree.pluginid import PLUGIN_ID
+from ..tree.manifest import PLUGIN_ID
 
 RECORDS: Final = "bridge.plugins"
 """By plugin id: the records."""

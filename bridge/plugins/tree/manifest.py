@@ -30,7 +30,6 @@ from ...protocol.wire import camel, converter, structure
 from ...settings.host import HostProfile
 from . import versions
 from .jsontext import syntax_refusal, unknown_field
-from .pluginid import PLUGIN_ID
 from .tree import Tree
 
 MANIFEST_FILE: Final = "plugin.json"
@@ -38,6 +37,9 @@ SCHEMA_FIELD: Final = "$schema"
 """Names the schema of a file, for editors."""
 
 ENTRY_FILE: Final = "main.ts"
+
+PLUGIN_ID: Final = r"[a-z0-9][a-z0-9-]{1,39}"
+"""Matches every id, as a whole."""
 
 _ID_RULE: Final = (
     "an id is 2 to 40 of a-z, 0-9 and hyphen, and does not start with a hyphen"

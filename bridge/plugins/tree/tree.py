@@ -80,11 +80,10 @@ class Tree:
 
     def write(self, root: Path) -> None:
         """
-        Write the files below a directory, which this makes.
+        Write the files below a directory, which has none of them.
 
         :raise OSError: One can't be written, or there is something already.
         """
-        root.mkdir(mode=0o700)
         for path, content in self.files.items():
             place = root / path
             make_directories(place.parent)

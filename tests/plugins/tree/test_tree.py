@@ -149,15 +149,20 @@ class WriteTests(TreeTestCase):
     """Trees that are written."""
 
     def test_written_and_read(self):
-        """What was written is read again as it was, and only its user can enter."""
-        root = self.root.with_name(f"{self.root.name}-copy")
-        self.addCleanup(shutil.rmtree, root)
-        tree = read_tree(self.root)
+        """What was written is read again as it was; nobody else may read it."""
+        root, tree = fresh_directory(self), Tree(VECTOR)
         tree.write(root)
         self.assertEqual(read_tree(root).files, tree.files)
-        self.assertEqual(root.stat().st_mode & 0o777, 0o700)
+        self.assertEqual((root / "src" / "a.ts").stat().st_mode & 0o777, 0o600)
+        self.assertEqual((root / "src").stat().st_mode & 0o777, 0o700)
+
+    def test_attack_link_in_the_way(self):
+        """A link where a file should go is not followed, nor is a file replaced."""
+        root = fresh_directory(self)
+        (root / "main.ts").symlink_to(root / "elsewhere")
         with self.assertRaises(FileExistsError):
-            tree.write(root)
+            Tree({"main.ts": b"x"}).write(root)
+        self.assertFalse((root / "elsewhere").exists())
 
 
 class RefusedTests(TreeTestCase):

@@ -13,7 +13,7 @@ from typing import Final
 
 from ....datadir.ownership import make_directories, write_file
 from .pack import Unpacked
-from .snapshot import File, Snapshot
+from .snapshot import Snapshot
 
 # The URL has been checked: it holds neither quotes nor backslashes.
 _CONFIG: Final = """\
@@ -33,12 +33,17 @@ _REGULAR: Final = 0o100644
 
 
 def write_repository(
-    root: Path, url: str, commit: str, pack: bytes, unpacked: Unpacked, tree: Snapshot
+    root: Path,
+    url: str,
+    commit: str,
+    pack: bytes,
+    unpacked: Unpacked,
+    snapshot: Snapshot,
 ) -> None:
     """
     Make ``root`` the work tree of a clone of depth 1.
 
-    :param root: Holds the files of ``tree`` already.
+    :param root: Holds the files of ``snapshot`` already.
     :raise OSError: Something could not be written.
     """
     git = root / ".git"
@@ -48,11 +53,11 @@ def write_repository(
     name = f"pack-{unpacked.checksum.hex()}"
     write_file(packs / f"{name}.pack", pack)
     _write_pack_index(packs / f"{name}.idx", unpacked)
-    _write_stage(git / "index", tree.files)
+    _write_stage(git / "index", snapshot.names)
     line = f"{commit}\n".encode("ascii")
     write_file(git / "refs" / "heads" / "main", line)
     write_file(git / "refs" / "remotes" / "origin" / "HEAD", line)
-    if tree.shallow:
+    if snapshot.shallow:
         write_file(git / "shallow", line)
     write_file(git / "config", _CONFIG.format(url=url).encode("ascii"))
     (git / "info").mkdir(mode=0o700)
@@ -70,7 +75,7 @@ def _write_pack_index(path: Path, unpacked: Unpacked) -> None:
     write_file(path, made.getvalue())
 
 
-def _write_stage(path: Path, files: list[File]) -> None:
+def _write_stage(path: Path, names: dict[str, bytes]) -> None:
     """
     Write git's list of the files it tracks.
 
@@ -80,8 +85,8 @@ def _write_stage(path: Path, files: list[File]) -> None:
     from dulwich.objects import ObjectID
 
     index = Index(path, read=False)
-    for file in files:
-        name = ObjectID(file.name.hex().encode("ascii"))
-        entry = IndexEntry(0, 0, 0, 0, _REGULAR, 0, 0, 0, name)
-        index[file.path.encode("utf-8")] = entry
+    for path_in_tree, name in names.items():
+        blob = ObjectID(name.hex().encode("ascii"))
+        entry = IndexEntry(0, 0, 0, 0, _REGULAR, 0, 0, 0, blob)
+        index[path_in_tree.encode("utf-8")] = entry
     index.write()

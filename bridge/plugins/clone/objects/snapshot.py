@@ -1,5 +1,5 @@
 """
-A commit's tree: validated as a whole in memory, and only then written.
+A commit's tree: validated as a whole in memory.
 
 Regular files only, as the bytes they are: no filter, no line endings, no executable
 bit.
@@ -7,18 +7,15 @@ bit.
 
 from __future__ import annotations
 
-import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Final
 
 from attrs import define, field, frozen
 
-from ....datadir.ownership import make_directories
 from ....protocol.errors import Prefix, plugin_error
-from ....system.files import BINARY, NO_LINK
+from ...tree.tree import Tree
 from ..transfer import CloneLimits, clone_failed
 from .filenames import check_name, names_collide
 from .pack import BLOB, COMMIT, TREE, Unpacked
@@ -32,28 +29,16 @@ _GITLINK: Final = 0o160000
 
 
 @frozen
-class File:
-    """
-    A file to write.
-
-    :ivar path: Its path in the tree, parts joined by ``/``.
-    :ivar name: The object it is, 20 bytes.
-    """
-
-    path: str
-    name: bytes
-    content: bytes
-
-
-@frozen
 class Snapshot:
     """
     The files that a commit names.
 
+    :ivar names: The object that each is, 20 bytes, by its path.
     :ivar shallow: Whether the commit has parents, which were not fetched.
     """
 
-    files: list[File]
+    tree: Tree
+    names: dict[str, bytes]
     shallow: bool
 
 
@@ -74,25 +59,7 @@ def read_snapshot(
     shallow = _PARENT_LINE.match(content, tree.end()) is not None
     walk = _Walk(unpacked, check, TreeSize(limits), 2 * limits.files)
     walk.all_of(bytes.fromhex(tree[1].decode("ascii")))
-    return Snapshot(walk.files, shallow)
-
-
-def write_files(files: list[File], root: Path, check: Callable[[], None]) -> None:
-    """
-    Write files under ``root``, a directory nobody else writes to.
-
-    :raise OSError: One could not be made, or was there already.
-    """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BINARY
-    made = {root}
-    for file in files:
-        check()
-        path = root.joinpath(*file.path.split("/"))
-        if path.parent not in made:
-            make_directories(path.parent)
-            made.add(path.parent)
-        with os.fdopen(os.open(path, flags, 0o644), "wb") as out:
-            out.write(file.content)
+    return Snapshot(Tree(walk.files), walk.names, shallow)
 
 
 @define
@@ -107,7 +74,8 @@ class _Walk:
     _check: Callable[[], None]
     _size: TreeSize
     _most: int
-    files: list[File] = field(factory=list, init=False)
+    files: dict[str, bytes] = field(factory=dict, init=False)
+    names: dict[str, bytes] = field(factory=dict, init=False)
     _directories: list[tuple[bytes, str, int]] = field(factory=list, init=False)
     _seen: int = field(default=0, init=False)
 
@@ -150,7 +118,7 @@ class _Walk:
             raise clone_failed("an entry that is neither a file nor a directory")
         content = _content(self._unpacked, name, BLOB)
         self._size.add_bytes(len(content))
-        self.files.append(File(path, name, content))
+        self.files[path], self.names[path] = content, name
         self._size.add_file()
 
 

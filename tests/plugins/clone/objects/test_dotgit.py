@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.objects.dotgit import write_repository
 from bridge.plugins.clone.objects.pack import unpack
-from bridge.plugins.clone.objects.snapshot import read_snapshot, write_files
+from bridge.plugins.clone.objects.snapshot import read_snapshot
 from bridge.plugins.clone.transfer import CloneLimits
 
 from ....directories import fresh_directory
@@ -31,7 +31,7 @@ class WriteRepositoryTests(SynchronousTestCase):
         unpacked = unpack(pack, CloneLimits(), lambda: None)
         name = tip.name.hex()
         snapshot = read_snapshot(name, unpacked, CloneLimits(), lambda: None)
-        write_files(snapshot.files, root, lambda: None)
+        snapshot.tree.write(root)
         url = "https://example.invalid/a;b"
         write_repository(root, url, name, pack, unpacked, snapshot)
         return root

@@ -9,16 +9,10 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.objects.pack import unpack
-from bridge.plugins.clone.objects.snapshot import (
-    File,
-    Snapshot,
-    read_snapshot,
-    write_files,
-)
+from bridge.plugins.clone.objects.snapshot import Snapshot, read_snapshot
 from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
-from ....directories import fresh_directory
 from ..packs import DIRECTORY, FILE, Object, blob, commit, make_pack, packed, tree
 
 
@@ -44,7 +38,7 @@ class ReadSnapshotTests(SynchronousTestCase):
         inner = tree((b"100755", b"run", made), (b"100664", b"odd", made))
         root = tree((FILE, b"a", made), (b"040000", b"dir", inner))
         snapshot = read(made, inner, root, commit(root))
-        paths = sorted(file.path for file in snapshot.files)
+        paths = list(snapshot.tree.files)
         self.assertEqual(paths, ["a", "dir/odd", "dir/run"])
         self.assertFalse(snapshot.shallow)
 
@@ -58,7 +52,7 @@ class ReadSnapshotTests(SynchronousTestCase):
         made = blob()
         inner = tree((FILE, b"a", made))
         root = tree((DIRECTORY, b"x", inner), (DIRECTORY, b"y", inner))
-        self.assertEqual(len(read(made, inner, root, commit(root)).files), 2)
+        self.assertEqual(len(read(made, inner, root, commit(root)).tree.files), 2)
 
     def test_bad_commit(self) -> None:
         """A commit must name its tree first."""
@@ -106,25 +100,3 @@ class ReadSnapshotTests(SynchronousTestCase):
         except BridgeError:
             return
         self.assertEqual(content, b"")
-
-
-class WriteFilesTests(SynchronousTestCase):
-    """``write_files``."""
-
-    def setUp(self) -> None:
-        """Make a directory."""
-        self.root = fresh_directory(self)
-
-    def test_written(self) -> None:
-        """Files are written where they belong."""
-        files = [File("a/b/c", b"", b"1"), File("a/d", b"", b"2"), File("e", b"", b"")]
-        write_files(files, self.root, lambda: None)
-        for file in files:
-            self.assertEqual((self.root / file.path).read_bytes(), file.content)
-
-    def test_link_in_the_way(self) -> None:
-        """A link where a file should go is not followed."""
-        (self.root / "a").symlink_to(self.root / "elsewhere")
-        files = [File("a", b"", b"1")]
-        self.assertRaises(OSError, write_files, files, self.root, lambda: None)
-        self.assertFalse((self.root / "elsewhere").exists())
