@@ -455,26 +455,30 @@ class InstallTests(InstallCase):
                     page.result("plugins", "uninstall", {"id": "good"})
 
     def test_attack_bundler_that_hangs_when_the_daemon_ends(self):
-        """It is killed with its children; the next start has the old set, whole."""
+        """It is killed; the next start has the old set, whole."""
         url = self.publish("good", tree("good"))
-        bundler, child = self.data / "bin" / "esbuild", self.home / "child"
+        bundler, started = self.data / "bin" / "esbuild", self.home / "started"
         real = bundler.read_bytes()
-        reader = self.home / "reader"
+        reader, asked = self.home / "reader", self.home / "asked"
         reader.write_bytes(real)
         reader.chmod(0o755)
         # It scans as it should, and hangs in the build.
-        scan = f'case $1 in --service*) exec {reader} "$@";; esac\n'
-        hang = f"sleep 600 & echo $! > {child}.part; mv {child}.part {child}; wait\n"
-        self.put(bundler, f"#!/bin/sh\nPATH=/usr/bin:/bin\n{scan}{hang}".encode())
+        script = (
+            f"#!/bin/sh\nPATH=/usr/bin:/bin\nhead -c 64 > {asked}\n"
+            f'grep -q transform {asked} && {{ cat {asked} - | {reader} "$@"; exit; }}\n'
+            f"echo $$ > {started}.part; mv {started}.part {started}\nexec sleep 600\n"
+        )
+        self.put(bundler, script.encode())
         with self.daemon("--dev") as daemon, daemon.page() as page:
             request = {"type": "request", "id": "x", "service": "plugins"}
             page.send({**request, "method": "install", "params": {"url": url}})
-            wait_until(child.exists)
+            wait_until(started.exists)
             begun = time.monotonic()
             daemon.stop()
             # It is 3 s on an idle machine; its own deadline would be 60 s.
             self.assertLess(time.monotonic() - begun, 20)
-        wait_until(lambda: not Path(f"/proc/{child.read_text().strip()}").exists())
+        pid = started.read_text().strip()
+        wait_until(lambda: not Path(f"/proc/{pid}").exists())
         self.put(bundler, real)
         with self.daemon("--dev") as daemon, daemon.page() as page:
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
