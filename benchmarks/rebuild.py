@@ -25,7 +25,6 @@ from twisted.internet.task import react
 from bridge.plugins.bundle import build
 from bridge.plugins.bundle.bundling import Bundling, host_flags
 from bridge.plugins.bundle.prerequisites import HOST_ENTRY
-from bridge.plugins.bundle.sources import Sources
 from bridge.plugins.bundle.staging import Staging
 from bridge.plugins.esbuild.conversation import converse
 from bridge.plugins.installed.records import Record
@@ -40,7 +39,6 @@ PLUGINS = 20
 BUNDLER: Final = "the conversation with the bundler, and all in it"
 STEPS: Final = {
     "every tree verified": (Verification, "verify"),
-    "the host's files checked": (Sources, "check_host"),
     "checked": (Bundling, "check_host"),
     "published": (Staging, "publish"),
 }

@@ -103,7 +103,7 @@ def would_run(data: DataDir) -> bool:
 def _runnable(data: DataDir) -> str | None:
     """Return the bundler's digest if its checksum file has the same one."""
     try:
-        named = read_checksum(data.bin)
+        named = read_checksum(data.checked(data.bin))
         binary = read_own(data.bin / BINARY_NAME, BUNDLER_BYTES)
     except (OSError, BundlerError):
         return None

@@ -16,10 +16,11 @@ from .. import __version__
 from ..concurrency.threads import InThread
 from ..daemon.controlsocket import announce_token
 from ..datadir.lock import FileLock, LockedError, acquire
+from ..datadir.ownership import NotOwnError
 from ..datadir.paths import DataDir, DataDirError
 from ..datadir.token import PairingToken
 from ..plugins.bundle.build import Builder, Report
-from ..plugins.esbuild.executable import Executable, HeldCopy
+from ..plugins.esbuild.executable import BundlerError, Executable, HeldCopy
 from ..plugins.installed.journal import Journal
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees, Verification
@@ -108,7 +109,10 @@ def make_scanner(
     """Make what scans plugins' sources; see ``make_builder``."""
 
     def executable() -> Executable:
-        return bundler.get(paths.data.bin)
+        try:
+            return bundler.get(paths.data.checked(paths.data.bin))
+        except NotOwnError as e:
+            raise BundlerError(str(e)) from None
 
     return Scanner(reactor, in_thread, executable, os.urandom)
 

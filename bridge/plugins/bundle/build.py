@@ -21,6 +21,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from ...concurrency.threads import InThread
+from ...datadir.ownership import NotOwnError
 from ...datadir.paths import DataDir, DataDirError
 from ...protocol.limits import BUILD_SECONDS
 from ...settings.host import HostProfile
@@ -208,11 +209,13 @@ class _BuildRun:
             raise BuildError(f"{what}: there is no {path}; run plugin-bridge setup")
         try:
             data.create()
-        except DataDirError as e:
+            data.checked(data.host)
+            source = data.checked(data.bin)
+        except (DataDirError, NotOwnError) as e:
             raise BuildError(str(e)) from None
         self.sources = Sources(os.path.realpath(data.root), _joined(trees))
-        self.sources.check_host()
-        return self.builder.bundler.get(data.bin)
+        self.sources.check_above()
+        return self.builder.bundler.get(source)
 
     async def bundle(self, conversation: Conversation) -> None:
         """Make the bundle, and publish it."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from ...datadir.ownership import NotOwnError, check, check_tree
+from ...datadir.ownership import NotOwnError, check
 from ...protocol.limits import BUILD_BUNDLE_BYTES
 from ..tree.files import NotRegularError, read_bounded, shown
 from .metafile import PLUGINS, BuildError
@@ -73,16 +73,15 @@ class Sources:
         except NotRegularError:
             raise BuildError(f"{shown(path)} is not a regular file") from None
 
-    def check_host(self) -> None:
+    def check_above(self) -> None:
         """
-        Check that nobody else can have written the host's files, or a package in a
-        directory above, which the bundler reads, too.
+        Check that nobody else can have written a package in a directory above, which
+        the bundler reads, too.
 
         :raise BuildError: Naming what another user may have written.
         """
         root = Path(self.root)
         try:
-            check_tree(root / HOST)
             for folder in (root, *root.parents):
                 check(folder / PACKAGE)
         except NotOwnError as e:

@@ -20,7 +20,7 @@ from attrs import define, field
 from ...datadir.lock import DirectoryLock, LockedError, acquire_directory
 from ...datadir.ownership import write_file
 from ...system.files import BINARY, NO_LINK, remove, sync_directory, sync_files
-from ..tree.files import read_own
+from ..tree.files import read_bounded
 from .published import STAGING_PREFIX
 
 _PREVIOUS: Final = ".previous"
@@ -129,7 +129,7 @@ def replace_file(path: Path, content: bytes) -> None:
     To rename takes longer than to see that it has this content already.
     """
     with contextlib.suppress(OSError):
-        if read_own(path, len(content)) == content:
+        if read_bounded(path, len(content)) == content:
             return
     temporary = path.with_name(f"{path.name}.tmp")
     with contextlib.suppress(FileNotFoundError):

@@ -32,6 +32,9 @@ from .executable import BundlerError, Executable
 from .packets import PacketError, packet, read_packet, take_packet
 from .pins import BINARY_NAME, VERSION
 
+_AT_ONCE: Final = 4
+"""Requests under way: enough to keep two cores busy, few enough to bound memory."""
+
 _ERROR_BYTES: Final = 16 * KIB
 _CRASH: Final = re.compile(
     rb"^(?:fatal error: |panic: |(?=SIGSEGV: ))(?:runtime: )?(.*)$", re.MULTILINE
@@ -224,18 +227,25 @@ class Conversation(ProcessProtocol):
 
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """
-    Wait for several things at once.
+    Wait for many things, a few at once.
 
+    :param work: Taken as it goes on.
     :return: What each came to, in order.
-    :raise Exception: What the first one raises that fails; the others are not waited
-        for.
+    :raise Exception: What the first one raises that fails; no further one is begun.
     """
-    doing = [Deferred.fromCoroutine(one) for one in work]
+    results: dict[int, T] = {}
+    left = enumerate(work)
+
+    async def some() -> None:
+        for at, one in left:
+            results[at] = await one
+
+    doing = [Deferred.fromCoroutine(some()) for _ in range(_AT_ONCE)]
     try:
-        results: list[T] = await gatherResults(doing, consumeErrors=True)
+        await gatherResults(doing, consumeErrors=True)
     except FirstError as e:
         e.subFailure.raiseException()
-    return results
+    return [results[at] for at in sorted(results)]
 
 
 async def settled(work: Deferred[T], stop: Callable[[], None]) -> T:

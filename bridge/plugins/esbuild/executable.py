@@ -7,11 +7,13 @@ can open but by this process's own descriptor: on the disk, so that the system m
 the memory it takes; or in memory, where the disk is full or its files can't be run.
 Elsewhere it is a file in a private directory.
 
-Everything here blocks; the caller runs it in a thread.
+Everything here blocks; the caller runs it in a thread, and has checked who may write
+the bundler's directory.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -24,7 +26,6 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from ...datadir.ownership import NotOwnError, check
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
 from ...system.files import BINARY
 from ...system.nameless import PLACES, Place, finish, path_of
@@ -32,8 +33,8 @@ from ..tree.files import (
     NotRegularError,
     State,
     TooLargeError,
-    open_own,
-    read_own,
+    open_regular,
+    read_bounded,
     state_of,
 )
 from .pins import BINARY_NAME, CHECKSUM_NAME
@@ -75,20 +76,14 @@ def read_checksum(directory: Path) -> str:
 
     :param directory: The bundler's.
     :return: 64 lower-case hexadecimal digits.
-    :raise BundlerError: There is no such file, or no digest in it, or another user may
-        have written it.
+    :raise BundlerError: There is no such file, or no digest in it.
     """
-    path = directory / CHECKSUM_NAME
-    try:
-        check(directory)
-        words = read_own(path, _CHECKSUM_FILE_BYTES).split()
-        digest = words[0].decode("ascii", "replace").lower() if words else ""
-        if _CHECKSUM.fullmatch(digest):
-            return digest
-    except NotOwnError as e:
-        raise BundlerError(str(e)) from None
-    except OSError:
-        pass
+    words: list[bytes] = []
+    with contextlib.suppress(OSError):
+        words = read_bounded(directory / CHECKSUM_NAME, _CHECKSUM_FILE_BYTES).split()
+    digest = words[0].decode("ascii", "replace").lower() if words else ""
+    if _CHECKSUM.fullmatch(digest):
+        return digest
     raise BundlerError(
         f"bin/{CHECKSUM_NAME} does not hold a SHA-256 digest; run plugin-bridge setup"
     )
@@ -100,8 +95,7 @@ def verified_copy(source: Path, places: Sequence[Place] = PLACES) -> Executable:
 
     :param source: The directory with the binary and its checksum file.
     :param places: Where a copy without a name may be; the first with room is taken.
-    :raise BundlerError: The binary is not what the checksum file names, or another user
-        may have written one of them or their directory.
+    :raise BundlerError: The binary is not what the checksum file names.
     :raise OSError: It cannot be read, or there is no room for a copy.
     """
     digest = read_checksum(source)
@@ -148,9 +142,8 @@ class HeldCopy:
     The verified copy without a name, kept while the bundler stays the same.
 
     What runs is what was hashed, as ever: the copy.  It is made again when the file is
-    another, or when the checksum file names another digest.  Each build still reads
-    that file, and checks who may write both.  Where there are no files without a name,
-    each build has a copy of its own.
+    another, or when the checksum file names another digest.  Where there are no files
+    without a name, each use has a copy of its own.
 
     :ivar places: See ``verified_copy``.
     """
@@ -175,7 +168,7 @@ class HeldCopy:
             )
         with self._lock:
             digest = read_checksum(source)
-            of = digest, _identity(source / BINARY_NAME)
+            of = digest, state_of((source / BINARY_NAME).stat())
             # An administrator may forbid that anything runs from the file system.
             if self._fd is None or self._of != of or not _runs(self._fd):
                 self._drop()
@@ -201,24 +194,9 @@ def _runs(fd: int) -> bool:
     return os.access(path_of(fd), os.X_OK)
 
 
-def _identity(binary: Path) -> State:
-    """
-    Return what differs once the binary is another; see ``state_of``.
-
-    :raise BundlerError: Another user may have written it.
-    """
-    try:
-        check(binary)
-    except NotOwnError as e:
-        raise BundlerError(str(e)) from None
-    return state_of(binary.stat())
-
-
 def _copy(binary: Path, to: int, digest: str) -> None:
     try:
         found = _copied(binary, to)
-    except NotOwnError as e:
-        raise BundlerError(str(e)) from None
     except NotRegularError:
         raise BundlerError(f"bin/{BINARY_NAME} is not a regular file") from None
     except TooLargeError:
@@ -234,7 +212,7 @@ def _copied(binary: Path, to: int) -> str:
     """Copy a file and return the digest of what was written."""
     hashed = hashlib.sha256()
     left = BUNDLER_BYTES
-    with open_own(binary) as file:
+    with open_regular(binary) as file:
         while chunk := file.read(_CHUNK_BYTES):
             left -= len(chunk)
             if left < 0:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from typing import Final
 
 from ....protocol.limits import SCAN_CPU_SECONDS, SCAN_OUTPUT_BYTES, SCAN_SECONDS
 from ...esbuild.conversation import Conversation, LimitError, Limits, together
 from .transform import Answer, Question, answer, first_request, second_request
-
-_AT_ONCE: Final = 4
-"""Requests under way: enough to keep two cores busy, few enough to bound memory."""
 
 
 class TooComplexError(Exception):
@@ -42,14 +39,12 @@ async def read_sources(
     :raise BundlerError: It is not the pinned one, or crashed.
     """
     answers: dict[int, Answer] = {}
-    left = iter(enumerate(questions))
 
-    async def work() -> None:
-        for index, question in left:
-            answers[index] = await _read(conversation, question, mark)
+    async def read(index: int, question: Question) -> None:
+        answers[index] = await _read(conversation, question, mark)
 
     try:
-        await together(work() for _ in range(_AT_ONCE))
+        await together(itertools.starmap(read, enumerate(questions)))
     except LimitError:
         unread = (n for n in range(len(questions)) if n not in answers)
         raise TooComplexError(next(unread)) from None
