@@ -14,6 +14,7 @@ from attrs import Factory, frozen
 from ...protocol.limits import (
     BUILD_BUNDLE_BYTES,
     BUILD_CPU_SECONDS,
+    BUILD_MEMORY_BYTES,
     BUILD_SECONDS,
     BUILD_WRITTEN_BYTES,
 )
@@ -28,7 +29,9 @@ from .prerequisites import API_ENTRY, HOST_ENTRY, REALM_ENTRY
 from .sourcemap import SourceMap, check_map
 from .sources import Sources
 
-BUILD_LIMITS: Final = Limits(BUILD_SECONDS, BUILD_CPU_SECONDS, BUILD_WRITTEN_BYTES)
+BUILD_LIMITS: Final = Limits(
+    BUILD_SECONDS, BUILD_CPU_SECONDS, BUILD_WRITTEN_BYTES, BUILD_MEMORY_BYTES
+)
 
 _EVERY_BUNDLE: Final = (
     "--bundle",

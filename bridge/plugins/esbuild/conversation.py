@@ -26,7 +26,7 @@ from twisted.internet.interfaces import IReactorProcess, IReactorTime
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
-from ...protocol.limits import BUNDLER_MEMORY_BYTES, KIB, MIB
+from ...protocol.limits import KIB, MIB
 from ...system.processes import limit_process
 from .executable import BundlerError, Executable
 from .packets import PacketError, packet, read_packet, take_packet
@@ -73,7 +73,7 @@ class Limits:
     seconds: float
     cpu_seconds: int
     output_bytes: int
-    memory_bytes: int = BUNDLER_MEMORY_BYTES
+    memory_bytes: int
 
 
 async def converse(

@@ -11,7 +11,7 @@ from bridge.protocol.limits import MIB
 
 from .workshop import BuildCase
 
-TOO_MUCH = "esbuild needed more than 512 MiB of memory"
+TOO_MUCH = "esbuild needed more than 1024 MiB of memory"
 
 
 class LimitTests(BuildCase):
@@ -60,7 +60,7 @@ class LimitTests(BuildCase):
         )
         self.assertEqual(
             await self.refusal(),
-            "esbuild crashed: (536870912, 536870912) (30, 30)",
+            "esbuild crashed: (1073741824, 1073741824) (30, 30)",
         )
 
 

@@ -26,7 +26,7 @@ from bridge.protocol.limits import MIB
 from ...directories import fresh_directory
 from ...npm import esbuild
 
-LIMITS = Limits(50, 30, 10 * MIB)
+LIMITS = Limits(50, 30, 10 * MIB, 512 * MIB)
 GREETING = rf"\00{len(VERSION):o}\000\000\000{VERSION}"
 
 

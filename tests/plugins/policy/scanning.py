@@ -56,7 +56,7 @@ class _Service:
             env={"GOGC": "800"},
             cwd="/",
         )
-        limits = Limits(sys.maxsize, sys.maxsize, sys.maxsize)
+        limits = Limits(sys.maxsize, sys.maxsize, sys.maxsize, sys.maxsize)
         self.conversation = Conversation(limits, lambda asked: {})
         self.conversation.transport = self
         atexit.register(self.close)

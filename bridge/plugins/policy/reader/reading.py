@@ -5,7 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from ....protocol.limits import SCAN_CPU_SECONDS, SCAN_OUTPUT_BYTES, SCAN_SECONDS
+from ....protocol.limits import (
+    SCAN_CPU_SECONDS,
+    SCAN_MEMORY_BYTES,
+    SCAN_OUTPUT_BYTES,
+    SCAN_SECONDS,
+)
 from ...esbuild.conversation import Conversation, LimitError, Limits, together
 from .transform import Answer, Question, answer, first_request, second_request
 
@@ -24,7 +29,7 @@ class TooComplexError(Exception):
 
 def scan_limits() -> Limits:
     """Return what one scan may use."""
-    return Limits(SCAN_SECONDS, SCAN_CPU_SECONDS, SCAN_OUTPUT_BYTES)
+    return Limits(SCAN_SECONDS, SCAN_CPU_SECONDS, SCAN_OUTPUT_BYTES, SCAN_MEMORY_BYTES)
 
 
 async def read_sources(
