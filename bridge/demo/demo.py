@@ -7,35 +7,26 @@ the demo's.
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from attrs import define, field, frozen
+from attrs import frozen
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IProcessTransport
-from twisted.internet.protocol import ProcessProtocol
-from twisted.python.failure import Failure
 
 from ..datadir.paths import DataDir
 from ..plugins.tree.signature import sign_tree
 from ..plugins.tree.tree import read_tree
 from ..provision.setup import setup
 from ..settings.host import HostProfile
+from .child import DaemonProcess, daemon_command, spawn_daemon
 from .forge import Forge, make_authority, publish, start_forge
 from .page import page_site
 
 NAME = "hello-bridge"
-_LISTENING = b"listening on "
-
-
-class DemoError(Exception):
-    """The demo can't continue; the message is the reason."""
 
 
 @frozen
@@ -66,40 +57,6 @@ class DemoPaths:
         return self.root / "git"
 
 
-@define(eq=False)
-class DaemonProcess(ProcessProtocol):
-    """
-    The daemon, as a child.
-
-    :ivar listening: Fires with its address.
-    :ivar ended: Fires when the process has ended.
-    """
-
-    _log: Callable[[bytes], Any]
-    listening: Deferred[str] = field(factory=Deferred)
-    ended: Deferred[None] = field(factory=Deferred)
-    _text: bytes = b""
-
-    def outReceived(self, data: bytes) -> None:
-        """Keep its log; the last line of its banner contains its address."""
-        self._log(data)
-        if self.listening.called:
-            return
-        self._text += data
-        _, found, rest = self._text.partition(_LISTENING)
-        if found and b"\n" in rest:
-            self.listening.callback(rest.partition(b"\n")[0].strip().decode("ascii"))
-
-    errReceived = outReceived
-
-    def processEnded(self, reason: Failure) -> None:
-        """Notify those that wait for the address."""
-        if not self.listening.called:
-            output = self._text.decode("utf-8", "replace").strip()
-            self.listening.errback(DemoError(f"the daemon did not start: {output}"))
-        self.ended.callback(None)
-
-
 def publish_plugin(place: DemoPaths, random: Callable[[int], bytes], now: int) -> None:
     """Sign the sample plugin with a throw-away key and put it into a repository."""
     tree = place.root / "plugin"
@@ -113,36 +70,14 @@ def publish_plugin(place: DemoPaths, random: Callable[[int], bytes], now: int) -
 
 def command(place: DemoPaths, *options: str) -> list[str]:
     """Return the command line of the daemon."""
-    return [
-        sys.executable,
-        "-m",
-        "bridge",
-        "run",
-        f"--host={place.profile.name}",
-        f"--data-dir={place.data.root}",
-        f"--theme-dir={place.theme_dir}",
-        *options,
-    ]
+    theme = f"--theme-dir={place.theme_dir}"
+    return daemon_command(place.profile.name, place.data.root, theme, *options)
 
 
-async def run_daemon(reactor: Any, place: DemoPaths, *options: str) -> DaemonProcess:
+def run_daemon(reactor: Any, place: DemoPaths, *options: str) -> DaemonProcess:
     """Start the daemon; its log goes to a file."""
-    log = (place.root / "daemon.log").open("ab", buffering=0)
-    daemon = DaemonProcess(log.write)
-    daemon.ended.addCallback(lambda _: log.close())
     line = command(place, *options)
-    process: IProcessTransport = reactor.spawnProcess(
-        daemon, line[0], line, env=dict(os.environ)
-    )
-    reactor.addSystemEventTrigger("before", "shutdown", _end, process, daemon)
-    return daemon
-
-
-def _end(process: Any, daemon: DaemonProcess) -> Deferred[None] | None:
-    if daemon.ended.called:
-        return None
-    process.signalProcess("TERM")
-    return daemon.ended
+    return spawn_daemon(reactor, line, place.root / "daemon.log")
 
 
 @frozen
@@ -175,7 +110,7 @@ async def start(
     Start everything; the reactor's shutdown ends it again.
 
     :param report: Accepts a line of progress.
-    :raise DemoError: Something can't be started.
+    :raise ChildError: The daemon can't be started.
     :raise ForgeError: What the git server needs is missing.
     """
     # First, as it is what a machine may lack.
@@ -186,11 +121,11 @@ async def start(
     publish_plugin(place, random, now)
     forge: Forge = start_forge(reactor, place.repositories, authority, place.ca_file)
     report("building the page's bundle, without plugins")
-    building = await run_daemon(reactor, place, "--build-plugins")
+    building = run_daemon(reactor, place, "--build-plugins")
     building.listening.addErrback(lambda _: None)
     await building.ended
     report("starting the daemon in developer mode, which installs without asking")
-    daemon = await run_daemon(
+    daemon = run_daemon(
         reactor, place, "--dev", "--listen=127.0.0.1:0", f"--ca-file={place.ca_file}"
     )
     endpoint = await daemon.listening

@@ -9,7 +9,8 @@ from twisted.internet.error import ProcessDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.demo.demo import NAME, DaemonProcess, DemoError, DemoPaths, command, start
+from bridge.demo.child import ChildError, DaemonProcess
+from bridge.demo.demo import NAME, DemoPaths, command, start
 from bridge.demo.demo import publish_plugin as publish
 from bridge.demo.forge import ForgeError
 from bridge.plugins.tree.manifest import load_manifest
@@ -44,7 +45,7 @@ class DaemonProcessTests(SynchronousTestCase):
         """A daemon that ends first fails with what it printed."""
         self.daemon.errReceived(b"plugin-bridge: no\n")
         self.daemon.processEnded(Failure(ProcessDone(0)))
-        failure = self.failureResultOf(self.daemon.listening, DemoError)
+        failure = self.failureResultOf(self.daemon.listening, ChildError)
         self.assertIn("plugin-bridge: no", str(failure.value))
         self.successResultOf(self.daemon.ended)
 

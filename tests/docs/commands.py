@@ -89,6 +89,8 @@ class World:
             "PATH": f"{self.home / 'bin'}:{os.environ['PATH']}",
             "PYTHON": sys.executable,
             "npm_config_update_notifier": "false",
+            # Nobody is there to look at a page.
+            "BROWSER": "true",
             "BRIDGE_LISTEN": f"127.0.0.1:{self.port}",
             "BRIDGE_OVERLAY_ADDR": f"127.0.0.1:{free_udp_port()}",
             "GIT_CONFIG_NOSYSTEM": "1",

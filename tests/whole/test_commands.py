@@ -18,10 +18,14 @@ SAMPLE: Final = ROOT / "bridge" / "reference" / "sample-plugin"
 
 RUNS_ON: Final = (
     (r"plugin-bridge run(?!.*--(print-token|rotate-token))", "listening on http"),
+    (r"plugin-bridge open", "Ctrl-C ends it"),
     (r"plugin-bridge dev ", r"built in \d+ ms"),
     (r"plugin-bridge demo", "Ctrl-C ends the demo"),
 )
 """Commands that go on until Ctrl-C, and what they print when they are ready."""
+
+
+DAEMONS: Final = re.compile("plugin-bridge (run|open) ")
 
 
 class Reader:
@@ -45,15 +49,26 @@ class Reader:
         if " logs -f" in line:
             self.follow(line)
             return
+        if line.startswith("plugin-bridge open"):
+            # The usual port may be somebody else's here.
+            line += " --page-port=0"
         for pattern, ready in RUNS_ON:
             if re.match(pattern, line):
-                output = self.world.start(line, ready)
-                if "demo" in pattern:
-                    self.look(output)
+                self.start(line, ready)
                 return
         if line.startswith("plugin-bridge eval"):
             self.world.evaluate(self.data)
         self.world.do(line)
+
+    def start(self, line: str, ready: str) -> None:
+        """Type a command that goes on."""
+        if DAEMONS.match(line):
+            # A reader ends the one before: its daemon has the directory.
+            self.world.stop("plugin-bridge run")
+            self.world.stop("plugin-bridge open")
+        output = self.world.start(line, ready)
+        if "demo" in line:
+            self.look(output)
 
     def look(self, output: Path) -> None:
         """Read where the demo's data directory is."""

@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from ...demo.demo import DemoError, DemoPaths, Started, start
+from ...demo.child import ChildError
+from ...demo.demo import DemoPaths, Started, start
 from ...demo.forge import ForgeError
 from ...provision.npm import SetupError
 from ...settings.host import load_profile
@@ -60,7 +61,7 @@ async def _demo(
 ) -> None:
     try:
         started = await start(reactor, place, _progress, os.urandom, int(time.time()))
-    except (DemoError, ForgeError, SetupError) as e:
+    except (ChildError, ForgeError, SetupError) as e:
         _fail(str(e), reactor, failures)
         return
     _show(started)

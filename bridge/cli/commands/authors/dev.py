@@ -20,6 +20,7 @@ from ...asking.client import NoDaemonError, check_running
 from ...developing.page import DevPage
 from ...developing.pluginlog import PluginLog
 from ...developing.session import Session
+from ...hostpage import HostPage
 from ...terminal import CommandError, DirectoryArgument, failed
 
 
@@ -97,12 +98,14 @@ def dev(reactor: Any, options: DevOptions) -> int:
         return failed("dev", str(e))
     port = None if options["no-page"] else options["page-port"]
     builds = Builds(secrets.token_hex(8))
-    page = DevPage(reactor, place, naming, port, bool(options["open"]), _say, builds)
+    host = HostPage(reactor, place)
+    page = DevPage(host, port, bool(options["open"]), _say, builds)
     log = PluginLog(options.value("log-file") or place.data.log, reactor)
     session = Session(reactor, root.resolve(), page, log, _say, token, nobody)
     reactor.callWhenRunning(session.begin, address)
     reactor.addSystemEventTrigger("before", "shutdown", session.end)
     reactor.run()
+    page.stop()
     return failed("dev", session.failure) if session.failure else 0
 
 

@@ -1,0 +1,84 @@
+"""The daemon as a child: of the demo, and of ``plugin-bridge open``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define, field
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IProcessTransport
+from twisted.internet.protocol import ProcessProtocol
+from twisted.python.failure import Failure
+
+_LISTENING: Final = b"listening on "
+
+
+class ChildError(Exception):
+    """The daemon did not start; the message is what it printed."""
+
+
+@define(eq=False)
+class DaemonProcess(ProcessProtocol):
+    """
+    The daemon, as a child.
+
+    :ivar listening: Fires with its address.
+    :ivar ended: Fires when the process has ended.
+    """
+
+    _log: Callable[[bytes], Any]
+    listening: Deferred[str] = field(factory=Deferred)
+    ended: Deferred[None] = field(factory=Deferred)
+    _text: bytes = b""
+
+    def outReceived(self, data: bytes) -> None:
+        """Keep its log; the last line of its banner contains its address."""
+        self._log(data)
+        if self.listening.called:
+            return
+        self._text += data
+        _, found, rest = self._text.partition(_LISTENING)
+        if found and b"\n" in rest:
+            self.listening.callback(rest.partition(b"\n")[0].strip().decode("ascii"))
+
+    errReceived = outReceived
+
+    def processEnded(self, reason: Failure) -> None:
+        """Notify those that wait for the address."""
+        if not self.listening.called:
+            output = self._text.decode("utf-8", "replace").strip()
+            self.listening.errback(ChildError(f"the daemon did not start: {output}"))
+        self.ended.callback(None)
+
+
+def daemon_command(host: str, data_dir: Path, *options: str) -> list[str]:
+    """Return the command line of a daemon, as its user would type it."""
+    start = [sys.executable, "-m", "bridge", "run"]
+    return [*start, f"--host={host}", f"--data-dir={data_dir}", *options]
+
+
+def spawn_daemon(reactor: Any, line: Sequence[str], log: Path) -> DaemonProcess:
+    """
+    Start a daemon, which the reactor's shutdown ends.
+
+    :param log: The file that its output is added to.
+    """
+    file = log.open("ab", buffering=0)
+    daemon = DaemonProcess(file.write)
+    daemon.ended.addCallback(lambda _: file.close())
+    process: IProcessTransport = reactor.spawnProcess(
+        daemon, line[0], line, env=dict(os.environ)
+    )
+    reactor.addSystemEventTrigger("before", "shutdown", _end, process, daemon)
+    return daemon
+
+
+def _end(process: Any, daemon: DaemonProcess) -> Deferred[None] | None:
+    if daemon.ended.called:
+        return None
+    process.signalProcess("TERM")
+    return daemon.ended
