@@ -139,8 +139,13 @@ class CommandTests(SynchronousTestCase):
         (profile,) = (text for language, text in fences(page) if language == "toml")
         text = f"{profile}\n{names}"
         (reader.world.work / "my-host.toml").write_text(text, "utf-8")
-        shutil.copytree(ROOT / "bridge" / "reference", reader.world.work / "my-sources")
-        unpack_library(reader.world.work / "my-sources")
+        sources = reader.world.work / "my-sources"
+        shutil.copytree(ROOT / "bridge" / "reference", sources)
+        unpack_library(sources)
+        # The modules of this host have other names.
+        for path in sources.rglob("packages/**/*.ts*"):
+            text = path.read_text("utf-8").replace('"@bridge/', '"@my/')
+            path.write_text(text, "utf-8")
         bundler = f"--host my-host.toml --host-sources my-sources --bundler {esbuild()}"
         reader.type(f"plugin-bridge setup {bundler}")
         reader.read(page)
