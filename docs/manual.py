@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from attacks import attack_families, attack_modes
+from attacks import attack_families
 from attrs import fields
 from described import Field, fields_in, fields_of
 from protocolfile import document, event_words, without_type
@@ -333,7 +333,6 @@ def bounds() -> Iterator[str]:
 
 WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "attack_families": attack_families,
-    "attack_modes": attack_modes,
     "bounds": bounds,
     "closed": closed,
     "codes": codes,

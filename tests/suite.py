@@ -38,8 +38,8 @@ WHOLE: Final = tuple(
     str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/whole/test_*.py"))
 )
 SIXTHS: Final = 6
-LONG: Final = ("attacks", "model")
-"""Run next to the soak, since each takes a minute or more."""
+LONG: Final = ("model",)
+"""Run next to the soak, since it takes a minute or more."""
 OTHERS: Final = tuple(
     f"tests/{name}" for name in sorted(BY_PYTEST - {"whole", "packaging", *LONG})
 )
@@ -293,7 +293,7 @@ def soaking() -> list[Part]:
 
 
 def soak() -> list[str]:
-    """Run the soak, the attacks and the model; return what failed."""
+    """Run the soak and the model; return what failed."""
     suite = Suite()
     parts = soaking()
     suite.run(parts, parts[0], waiting=1)

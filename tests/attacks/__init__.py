@@ -1,5 +1,7 @@
 """
-Attacks of a plugin on the page, run in a real browser in each mode of a build.
+Attacks of plugins, run in a real browser on the reference page.
 
-``python -m tests.attacks`` runs them, and writes what they took to ``outcomes.toml``.
+``attacker`` tries to take something from the page, from another plugin or to another
+server; the plugins in ``greedy`` take more than their part of what all share.
+``python -m tests.attacks`` runs the former and prints what was seen.
 """

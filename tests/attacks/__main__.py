@@ -1,31 +1,17 @@
-"""
-Runs the attacks: ``python -m tests.attacks [--mode=MODE ...] [BEGINNING ...]``.
-
-Without arguments, all of them run, and the file of outcomes is written. With beginnings
-of ids or with modes, only those run, and what was seen of each is printed.
-"""
+"""Runs attacks: ``python -m tests.attacks [BEGINNING ...]``; without ids, all."""
 
 from __future__ import annotations
 
 import sys
 
-from .outcomes import FILE, text
-from .running import run
+from .running import open_stand, run
 
 
-def main(arguments: list[str]) -> None:
-    """Run what is named."""
-    option = "--mode="
-    modes = [a.removeprefix(option) for a in arguments if a.startswith(option)]
-    only = [a for a in arguments if not a.startswith(option)]
-    outcomes, seen = run(only, modes)
-    if not arguments:
-        FILE.write_text(text(outcomes), "utf-8")
-        return
-    for (mode, attack), one in sorted(seen.items()):
-        taken = outcomes.get(attack, {}).get(mode, [])
-        changed = ", ".join(sorted(one.changes)[:3])
-        sys.stdout.write(f"{mode} {attack}: {taken} ({one.note}) {changed}\n")
+def main(only: list[str]) -> None:
+    """Run what is named, and print what was seen."""
+    with open_stand() as stand:
+        for (page, attack), seen in sorted(run(stand, only).items()):
+            sys.stdout.write(f"{page} {attack}: {sorted(seen.loot)} ({seen.note})\n")
 
 
 if __name__ == "__main__":

@@ -36,6 +36,11 @@
     field.dispatchEvent(new Event("change"));
   };
 
+  /** Nothing more is expected of the attacker: its own realm may be what it broke. */
+  globalThis.given_up = () => {
+    from ||= roundOf();
+  };
+
   /** Return what can be seen of the page. */
   globalThis.look = () => {
     const page = document.documentElement.cloneNode(true);
@@ -71,6 +76,11 @@
   const watch = () => {
     const words = textOf("attacker");
     const round = roundOf();
+    if (own !== undefined && roomOf("attacker") === null) {
+      // The page has ended the attacker.
+      note("stopped");
+      from ||= round;
+    }
     if (round > 0 && words !== "") {
       own ??= new Set(bodyOf("attacker").children);
       note("ready");
@@ -82,9 +92,9 @@
     if (stopped || words.includes("The attack is over.")) {
       note(stopped ? "stopped" : "over");
       from ||= round;
-      if (round >= from + ROUNDS) {
-        note("worked");
-      }
+    }
+    if (from > 0 && round >= from + ROUNDS) {
+      note("worked");
     }
   };
   const all = { childList: true, characterData: true, subtree: true };

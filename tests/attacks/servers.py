@@ -12,17 +12,18 @@ from typing import Final
 
 from attrs import Factory, define, field, frozen
 
-from bridge.settings.host import load_profile
-
 from ..reference.bundling import REFERENCE
-from .modes import MODES, Mode
 
 _PAGE: Final = REFERENCE / "page"
 _POLICY: Final = re.compile(
     r"<meta\s+http-equiv=\"Content-Security-Policy\".*?>", re.DOTALL
 )
 _TYPES: Final = {".html": "text/html; charset=utf-8", ".css": "text/css"}
-_BY_NAME: Final = {mode.name: mode for mode in MODES}
+PAGES: Final = {
+    "page": "the reference page",
+    "open": "the same without its content security policy",
+}
+"""By name, what pages are attacked."""
 LOOT: Final = "/loot/"
 _CHUNK: Final = 1 << 16
 
@@ -46,26 +47,20 @@ class _Answers(BaseHTTPRequestHandler):
 @frozen
 class Site:
     """
-    The reference page, at ``/MODE/SERIAL/``.
+    The reference page, at ``/PAGE/SERIAL/``.
 
-    :ivar bundles: Where the bundles are; see ``building``.
+    :ivar bundle: The file that the daemon has published.
     """
 
-    bundles: Path
+    bundle: Path
 
-    def page(self, mode: Mode, name: str) -> bytes:
+    def file(self, page: str, name: str) -> bytes:
         """Return a file of the page, with its policy or without."""
         text = (_PAGE / name).read_text("utf-8")
-        if name.endswith(".html") and not mode.has_policy:
+        if name.endswith(".html") and page == "open":
             text, count = _POLICY.subn("", text)
             assert count == 1
         return text.encode()
-
-    def bundle(self, mode: Mode) -> bytes:
-        """Return the mode's bundle."""
-        profile = load_profile("reference")
-        folder = self.bundles / profile.theme_name
-        return (folder / f"{profile.bundle_name}.js").read_bytes()
 
     def answers(self) -> type[BaseHTTPRequestHandler]:
         """Return the class of its answers."""
@@ -74,15 +69,15 @@ class Site:
         class Answers(_Answers):
             def do_GET(self) -> None:
                 """Answer with a file."""
-                mode, _, *rest = self.path.removeprefix("/").split("?")[0].split("/")
+                page, _, *rest = self.path.removeprefix("/").split("?")[0].split("/")
                 name = "/".join(rest) or "index.html"
                 suffix = Path(name).suffix
-                if mode not in _BY_NAME:
+                if page not in PAGES:
                     self.send_error(404)
                 elif suffix == ".js":
-                    self.answer("text/javascript", site.bundle(_BY_NAME[mode]))
+                    self.answer("text/javascript", site.bundle.read_bytes())
                 elif suffix in _TYPES:
-                    self.answer(_TYPES[suffix], site.page(_BY_NAME[mode], name))
+                    self.answer(_TYPES[suffix], site.file(page, name))
                 else:
                     self.send_error(404)
 
@@ -94,7 +89,7 @@ class Elsewhere:
     """
     A server of another origin, which notes who has sent something there.
 
-    :ivar seen: The modes and ids of attacks.
+    :ivar seen: The names of pages and the ids of attacks.
     """
 
     seen: set[tuple[str, str]] = Factory(set)
@@ -107,9 +102,9 @@ class Elsewhere:
             def do_GET(self) -> None:
                 """Note the request."""
                 if self.path.startswith(LOOT):
-                    mode, attack = self.path.removeprefix(LOOT).split("/")[:2]
+                    page, attack = self.path.removeprefix(LOOT).split("/")[:2]
                     name = attack.removesuffix(".js").partition("?")[0]
-                    elsewhere.seen.add((mode, name))
+                    elsewhere.seen.add((page, name))
                 # Who has sent it may have gone.
                 with suppress(OSError):
                     self.answer("text/html", b"Elsewhere")

@@ -7,12 +7,13 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from bridge.plugins.bundle.plugintable import TABLE_FILE, module_table
+from bridge.plugins.bundle.plugintable import TABLE_FILE, PluginText, text_table
 
 from ..npm import ROOT, esbuild, unpack_library
 
 REFERENCE: Final = ROOT / "bridge" / "reference"
 BUILD_SECONDS: Final = 60.0
+API: Final = "host/packages/api/src/index.ts"
 
 _TSCONFIG: Final = (
     '{"compilerOptions":{"target":"es2022","useDefineForClassFields":true}}'
@@ -30,8 +31,52 @@ def lay_out(data: Path, plugins: list[Path]) -> None:
     for tree in plugins:
         shutil.copytree(tree, data / "plugins" / tree.name)
     (data / "build").mkdir()
-    table = module_table([tree.name for tree in plugins])
-    (data / TABLE_FILE).write_text(table.text, "utf-8")
+    entry = "host/packages/host/src/realm/runtime.ts"
+    runtime = _script(data, entry, API, "--minify")
+    # As the daemon does it, except for where errors are.
+    (data / "build" / "api.js").write_text(
+        "module.exports = globalThis.__pluginApi;", "utf-8"
+    )
+    texts = {
+        tree.name: PluginText(
+            _script(
+                data,
+                f"plugins/{tree.name}/main.ts",
+                "build/api.js",
+                "--global-name=plugin",
+            ),
+            [],
+            "",
+        )
+        for tree in plugins
+    }
+    (data / TABLE_FILE).write_text(text_table(texts, runtime).text, "utf-8")
+
+
+def _script(data: Path, entry: str, api: str, *more: str) -> str:
+    """Bundle one script alone; return its text."""
+    run = subprocess.run(
+        [
+            str(esbuild()),
+            entry,
+            "--bundle",
+            "--format=iife",
+            "--target=es2022",
+            f"--tsconfig-raw={_TSCONFIG}",
+            f"--alias:@bridge/plugin-api=./{api}",
+            "--log-level=warning",
+            *more,
+        ],
+        cwd=data,
+        env={},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=BUILD_SECONDS,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
 
 
 def bundle(data: Path, out: Path) -> subprocess.CompletedProcess[str]:
@@ -51,7 +96,7 @@ def bundle(data: Path, out: Path) -> subprocess.CompletedProcess[str]:
             "--platform=browser",
             "--minify",
             "--sourcemap=linked",
-            "--alias:@bridge/plugin-api=./host/packages/api/src/index.ts",
+            f"--alias:@bridge/plugin-api=./{API}",
             "--alias:@bridge/static-plugins=./build/static-plugins.ts",
             f"--outfile={out}",
             f"--metafile={out.with_name('meta.json')}",

@@ -139,16 +139,6 @@ export const kitScenarios = {
     equal(refused, "RangeError: progress: from 0 to 1");
   },
 
-  kit_page_content() {
-    const fake = made({ dom: true });
-    const { body } = fake.ctx.ui.card("Title");
-    body?.replaceChildren("plain");
-    equal(fake.cards[0]?.text, "plain");
-    const without = made();
-    equal(without.ctx.ui.card("Title").body === undefined, true);
-    equal(without.lines[0]?.level, "warn");
-  },
-
   async kit_http() {
     const fake = made({
       respond: (url) => {

@@ -125,7 +125,7 @@ export function runs(id: string, more: Partial<PluginState> = {}): PluginState {
     stage: "running",
     error: "",
     enabled: true,
-    needsReload: false,
+    silent: false,
     ...more,
   };
 }
@@ -136,7 +136,7 @@ export class FakeRuntime {
   switched: Switched = "done";
   /** What was said to be installed, the last time. */
   listed: readonly Installed[] = [];
-  safeMode = { active: false, suspects: [] };
+  safeMode = { active: false };
   readonly #changed = new Signal();
 
   plugins(): readonly PluginState[] {

@@ -116,16 +116,17 @@ export const pageScenarios = {
     equal(rows.map(({ status, reload }) => [status, reload]), [["waiting", false], ["running", false]]);
   },
 
-  switches_that_wait_for_a_reload() {
+  plugins_that_do_not_answer() {
     const entries = readEntries({ plugins: [installed("some-one"), installed("other")] });
+    const why = "All plugins stopped while it started, and it may not be why.";
     const compiled = [
-      runs("some-one", { enabled: false, needsReload: true }),
-      runs("other", { stage: "off", needsReload: true }),
+      runs("some-one", { silent: true }),
+      runs("other", { stage: "held", error: why }),
     ];
     const rows = rowsOf(entries, compiled, NEVER, ALWAYS);
-    equal(rows.map(({ status, reload }) => [status, reload]), [
-      ["turning-on", true],
-      ["turning-off", true],
+    equal(rows.map(({ status, words }) => [status, words]), [
+      ["held", "Held after all plugins stopped. Turn it off and on to start it."],
+      ["silent", "Doesn't answer. Turn it off to stop it."],
     ]);
     const [off] = rowsOf(entries.slice(0, 1), [], NEVER, NEVER);
     equal([off?.status, off?.enabled], ["off", false]);
@@ -480,9 +481,9 @@ export const pageScenarios = {
     runtime.switched = "not-saved";
     equal(await model.setEnabled("some-one", false), "Couldn't save. some-one is still on.");
     equal(said.at(-1), "!Couldn't save. some-one is still on.");
-    runtime.switched = "reload";
-    await model.setEnabled("some-one", false);
-    equal(said.at(-1), "some-one is off after a reload.");
+    runtime.switched = "done";
+    equal(await model.setEnabled("some-one", false), "");
+    equal(said.at(-1), "some-one is off.");
   },
 
   async what_a_reload_does() {
@@ -493,9 +494,6 @@ export const pageScenarios = {
     equal(await words(entries("a-x")), "Reload to start a-x.");
     equal(await words(entries("a-x", "b-x")), "Reload to start 2 plugins.");
     equal(await words([], runs("a-x")), "Reload to finish removing a-x.");
-    const off = runs("a-x", { enabled: false, needsReload: true });
-    equal(await words(entries("a-x"), off), "Reload to finish switching a-x off.");
-    equal(await words(entries("a-x", "b-x"), off), "Reload to bring 2 plugins up to date.");
     equal(await words(entries("a-x"), runs("a-x", { version: "0.9.0" })), "Reload to bring a-x up to date.");
     const { model, link } = await connectedPage();
     link.push("build", { ok: true, plugins: [] });

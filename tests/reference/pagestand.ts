@@ -2,6 +2,8 @@
 
 import { BridgeError, type Plugin } from "@bridge/plugin-api";
 
+import { FakeScreen } from "../../bridge/reference/packages/api/src/fakepage.js";
+import { makeUi } from "../../bridge/reference/packages/api/src/handles.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
 import {
@@ -9,6 +11,7 @@ import {
   createRuntime,
 } from "../../bridge/reference/packages/host/src/runtime.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
+import { FakeRealms, textOf } from "./realmstand.js";
 import { World, settle } from "./world.js";
 
 /** The key that every plugin of the page is signed with. */
@@ -87,7 +90,6 @@ export class Memory extends Map<string, string> {
 /** What a test may set before the page starts. */
 export interface Given {
   readonly daemon?: Daemon;
-  readonly storage?: Memory;
   readonly safe?: boolean;
   /** The user's answers, in order; a question without one fails. */
   readonly answers?: (boolean | Promise<boolean>)[];
@@ -98,7 +100,7 @@ export interface Stand {
   readonly runtime: PageRuntime;
   readonly daemon: Daemon;
   readonly world: World;
-  readonly storage: Memory;
+  readonly realms: FakeRealms;
   /** Titles of the cards that are shown. */
   readonly cards: Set<string>;
   readonly questions: string[];
@@ -110,11 +112,12 @@ export interface Stand {
 
 /** Open a page which is not connected yet. */
 export function stand(table: readonly Entry[], given: Given = {}): Stand {
-  const { daemon = new Daemon(), storage = new Memory(), safe = false, answers = [] } = given;
+  const { daemon = new Daemon(), safe = false, answers = [] } = given;
   const world = new World();
   const log = new Log(world, () => undefined);
   const lines: string[] = [];
   log.recorded.listen(({ scope, message }) => lines.push(`${scope}: ${message}`));
+  const realms = new FakeRealms(world);
   const cards = new Set<string>();
   const questions: string[] = [];
   const left: string[] = [];
@@ -122,7 +125,9 @@ export function stand(table: readonly Entry[], given: Given = {}): Stand {
     daemon,
     log,
     environment: world,
-    storage,
+    realms,
+    realmRuntime: "",
+    isVisible: () => true,
     safe,
     leftSafeMode: () => left.push("left"),
     asker: {
@@ -136,16 +141,17 @@ export function stand(table: readonly Entry[], given: Given = {}): Stand {
       withdraw: () => undefined,
     },
     place: ({ id }) => ({
-      ui: {
-        card: () => {
+      ui: makeUi({
+        card: (title) => {
           cards.add(id);
-          return {} as never;
+          return new FakeScreen(log.scope(id)).card(title);
         },
-      },
+        failed: () => undefined,
+      }),
       remove: () => cards.delete(id),
     }),
   });
-  return { runtime, daemon, world, storage, cards, questions, lines, left };
+  return { runtime, daemon, world, realms, cards, questions, lines, left };
 }
 
 /** Wait until the daemon has answered everything, one call after another. */
@@ -172,6 +178,6 @@ export function entry(
 ): Entry {
   return {
     manifest: { id, name: id, version: "1.0.0", ...manifest },
-    load: () => Promise.resolve({ default: { id, ...plugin } }),
+    text: textOf(() => ({ id, ...plugin })),
   };
 }

@@ -4,7 +4,8 @@ import type { Plugin } from "@bridge/plugin-api";
 
 import { PERMISSION_WORDS } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
-import { Daemon, KEY, Memory, type Stand, connected, entry, quiet, stand } from "./pagestand.js";
+import { Daemon, KEY, type Stand, connected, entry, quiet, stand } from "./pagestand.js";
+import { foreignText, textOf } from "./realmstand.js";
 import { equal } from "./world.js";
 
 function fail(): never {
@@ -17,29 +18,32 @@ const nothing = (): void => undefined;
 function noting(id: string, events: string[], more: Partial<Plugin> = {}): Entry {
   return {
     manifest: { id, name: id, version: "1.0.0" },
-    load: () => {
+    text: textOf(() => {
       events.push(`load ${id}`);
       const activate = (): void => void events.push(`activate ${id}`);
-      return Promise.resolve({ default: { id, activate, ...more } });
-    },
+      return { id, activate, ...more };
+    }),
   };
 }
 
 const stages = ({ runtime }: Stand): string[] =>
   runtime.plugins().map(({ id, stage }) => `${id} ${stage}`);
 
-const MARK = "plugin-bridge.starting:";
-
 export const runtimeScenarios = {
   async plugins_are_isolated() {
     const started: string[] = [];
     const table: Entry[] = [
       entry("bad-one", { activate: fail }),
-      { manifest: { id: "throws-early" }, load: () => Promise.reject(new Error("at the top")) },
+      {
+        manifest: { id: "throws-early" },
+        text: textOf(() => {
+          throw new Error("at the top");
+        }),
+      },
       entry("good-one", { activate: () => void started.push("good-one") }),
       entry("good-one", { activate: fail }),
-      { manifest: { id: "no-code" }, load: () => Promise.resolve({}) },
-      { manifest: { id: "other-id" }, load: () => Promise.resolve({ default: { id: "x" } }) },
+      { manifest: { id: "no-code" }, text: textOf(() => undefined) },
+      { manifest: { id: "other-id" }, text: textOf(() => ({ id: "x" })) },
       entry("bad-schema", { settings: { a: { type: "number" } } as never, activate: nothing }),
       { manifest: null },
     ];
@@ -64,33 +68,23 @@ export const runtimeScenarios = {
       "Error: main.ts does not export a plugin with the manifest's id",
       "RangeError: settings.a.label: text of at most 80 characters",
     ]);
-    // It threw, and the page goes on: no mark stays.
-    equal([...page.storage.keys()], [`${MARK}good-one`]);
+    // Nothing of those that failed is left.
+    equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true, false, true, true, true]);
   },
 
   async attack_module_that_never_loads() {
     const events: string[] = [];
-    const endless = { then: nothing };
     const page = await connected([
-      { manifest: { id: "endless" }, load: async () => endless as never },
-      { manifest: { id: "endless-too" }, load: async () => ({ default: endless }) },
+      { manifest: { id: "endless" }, text: foreignText(nothing) },
+      { manifest: { id: "endless-too" }, text: foreignText(nothing) },
       noting("good-one", events),
     ]);
-    equal(stages(page), ["endless starting", "endless-too starting", "good-one starting"]);
-    await page.world.pass(5_000);
-    await quiet();
-    await page.world.pass(5_000);
+    equal(stages(page), ["endless starting", "endless-too starting", "good-one running"]);
+    await page.world.pass(10_000);
     await quiet();
     equal(stages(page), ["endless failed", "endless-too failed", "good-one running"]);
-    equal(page.runtime.plugins()[0]?.error, "Error: it did not load in time");
-    equal([...page.storage.keys()], [`${MARK}good-one`]);
-  },
-
-  async evaluated_entries() {
-    let started = 0;
-    const plugin = { id: "old-way", activate: () => void (started += 1) };
-    const page = await connected([{ manifest: { id: "old-way" }, plugin }]);
-    equal([started, stages(page)], [1, ["old-way running"]]);
+    equal(page.runtime.plugins()[0]?.error, "it did not load in time");
+    equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true, false]);
   },
 
   async plugin_waits_for_its_settings() {
@@ -160,52 +154,32 @@ export const runtimeScenarios = {
     equal(page.daemon.state.get("enabled:some-plugin"), false);
     equal([stages(page), [...page.cards]], [["some-plugin off"], []]);
     // What it kept of its context is of no use any more.
-    const after = await kept?.().catch((e: Error) => e.name);
-    equal(after, "PermissionError");
-    equal(await page.runtime.setEnabled("some-plugin", true), "done");
-    // A module is evaluated once.
-    equal(events, ["load some-plugin", "activate", "deactivate", "activate"]);
-    equal(page.runtime.plugins()[0]?.needsReload, false);
-  },
-
-  async switched_off_after_a_reload() {
-    const events: string[] = [];
-    const page = await connected([noting("some-plugin", events)]);
-    equal(await page.runtime.setEnabled("some-plugin", false), "reload");
-    equal(stages(page), ["some-plugin running"]);
-    const [off] = page.runtime.plugins();
-    equal([off?.enabled, off?.needsReload], [false, true]);
-    equal(await page.runtime.setEnabled("some-plugin", true), "done");
-    equal(page.runtime.plugins()[0]?.needsReload, false);
-    equal(events.length, 2);
-  },
-
-  async attack_promise_with_methods_of_its_own() {
-    const ended = Promise.resolve();
-    // It ends the page's own timer, and never resolves.
-    const then = () => ({ finally: (forget: () => void) => forget() });
-    Object.defineProperty(ended, "then", { value: then });
-    const page = await connected([noting("some-plugin", [], { deactivate: () => ended })]);
-    const switched = page.runtime.setEnabled("some-plugin", false);
+    page.daemon.asked.length = 0;
+    kept?.().catch(nothing);
     await quiet();
-    await page.world.pass(5_000);
-    equal(await switched, "reload");
-    equal(stages(page), ["some-plugin off"]);
+    equal(page.daemon.asked, []);
+    equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true]);
+    equal(await page.runtime.setEnabled("some-plugin", true), "done");
+    // Each time in a realm of its own.
+    const start = ["load some-plugin", "activate"];
+    equal(events, [...start, "deactivate", ...start]);
   },
 
   async deactivate_that_fails() {
     const never = new Promise<void>(nothing);
-    for (const deactivate of [fail, () => never]) {
-      const page = await connected([noting("some-plugin", [], { deactivate })]);
+    for (const deactivate of [undefined, fail, () => never]) {
+      const page = await connected([
+        noting("some-plugin", [], deactivate === undefined ? {} : { deactivate }),
+      ]);
       const switched = page.runtime.setEnabled("some-plugin", false);
       await quiet();
-      await page.world.pass(5_000);
-      equal(await switched, "reload");
+      await page.world.pass(1_000);
+      equal(await switched, "done");
       equal(stages(page), ["some-plugin off"]);
-      equal(page.runtime.plugins()[0]?.needsReload, true);
-      equal(page.lines.some((line) => line.includes("failed to stop")), true);
-      // It may have left anything: it starts again only on another page.
-      equal(await page.runtime.setEnabled("some-plugin", true), "reload");
+      equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true]);
+      equal(page.lines.some((line) => line.includes("failed to stop")), deactivate === fail);
+      equal(await page.runtime.setEnabled("some-plugin", true), "done");
+      equal(stages(page), ["some-plugin running"]);
     }
   },
 
@@ -217,9 +191,10 @@ export const runtimeScenarios = {
     const page = await connected([noting("some-plugin", [], { deactivate: () => slow })]);
     const off = page.runtime.setEnabled("some-plugin", false);
     await quiet();
-    await page.runtime.setEnabled("some-plugin", true);
+    const on = page.runtime.setEnabled("some-plugin", true);
+    await quiet();
     go();
-    await off;
+    await Promise.all([off, on]);
     equal([stages(page), page.runtime.enabled("some-plugin")], [["some-plugin running"], true]);
   },
 
@@ -231,23 +206,19 @@ export const runtimeScenarios = {
   },
 
   async switched_off_while_it_starts() {
-    let go = nothing;
-    const slow = new Promise<void>((resolve) => {
-      go = resolve;
-    });
     const events: string[] = [];
     const page = await connected([
       noting("some-plugin", events, {
-        activate: () => slow,
+        activate: () => new Promise(nothing),
         deactivate: () => void events.push("deactivate"),
       }),
+      { manifest: { id: "endless" }, text: foreignText(nothing) },
     ]);
-    equal(stages(page), ["some-plugin starting"]);
-    equal(await page.runtime.setEnabled("some-plugin", false), "reload");
-    go();
-    await quiet();
-    equal([stages(page), events.at(-1)], [["some-plugin off"], "deactivate"]);
-    equal(page.runtime.plugins()[0]?.needsReload, false);
+    equal(stages(page), ["some-plugin starting", "endless starting"]);
+    equal(await page.runtime.setEnabled("some-plugin", false), "done");
+    equal(await page.runtime.setEnabled("endless", false), "done");
+    equal([stages(page), events.at(-1)], [["some-plugin off", "endless off"], "deactivate"]);
+    equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true]);
   },
 
   async slow_plugin_delays_no_other() {
@@ -294,82 +265,14 @@ export const runtimeScenarios = {
   async safe_mode_by_the_address() {
     const events: string[] = [];
     const page = await connected([noting("some-plugin", events)], { safe: true });
-    equal(page.runtime.safeMode, { active: true, suspects: [] });
+    equal(page.runtime.safeMode, { active: true });
     equal([stages(page), events], [["some-plugin held"], []]);
     equal(await page.runtime.setEnabled("some-plugin", false), "done");
     equal(await page.runtime.setEnabled("some-plugin", true), "done");
     equal(events, []);
     await page.runtime.leaveSafeMode();
-    equal(page.runtime.safeMode, { active: false, suspects: [] });
+    equal(page.runtime.safeMode, { active: false });
     equal([page.left, stages(page)], [["left"], ["some-plugin running"]]);
-  },
-
-  async safe_mode_after_two_broken_pages() {
-    const storage = new Memory();
-    const events: string[] = [];
-    // A page that freezes is one nothing happens on any more.
-    const freezes = noting("freezes", events, { activate: () => new Promise(nothing) });
-    const frozen = { ...freezes, load: () => new Promise<never>(nothing) };
-    for (const times of [1, 2]) {
-      const page = await connected([noting("innocent", []), frozen], { storage });
-      equal(page.runtime.safeMode.active, false);
-      equal(storage.get(`${MARK}freezes`), `${times} loading`);
-    }
-    const page = await connected([noting("innocent", events), frozen], { storage });
-    const wanted = { active: true, culprit: "freezes", suspects: ["freezes"] };
-    equal(page.runtime.safeMode, wanted);
-    equal([stages(page), events], [["innocent held", "freezes held"], []]);
-    equal(await page.runtime.setEnabled("freezes", false), "done");
-    await page.runtime.leaveSafeMode();
-    equal(stages(page), ["innocent running", "freezes off"]);
-    await page.world.pass(10_000);
-    equal([...storage.keys()], []);
-  },
-
-  async safe_mode_with_several_suspects() {
-    const storage = new Memory();
-    // Both had started when the page broke: either may have done it.
-    for (const _ of [1, 2]) {
-      await connected([noting("first", []), noting("second", [])], { storage });
-    }
-    const page = await connected([noting("first", []), noting("second", [])], { storage });
-    equal(page.runtime.safeMode, { active: true, suspects: ["first", "second"] });
-    // Switching one off answers the question: the other is not blamed at the next start.
-    await page.runtime.setEnabled("first", false);
-    const next = await connected([noting("second", [])], { storage });
-    equal(next.runtime.safeMode.active, false);
-  },
-
-  async marks_of_a_page_that_works() {
-    const storage = new Memory();
-    const open = (): Promise<Stand> => connected([noting("some-plugin", [])], { storage });
-    const page = await open();
-    equal(storage.get(`${MARK}some-plugin`), "1 active");
-    await page.world.pass(9_999);
-    equal(storage.size, 1);
-    await page.world.pass(1);
-    equal(storage.size, 0);
-    // Somebody who reloads the page does not break it.
-    const impatient = await open();
-    await impatient.world.pass(2_000);
-    impatient.runtime.left();
-    equal(storage.size, 0);
-    // A plugin that reloads it at once does.
-    (await open()).runtime.left();
-    equal(storage.get(`${MARK}some-plugin`), "1 active");
-  },
-
-  async marks_that_make_no_sense() {
-    const storage = new Memory();
-    for (const nonsense of ["", "9 loading", "2", "2 broken", "loading 2"]) {
-      storage.set(`${MARK}some-plugin`, nonsense);
-      equal(stand([noting("some-plugin", [])], { storage }).runtime.safeMode.active, false);
-    }
-    // A full store costs the mark, not the plugin.
-    storage.setItem = fail;
-    equal(stages(await connected([noting("some-plugin", [])], { storage })), [
-      "some-plugin running",
-    ]);
   },
 
   async permissions_of_a_plugin() {

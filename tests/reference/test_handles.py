@@ -28,21 +28,9 @@ class HandleTests(ScenarioTestCase):
         """Fields pass on what they accept, and show what is wrong otherwise."""
         self.prove()
 
-    def test_handles_of_page_content(self) -> None:
-        """Only a plugin with ``dom`` in its manifest has the element of a card."""
-        self.prove()
-
 
 class HandleAttackTests(ScenarioTestCase):
     """What a plugin can't do with them."""
-
-    def test_attack_handle_leads_to_no_node(self) -> None:
-        """All that can be reached is frozen, without a prototype, and no element."""
-        self.prove()
-
-    def test_attack_handles_cannot_be_replaced(self) -> None:
-        """No property of a handle can be set, and its prototype can't either."""
-        self.prove()
 
     def test_attack_event_is_plain_data(self) -> None:
         """An event has a value, and nothing that leads to an element."""

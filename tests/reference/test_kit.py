@@ -32,10 +32,6 @@ class KitTests(ScenarioTestCase):
         """Tables, progress bars and images are recorded, under the page's rules."""
         self.prove()
 
-    def test_kit_page_content(self) -> None:
-        """With the option ``dom``, a card has a body."""
-        self.prove()
-
     def test_kit_http(self) -> None:
         """Requests are recorded, and answered as the test prepares it."""
         self.prove()

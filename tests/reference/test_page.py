@@ -28,8 +28,8 @@ class PageTests(ScenarioTestCase):
         """Until the daemon lists the plugins, those of the bundle are shown."""
         self.prove()
 
-    def test_switches_that_wait_for_a_reload(self) -> None:
-        """A switch that takes effect after a reload is shown as such."""
+    def test_plugins_that_do_not_answer(self) -> None:
+        """One that is silent, or held because all stopped, is shown as such."""
         self.prove()
 
     def test_changed_files_of_one_version(self) -> None:

@@ -16,10 +16,6 @@ class StartTests(ScenarioTestCase):
         """A module that is a promise without an end fails alone."""
         self.prove()
 
-    def test_evaluated_entries(self) -> None:
-        """A table of evaluated plugins works too."""
-        self.prove()
-
     def test_plugin_waits_for_its_settings(self) -> None:
         """A plugin whose settings can't be read starts with the next connection."""
         self.prove()
@@ -60,14 +56,6 @@ class SwitchTests(ScenarioTestCase):
         """A plugin that is on again when it has stopped starts again."""
         self.prove()
 
-    def test_switched_off_after_a_reload(self) -> None:
-        """A plugin without it runs until the page is reloaded."""
-        self.prove()
-
-    def test_attack_promise_with_methods_of_its_own(self) -> None:
-        """A plugin that is switched off cannot keep the page from ending it."""
-        self.prove()
-
     def test_deactivate_that_fails(self) -> None:
         """A plugin that fails to stop, or never ends, cannot start again."""
         self.prove()
@@ -86,22 +74,6 @@ class SafeModeTests(ScenarioTestCase):
 
     def test_safe_mode_by_the_address(self) -> None:
         """In safe mode no plugin starts until it is left."""
-        self.prove()
-
-    def test_safe_mode_after_two_broken_pages(self) -> None:
-        """A plugin that froze the page twice is named, and held."""
-        self.prove()
-
-    def test_safe_mode_with_several_suspects(self) -> None:
-        """When several may have broken it, none is named."""
-        self.prove()
-
-    def test_marks_of_a_page_that_works(self) -> None:
-        """A mark lasts ten seconds, or until the page is left in good order."""
-        self.prove()
-
-    def test_marks_that_make_no_sense(self) -> None:
-        """Marks of another form are ignored, and a full store stops nothing."""
         self.prove()
 
 
@@ -146,10 +118,6 @@ class ContextTests(ScenarioTestCase):
 
     def test_attack_message_for_another_plugin(self) -> None:
         """A plugin that gets a message cannot change what the next one gets."""
-        self.prove()
-
-    def test_attack_context_leads_to_the_host(self) -> None:
-        """A context is frozen functions in records without a prototype."""
         self.prove()
 
     def test_osc_is_sent(self) -> None:

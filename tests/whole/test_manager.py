@@ -86,15 +86,10 @@ export default definePlugin({
       happened('read', '<b>half</b>');
     });
     card.image(DOT, 'A dot');
-    if (card.body !== undefined) {
-      card.body.append('Drawn by the plugin.');
-    }
     const outcomes = [
       outcomeOf(() => card.image('http://127.0.0.1:9/beacon.png', 'x')),
       outcomeOf(() => card.image('/theme/beacon.png', 'x')),
-      outcomeOf(() => Object.assign(words, { set: 1 })),
-      outcomeOf(() => Object.getPrototypeOf(button)),
-      outcomeOf(() => Object.values({ ...card, ...button }).every(Object.isFrozen)),
+      outcomeOf(() => typeof document),
     ];
     card.text(outcomes.join(', '));
   },
@@ -553,7 +548,7 @@ class ManagerTests(StandTestCase):
         script = "return document.querySelector(arguments[0]).textContent"
         announced = browser.chrome.execute_script(script, status)
         self.assertEqual(announced, "Reading: 50 %")
-        outcomes = "refused, refused, refused, done null, done true"
+        outcomes = "refused, refused, done undefined"
         browser.until_text(card, outcomes)
         image = "const i = document.querySelector(arguments[0]); return i.naturalWidth"
         width = browser.chrome.execute_script(image, f"{card} img[alt='A dot']")
@@ -562,30 +557,6 @@ class ManagerTests(StandTestCase):
         names = browser.chrome.execute_script(loaded)
         self.assertEqual([name for name in names if "beacon" in name], [])
         self.audit("handles-used")
-        self.gain_page_content(card)
-
-    def gain_page_content(self, card: str) -> None:
-        """An update that wants elements is shown as a gain, everywhere."""
-        stand, browser = self.stand, self.browser
-        self.assertNotIn("Drawn by the plugin.", browser.text(card))
-        words = "Draw its own page content: it can reach everything on this page."
-        stand.publish("every-handle", main=HANDLES, version="1.1.0", dom=True)
-        stand.go("/plugins/every-handle/update")
-        self.desktop.confirm()
-        browser.until_text("#update-found", "1.1.0 asks for more.")
-        self.assertIn(words, browser.text("#changes"))
-        self.audit("update-content")
-        browser.click("#update-now")
-        self.desktop.confirm()
-        browser.until_text("#operation-step", "Answer the question")
-        self.desktop.confirm()
-        self.assertIn(words.rstrip("."), self.desktop.last().replace("\n", " "))
-        browser.until_text("#outcome", "Every Handle is updated.")
-        browser.click("#reload")
-        browser.until_text("#plugin", words)
-        self.audit("page-content")
-        stand.go("/home")
-        browser.until_text(card, "Drawn by the plugin.")
 
     def focus_named(self, name: str) -> None:
         """Press Tab until what is called so has the focus."""
@@ -701,15 +672,7 @@ class ManagerTests(StandTestCase):
         self.until("it is over", lambda: not self.is_shown("#safe-mode"))
         browser.click("#switch-broken-one")
         browser.until_text('[data-testid="plugin-status-broken-one"]', "Didn't start.")
-        # As a plugin leaves it that froze the page twice.
-        browser.chrome.execute_script(
-            "localStorage.setItem('plugin-bridge.starting:broken-one', arguments[0])",
-            "2 loading",
-        )
-        stand.open("/plugins")
-        browser.until_text("#safe-mode", "Broken One stopped this page twice.")
-        self.said("No plugin is running. Broken One stopped this page twice.|")
-        browser.click("#turn-off-culprit")
+        browser.click("#switch-broken-one")
         browser.until_text('[data-testid="plugin-status-broken-one"]', "Off")
         self.assertNotEqual(stand.focus(), "BODY")
 

@@ -116,7 +116,7 @@ class OriginalTests(SynchronousTestCase):
     def publish(self, version, signed_at, start=""):
         """Publish the plugin; gives its URL and the commit."""
         tree = self.home / "tree"
-        text = start + manifest("good", version=version, apiVersion="^0.2.0")
+        text = start + manifest("good", version=version, apiVersion="^0.3.0")
         write(tree, {"plugin.json": text, "main.ts": MAIN % version})
         signature = sign_tree(read_tree(tree), "good", PROFILE, SEED, signed_at)
         (tree / "plugin.sig").write_bytes(signature)

@@ -35,8 +35,4 @@ export default definePlugin({
     });
     ctx.logger.info("said hello");
   },
-
-  // The page removes the card. There is nothing else to release, so the plugin can be
-  // switched off without a reload.
-  deactivate() {},
 });

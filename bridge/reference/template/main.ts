@@ -15,6 +15,6 @@ export default definePlugin({
     ctx.logger.info("activated");
   },
 
-  // End here what `activate` started, such as timers.
+  // Save here what must not be lost: timers, cards and listeners end by themselves.
   deactivate() {},
 });

@@ -46,7 +46,7 @@ class VersionTests(SynchronousTestCase):
 
     def test_reference(self) -> None:
         """The reference host names its own."""
-        self.assertEqual(api_version(HOST), "0.2.0")
+        self.assertEqual(api_version(HOST), "0.3.0")
 
     def test_package(self) -> None:
         """A package.json comes first."""

@@ -23,6 +23,7 @@ from bridge.datadir.lock import acquire_directory
 from bridge.plugins.bundle import build, bundling, metafile
 from bridge.plugins.esbuild.pins import VERSION
 from bridge.protocol.wire import unstructure
+from bridge.settings.host import load_profile
 
 from ...directories import fresh_directory, planted
 from ...npm import ROOT, modules
@@ -236,6 +237,7 @@ class PublishingTests(BuildCase):
         reference = ROOT / "bridge" / "reference"
         other = Workshop(fresh_directory(self)).fill()
         for shop in (self.shop, other):
+            shop.profile = load_profile("reference")
             for source, to in (
                 (reference / "packages", "host/packages"),
                 (modules(), "host/node_modules"),

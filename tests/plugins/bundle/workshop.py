@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
@@ -48,10 +48,16 @@ class SlowClock(Clock):
 
 @define
 class Workshop:
-    """One data directory and one theme directory."""
+    """
+    One data directory and one theme directory.
+
+    :ivar profile: The reference host's, with modules instead of texts by default.
+    """
 
     root: Path
-    profile: HostProfile = Factory(lambda: load_profile("reference"))
+    profile: HostProfile = Factory(
+        lambda: evolve(load_profile("reference"), plugins="modules")
+    )
     warnings: list[str] = Factory(list)
 
     @property
@@ -87,6 +93,7 @@ class Workshop:
         self.sign_bundler()
         self.write("host/packages/api/src/index.ts", API)
         self.write("host/packages/host/src/index.ts", HOST)
+        self.write("host/packages/host/src/realm/runtime.ts", "export {};\n")
         return self
 
     def sign_bundler(self) -> None:

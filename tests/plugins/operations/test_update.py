@@ -658,7 +658,6 @@ class GrowthTests(UpdateTestCase):
             {"hosts": ["x.example"]},
             {"actions": ["vrcLogin"]},
             {"events": ["friend-online"]},
-            {"dom": True},
         ):
             self.grow(**gain)
             self.bench.approver.answers = [True, False]

@@ -27,7 +27,7 @@ from bridge.protocol.wire import unstructure
 from bridge.settings.host import load_profile
 
 PLAIN = load_profile("vrcnext")
-FREE = load_profile("reference")
+FREE = evolve(load_profile("reference"), dom_declared=True)
 LEAST = {"id": "ab", "name": "N", "version": "0.0.1", "apiVersion": "0.2.0"}
 LISTS = (
     *("tags", "permissions", "optionalPermissions", "actions", "events", "hosts"),

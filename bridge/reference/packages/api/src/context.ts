@@ -14,7 +14,14 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json };
 
-/** A plugin, as its `main.ts` exports it by default. */
+/**
+ * A plugin, as its `main.ts` exports it by default.
+ *
+ * It runs in a worker of its own: there is no `window` and no `document`, and the network
+ * is reached by the context only. Timers, `URL`, `TextEncoder`, `structuredClone`, `Intl`,
+ * `crypto.getRandomValues`, `crypto.randomUUID` and `OffscreenCanvas` are there;
+ * `crypto.subtle` is not.
+ */
 export interface Plugin {
   /** The same id as in `plugin.json`. */
   readonly id: string;
@@ -29,16 +36,14 @@ export interface Plugin {
   /**
    * Start the plugin, once the daemon is connected and the settings are read.
    *
-   * What it throws is shown next to the plugin's name. A plugin with `deactivate` may
-   * be activated again on the same page, with another context.
+   * What it throws is shown next to the plugin's name.
    */
   activate(ctx: Context): void | Promise<void>;
 
   /**
-   * Stop the plugin: end its timers, and release what `activate` acquired.
+   * Save what must not be lost: a second after this was called, the plugin ends.
    *
-   * The page removes the plugin's cards and OSC listeners itself. Without this method
-   * a plugin that is switched off runs until the page is reloaded.
+   * Its timers, cards and listeners end with it.
    */
   deactivate?(): void | Promise<void>;
 }

@@ -20,9 +20,3 @@ export class PermissionError extends Error {
     this.name = "PermissionError";
   }
 }
-
-// Plugins share these with the host.
-for (const kind of [BridgeError, PermissionError]) {
-  Object.freeze(kind);
-  Object.freeze(kind.prototype);
-}

@@ -2,7 +2,6 @@
 
 import type { Logger } from "./context.js";
 import { describe } from "./describe.js";
-import { madeElement } from "./fakeelement.js";
 import type {
   ButtonState,
   CardScreen,
@@ -21,25 +20,17 @@ import type { FakeCard } from "./testing.js";
 export class FakeScreen implements Screen {
   readonly cards: FakeCard[] = [];
   readonly #logger: Logger;
-  readonly #dom: boolean;
 
-  /** @param dom Whether the plugin draws its own content. */
-  constructor(logger: Logger, dom: boolean) {
+  constructor(logger: Logger) {
     this.#logger = logger;
-    this.#dom = dom;
   }
 
   card(title: string): CardScreen {
-    const body = this.#dom ? madeElement() : undefined;
-    const card = new RecordedCard(title, body);
+    const card = new RecordedCard(title);
     this.cards.push(card);
-    return screenOf(card, body, () => {
+    return screenOf(card, () => {
       this.cards.splice(this.cards.indexOf(card), 1);
     });
-  }
-
-  withoutBody(): void {
-    this.#logger.warn('card.body is only there with the option "dom" of fakeContext');
   }
 
   failed(what: string, error: unknown): void {
@@ -71,11 +62,9 @@ type Recorded =
 
 function screenOf(
   card: RecordedCard,
-  body: HTMLElement | undefined,
   remove: () => void,
 ): CardScreen {
   return {
-    body,
     remove,
     text: (state) => card.add({ kind: "text", state }),
     button: (state, act) => card.add({ kind: "button", state, act }),
@@ -89,12 +78,10 @@ function screenOf(
 
 class RecordedCard implements FakeCard {
   readonly title: string;
-  readonly #body: HTMLElement | undefined;
   readonly #parts = new Set<Recorded>();
 
-  constructor(title: string, body: HTMLElement | undefined) {
+  constructor(title: string) {
     this.title = title;
-    this.#body = body;
   }
 
   /** Add a part; its state is replaced when the plugin changes it. */
@@ -109,9 +96,7 @@ class RecordedCard implements FakeCard {
   }
 
   get text(): string {
-    const lines = this.#shown().flatMap(linesOf);
-    const own = this.#body?.textContent ?? "";
-    return [...lines, ...(own === "" ? [] : [own])].join("\n");
+    return this.#shown().flatMap(linesOf).join("\n");
   }
 
   get buttons(): readonly string[] {

@@ -1,11 +1,5 @@
-/**
- * The handles that plugins get.
- *
- * Each is a frozen record of frozen functions without a prototype: nothing leads from it
- * to what it is drawn on, and nothing of it can be replaced.
- */
+/** The handles that plugins get: records of functions, which lead to no object of ours. */
 
-import { frozen } from "./frozen.js";
 import type { CardScreen, Drawn, InputState, NumberState, Screen } from "./screen.js";
 import { problemOf } from "./settingrules.js";
 import type {
@@ -13,10 +7,8 @@ import type {
   Card,
   Handle,
   ImageHandle,
-  InputChange,
   InputHandle,
   InputOptions,
-  NumberChange,
   NumberHandle,
   NumberOptions,
   ProgressHandle,
@@ -48,13 +40,13 @@ import {
 export function makeUi(screen: Screen): Ui {
   const cards = new Set<object>();
   const parts = new Set<object>();
-  return frozen<Ui>({
+  return {
     card: (title) => {
       const words = readLabel("title", title);
       within(cards.size < MOST_CARDS, "card", `at most ${MOST_CARDS} for a plugin`);
       return makeCard(screen, screen.card(words), cards, parts);
     },
-  });
+  };
 }
 
 function makeCard(
@@ -66,7 +58,7 @@ function makeCard(
   const own = new Set<() => void>();
   cards.add(card);
   const place: Place = { screen, card, parts, own, isThere: () => cards.has(card) };
-  const methods: { readonly [name in Exclude<keyof Card, "body">]: Card[name] } = {
+  return {
     text: (words, options) => makeText(place, words, options),
     button: (label, pressed) => makeButton(place, label, pressed),
     input: (label, options) => makeInput(place, label, options),
@@ -82,14 +74,6 @@ function makeCard(
       card.remove();
     },
   };
-  let asked = false;
-  return frozen<Card>(methods, () => {
-    if (card.body === undefined && !asked) {
-      asked = true;
-      screen.withoutBody();
-    }
-    return card.body;
-  });
 }
 
 /** Where a part is added. */
@@ -142,10 +126,10 @@ function makeText(place: Place, words: string, options: unknown): TextHandle {
   const { live } = readOptions(options);
   const first = { words: readWords(words), live: Boolean(live), shown: true };
   const part = makePart(place, first, (state) => place.card.text(state));
-  return frozen<TextHandle>({
+  return {
     ...part.handle,
     set: (next) => part.change({ words: readWords(next) }),
-  });
+  };
 }
 
 function makeButton(
@@ -163,11 +147,11 @@ function makeButton(
       }
     }),
   );
-  return frozen<ButtonHandle>({
+  return {
     ...part.handle,
     setLabel: (next) => part.change({ label: readLabel("label", next) }),
     enable: (enabled) => part.change({ enabled: Boolean(enabled) }),
-  });
+  };
 }
 
 function makeInput(place: Place, label: string, options: unknown): InputHandle {
@@ -183,10 +167,10 @@ function makeInput(place: Place, label: string, options: unknown): InputHandle {
     place.card.input(state, async (written) => {
       const now = written.slice(0, most);
       part.change({ value: now });
-      await attempt(place.screen, fieldNamed(first), () => heard?.(frozen<InputChange>({ value: now })));
+      await attempt(place.screen, fieldNamed(first), () => heard?.({ value: now }));
     }),
   );
-  return frozen<InputHandle>({
+  return {
     ...part.handle,
     value: () => part.state().value,
     set: (next) => {
@@ -194,7 +178,7 @@ function makeInput(place: Place, label: string, options: unknown): InputHandle {
       part.change({ value: line, writes: part.state().writes + 1 });
     },
     enable: (enabled) => part.change({ enabled: Boolean(enabled) }),
-  });
+  };
 }
 
 function makeNumber(place: Place, label: string, options: unknown): NumberHandle {
@@ -219,12 +203,12 @@ function makeNumber(place: Place, label: string, options: unknown): NumberHandle
       const problem = written === undefined ? "" : problemWith(written, limits);
       part.change(problem === "" ? { value: written, problem } : { problem });
       if (problem === "") {
-        const event = frozen<NumberChange>({ value: written });
+        const event = { value: written };
         await attempt(place.screen, fieldNamed(first), () => heard?.(event));
       }
     }),
   );
-  return frozen<NumberHandle>({
+  return {
     ...part.handle,
     value: () => part.state().value,
     set: (next) => {
@@ -232,7 +216,7 @@ function makeNumber(place: Place, label: string, options: unknown): NumberHandle
       part.change({ value: number, problem: "", writes: part.state().writes + 1 });
     },
     enable: (enabled) => part.change({ enabled: Boolean(enabled) }),
-  });
+  };
 }
 
 type Limits = Pick<NumberState, "min" | "max" | "integer">;
@@ -257,19 +241,19 @@ function makeTable(place: Place, caption: string, columns: unknown): TableHandle
   const name = readLabel("caption", caption);
   const first = { caption: name, columns: headings, rows: readRows([], 0), shown: true };
   const part = makePart(place, first, (state) => place.card.table(state));
-  return frozen<TableHandle>({
+  return {
     ...part.handle,
     setRows: (rows) => part.change({ rows: readRows(rows, headings.length) }),
-  });
+  };
 }
 
 function makeProgress(place: Place, label: string, done: unknown): ProgressHandle {
   const first = { label: readLabel("label", label), part: readPart(done), shown: true };
   const part = makePart(place, first, (state) => place.card.progress(state));
-  return frozen<ProgressHandle>({
+  return {
     ...part.handle,
     set: (next) => part.change({ part: readPart(next) }),
-  });
+  };
 }
 
 function makeImage(place: Place, data: unknown, alt: string): ImageHandle {
@@ -279,10 +263,10 @@ function makeImage(place: Place, data: unknown, alt: string): ImageHandle {
   });
   const first = { ...read(data, alt), shown: true };
   const part = makePart(place, first, (state) => place.card.image(state));
-  return frozen<ImageHandle>({
+  return {
     ...part.handle,
     set: (next, words) => part.change(read(next, words)),
-  });
+  };
 }
 
 function readLabel(name: string, value: unknown): string {

@@ -53,7 +53,3 @@ import type { Plugin } from "./context.js";
 export function definePlugin(plugin: Plugin): Plugin {
   return plugin;
 }
-
-// Plugins share it.
-Object.freeze(definePlugin);
-Object.freeze(definePlugin.prototype);

@@ -61,6 +61,7 @@ export interface NotificationFields {
   readonly opacity?: number;
   /** 16 to 1024. */
   readonly height?: number;
+  /** Ignored: the page names the plugin. */
   readonly sourceApp?: string;
   readonly sound?: boolean;
   readonly audioPath?: string;

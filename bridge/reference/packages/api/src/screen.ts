@@ -68,8 +68,6 @@ export interface Drawn<State> {
 
 /** A card that is there; every method adds a part in its first state. */
 export interface CardScreen {
-  /** The element of a plugin that draws its own content. */
-  readonly body: HTMLElement | undefined;
   text(state: TextState): Drawn<TextState>;
   button(state: ButtonState, pressed: () => Promise<void>): Drawn<ButtonState>;
   input(state: InputState, changed: (value: string) => Promise<void>): Drawn<InputState>;
@@ -87,8 +85,6 @@ export interface CardScreen {
 /** Where the cards of one plugin are. */
 export interface Screen {
   card(title: string): CardScreen;
-  /** The plugin asked for the element of a card, and has none. */
-  withoutBody(): void;
   /** A function of the plugin threw. */
   failed(what: string, error: unknown): void;
 }

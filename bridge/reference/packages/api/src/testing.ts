@@ -28,8 +28,6 @@ import type { Database, SqlValue } from "./sql.js";
 export interface FakeOptions {
   /** The permissions the plugin has; all that the context checks when absent. */
   readonly permissions?: readonly FakePermission[];
-  /** Whether the manifest has `"dom": true`, so that cards have a `body`. */
-  readonly dom?: boolean;
   /** The values that are stored already. */
   readonly settings?: { readonly [key: string]: Json };
   /**
@@ -168,7 +166,7 @@ export function fakeContext(plugin: Plugin, options: FakeOptions = {}): Fake {
     logger.error(`a listener failed: ${describe(error)}`);
   const gate = new FakeGate(options.permissions ?? ALL);
   const settings = new FakeSettings(plugin.settings ?? {}, options.settings ?? {}, failed);
-  const screen = new FakeScreen(logger, options.dom === true);
+  const screen = new FakeScreen(logger);
   const ui = makeUi(screen);
   const native = new FakeNative(gate, options);
   const http = new FakeHttp(gate, options);

@@ -16,14 +16,6 @@ export interface Ui {
 
 /** A card of the page that belongs to one plugin; what is added comes below the rest. */
 export interface Card {
-  /**
-   * The element below the title, for plugins with `"dom": true` in their manifest.
-   *
-   * For any other plugin it is `undefined`. With an element, a plugin can reach
-   * everything on the page, and the user is asked about that before it is installed.
-   */
-  readonly body?: HTMLElement;
-
   /** Add a paragraph of at most 10000 characters. */
   text(words: string, options?: TextOptions): TextHandle;
 
@@ -166,7 +158,11 @@ export type Cell = string | number | boolean;
 
 /** A table. */
 export interface TableHandle extends Handle {
-  /** Replace its rows, at most 500; each has a cell for every column. */
+  /**
+   * Replace its rows, at most 500; each has a cell for every column.
+   *
+   * All cells together have at most 250000 characters.
+   */
   setRows(rows: readonly (readonly Cell[])[]): void;
 }
 

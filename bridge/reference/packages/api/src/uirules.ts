@@ -15,6 +15,7 @@ export const MOST_WORDS = 10_000;
 export const USUAL_INPUT = 1_000;
 const MOST_COLUMNS = 12;
 const MOST_CELL = 500;
+const MOST_IN_ROWS = 250_000;
 const MOST_IMAGE_BYTES = 512 * 1024;
 
 type Fields = { readonly [name: string]: unknown };
@@ -85,9 +86,12 @@ export function readColumns(value: unknown): readonly string[] {
 
 /** Read the rows of a table; each has a cell for every column. */
 export function readRows(value: unknown, columns: number): readonly (readonly string[])[] {
-  return readList("rows", value, 0, MOST_ROWS, (row) =>
+  const rows = readList("rows", value, 0, MOST_ROWS, (row) =>
     readList("row", row, columns, columns, (cell) => readText("cell", cell, 0, MOST_CELL)),
   );
+  const characters = rows.flat().reduce((sum, cell) => sum + cell.length, 0);
+  within(characters <= MOST_IN_ROWS, "rows", `at most ${MOST_IN_ROWS} characters in all`);
+  return rows;
 }
 
 function readList<T>(

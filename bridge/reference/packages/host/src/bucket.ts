@@ -19,23 +19,23 @@ export class Bucket {
     this.#filledAt = now();
   }
 
-  /** Take a token, if there is one; returns whether there was. */
-  take(): boolean {
-    if (this.wait() > 0) {
+  /** Take tokens, if there are as many; returns whether there were. */
+  take(many = 1): boolean {
+    if (this.wait(many) > 0) {
       return false;
     }
-    this.#tokens -= 1;
+    this.#tokens -= many;
     return true;
   }
 
-  /** How many milliseconds until there is a token; 0 when there is one. */
-  wait(): number {
+  /** How many milliseconds until there are as many tokens; 0 when there are. */
+  wait(many = 1): number {
     const { perSecond, burst } = this.#rate;
     const now = this.#now();
     // A clock that is set back fills nothing.
     const passed = Math.max(0, now - this.#filledAt);
     this.#tokens = Math.min(burst, this.#tokens + (passed * perSecond) / 1000);
     this.#filledAt = now;
-    return this.#tokens >= 1 ? 0 : Math.ceil(((1 - this.#tokens) * 1000) / perSecond);
+    return this.#tokens >= many ? 0 : Math.ceil(((many - this.#tokens) * 1000) / perSecond);
   }
 }

@@ -14,7 +14,6 @@ type Snippet = (...values: unknown[]) => Promise<unknown>;
 /** Return what evaluates the body of an async function in a scope. */
 export function evaluator(scope: Scope): (code: string) => Promise<unknown> {
   return async (code) => {
-    // A frozen page has no constructor of asynchronous functions; `Function` is left to the host.
     const body = `return (async () => {\n${code}\n})();`;
     const snippet = new Function(...Object.keys(scope), body) as Snippet;
     return snippet(...Object.values(scope));

@@ -15,17 +15,24 @@ import { PluginCards } from "./plugincards.js";
 import type { Entry } from "./plugins.js";
 import type { Preferences } from "./preferences.js";
 import { type PageRuntime, type RuntimeParts, createRuntime } from "./runtime.js";
+import { FrameRealms } from "./realm/realms.js";
 import { showPage } from "./view/app.js";
 import { fields, text } from "./wire.js";
 
 /** The page that the host runs on, as far as it is not drawn. */
-export interface Page extends Pick<RuntimeParts, "safe" | "leftSafeMode" | "storage"> {
+export interface Page extends Pick<RuntimeParts, "safe" | "leftSafeMode" | "isVisible"> {
   readonly bar: AddressBar;
   /** Lasts as long as the tab. */
   readonly session: Pick<Storage, "getItem" | "setItem">;
   readonly reload: () => void;
   /** Return a name that no other operation has. */
   readonly newRef: () => string;
+}
+
+/** What the table of the bundle has. */
+export interface Bundled {
+  readonly table: readonly Entry[];
+  readonly realmRuntime: string;
 }
 
 /** What the page's events go to. */
@@ -41,10 +48,11 @@ export interface Host {
  * Create the host and start it.
  *
  * @param root The element that shows the host; its content is replaced.
+ * @param bundled What the daemon generated.
  */
 export function startHost(
   root: HTMLElement,
-  table: readonly Entry[],
+  { table, realmRuntime }: Bundled,
   preferences: Preferences,
   environment: Environment,
   page: Page,
@@ -58,6 +66,8 @@ export function startHost(
   const questions = new Questions(later);
   const runtime = createRuntime(table, {
     ...page,
+    realmRuntime,
+    realms: new FrameRealms({ later, isVisible: page.isVisible }),
     daemon: daemonOf(link),
     log,
     environment,

@@ -1,4 +1,4 @@
-import type { Http, HttpOptions, HttpResponse, Json } from "@bridge/plugin-api";
+import type { HttpOptions, HttpResponse } from "@bridge/plugin-api";
 
 import { readTarget } from "../../api/src/httprules.js";
 import type { Caller } from "./daemon.js";
@@ -10,8 +10,11 @@ const MOST_MILLISECONDS = 120_000;
 // The daemon ends the exchange itself; the page only outlasts it.
 const ANSWER_MILLISECONDS = 5_000;
 
+/** A response; its realm parses the body. */
+type Response = Omit<HttpResponse, "json">;
+
 /** The daemon's `outbound` service, behind a plugin's gate: one grant for each host. */
-export class GatedHttp implements Http {
+export class GatedHttp {
   readonly #caller: Caller;
   readonly #gate: Gate;
 
@@ -20,7 +23,7 @@ export class GatedHttp implements Http {
     this.#gate = gate;
   }
 
-  async fetch(url: string, options: HttpOptions = {}): Promise<HttpResponse> {
+  async fetch(url: string, options: HttpOptions = {}): Promise<Response> {
     const target = readTarget(url);
     await this.#gate.pass("network", target.host);
     const { method, headers, body, timeoutMs = DEFAULT_MILLISECONDS } = options;
@@ -40,7 +43,7 @@ export class GatedHttp implements Http {
   }
 }
 
-function response(answer: ReturnType<typeof fields>, url: string): HttpResponse {
+function response(answer: ReturnType<typeof fields>, url: string): Response {
   const body = text(answer["body"]);
   const headers = Object.entries(fields(answer["headers"]));
   return {
@@ -50,6 +53,5 @@ function response(answer: ReturnType<typeof fields>, url: string): HttpResponse 
     url: text(answer["url"], url),
     headers: Object.fromEntries(headers.map(([name, value]) => [name, text(value)])),
     body,
-    json: Object.freeze(() => JSON.parse(body) as Json),
   };
 }

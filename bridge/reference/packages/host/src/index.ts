@@ -1,6 +1,6 @@
 /** The entry point of the bundle: the host, on a real page. */
 
-import { COMPILED_PLUGINS } from "@bridge/static-plugins";
+import { COMPILED_PLUGINS, REALM_RUNTIME } from "@bridge/static-plugins";
 
 import { startHost } from "./host.js";
 import { Preferences } from "./preferences.js";
@@ -38,8 +38,8 @@ if (root !== null) {
   const storage = openStorage("localStorage");
   const preferences = new Preferences(storage);
   takeFromAddress(preferences);
-  const { runtime, navigation, book, reconnect } = startHost(root, COMPILED_PLUGINS, preferences, browser, {
-    storage,
+  const bundled = { table: COMPILED_PLUGINS, realmRuntime: REALM_RUNTIME };
+  const { runtime, navigation, book, reconnect } = startHost(root, bundled, preferences, browser, {
     session: openStorage("sessionStorage"),
     bar: {
       read: () => location.hash,
@@ -51,10 +51,17 @@ if (root !== null) {
     newRef,
     safe: new URLSearchParams(location.search).has(SAFE),
     leftSafeMode: removeSafeFromAddress,
+    isVisible: () => document.visibilityState === "visible",
   });
   addEventListener("pagehide", () => {
-    runtime.left();
+    runtime.close();
     book.keep();
+  });
+  addEventListener("pageshow", ({ persisted }) => {
+    // Its plugins have ended.
+    if (persisted) {
+      location.reload();
+    }
   });
   addEventListener("hashchange", () => {
     // A link to the page that is already open only changes its fragment.

@@ -1,26 +1,25 @@
-import type {
-  Context,
-  Http,
-  Logger,
-  Native,
-  Osc,
-  Settings,
-  Sql,
-  Ui,
-} from "@bridge/plugin-api";
+import type { Json, Logger, Ui } from "@bridge/plugin-api";
 
-import { frozen } from "../../api/src/frozen.js";
-import type { Caller } from "./daemon.js";
-import type { Grants } from "./grants.js";
-import { GatedHttp } from "./http.js";
-import { describe } from "./log.js";
+import type { Environment } from "./environment.js";
 import type { Manifest } from "./manifest.js";
-import { GatedNative } from "./native.js";
-import { GatedOsc, type OscHub } from "./osc.js";
-import { type Asker, Gate } from "./permissions.js";
-import { StoredSettings } from "./settings.js";
-import { GatedSql } from "./sql.js";
+import type { OscHub } from "./osc.js";
+import type { Gate } from "./permissions.js";
+import { Channel } from "./realm/channel.js";
+import { Drawings } from "./realm/drawing.js";
+import { Events } from "./realm/events.js";
+import type { RealmPort, Realms } from "./realm/realms.js";
+import type { Script } from "./realm/script.js";
+import { Services, refusalOf } from "./realm/services.js";
+import { Watch } from "./realm/watch.js";
+import { type Change, type FromRealm, LIMITS } from "./realm/wire.js";
+import { type Schema, readSchema } from "./schema.js";
+import type { StoredSettings } from "./settings.js";
+import { Signal } from "./signal.js";
 import type { PluginCaller } from "./turns.js";
+
+const LOAD_MILLISECONDS = 10_000;
+const STOP_MILLISECONDS = 1_000;
+const PING_MILLISECONDS = 5_000;
 
 /** Where a plugin shows things, until it is removed. */
 export interface Place {
@@ -29,98 +28,256 @@ export interface Place {
   remove(): void;
 }
 
-/** A plugin that was given a context: the context, and what ends it. */
-export interface Instance {
-  readonly context: Context;
-  readonly settings: StoredSettings;
-  /** The user revoked a permission: end what runs on with it. */
-  revoked(permission: string): void;
-  /** The plugin is switched off: end everything, and refuse the rest. */
-  close(): void;
-}
-
-/** What an instance is made of. */
+/** What a plugin's instance is made of; all but the realms is its own. */
 export interface InstanceParts {
-  readonly daemon: Caller;
-  /** The daemon, for what the plugin does. */
+  readonly manifest: Manifest;
+  readonly script: Script;
+  readonly realms: Realms;
+  readonly settings: StoredSettings;
   readonly caller: PluginCaller;
+  readonly gate: Gate;
   readonly hub: OscHub;
-  readonly asker: Asker;
-  readonly place: (manifest: Manifest, logger: Logger) => Place;
-  readonly logger: (id: string) => Logger;
-  readonly grants: (id: string) => Grants;
+  readonly place: Place;
+  readonly logger: Logger;
+  readonly environment: Pick<Environment, "later" | "now">;
+  readonly isVisible: () => boolean;
 }
 
-/** Make the instance of a plugin; rejects when its settings cannot be read. */
-export async function makeInstance(manifest: Manifest, parts: InstanceParts): Promise<Instance> {
-  const { id } = manifest;
-  const { caller } = parts;
-  const logger = parts.logger(id);
-  const failed = (error: unknown): void =>
-    logger.error(`a listener failed: ${describe(error)}`);
-  const settings = await StoredSettings.read(parts.daemon, caller, id, failed);
-  const gate = new Gate(manifest, parts.grants(id), parts.asker);
-  const osc = new GatedOsc(parts.hub, caller, gate, failed);
-  const place = parts.place(manifest, logger);
-  const context = frozen<Context>({
-    id,
-    logger: frozen(logger),
-    settings: settingsOf(settings),
-    ui: place.ui,
-    native: nativeOf(new GatedNative(caller, gate)),
-    http: httpOf(new GatedHttp(caller, gate)),
-    osc: oscOf(osc),
-    sql: sqlOf(new GatedSql(caller, gate)),
-  });
-  return {
-    context,
-    settings,
-    revoked(permission) {
-      if (permission === "osc") {
-        osc.silence();
+/** A plugin that was started, from the page's side: its realm and all that it holds. */
+export class Instance {
+  readonly settings: StoredSettings;
+  /** It ended by itself, and everything of it was closed; the value is the reason. */
+  readonly ended = new Signal<string>();
+  /** It stopped answering, or answers again. */
+  readonly changed = new Signal();
+  readonly #parts: InstanceParts;
+  readonly #events: Events;
+  readonly #services: Services;
+  readonly #drawings: Drawings;
+  #schema: Schema | undefined;
+  #realm: RealmPort | undefined;
+  #channel: Channel | undefined;
+  #watch: Watch | undefined;
+  #waiting: Waiting | undefined;
+  #isClosed = false;
+  #calls = 0;
+  #unanswered = 0;
+
+  constructor(parts: InstanceParts) {
+    const { settings, caller, gate, hub, place } = parts;
+    this.#parts = parts;
+    this.settings = settings;
+    this.#events = new Events((message) => this.#channel?.post(message));
+    this.#services = new Services(settings, caller, gate, hub, this.#events);
+    this.#drawings = new Drawings(place.ui, (ref, value) => this.#events.send(ref, value));
+    settings.onChange(() => this.#channel?.post({ t: "settings", settings: settings.all }));
+  }
+
+  /** What the plugin declares as its settings; `undefined` before it was loaded. */
+  get schema(): Schema | undefined {
+    return this.#schema;
+  }
+
+  /** Whether it does not answer, for a while. */
+  get isSilent(): boolean {
+    return this.#watch?.isSilent === true;
+  }
+
+  /** Start its realm, and load it there; rejects with the reason, and closes it. */
+  async load(): Promise<void> {
+    const { realms, script, environment, manifest, settings, isVisible } = this.#parts;
+    const loaded = this.#await("loaded");
+    const forget = environment.later(LOAD_MILLISECONDS, () => this.#fail("it did not load in time"));
+    realms.start(script.text).then(
+      (realm) => {
+        if (this.#isClosed) {
+          realm.port.close();
+          realm.end();
+          return;
+        }
+        this.#realm = realm;
+        realm.failed.listen(({ message, ...at }) => this.#uncaught(script.describeEvent(message, at)));
+        const channel = new Channel(
+          realm.port,
+          environment.now,
+          (message) => this.#hear(message),
+          (why) => this.#end(why),
+        );
+        this.#channel = channel;
+        const ping = (): void => channel.post({ t: "ping", n: 1 });
+        const changed = (): void => this.changed.emit();
+        const watched = { later: environment.later, isVisible };
+        this.#watch = new Watch(watched, PING_MILLISECONDS, ping, changed);
+        channel.post({ t: "init", id: manifest.id, settings: settings.all });
+      },
+      (e: Error) => this.#fail(e.message),
+    );
+    await loaded.finally(forget);
+  }
+
+  /** Activate it; resolves when that has ended, which may be never. */
+  activate(): Promise<void> {
+    const activated = this.#await("activated");
+    this.#channel?.post({ t: "activate" });
+    return activated;
+  }
+
+  /** Let it end what it does, for a second, and close it. */
+  async stop(): Promise<void> {
+    if (this.#schema !== undefined && !this.#isClosed) {
+      const stopped = this.#await("stopped");
+      const forget = this.#parts.environment.later(STOP_MILLISECONDS, () => this.close());
+      this.#channel?.post({ t: "stop" });
+      await stopped.catch(() => undefined).finally(forget);
+    }
+    this.close();
+  }
+
+  /** The user revoked a permission: end what runs on with it. */
+  revoked(permission: string): void {
+    if (permission === "osc") {
+      this.#services.silence();
+    }
+  }
+
+  /** End everything that the plugin is and has, at once. */
+  close(): void {
+    if (this.#isClosed) {
+      return;
+    }
+    this.#isClosed = true;
+    this.#watch?.end();
+    // The port first: the worker may take seconds to end.
+    this.#channel?.close();
+    this.#realm?.end();
+    this.#parts.gate.close();
+    this.#parts.caller.close();
+    this.#services.silence();
+    this.#parts.place.remove();
+    this.#waiting?.reject(new Error("it was switched off"));
+  }
+
+  /** Wait for a message; what the page waited for before is not waited for any more. */
+  #await(t: Waiting["t"]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting?.reject(new Error("it was switched off"));
+      this.#waiting = { t, resolve, reject };
+      if (this.#isClosed) {
+        reject(new Error("it was switched off"));
       }
-    },
-    close() {
-      gate.close();
-      caller.close();
-      osc.silence();
-      place.remove();
-    },
-  };
+    });
+  }
+
+  /** What the page waits for will not come. */
+  #fail(why: string): void {
+    this.#waiting?.reject(new Error(why));
+    this.#waiting = undefined;
+    this.close();
+  }
+
+  /** The plugin itself ended it. */
+  #end(why: string): void {
+    const isStarting = this.#waiting !== undefined;
+    this.#fail(why);
+    if (!isStarting) {
+      this.ended.emit(why);
+    }
+  }
+
+  /** Something failed that no message of the realm is about. */
+  #uncaught(words: string): void {
+    if (this.#waiting?.t === "loaded") {
+      this.#fail(words);
+    } else {
+      this.#parts.logger.error(words);
+    }
+  }
+
+  #hear(message: FromRealm): void {
+    this.#watch?.heard();
+    switch (message.t) {
+      case "loaded":
+        this.#schema = readSchema(message.schema ?? undefined);
+        this.settings.declare(this.#schema);
+        this.#settle("loaded");
+        break;
+      case "activated":
+        // Of a plugin that was switched off while it started, nobody waits for it.
+        if (this.#waiting?.t !== "stopped") {
+          this.#settle("activated");
+        }
+        break;
+      case "stopped":
+        this.#settle("stopped");
+        break;
+      case "failed":
+        this.#failed(message);
+        break;
+      case "batch":
+        message.changes.forEach((change) => this.#apply(change));
+        this.#channel?.post({ t: "drawn" });
+        break;
+      case "call":
+        if (message.n <= this.#calls || this.#unanswered >= LIMITS.unanswered) {
+          throw new RangeError("the plugin broke a rule of its port: few calls, each once");
+        }
+        this.#calls = message.n;
+        void this.#serve(message);
+        break;
+      case "done":
+        this.#events.done(message.event);
+        break;
+      case "pong":
+        break;
+    }
+  }
+
+  #settle(t: Waiting["t"]): void {
+    if (this.#waiting?.t !== t) {
+      throw new RangeError("the plugin broke a rule of its port: an answer to a question");
+    }
+    this.#waiting.resolve();
+    this.#waiting = undefined;
+  }
+
+  #failed({ during, what, error }: Extract<FromRealm, { readonly t: "failed" }>): void {
+    const words = this.#parts.script.describe(error);
+    const isAwaited =
+      (during === "load" && this.#waiting?.t === "loaded") ||
+      (during === "activate" && this.#waiting?.t === "activated");
+    if (isAwaited) {
+      this.#fail(words);
+    } else if (during === "stop") {
+      this.#parts.logger.error(`failed to stop: ${words}`);
+    } else {
+      this.#parts.logger.error(what === "" ? words : `${what} failed: ${words}`);
+    }
+  }
+
+  #apply(change: Change): void {
+    if (change.op === "log") {
+      this.#parts.logger[change.level](change.text);
+    } else {
+      this.#drawings.apply(change);
+    }
+  }
+
+  async #serve({ n, name, args }: Extract<FromRealm, { readonly t: "call" }>): Promise<void> {
+    this.#unanswered += 1;
+    try {
+      const ok = ((await this.#services.call(name, args)) ?? null) as Json;
+      this.#unanswered -= 1;
+      this.#channel?.post({ t: "answer", n, ok });
+    } catch (e) {
+      this.#unanswered -= 1;
+      this.#channel?.post({ t: "answer", n, error: refusalOf(e) });
+    }
+  }
 }
 
-// A plugin gets functions without the objects they work on, and promises of its own.
-
-function settingsOf(settings: StoredSettings): Settings {
-  return frozen<Settings>({
-    get: ((key: string, fallback: never) => settings.get(key, fallback)) as Settings["get"],
-    set: async (key, value) => settings.set(key, value),
-    onChange: (listener) => Object.freeze(settings.onChange(listener)),
-  });
-}
-
-function nativeOf(native: Native): Native {
-  return frozen<Native>({
-    call: (...given) => native.call(...given),
-    targets: () => native.targets(),
-    notify: (notification) => native.notify(notification),
-  });
-}
-
-function httpOf(http: Http): Http {
-  return frozen<Http>({ fetch: (...given) => http.fetch(...given) });
-}
-
-function oscOf(osc: Osc): Osc {
-  return frozen<Osc>({
-    send: (...given) => osc.send(...given),
-    listen: async (listener) => Object.freeze(await osc.listen(listener)),
-  });
-}
-
-function sqlOf(sql: Sql): Sql {
-  return frozen<Sql>({
-    databases: () => sql.databases(),
-    query: (...given) => sql.query(...given),
-  });
+/** What the page waits for. */
+interface Waiting {
+  readonly t: "loaded" | "activated" | "stopped";
+  readonly resolve: () => void;
+  readonly reject: (reason: Error) => void;
 }

@@ -13,8 +13,6 @@ export interface Manifest {
   readonly hosts: readonly string[];
   readonly events: readonly string[];
   readonly actions: readonly string[];
-  /** Whether its cards have elements, which it fills itself. */
-  readonly dom: boolean;
   /** The plugins that have to run before it. */
   readonly dependencies: readonly string[];
 }
@@ -43,7 +41,6 @@ export function readManifest(value: unknown): Manifest | undefined {
     hosts: texts(manifest["hosts"]),
     events: texts(manifest["events"]),
     actions: texts(manifest["actions"]),
-    dom: manifest["dom"] === true,
     dependencies: texts(manifest["dependencies"]),
   };
 }

@@ -79,16 +79,13 @@ export class GatedOsc implements Osc {
   readonly #hub: OscHub;
   readonly #caller: Caller;
   readonly #gate: Gate;
-  readonly #failed: (error: unknown) => void;
   readonly #ends = new Set<() => void>();
   #silenced = 0;
 
-  /** @param failed Reports what a plugin's listener throws. */
-  constructor(hub: OscHub, caller: Caller, gate: Gate, failed: (error: unknown) => void) {
+  constructor(hub: OscHub, caller: Caller, gate: Gate) {
     this.#hub = hub;
     this.#caller = caller;
     this.#gate = gate;
-    this.#failed = failed;
   }
 
   async send(address: string, ...args: readonly (OscValue | OscArgument)[]): Promise<void> {
@@ -99,13 +96,7 @@ export class GatedOsc implements Osc {
   async listen(listener: Listener): Promise<() => void> {
     await this.#gate.pass("osc", "*");
     const before = this.#silenced;
-    const end = await this.#hub.listen((message) => {
-      try {
-        listener(message);
-      } catch (e) {
-        this.#failed(e);
-      }
-    }, this.#caller);
+    const end = await this.#hub.listen(listener, this.#caller);
     if (before !== this.#silenced) {
       end();
       throw new PermissionError("the user does not allow osc any more");
@@ -127,16 +118,14 @@ export class GatedOsc implements Osc {
   }
 }
 
-// Every listener of every plugin gets the same one.
 function readMessage(data: unknown): OscMessage {
   const { address, args } = fields(data);
-  const read = Object.freeze(list(args).flatMap(readArgument));
-  return Object.freeze({ address: text(address), args: read });
+  return { address: text(address), args: list(args).flatMap(readArgument) };
 }
 
 function readArgument(value: unknown): OscArgument[] {
   const { kind, value: given } = fields(value);
   const usable =
     KINDS.includes(text(kind)) && ["boolean", "number", "string"].includes(typeof given);
-  return usable ? [Object.freeze({ kind, value: given } as OscArgument)] : [];
+  return usable ? [{ kind, value: given } as OscArgument] : [];
 }

@@ -4,22 +4,23 @@ import { concurrencyLimiter } from "./concurrency.js";
 import type { Daemon } from "./daemon.js";
 import type { Environment } from "./environment.js";
 import { GrantBook, type Installed } from "./grants.js";
-import { type Place, makeInstance } from "./instance.js";
+import { Instance, type Place } from "./instance.js";
 import { HOST_SCOPE, type Log, describe } from "./log.js";
-import { type Manifest, readManifest } from "./manifest.js";
+import type { Manifest } from "./manifest.js";
 import { OscHub } from "./osc.js";
-import type { Asker } from "./permissions.js";
+import { type Asker, Gate } from "./permissions.js";
 import { useOf, wordsOf } from "./permissionwords.js";
 import { type Compiled, type Entry, Plugins } from "./plugins.js";
 import type { PermissionState, PluginState, Runtime, SafeMode, Switched } from "./runtime.js";
+import type { Realms } from "./realm/realms.js";
+import type { Script } from "./realm/script.js";
 import type { Schema } from "./schema.js";
-import type { Saving, Values } from "./settings.js";
+import { type Saving, StoredSettings, type Values } from "./settings.js";
 import { Signal } from "./signal.js";
-import { StartMarks } from "./startmarks.js";
 import { Switches } from "./switches.js";
 import { Turns } from "./turns.js";
 
-// More at once would have to wait longer than they may: the daemon answers five a second.
+// They are calls of the page, of which the daemon answers so many at once.
 const READ_AT_ONCE = 3;
 
 /** What the runtime is made of. */
@@ -27,7 +28,11 @@ export interface RuntimeParts {
   readonly daemon: Daemon;
   readonly log: Log;
   readonly environment: Pick<Environment, "later" | "now">;
-  readonly storage: Pick<Storage, "getItem" | "setItem" | "removeItem">;
+  readonly realms: Realms;
+  /** The script that runs before a plugin's text in its realm. */
+  readonly realmRuntime: string;
+  /** Whether the page is shown. */
+  readonly isVisible: () => boolean;
   readonly asker: Asker;
   /** Make the place for a plugin's cards. */
   readonly place: (manifest: Manifest, logger: Logger) => Place;
@@ -48,9 +53,11 @@ export class PageRuntime implements Runtime {
   readonly manager: Plugins;
   readonly #parts: RuntimeParts;
   readonly #switches: Switches;
-  readonly #marks: StartMarks;
+  readonly #hub: OscHub;
+  readonly #turns: Turns;
   readonly #grants: GrantBook;
   readonly #changed = new Signal();
+  readonly #inTurn = concurrencyLimiter(READ_AT_ONCE);
   #safeMode: SafeMode;
 
   constructor(table: readonly Entry[], parts: RuntimeParts) {
@@ -58,30 +65,15 @@ export class PageRuntime implements Runtime {
     this.#parts = parts;
     this.#switches = new Switches(daemon);
     this.#grants = new GrantBook(daemon, () => this.#changed.emit());
-    this.#marks = new StartMarks(parts.storage, environment);
-    const ids = table.flatMap(({ manifest }) => readManifest(manifest)?.id ?? []);
-    const suspects = this.#marks.suspects(ids);
-    const held = parts.safe || suspects.length > 0;
-    this.#safeMode = safeMode(held, suspects);
-    const inTurn = concurrencyLimiter(READ_AT_ONCE);
-    const shared = {
+    this.#hub = new OscHub(daemon, log);
+    this.#turns = new Turns(daemon, environment);
+    this.#safeMode = { active: parts.safe };
+    const pluginParts = {
       ...parts,
-      hub: new OscHub(daemon, log),
-      logger: (id: string) => log.scope(id),
-      grants: (id: string) => this.#grants.of(id),
+      makeInstance: (manifest: Manifest, script: Script) => this.#makeInstance(manifest, script),
+      isOn: (id: string) => this.#switches.isOn(id),
     };
-    const turns = new Turns(daemon, environment);
-    this.manager = new Plugins(
-      table,
-      {
-        makeInstance: (manifest) => inTurn(() => makeInstance(manifest, { ...shared, caller: turns.of() })),
-        isOn: (id) => this.#switches.isOn(id),
-        marks: this.#marks,
-        later: environment.later,
-        log,
-      },
-      held,
-    );
+    this.manager = new Plugins(table, pluginParts, parts.safe);
     this.manager.changed.listen(() => this.#changed.emit());
     daemon.opened.listen(() => void this.#opened());
   }
@@ -105,11 +97,8 @@ export class PageRuntime implements Runtime {
       this.#note("the switch of a plugin could not be saved", e);
       return "not-saved";
     }
-    if (!on && this.#safeMode.suspects.includes(id)) {
-      this.#removeMarks();
-    }
-    const done = on ? this.manager.switchOn(id) : this.manager.switchOff(id);
-    return (await done) ? "done" : "reload";
+    await (on ? this.manager.switchOn(id) : this.manager.switchOff(id));
+    return "done";
   }
 
   async grants(id: string): Promise<readonly PermissionState[]> {
@@ -142,7 +131,7 @@ export class PageRuntime implements Runtime {
   }
 
   settingsSchema(id: string): Schema | undefined {
-    return this.manager.find(id)?.schema;
+    return this.manager.find(id)?.instance?.schema;
   }
 
   settings(id: string): Values {
@@ -158,6 +147,7 @@ export class PageRuntime implements Runtime {
   }
 
   async installed(plugins: readonly Installed[]): Promise<void> {
+    this.manager.installed(new Set(plugins.map(({ id }) => id)));
     try {
       await this.#grants.compare(plugins, await this.#switches.read());
       await this.#switches.compare(plugins);
@@ -168,8 +158,7 @@ export class PageRuntime implements Runtime {
   }
 
   async leaveSafeMode(): Promise<void> {
-    this.#removeMarks();
-    this.#safeMode = safeMode(false, []);
+    this.#safeMode = { active: false };
     this.#parts.leftSafeMode();
     this.manager.release();
     if (this.#switches.known) {
@@ -178,8 +167,8 @@ export class PageRuntime implements Runtime {
     this.#changed.emit();
   }
 
-  left(): void {
-    this.#marks.left();
+  close(): void {
+    this.manager.close();
   }
 
   on(change: () => void): () => void {
@@ -199,10 +188,28 @@ export class PageRuntime implements Runtime {
     await this.manager.start();
   }
 
-  #removeMarks(): void {
-    for (const { manifest } of this.manager.all) {
-      this.#marks.remove(manifest.id);
-    }
+  async #makeInstance(manifest: Manifest, script: Script): Promise<Instance> {
+    const { id } = manifest;
+    const { asker, daemon, environment, isVisible, log, place, realms } = this.#parts;
+    const caller = this.#turns.of();
+    const logger = log.scope(id);
+    const settings = await this.#inTurn(() =>
+      // What listens is the page's own.
+      StoredSettings.read(daemon, caller, id, () => undefined),
+    );
+    return new Instance({
+      manifest,
+      script,
+      realms,
+      settings,
+      caller,
+      gate: new Gate(manifest, this.#grants.of(id), asker),
+      hub: this.#hub,
+      place: place(manifest, logger),
+      logger,
+      environment,
+      isVisible,
+    });
   }
 
   async #saving(saving: Promise<Saving> | undefined): Promise<Saving> {
@@ -211,24 +218,16 @@ export class PageRuntime implements Runtime {
     return result;
   }
 
-  #stateOf({ manifest, stage, error, spent }: Compiled): PluginState {
+  #stateOf({ manifest, stage, error, instance }: Compiled): PluginState {
     const { id, name, version, description } = manifest;
     const enabled = this.#switches.isOn(id);
-    // Evaluated, and not ended: it goes on, or cannot start again.
-    const needsReload = spent && (stage === "off" || !enabled);
-    return { id, name, version, description, stage, error, enabled, needsReload };
+    const silent = instance?.isSilent === true;
+    return { id, name, version, description, stage, error, enabled, silent };
   }
 
   #note(what: string, error: unknown): void {
     this.#parts.log.add("warn", HOST_SCOPE, `${what}: ${describe(error)}`);
   }
-}
-
-function safeMode(active: boolean, suspects: readonly string[]): SafeMode {
-  const [culprit] = suspects;
-  return suspects.length === 1 && culprit !== undefined
-    ? { active, culprit, suspects }
-    : { active, suspects };
 }
 
 function namedUnder(permission: string, manifest: Manifest): readonly string[] {

@@ -16,14 +16,10 @@ import { describe } from "./log.js";
 import type { Manifest } from "./manifest.js";
 import { Signal } from "./signal.js";
 
-const WITHOUT_BODY =
-  'card.body is only there for plugins with "dom": true in plugin.json; use the handles';
-
 /**
  * The places of the plugins' cards, in the order they start.
  *
- * What is on a card changes without the page's views, so these are elements. Plugins get
- * handles of them.
+ * What is on a card changes without the page's views, so these are elements.
  */
 export class PluginCards {
   readonly element = made("div", "cards");
@@ -49,7 +45,6 @@ export class PluginCards {
         this.changed.emit();
         return added;
       },
-      withoutBody: () => logger.warn(WITHOUT_BODY),
       failed: (what, error) => logger.error(`${what} failed: ${describe(error)}`),
     };
     return {
@@ -63,7 +58,7 @@ export class PluginCards {
 }
 
 function cardOf(
-  { id, name, dom }: Manifest,
+  { id, name }: Manifest,
   title: string,
   remove: () => void,
 ): { readonly element: HTMLElement; readonly screen: CardScreen } {
@@ -75,7 +70,6 @@ function cardOf(
   const body = made("div", "body");
   element.append(header, body);
   const screen: CardScreen = {
-    body: dom ? body : undefined,
     text: (state) => textOn(body, state),
     button: (state, pressed) => buttonOn(body, state, pressed),
     input: (state, changed) => inputOn(body, state, changed),

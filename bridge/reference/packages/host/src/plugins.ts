@@ -1,59 +1,63 @@
-import type { Plugin } from "@bridge/plugin-api";
-
 import { concurrencyLimiter } from "./concurrency.js";
+import type { Environment } from "./environment.js";
+import type { Instance } from "./instance.js";
 import { HOST_SCOPE, type Log, describe } from "./log.js";
 import { type Manifest, readManifest } from "./manifest.js";
-import type { Instance } from "./instance.js";
-import { type Schema, readSchema } from "./schema.js";
+import type { Realms } from "./realm/realms.js";
+import { Script } from "./realm/script.js";
 import { Signal } from "./signal.js";
-import type { StartMarks } from "./startmarks.js";
-import { fields } from "./wire.js";
-import type { Later } from "./environment.js";
+import { text } from "./wire.js";
 
-const LOAD_MILLISECONDS = 5_000;
-const DEACTIVATE_MILLISECONDS = 5_000;
+const STARTED_AT_ONCE = 4;
+const AGAIN_MILLISECONDS = 60_000;
+const PROVEN_MILLISECONDS = 10_000;
 
 /**
  * The state of a compiled plugin.
  *
  * - `waiting`: for the daemon, or for the plugin's settings.
  * - `off`: switched off; it does not run.
- * - `held`: it does not run because the page is in safe mode.
+ * - `held`: it does not run because the page is in safe mode, or, with an `error`, because
+ *   all plugins stopped more than once.
  */
 export type Stage = "waiting" | "starting" | "running" | "failed" | "off" | "held";
 
 /** A plugin of this bundle. */
 export interface Compiled {
   readonly manifest: Manifest;
-  /** Evaluate `main.ts`; resolves to its default export. */
-  readonly load: () => Promise<unknown>;
+  readonly script: Script;
   stage: Stage;
-  /** Why it failed, or why it still waits; empty otherwise. */
+  /** Why it failed, or why it waits or is held; empty otherwise. */
   error: string;
-  /** What it declares as its settings; `undefined` before it is loaded. */
-  schema: Schema | undefined;
-  /** Its context, once its settings were read. */
+  /** Whether it failed only because of what it depends on. */
+  lacks: boolean;
+  /** What it is from its start to its end. */
   instance: Instance | undefined;
-  plugin: Plugin | undefined;
-  /** Whether it was evaluated and not deactivated: only a reload can start it again. */
-  spent: boolean;
+  /** Counts its starts and ends; what an earlier one finds is of no interest. */
+  run: number;
+  /** Since when it runs, by the page's clock. */
+  since: number;
+  /** Its last end. */
+  stopped: Promise<void>;
 }
 
 /** An entry of the table; see `static-plugins.d.ts`. */
 export interface Entry {
   readonly manifest: unknown;
-  readonly load?: () => Promise<{ readonly default?: unknown }>;
-  readonly plugin?: unknown;
+  readonly text?: unknown;
+  readonly map?: unknown;
 }
 
 /** What starting and stopping plugins needs. */
 export interface PluginParts {
-  /** Make the context of a plugin; reads its settings first. */
-  readonly makeInstance: (manifest: Manifest) => Promise<Instance>;
+  /** The script that runs before a plugin's text in its realm. */
+  readonly realmRuntime: string;
+  readonly realms: Pick<Realms, "lost" | "rebuild">;
+  /** Make the instance of a plugin; rejects when its settings cannot be read. */
+  readonly makeInstance: (manifest: Manifest, script: Script) => Promise<Instance>;
   /** Whether the plugin may run. */
   readonly isOn: (id: string) => boolean;
-  readonly marks: Pick<StartMarks, "begin" | "activated" | "remove">;
-  readonly later: Later;
+  readonly environment: Pick<Environment, "later" | "now">;
   readonly log: Log;
 }
 
@@ -63,8 +67,11 @@ export class Plugins {
   readonly #parts: PluginParts;
   readonly #compiled = new Map<string, Compiled>();
   readonly #starts = new Map<string, Promise<void>>();
-  // So that a page that froze has one plugin that was being loaded.
-  readonly #oneAtATime = concurrencyLimiter(1);
+  // More at once make each start take longer than all would one after the other.
+  readonly #fewAtOnce = concurrencyLimiter(STARTED_AT_ONCE);
+  #installed: ReadonlySet<string> = new Set();
+  #lostAt = -Infinity;
+  #losses = 0;
 
   /** @param held Whether the page is in safe mode. */
   constructor(table: readonly Entry[], parts: PluginParts, held: boolean) {
@@ -72,6 +79,7 @@ export class Plugins {
     for (const entry of table) {
       this.#add(entry, held ? "held" : "waiting");
     }
+    parts.realms.lost.listen(() => void this.#restartAll());
   }
 
   get all(): readonly Compiled[] {
@@ -88,52 +96,61 @@ export class Plugins {
    * No other can keep a plugin from starting.
    */
   async start(): Promise<void> {
-    await Promise.all(this.all.filter(canStart).map((compiled) => this.#begin(compiled)));
+    const startable = this.all.filter(({ stage, lacks }) => stage === "waiting" || lacks);
+    await Promise.all(startable.map((compiled) => this.#begin(compiled)));
   }
 
   /** Safe mode is over: what it held waits to be started. */
   release(): void {
-    for (const compiled of this.all) {
-      if (compiled.stage === "held") {
-        this.#become(compiled, "waiting");
-      }
+    for (const compiled of this.all.filter(({ stage }) => stage === "held")) {
+      this.#become(compiled, "waiting");
     }
   }
 
-  /**
-   * Start a plugin that was switched on.
-   *
-   * @returns Whether nothing is left to do; otherwise the page must be reloaded.
-   */
-  async switchOn(id: string): Promise<boolean> {
+  /** Start a plugin that was switched on, and what has missed it. */
+  async switchOn(id: string): Promise<void> {
     const compiled = this.#compiled.get(id);
-    if (compiled?.stage === "off" && !compiled.spent) {
+    const isHeld = compiled?.stage === "held" && compiled.error === "";
+    if (compiled !== undefined && compiled.instance === undefined && !isHeld) {
       this.#become(compiled, "waiting");
-      // And what has missed it.
       await this.start();
     }
     this.changed.emit();
-    return compiled?.stage !== "off";
   }
 
-  /**
-   * Stop a plugin that was switched off.
-   *
-   * @returns Whether nothing of it is left; otherwise the page must be reloaded.
-   */
-  async switchOff(id: string): Promise<boolean> {
+  /** Stop a plugin that was switched off; nothing of it is left after this. */
+  async switchOff(id: string): Promise<void> {
     const compiled = this.#compiled.get(id);
-    if (compiled?.stage === "waiting" || (compiled?.stage === "failed" && !compiled.spent)) {
-      this.#become(compiled, "off");
-    } else if (compiled?.stage === "running") {
-      await this.#deactivate(compiled);
-      if (this.#parts.isOn(id)) {
-        // Switched on in the meantime.
-        return this.switchOn(id);
+    if (compiled !== undefined && (compiled.stage !== "held" || compiled.error !== "")) {
+      const run = this.#nextRun(compiled);
+      const { instance } = compiled;
+      compiled.instance = undefined;
+      compiled.stopped = instance?.stop() ?? Promise.resolve();
+      await compiled.stopped;
+      if (compiled.run === run) {
+        this.#become(compiled, "off");
       }
     }
     this.changed.emit();
-    return compiled === undefined || compiled.stage === "held" || isOver(compiled);
+  }
+
+  /** The daemon listed what is installed: what was, and is no more, ends. */
+  installed(ids: ReadonlySet<string>): void {
+    for (const compiled of this.all) {
+      const { id } = compiled.manifest;
+      if (this.#installed.has(id) && !ids.has(id)) {
+        this.#closeOne(compiled);
+        this.#become(compiled, "off");
+      }
+    }
+    this.#installed = ids;
+  }
+
+  /** Close whatever runs, at once: the page is being left. */
+  close(): void {
+    for (const compiled of this.all) {
+      this.#closeOne(compiled);
+    }
   }
 
   #add(entry: Entry, stage: Stage): void {
@@ -146,58 +163,81 @@ export class Plugins {
       );
       return;
     }
-    const { load } = entry;
-    this.#compiled.set(manifest.id, {
+    const { id } = manifest;
+    this.#compiled.set(id, {
       manifest,
-      load: async () => (load === undefined ? entry.plugin : (await load()).default),
+      script: new Script(this.#parts.realmRuntime, id, text(entry.text), entry.map),
       stage,
       error: "",
-      schema: undefined,
+      lacks: false,
       instance: undefined,
-      plugin: undefined,
-      spent: false,
+      run: 0,
+      since: 0,
+      stopped: Promise.resolve(),
     });
   }
 
   #begin(compiled: Compiled): Promise<void> {
-    const start = this.#startIfOn(compiled);
+    const start = this.#startIfOn(compiled, this.#nextRun(compiled));
     this.#starts.set(compiled.manifest.id, start);
     return start;
   }
 
-  async #startIfOn(compiled: Compiled): Promise<void> {
+  async #startIfOn(compiled: Compiled, run: number): Promise<void> {
     const { id } = compiled.manifest;
     if (!this.#parts.isOn(id)) {
       this.#become(compiled, "off");
       return;
     }
     this.#become(compiled, "starting");
+    await compiled.stopped;
     const missing = await this.#missing(compiled.manifest);
-    if (missing !== "") {
+    if (missing !== "" && compiled.run === run) {
       this.#become(compiled, "failed", missing);
+      compiled.lacks = true;
+    }
+    const instance = missing === "" ? await this.#make(compiled, run) : undefined;
+    if (instance === undefined) {
       return;
     }
+    compiled.instance = instance;
+    instance.changed.listen(() => this.changed.emit());
+    instance.ended.listen((why) => this.#failed(compiled, instance, why));
     try {
-      compiled.instance = await this.#parts.makeInstance(compiled.manifest);
+      await this.#fewAtOnce(() => instance.load());
+      this.changed.emit();
+      await instance.activate();
+      if (compiled.instance === instance) {
+        compiled.since = this.#parts.environment.now();
+        this.#become(compiled, "running");
+      }
+    } catch (e) {
+      this.#failed(compiled, instance, (e as Error).message);
+    }
+  }
+
+  async #make(compiled: Compiled, run: number): Promise<Instance | undefined> {
+    try {
+      const instance = await this.#parts.makeInstance(compiled.manifest, compiled.script);
+      if (compiled.run === run) {
+        return instance;
+      }
+      instance.close();
     } catch (e) {
       // Not the plugin's fault: it gets another chance with the next connection.
-      this.#become(compiled, "waiting", describe(e));
-      return;
+      if (compiled.run === run) {
+        this.#become(compiled, "waiting", describe(e));
+      }
     }
-    if (!this.#parts.isOn(id)) {
-      this.#become(compiled, "off");
-      return;
-    }
-    try {
-      await this.#activate(compiled, compiled.instance);
-      this.#become(compiled, "running");
-    } catch (e) {
-      this.#parts.log.add("error", id, `failed to start: ${describe(e)}`);
-      this.#become(compiled, "failed", describe(e));
-    }
-    if (!this.#parts.isOn(id)) {
-      // Switched off in the meantime.
-      await this.switchOff(id);
+    return undefined;
+  }
+
+  #failed(compiled: Compiled, instance: Instance, why: string): void {
+    if (compiled.instance === instance) {
+      const what = compiled.stage === "running" ? "was stopped" : "failed to start";
+      this.#parts.log.add("error", compiled.manifest.id, `${what}: ${why}`);
+      this.#closeOne(compiled);
+      this.#become(compiled, "failed", why);
     }
   }
 
@@ -226,79 +266,64 @@ export class Plugins {
     return dependencies.some((other) => this.#needs(other, wanted, seen));
   }
 
-  async #activate(compiled: Compiled, instance: Instance): Promise<void> {
-    const { id } = compiled.manifest;
-    // A promise in an object, which the limiter does not wait for.
-    const { ended } = await this.#oneAtATime(async () => {
-      this.#parts.marks.begin(id);
-      try {
-        compiled.spent = true;
-        // A module that exports `then` is a promise, and may be one that never ends.
-        const loaded = (): Promise<unknown> =>
-          this.#within(LOAD_MILLISECONDS, compiled.load(), "it did not load in time");
-        compiled.plugin ??= usablePlugin(id, await loaded());
-        compiled.schema = readSchema(compiled.plugin.settings);
-        instance.settings.declare(compiled.schema);
-        const activated = compiled.plugin.activate(instance.context);
-        this.#parts.marks.activated(id);
-        return { ended: Promise.resolve(activated) };
-      } catch (e) {
-        // It threw, so it did not break the page.
-        this.#parts.marks.remove(id);
-        throw e;
+  /**
+   * All realms have ended at once: one has filled the memory that they share.
+   *
+   * Nothing says which, so each is started again, one after the other, those last that
+   * were just starting. When that happens again soon, what was starting then is held.
+   */
+  async #restartAll(): Promise<void> {
+    const { environment, log, realms } = this.#parts;
+    const now = environment.now();
+    const isAgain = now - this.#lostAt < AGAIN_MILLISECONDS;
+    this.#lostAt = now;
+    this.#losses += 1;
+    const losses = this.#losses;
+    const ran = this.all.filter(({ stage }) => stage === "running");
+    const started = this.all.filter(({ stage }) => stage === "starting");
+    const young = ran.filter(({ since }) => now - since < PROVEN_MILLISECONDS);
+    const held = !isAgain ? [] : started.length > 0 ? started : young;
+    for (const compiled of [...ran, ...started]) {
+      this.#closeOne(compiled);
+      const isHeld = held.includes(compiled);
+      const why = "All plugins stopped while it started, and it may not be why.";
+      this.#become(compiled, isHeld ? "held" : "waiting", isHeld ? why : "");
+    }
+    realms.rebuild();
+    log.add("warn", HOST_SCOPE, "all plugins stopped at once, and are started again");
+    for (const compiled of [...ran, ...started]) {
+      if (compiled.stage === "waiting" && this.#losses === losses) {
+        await this.#soon(this.#begin(compiled));
       }
-    });
-    await ended;
+    }
+    if (this.#losses === losses) {
+      // Those before it, that were not there when they were needed.
+      await this.start();
+    }
   }
 
-  async #deactivate(compiled: Compiled): Promise<void> {
-    const { plugin, instance, manifest } = compiled;
-    if (typeof plugin?.deactivate !== "function") {
-      return;
-    }
-    try {
-      const ended = plugin.deactivate();
-      await this.#within(DEACTIVATE_MILLISECONDS, ended, "it did not end in time");
-      compiled.spent = false;
-    } catch (e) {
-      this.#parts.log.add("error", manifest.id, `failed to stop: ${describe(e)}`);
-    }
-    // What is left of it can do nothing with the daemon any more.
-    instance?.close();
+  #soon(start: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      const forget = this.#parts.environment.later(PROVEN_MILLISECONDS, resolve);
+      void start.then(resolve).then(forget);
+    });
+  }
+
+  #closeOne(compiled: Compiled): void {
+    this.#nextRun(compiled);
+    compiled.instance?.close();
     compiled.instance = undefined;
-    compiled.schema = undefined;
-    this.#become(compiled, "off");
   }
 
-  #within<T>(milliseconds: number, work: T | Promise<T>, otherwise: string): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const forget = this.#parts.later(milliseconds, () => reject(new Error(otherwise)));
-      // In a promise of the host's: a plugin's may have methods of its own.
-      const own = (async () => work)();
-      own.then(resolve, reject).finally(forget);
-    });
+  #nextRun(compiled: Compiled): number {
+    compiled.run += 1;
+    return compiled.run;
   }
 
   #become(compiled: Compiled, stage: Stage, error = ""): void {
     compiled.stage = stage;
     compiled.error = error;
+    compiled.lacks = false;
     this.changed.emit();
   }
-}
-
-// One that was not evaluated failed because of what it depends on.
-function canStart({ stage, spent }: Compiled): boolean {
-  return stage === "waiting" || (stage === "failed" && !spent);
-}
-
-function isOver({ stage, spent }: Compiled): boolean {
-  return stage === "off" && !spent;
-}
-
-function usablePlugin(id: string, exported: unknown): Plugin {
-  const { id: own, activate } = fields(exported);
-  if (own !== id || typeof activate !== "function") {
-    throw new Error("main.ts does not export a plugin with the manifest's id");
-  }
-  return exported as Plugin;
 }

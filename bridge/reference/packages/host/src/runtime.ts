@@ -24,18 +24,12 @@ export interface PluginState {
   readonly error: string;
   /** The position of its switch. */
   readonly enabled: boolean;
-  /** Whether what runs differs from the switch until the page is reloaded. */
-  readonly needsReload: boolean;
+  /** Whether it runs and does not answer. */
+  readonly silent: boolean;
 }
 
-/**
- * What became of a switch.
- *
- * - `done`: it is saved, and the plugin runs or not accordingly.
- * - `reload`: it is saved, and takes effect after a reload.
- * - `not-saved`: nothing has changed.
- */
-export type Switched = "done" | "reload" | "not-saved";
+/** Whether a switch was saved; the plugin runs or not accordingly. */
+export type Switched = "done" | "not-saved";
 
 /** A permission of a plugin. */
 export interface PermissionState extends PermissionWords {
@@ -52,10 +46,6 @@ export interface PermissionState extends PermissionWords {
 /** Whether the page runs without plugins. */
 export interface SafeMode {
   readonly active: boolean;
-  /** The plugin that broke the page twice, when it is known. */
-  readonly culprit?: string;
-  /** Every plugin that may have; the culprit alone when it is known. */
-  readonly suspects: readonly string[];
 }
 
 /** What the page's views can do with plugins. */
@@ -91,10 +81,10 @@ export interface Runtime {
   installed(plugins: readonly Installed[]): Promise<void>;
 
   readonly safeMode: SafeMode;
-  /** Start the plugins that are on, and forget that one broke the page. */
+  /** Start the plugins that are on. */
   leaveSafeMode(): Promise<void>;
-  /** The page is being left in good order; see `StartMarks`. */
-  left(): void;
+  /** The page is being left: end every plugin. */
+  close(): void;
 
   /**
    * Call `change` whenever anything above may have changed.

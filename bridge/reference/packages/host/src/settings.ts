@@ -26,13 +26,15 @@ export class StoredSettings implements Settings {
   readonly #values: Map<string, Json>;
   readonly #bytes = new Map<string, number>();
   readonly #unwritten = new Set<string>();
+  #written = "";
   readonly #changed = new Signal();
   #schema: Schema = [];
   #writing: Promise<void> | undefined;
 
   readonly #failed: (error: unknown) => void;
 
-  private constructor(
+  /** @param failed Reports what a listener of the plugin throws. */
+  constructor(
     page: Caller,
     plugin: Caller,
     namespace: string,
@@ -66,6 +68,11 @@ export class StoredSettings implements Settings {
     const answer = fields(await page.call("state", "list", { ns: namespace }));
     const entries = Object.entries(fields(answer["entries"])) as [string, Json][];
     return new StoredSettings(page, plugin, namespace, new Map(entries), failed);
+  }
+
+  /** Every value that is stored, by key. */
+  get all(): Values {
+    return Object.fromEntries(this.#values);
   }
 
   /** The values of the schema, by key. */
@@ -114,6 +121,18 @@ export class StoredSettings implements Settings {
         this.#failed(e);
       }
     });
+  }
+
+  /** Take other values over, as the user saved them; what is being written stays. */
+  replace(values: Values): void {
+    const written = this.#writing === undefined ? [] : [...this.#unwritten, this.#written];
+    const kept = [...this.#values].filter(([key]) => written.includes(key));
+    this.#values.clear();
+    this.#bytes.clear();
+    for (const [key, value] of [...Object.entries(values), ...kept]) {
+      this.#keep(key, value);
+    }
+    this.#changed.emit();
   }
 
   /** Save what the user entered; keys that are not in the schema are ignored. */
@@ -182,6 +201,7 @@ export class StoredSettings implements Settings {
     for (const key of this.#unwritten) {
       // A key set again while it is being written comes round once more.
       this.#unwritten.delete(key);
+      this.#written = key;
       const value = this.#values.get(key);
       try {
         await this.#plugin.call("state", "set", { ns: this.#namespace, key, value });

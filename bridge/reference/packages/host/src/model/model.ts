@@ -278,8 +278,7 @@ export class PageModel {
       this.announcer.urgent(words);
       return words;
     }
-    const then = outcome === "reload" ? " after a reload" : "";
-    this.announcer.polite(`${name} is ${on ? "on" : "off"}${then}.`);
+    this.announcer.polite(`${name} is ${on ? "on" : "off"}.`);
     return "";
   }
 
@@ -383,8 +382,6 @@ export class PageModel {
 const OTHER_RELOAD = "bring ~ up to date";
 const RELOADS: { readonly [status in Status]?: string } = {
   new: "start ~",
-  "turning-on": "start ~",
-  "turning-off": "finish switching ~ off",
   removed: "finish removing ~",
 };
 

@@ -11,8 +11,7 @@ export type Status =
   | "left-out"
   | "new"
   | "removed"
-  | "turning-off"
-  | "turning-on";
+  | "silent";
 
 /** One plugin, as the list shows it; a plugin has one row, whatever is known of it. */
 export interface Row {
@@ -95,11 +94,6 @@ function present(entry: Entry, plugin: PluginState, changed: boolean): Shown {
     const words = `${plugin.version} is running. The installed one can't be built.`;
     return { status: "left-out", words, reload: false, details: entry.leftOut };
   }
-  if (plugin.needsReload) {
-    return plugin.enabled
-      ? { status: "turning-on", words: "Starts after a reload.", reload: true }
-      : { status: "turning-off", words: "Turns off after a reload.", reload: true };
-  }
   if (plugin.stage === "running" && (entry.version !== plugin.version || changed)) {
     const next = entry.version === plugin.version ? "the changed one" : entry.version;
     const words = `${plugin.version} is running; ${next} starts after a reload.`;
@@ -126,7 +120,15 @@ const STAGES: { readonly [stage in Stage]: string } = {
   held: "Doesn't run in safe mode.",
 };
 
-function of({ stage, error }: PluginState): Shown {
+function of({ stage, error, silent }: PluginState): Shown {
+  if (silent) {
+    const words = "Doesn't answer. Turn it off to stop it.";
+    return { status: "silent", words, reload: false, details: error };
+  }
+  if (stage === "held" && error !== "") {
+    const words = "Held after all plugins stopped. Turn it off and on to start it.";
+    return { status: stage, words, reload: false, details: error };
+  }
   return { status: stage, words: STAGES[stage], reload: false, details: error };
 }
 

@@ -112,36 +112,15 @@ function OldBanner({ model }: ViewProps) {
 }
 
 function SafeModeBanner({ model }: ViewProps) {
-  const { culprit, suspects } = model.runtime.safeMode;
-  const name = culprit === undefined ? "" : model.nameOf(culprit);
-  const all = `No plugin is running.${suspectWords(suspects.map((id) => model.nameOf(id)))}`;
+  const all = "No plugin is running.";
   useEffect(() => model.announcer.urgent(all), [all]);
-  const isOff = culprit !== undefined && !model.runtime.enabled(culprit);
   return (
     <Frame id="safe-mode" tone="warn" words={<p>{all}</p>}>
-      {culprit === undefined || isOff ? null : (
-        <Button
-          id="turn-off-culprit"
-          kind="primary"
-          onPress={() => void model.setEnabled(culprit, false)}
-        >
-          Turn off {name}
-        </Button>
-      )}
       <Button id="leave-safe-mode" onPress={() => void model.runtime.leaveSafeMode()}>
         Start the plugins
       </Button>
     </Frame>
   );
-}
-
-function suspectWords(names: readonly string[]): string {
-  if (names.length === 0) {
-    return "";
-  }
-  return names.length === 1
-    ? ` ${String(names[0])} stopped this page twice.`
-    : ` One of these stopped this page twice: ${names.join(", ")}. Turn them off one by one.`;
 }
 
 const TITLES = {

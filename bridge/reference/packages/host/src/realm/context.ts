@@ -1,0 +1,164 @@
+/** The context of a plugin, in its realm. */
+
+import type {
+  Context,
+  Database,
+  Http,
+  HttpResponse,
+  Json,
+  Logger,
+  Native,
+  NotificationResult,
+  Osc,
+  OscMessage,
+  Settings,
+  Sql,
+  SqlResult,
+  Target,
+} from "@bridge/plugin-api";
+
+import { makeUi } from "../../../api/src/handles.js";
+import { Bucket } from "../bucket.js";
+import type { Environment } from "../environment.js";
+import { StoredSettings } from "../settings.js";
+import type { Recorder } from "./recorder.js";
+import type { Sender } from "./sender.js";
+import { LEVELS, PACE, type Values } from "./wire.js";
+
+const LINES = { perSecond: 50, burst: 100 };
+const COUNTED_MILLISECONDS = 1_000;
+
+type Listener = (message: OscMessage) => void;
+
+/** The context, and what the page tells it. */
+export interface RealmContext {
+  readonly context: Context;
+  readonly settings: StoredSettings;
+  /** OSC messages arrived for the listener with that number. */
+  received(listener: number, message: OscMessage): void;
+}
+
+/** Make the context of the plugin `id`. */
+export function makeContext(
+  id: string,
+  stored: Values,
+  sender: Sender,
+  recorder: Recorder,
+  environment: Environment,
+): RealmContext {
+  const failed = (error: unknown): void => recorder.failed("a listener", error);
+  const settings = settingsOf(stored, sender, failed);
+  const listeners = new Map<number, Listener>();
+  return {
+    settings,
+    context: {
+      id,
+      logger: loggerOf(sender, environment),
+      settings: {
+        get: ((key: string, fallback: never) => settings.get(key, fallback)) as Settings["get"],
+        set: async (key, value) => settings.set(String(key), value),
+        onChange: (listener) => settings.onChange(listener),
+      },
+      ui: makeUi(recorder),
+      native: nativeOf(sender),
+      http: httpOf(sender),
+      osc: oscOf(sender, listeners),
+      sql: sqlOf(sender),
+    },
+    received(listener, message) {
+      try {
+        listeners.get(listener)?.(message);
+      } catch (e) {
+        failed(e);
+      }
+    },
+  };
+}
+
+function settingsOf(
+  stored: Values,
+  sender: Sender,
+  failed: (error: unknown) => void,
+): StoredSettings {
+  const values = new Map(Object.entries(stored));
+  const caller = {
+    call: (_service: string, _method: string, { key, value }: Values = {}) =>
+      sender.call("settings.set", [key, value]),
+  };
+  return new StoredSettings(caller as never, caller as never, "", values, failed);
+}
+
+function loggerOf(sender: Sender, { now, later }: Environment): Logger {
+  const lines = new Bucket(LINES, now);
+  let more = 0;
+  const add = (level: (typeof LEVELS)[number], message: string): void => {
+    // A plugin may pass anything.
+    const words = String(message);
+    if (lines.take()) {
+      const isLong = words.length > PACE.logCharacters;
+      const text = isLong ? `${words.slice(0, PACE.logCharacters)}…` : words;
+      sender.change({ op: "log", level, text });
+      return;
+    }
+    more += 1;
+    if (more === 1) {
+      later(COUNTED_MILLISECONDS, () => {
+        sender.change({ op: "log", level: "warn", text: `${more} more lines were left out` });
+        more = 0;
+      });
+    }
+  };
+  return {
+    debug: (message) => add("debug", message),
+    info: (message) => add("info", message),
+    warn: (message) => add("warn", message),
+    error: (message) => add("error", message),
+  };
+}
+
+function nativeOf(sender: Sender): Native {
+  const call = (name: "native.targets" | "native.notify" | "native.call", ...args: unknown[]) =>
+    sender.call(name, args) as Promise<unknown>;
+  return {
+    targets: () => call("native.targets") as Promise<readonly Target[]>,
+    notify: (notification) => call("native.notify", notification) as Promise<NotificationResult>,
+    call: (service, method, params = {}) =>
+      call("native.call", String(service), String(method), params),
+  };
+}
+
+function httpOf(sender: Sender): Http {
+  return {
+    async fetch(url, options = {}) {
+      const answer: unknown = await sender.call("http.fetch", [String(url), options]);
+      const response = answer as Omit<HttpResponse, "json">;
+      return { ...response, json: () => JSON.parse(response.body) as Json };
+    },
+  };
+}
+
+function oscOf(sender: Sender, listeners: Map<number, Listener>): Osc {
+  return {
+    async send(address, ...args) {
+      await sender.call("osc.send", [String(address), args]);
+    },
+    async listen(listener) {
+      const number = Number(await sender.call("osc.listen", []));
+      listeners.set(number, listener);
+      return () => {
+        if (listeners.delete(number)) {
+          // It ends with the plugin at the latest.
+          sender.call("osc.end", [number]).catch(() => undefined);
+        }
+      };
+    },
+  };
+}
+
+function sqlOf(sender: Sender): Sql {
+  return {
+    databases: () => sender.call("sql.databases", []) as Promise<unknown> as Promise<readonly Database[]>,
+    query: (database, sql, params = []) =>
+      sender.call("sql.query", [String(database), String(sql), [...params]]) as Promise<unknown> as Promise<SqlResult>,
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * The script before a plugin's text, in the worker that is its realm.
+ *
+ * It is bundled alone and kept in the table as a text.
+ */
+
+import { API_VERSION, BridgeError, PermissionError, definePlugin } from "@bridge/plugin-api";
+
+import { browser } from "../environment.js";
+import { fields } from "../wire.js";
+import { Realm } from "./realm.js";
+
+// The policy and the origin of the realm refuse most of these already.
+const OPEN = [
+  "BroadcastChannel",
+  "EventSource",
+  "FileReaderSync",
+  "FontFace",
+  "Notification",
+  "RTCPeerConnection",
+  "SharedWorker",
+  "WebSocket",
+  "WebSocketStream",
+  "WebTransport",
+  "Worker",
+  "XMLHttpRequest",
+  "caches",
+  "cookieStore",
+  "fetch",
+  "fonts",
+  "importScripts",
+  "indexedDB",
+];
+
+for (let from: object | null = globalThis; from !== null; from = Object.getPrototypeOf(from) as object | null) {
+  for (const name of OPEN) {
+    Reflect.deleteProperty(from, name);
+  }
+}
+
+// An opaque origin is no secure context in every browser.
+crypto.randomUUID ??= (): ReturnType<Crypto["randomUUID"]> => {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5") as ReturnType<
+    Crypto["randomUUID"]
+  >;
+};
+
+const scope = globalThis as unknown as {
+  /** What `@bridge/plugin-api` is for the plugin. */
+  __pluginApi: object;
+  /** Take the function that runs the plugin's text and returns its exports. */
+  __realm?: (run: () => unknown) => void;
+};
+scope.__pluginApi = Object.freeze({ API_VERSION, BridgeError, PermissionError, definePlugin });
+scope.__realm = (run) => {
+  delete scope.__realm;
+  const take = ({ ports: [port] }: MessageEvent): void => {
+    removeEventListener("message", take);
+    if (port === undefined) {
+      return;
+    }
+    const post = (text: string): void => port.postMessage(text);
+    const realm = new Realm(post, () => fields(run())["default"], browser);
+    port.onmessage = ({ data }: MessageEvent<string>): void => realm.receive(data);
+    addEventListener("unhandledrejection", (event) => {
+      event.preventDefault();
+      realm.failed("callback", event.reason, "a promise");
+    });
+    addEventListener("error", (event) => {
+      event.preventDefault();
+      realm.failed("callback", event.error ?? event.message, "a function");
+    });
+  };
+  addEventListener("message", take);
+};

@@ -1,0 +1,208 @@
+/** What the realm's runtime sends: never more than the page allows. */
+
+import { BridgeError, type Json, PermissionError } from "@bridge/plugin-api";
+
+import { Bucket } from "../bucket.js";
+import type { Environment } from "../environment.js";
+import {
+  type CallName,
+  type Change,
+  type FromRealm,
+  LIMITS,
+  PACE,
+  type Refusal,
+} from "./wire.js";
+
+type Draw = Extract<Change, { readonly op: "draw" }>;
+
+/** A call, and what becomes of it. */
+interface Call {
+  readonly n: number;
+  readonly text: string;
+  readonly resolve: (value: Json) => void;
+  readonly reject: (reason: Error) => void;
+}
+
+/** Sends messages, calls and batches of changes. */
+export class Sender {
+  readonly #post: (text: string) => void;
+  readonly #environment: Environment;
+  readonly #pace: Bucket;
+  readonly #messages: string[] = [];
+  #isPaced = false;
+  #calls = 0;
+  readonly #waiting: Call[] = [];
+  readonly #unanswered = new Map<number, Call>();
+  #changes: Change[] = [];
+  /** Those of `#changes` that can still become another. */
+  readonly #draws = new Map<number, Draw>();
+  #isDrawing = false;
+  #isScheduled = false;
+  #nextBatch = 0;
+
+  /** @param post Send a text to the page. */
+  constructor(post: (text: string) => void, environment: Environment) {
+    this.#post = post;
+    this.#environment = environment;
+    this.#pace = new Bucket(PACE.messages, environment.now);
+  }
+
+  send(message: FromRealm): void {
+    this.#sendText(JSON.stringify(message));
+  }
+
+  /**
+   * Call the page; resolves to its answer.
+   *
+   * @param args JSON; what is none is left out, or rejects with `TypeError`.
+   */
+  call(name: CallName, args: readonly unknown[]): Promise<Json> {
+    return new Promise((resolve, reject) => {
+      const n = this.#calls + 1;
+      const text = JSON.stringify({ t: "call", n, name, args });
+      if (text.length > (name === "http.fetch" ? LIMITS.message : LIMITS.ordinary)) {
+        throw new BridgeError("too_large", `${name}: more than a call can have`);
+      }
+      if (this.#waiting.length >= PACE.waiting) {
+        throw new BridgeError("rate_limited", `more than ${PACE.waiting} calls wait`);
+      }
+      this.#calls = n;
+      this.#waiting.push({ n, text, resolve, reject });
+      this.#advance();
+    });
+  }
+
+  /** The page answered a call. */
+  answer(n: number, answer: { readonly ok?: Json; readonly error?: Refusal }): void {
+    const call = this.#unanswered.get(n);
+    this.#unanswered.delete(n);
+    if (answer.error === undefined) {
+      call?.resolve(answer.ok ?? null);
+    } else {
+      call?.reject(errorOf(answer.error));
+    }
+    this.#advance();
+  }
+
+  /** Add a change to the next batch. */
+  change(change: Change): void {
+    const { op } = change;
+    const draw = op === "draw" ? this.#draws.get(change.ref) : undefined;
+    if (op === "draw" && draw !== undefined) {
+      Object.assign(draw.state, change.state);
+      return;
+    }
+    this.#changes.push(change);
+    if (op === "draw") {
+      this.#draws.set(change.ref, change);
+    }
+    this.#schedule();
+  }
+
+  /** The page has drawn the last batch. */
+  drawn(): void {
+    this.#isDrawing = false;
+    this.#schedule();
+  }
+
+  /** Send every change now: nothing comes after it. */
+  flush(): void {
+    while (this.#changes.length > 0) {
+      this.#sendBatch();
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isDrawing || this.#isScheduled || this.#changes.length === 0) {
+      return;
+    }
+    this.#isScheduled = true;
+    const work = (): void => {
+      this.#isScheduled = false;
+      if (!this.#isDrawing && this.#changes.length > 0) {
+        this.#isDrawing = true;
+        this.#sendBatch();
+      }
+    };
+    const wait = this.#nextBatch - this.#environment.now();
+    if (wait > 0) {
+      this.#environment.later(wait, work);
+    } else {
+      queueMicrotask(work);
+    }
+  }
+
+  #sendBatch(): void {
+    const texts: string[] = [];
+    let size = 0;
+    for (const change of this.#changes) {
+      const text = JSON.stringify(change);
+      const isFull = texts.length >= LIMITS.changes || size + text.length > PACE.batch;
+      if (isFull && texts.length > 0) {
+        break;
+      }
+      texts.push(text);
+      size += text.length + 1;
+    }
+    this.#changes = this.#changes.slice(texts.length);
+    this.#draws.clear();
+    this.#sendText(`{"t":"batch","changes":[${texts.join()}]}`);
+    const pause = Math.max(PACE.batchMilliseconds, size / PACE.charactersPerMillisecond);
+    this.#nextBatch = this.#environment.now() + pause;
+  }
+
+  #advance(): void {
+    for (;;) {
+      const [next] = this.#waiting;
+      if (next === undefined || !this.#fits(next)) {
+        return;
+      }
+      this.#waiting.shift();
+      this.#unanswered.set(next.n, next);
+      this.#sendText(next.text);
+    }
+  }
+
+  #fits({ text }: Call): boolean {
+    const open = [...this.#unanswered.values()];
+    const characters = open.reduce((sum, call) => sum + call.text.length, text.length);
+    return (
+      open.length === 0 ||
+      (open.length < LIMITS.unanswered && characters <= PACE.unansweredCharacters)
+    );
+  }
+
+  #sendText(text: string): void {
+    this.#messages.push(text);
+    this.#drain();
+  }
+
+  #drain(): void {
+    while (!this.#isPaced && this.#messages.length > 0) {
+      if (this.#pace.take()) {
+        this.#post(this.#messages.shift() ?? "");
+      } else {
+        this.#isPaced = true;
+        this.#environment.later(this.#pace.wait(), () => {
+          this.#isPaced = false;
+          this.#drain();
+        });
+      }
+    }
+  }
+}
+
+function errorOf({ kind, code, message }: Refusal): Error {
+  switch (kind) {
+    case "bridge":
+      return new BridgeError(code, message);
+    case "permission":
+      return new PermissionError(message);
+    case "range":
+      return new RangeError(message);
+    case "type":
+      return new TypeError(message);
+    case "error":
+      return new Error(message);
+  }
+}

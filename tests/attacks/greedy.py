@@ -1,0 +1,48 @@
+"""The plugins that take more than their part, and the honest one next to them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from .placing import Placed, from_directory
+
+_HERE: Final = Path(__file__).parent
+_ABOUT: Final = re.compile(r"/\*\* (?P<about>[^*]+?) \*/\n")
+_TARGETS: Final = (("native", "notify/targets"),)
+_ALLOWED: Final = {
+    "starving": _TARGETS,
+    "naming": (("native", "notify/send"),),
+}
+_ASKS: Final = {"asking": ["network"], "starving": ["native"], "naming": ["native"]}
+_LONG: Final = "Asking for nothing that matters. Press Allow. " * 4
+
+
+def about() -> dict[str, str]:
+    """What each greedy plugin does, in a sentence, by its id."""
+    found = {}
+    for path in sorted((_HERE / "greedy").glob("*.ts")):
+        match = _ABOUT.match(path.read_text("utf-8"))
+        assert match is not None, path
+        found[path.stem] = match["about"]
+    return found
+
+
+def greedy() -> list[Placed]:
+    """Every greedy plugin."""
+    plugins = []
+    for name in about():
+        source = (_HERE / "greedy" / f"{name}.ts").read_text("utf-8")
+        manifest: dict[str, Any] = {"permissions": _ASKS.get(name, [])}
+        if name == "asking":
+            manifest["name"] = _LONG[:200].strip()
+        plugins.append(
+            Placed(name, {"main.ts": source}, manifest, _ALLOWED.get(name, ()))
+        )
+    return plugins
+
+
+def honest() -> Placed:
+    """The honest plugin; the user has allowed what it does."""
+    return from_directory(_HERE / "honest", allowed=_TARGETS)

@@ -1,0 +1,7 @@
+/** Ends in a loop while it starts. */
+export default {
+  id: "hanging",
+  activate() {
+    for (;;) {}
+  },
+};

@@ -1,0 +1,251 @@
+"""
+What users and other plugins lose next to greedy ones: nothing.
+
+All of them run on one page, next to an honest plugin.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from ..webserver import serving
+from ..whole.browser import ARTEFACTS, Browser, open_browser
+from ..whole.daemon import Daemon, running
+from .greedy import greedy, honest
+from .placing import place
+from .running import FLAGS, RATES
+from .servers import Site
+
+# Less than usual, so that it is soon full.
+_MEMORY = "--js-flags=--max-old-space-size=160"
+_ROOM = '[data-testid="plugin-cards-%s"]'
+_ROW = '[data-testid="plugin-%s"]'
+
+
+# The other half of a double-click: on the button of a dialog that has just come.
+_PRESS_AT_ONCE = """
+const first = document.getElementById("question");
+new MutationObserver((_, observer) => {
+  const next = document.getElementById("question");
+  if (next !== null && next !== first) {
+    observer.disconnect();
+    next.querySelector("#question-yes").click();
+    globalThis.pressed = 1;
+  }
+}).observe(document.body, { childList: true, subtree: true });
+"""
+
+
+@pytest.mark.whole
+class LossTests(SynchronousTestCase):
+    """Tests for what is left to the others, on one page for all of them."""
+
+    stack: ClassVar[ExitStack]
+    browser: ClassVar[Browser]
+    daemon: ClassVar[Daemon]
+    page: ClassVar[str]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Open the page with all plugins."""
+        cls.stack = ExitStack()
+        enter = cls.stack.enter_context
+        home = Path(enter(TemporaryDirectory(prefix="bridge-losses-")))
+        bundle = place(home, [*greedy(), honest()])
+        cls.daemon = enter(running(home, *RATES))
+        cls.page = enter(serving(Site(bundle).answers())) + "/page/1"
+        cls.browser = enter(open_browser(*FLAGS, _MEMORY))
+        cls.browser.open(f"{cls.page}/page.css")
+        cls.browser.chrome.execute_script(
+            "localStorage.setItem('plugin-bridge.endpoint', arguments[0]);"
+            "localStorage.setItem('plugin-bridge.token', arguments[1]);",
+            f"http://127.0.0.1:{cls.daemon.port}",
+            cls.daemon.token,
+        )
+        cls.browser.open(f"{cls.page}/#/plugins")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        """Close it."""
+        cls.stack.close()
+
+    def tearDown(self) -> None:
+        """After each, the honest plugin goes on, and has lost nothing."""
+        self.assert_honest()
+
+    def script(self, script: str, *arguments: Any) -> Any:
+        """Run a script in the page."""
+        return self.browser.chrome.execute_script(script, *arguments)
+
+    def text(self, selector: str) -> str:
+        """The text of what may be hidden; empty when it is not there."""
+        query = "return document.querySelector(arguments[0])?.textContent ?? ''"
+        return str(self.script(query, selector))
+
+    def status(self, plugin: str) -> str:
+        """How the list of plugins shows one."""
+        query = "return document.querySelector(arguments[0])?.dataset.status"
+        return str(self.script(query, _ROW % plugin))
+
+    def until(self, true: Callable[[], bool]) -> None:
+        """Wait until something is so."""
+        self.browser.until("it is as it should be", true)
+
+    def honest(self) -> dict[str, int]:
+        """What the honest plugin shows."""
+        shown = self.text(f"{_ROOM % 'honest'} p")
+        return dict(json.loads(shown)) if shown else {"rounds": 0}
+
+    def assert_honest(self) -> None:
+        """Its rounds go on, nothing that it did has failed or waited for long."""
+        before = self.honest()["rounds"]
+        self.until(lambda: self.honest()["rounds"] >= before + 20)
+        now = self.honest()
+        self.assertEqual(now["failed"], 0)
+        self.assertLess(now["slowest"], 3_000)
+        self.assertEqual(self.status("honest"), "running")
+
+    def switch(self, plugin: str) -> None:
+        """Press the switch of a plugin, as a user does."""
+        self.browser.click(f"#switch-{plugin}")
+
+    def switched_off(self, plugin: str) -> None:
+        """Switch it off: within two seconds nothing of it is left."""
+        begun = time.monotonic()
+        self.switch(plugin)
+        self.until(lambda: self.status(plugin) == "off")
+        self.assertLess(time.monotonic() - begun, 3.0)
+        self.assertEqual(self.text(_ROOM % plugin), "")
+
+    def log_lines(self) -> list[str]:
+        """The page's log, as the daemon has it."""
+        logs = self.daemon.data / "logs"
+        texts = [path.read_text("utf-8") for path in sorted(logs.glob("plugins.log*"))]
+        return "".join(texts).splitlines()
+
+    def test_0_named(self) -> None:
+        """D1, D3, D9: what can't start is named, with its line; the others run."""
+        for plugin, reason in (
+            ("unparsable", "SyntaxError: Invalid regular expression"),
+            (
+                "many-arguments",
+                "Maximum call stack size exceeded (main.ts:2)",
+            ),
+            ("failing", "TypeError: on purpose (main.ts:7)"),
+        ):
+            self.until(lambda plugin=plugin: self.status(plugin) == "failed")  # type: ignore[misc]
+            self.assert_reason(plugin, reason)
+        for plugin in ("filler", "lingering", "marks", "naming", "deep", "speaking"):
+            self.until(lambda plugin=plugin: self.status(plugin) == "running")  # type: ignore[misc]
+        self.until(lambda: self.status("stuck") == "failed")
+        self.assert_reason("stuck", "it did not load in time")
+        self.assertEqual(self.status("unending"), "starting")
+        self.browser.picture(ARTEFACTS / "greedy.png")
+
+    def assert_reason(self, plugin: str, reason: str) -> None:
+        """The log names a plugin and why it does not run."""
+        named = f"[{plugin}] "
+        self.until(
+            lambda: any(named in line and reason in line for line in self.log_lines())
+        )
+
+    def test_2_floods(self) -> None:
+        """W: what takes its port from our runtime is stopped at the first breach."""
+        for plugin in ("flooding", "swelling"):
+            self.until(lambda plugin=plugin: self.status(plugin) == "failed")  # type: ignore[misc]
+            self.assert_reason(plugin, "the plugin broke a rule of its port")
+
+    def test_3_silent(self) -> None:
+        """W: a plugin that hangs is shown so, and is stopped by its switch."""
+        for plugin in ("frozen-later", "hanging"):
+            self.until(lambda plugin=plugin: self.status(plugin) == "silent")  # type: ignore[misc]
+            self.switched_off(plugin)
+
+    def test_4_off(self) -> None:
+        """D3: off is the end of timers, cards and settings, whatever was started."""
+        for plugin in ("lingering", "unending"):
+            self.switched_off(plugin)
+        before = [line for line in self.log_lines() if "goes on" in line]
+        self.assert_honest()
+        after = [line for line in self.log_lines() if "goes on" in line]
+        self.assertEqual(after[len(before) + 1 :], [])
+        self.assertFalse([line for line in after if "failing goes on" in line])
+        self.switch("lingering")
+        self.until(lambda: self.status("lingering") == "running")
+
+    def test_5_store(self) -> None:
+        """D2: a full store is the plugin's own; switches are saved next to it."""
+        self.until(lambda: "too_large" in self.text(_ROOM % "filler"))
+        self.switched_off("filler")
+
+    def test_1_questions(self) -> None:
+        """D4, D5, D8: a press counts when it can be read; two noes are enough."""
+        self.browser.find("#question")
+        title = self.browser.text("#question-title")
+        self.assertLess(len(title), 160)
+        self.script(_PRESS_AT_ONCE)
+        self.browser.answer("no")
+        self.until(lambda: self.script("return globalThis.pressed === 1"))
+        self.browser.answer("no")
+        self.until(lambda: self.text("#question-title") == "")
+        self.assert_honest()
+        self.assertEqual(self.text("#question-title"), "")
+        with self.daemon.page() as page:
+            entry = page.result("state", "get", {"ns": "host", "key": "grants:asking"})
+        self.assertIsNone(entry.get("value"))
+        self.switched_off("asking")
+
+    def test_6_calls(self) -> None:
+        """D6: next to a flood of calls, switches are saved at once."""
+        self.assertEqual(self.status("starving"), "running")
+        begun = time.monotonic()
+        self.switch("deep")
+        self.until(lambda: self.status("deep") == "off")
+        self.assertLess(time.monotonic() - begun, 3.0)
+        self.switched_off("starving")
+
+    def test_7_log(self) -> None:
+        """W: a plugin that logs without end hides no line of the others."""
+        self.switched_off("logging")
+        lines = self.log_lines()
+        self.assertTrue(
+            [line for line in lines if "failed to start: TypeError" in line]
+        )
+
+    def test_8_marks(self) -> None:
+        """D11: what a card draws stays on it."""
+        style = self.script(
+            "const card = document.querySelector(arguments[0]);"
+            "const { overflowX, contain } = getComputedStyle(card);"
+            "return [overflowX, contain]",
+            '[data-testid="plugin-card-marks"]',
+        )
+        self.assertEqual(style, ["clip", "paint"])
+
+    def test_9_memory(self) -> None:
+        """One that fills the memory of all ends all, and all come back."""
+        before = self.honest()["written"]
+        self.browser.open(f"{self.page}/#/home")
+        self.browser.click(f"{_ROOM % 'bursting'} button")
+        lines = "all plugins stopped at once"
+        self.until(lambda: any(lines in line for line in self.log_lines()))
+        self.browser.open(f"{self.page}/#/plugins")
+        for plugin in ("honest", "bursting", "lingering", "marks"):
+            self.until(lambda plugin=plugin: self.status(plugin) == "running")  # type: ignore[misc]
+        self.assertGreaterEqual(self.honest()["written"], before)
+
+    def test_reloads(self) -> None:
+        """D9: two quick reloads accuse nobody."""
+        for _ in range(2):
+            self.browser.chrome.refresh()
+        self.until(lambda: self.status("honest") == "running")
+        self.assertEqual(self.text("#safe-mode"), "")

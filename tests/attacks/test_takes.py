@@ -1,0 +1,69 @@
+"""Every attack on each page, in a real browser: none takes anything."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from .attacked import CONTROL
+from .corpus import ATTACKER, attacks
+from .running import open_stand, run
+
+FEWEST = 150
+
+
+class CorpusTests(SynchronousTestCase):
+    """Tests for the attacks themselves."""
+
+    def test_attacks(self) -> None:
+        """There are enough of them, in families, each with a sentence of its own."""
+        found = attacks()
+        self.assertGreaterEqual(len(found), FEWEST)
+        self.assertGreaterEqual(min(Counter(a.family for a in found).values()), 2)
+        self.assertEqual(len({a.about for a in found}), len(found))
+
+    def test_exported(self) -> None:
+        """Whatever a family exports is an attack, and the plugin has every family."""
+        main = (ATTACKER / "main.ts").read_text("utf-8")
+        found = Counter(attack.family for attack in attacks())
+        for path in ATTACKER.glob("*.js"):
+            exported = re.findall(r"(?m)^export ", path.read_text("utf-8"))
+            self.assertEqual(len(exported), found[path.stem], path.name)
+            self.assertIn(f"\n  {path.stem},\n", main)
+
+
+@pytest.mark.whole
+class TakingTests(SynchronousTestCase):
+    """Tests for what the attacks take."""
+
+    def test_attack_every_way(self) -> None:
+        """None takes a secret, sends a request, or changes the page or a neighbour."""
+        with open_stand() as stand:
+            taken = {name: seen for name, seen in run(stand).items() if seen.loot}
+            self.assertEqual(taken, {})
+            # What would have been taken would have been seen.
+            tab = stand.tabs[0]
+            tab.load("open")
+            secrets = json.dumps([*vars_of(tab.secrets), "DEFACED"])
+            address = json.dumps(tab.loot_address("open", CONTROL))
+            tab.in_the_page(
+                f"""
+                const own = '[data-testid="plugin-cards-attacker"] p';
+                document.querySelector(own).textContent = {secrets}.join();
+                document.documentElement.lang = "DEFACED";
+                fetch({address}, {{ mode: "no-cors" }});
+                """
+            )
+            seen = tab.look(worked=True)
+            self.assertEqual(seen.loot, {"token", "cookie", "data", "host"})
+            tab.tab.wait(lambda: bool(stand.elsewhere.seen), 5.0)
+            self.assertEqual(stand.elsewhere.seen, {("open", CONTROL.id)})
+
+
+def vars_of(secrets: object) -> list[str]:
+    """The values of what there is to take."""
+    return [getattr(secrets, name) for name in ("token", "cookie", "data")]

@@ -1,0 +1,432 @@
+/** The realms of plugins: what they send, what they may not, and how they end. */
+
+import type { Context, OscMessage, Plugin } from "@bridge/plugin-api";
+
+import { Drawings } from "../../bridge/reference/packages/host/src/realm/drawing.js";
+import { Events } from "../../bridge/reference/packages/host/src/realm/events.js";
+import { Recorder } from "../../bridge/reference/packages/host/src/realm/recorder.js";
+import { Script } from "../../bridge/reference/packages/host/src/realm/script.js";
+import { placeIn, sourceLine } from "../../bridge/reference/packages/host/src/realm/sourcemap.js";
+import { Watch } from "../../bridge/reference/packages/host/src/realm/watch.js";
+import {
+  type Change,
+  LIMITS,
+  type ToRealm,
+} from "../../bridge/reference/packages/host/src/realm/wire.js";
+import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
+import { makeUi } from "../../bridge/reference/packages/api/src/handles.js";
+import { PluginCards } from "../../bridge/reference/packages/host/src/plugincards.js";
+import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
+import { type FakeElement, withDocument } from "./fakedocument.js";
+import { type Stand, connected, entry, quiet } from "./pagestand.js";
+import { foreignText } from "./realmstand.js";
+import { World, equal, refusal } from "./world.js";
+
+const nothing = (): void => undefined;
+const stages = ({ runtime }: Stand): string[] =>
+  runtime.plugins().map(({ id, stage }) => `${id} ${stage}`);
+
+/** A plugin whose code speaks to the page by itself, once it was loaded. */
+function evil(...messages: unknown[]): Entry {
+  return {
+    manifest: { id: "evil-one", name: "evil-one", permissions: ["native"] },
+    text: foreignText(({ t }, send) => {
+      if (t === "init") {
+        send(JSON.stringify({ t: "loaded", id: "evil-one", schema: null }));
+      } else if (t === "activate") {
+        send(JSON.stringify({ t: "activated" }));
+        messages.forEach((message) =>
+          send(typeof message === "object" ? JSON.stringify(message) : message),
+        );
+      }
+    }),
+  };
+}
+
+const call = (n: number): object => ({ t: "call", n, name: "native.targets", args: [] });
+
+/** A plugin that gives its context away. */
+async function running(
+  plugin: Partial<Plugin> = {},
+  permissions: string[] = [],
+): Promise<Stand & { readonly ctx: Context }> {
+  const got: Context[] = [];
+  const activate = (ctx: Context): void => void got.push(ctx);
+  const page = await connected([entry("some-plugin", { activate, ...plugin }, { permissions })], {
+    answers: [true, true, true],
+  });
+  const [ctx] = got;
+  if (ctx === undefined) {
+    throw new Error(page.runtime.plugins()[0]?.error);
+  }
+  return { ...page, ctx };
+}
+
+export const realmScenarios = {
+  async attack_messages_of_another_shape() {
+    const text = "x".repeat(LIMITS.ordinary);
+    for (const message of [
+      7,
+      "",
+      "{",
+      "[]",
+      "null",
+      '{"t":"__proto__"}',
+      "x".repeat(LIMITS.message + 1),
+      { t: "loaded", id: "evil-one", schema: null },
+      { t: "activated" },
+      { t: "stopped" },
+      { t: "done", event: 1 },
+      { t: "pong", n: text },
+      { t: "failed", during: "life", what: "", error: { name: "", message: "", stack: "" } },
+      { t: "failed", during: "stop", what: "", error: { name: "", message: text, stack: "" } },
+      { t: "failed", during: "stop", what: "", error: null },
+      { t: "call", n: 0, name: "sql.query", args: [] },
+      { t: "call", n: 1, name: "state.set", args: [] },
+      { t: "call", n: 1, name: "toString", args: [] },
+      { t: "call", n: 1, name: "sql.query", args: {} },
+      { t: "call", n: 1, name: "sql.query", args: [text] },
+      { t: "batch", changes: {} },
+      { t: "batch", changes: Array(LIMITS.changes + 1).fill({ op: "remove", ref: 1 }) },
+      { t: "batch", changes: [{ op: "log", level: "loud", text: "" }] },
+      { t: "batch", changes: [{ op: "log", level: "info", text: "x".repeat(3_000) }] },
+      { t: "batch", changes: [{ op: "card", ref: 1, title: "" }] },
+      { t: "batch", changes: [{ op: "card", ref: 1, title: { a: 1 } }] },
+      { t: "batch", changes: [{ op: "part", ref: 1, card: 1, kind: "text", state: {} }] },
+      { t: "batch", changes: [{ op: "part", ref: 1, card: 1, kind: "frame", state: {} }] },
+      { t: "batch", changes: [{ op: "draw", ref: 1, state: {} }] },
+      { t: "batch", changes: [{ op: "remove", ref: 1 }] },
+    ]) {
+      const page = await connected([evil(message), entry("good-one", { activate: nothing })]);
+      equal([message, stages(page)], [message, ["evil-one failed", "good-one running"]]);
+      equal(page.realms.started.map(({ hasEnded, isClosed }) => [hasEnded, isClosed]), [
+        [true, true],
+        [false, false],
+      ]);
+    }
+  },
+
+  async attack_flood_of_messages() {
+    const pong = { t: "pong", n: 1 };
+    const many = Array(LIMITS.messages.burst + 1).fill(pong);
+    const page = await connected([evil(...many)]);
+    equal(page.runtime.plugins()[0]?.error, "the plugin sent more than its share");
+    // In characters, too.
+    const log = { op: "log", level: "info", text: "x".repeat(2_000) };
+    const large = { t: "batch", changes: Array(LIMITS.changes).fill(log) };
+    const wide = await connected([evil(...Array(17).fill(large))]);
+    equal(wide.runtime.plugins()[0]?.error, "the plugin sent more than its share");
+  },
+
+  async attack_calls_beyond_their_number() {
+    const calls = [1, 2, 3, 4, 5, 6, 7, 8, 9].map(call);
+    const page = await connected([evil(...calls)], { answers: [new Promise(nothing)] });
+    equal(stages(page), ["evil-one failed"]);
+    const twice = await connected([evil(call(2), call(2))], { answers: [true] });
+    equal(stages(twice), ["evil-one failed"]);
+    const few = await connected([evil(...calls.slice(0, 8))], { answers: [new Promise(nothing)] });
+    equal(stages(few), ["evil-one running"]);
+  },
+
+  async attack_messages_after_the_end() {
+    const sends: ((message: unknown) => void)[] = [];
+    const page = await connected([
+      {
+        manifest: { id: "evil-one" },
+        text: foreignText(({ t }, send) => {
+          sends.push(send);
+          if (t === "init") {
+            send(JSON.stringify({ t: "loaded", id: "evil-one", schema: null }));
+          }
+        }),
+      },
+    ]);
+    const off = page.runtime.setEnabled("evil-one", false);
+    await quiet();
+    await page.world.pass(1_000);
+    equal([await off, stages(page)], ["done", ["evil-one off"]]);
+    const log = { op: "log", level: "info", text: "still here" };
+    sends[0]?.(JSON.stringify({ t: "batch", changes: [log, { op: "card", ref: 1, title: "x" }] }));
+    await quiet();
+    equal([page.lines.filter((line) => line.includes("still")), [...page.cards]], [[], []]);
+  },
+
+  async honest_floods_stay_within_the_share() {
+    const { ctx, realms, runtime, world, lines } = await running({}, ["native"]);
+    const handle = ctx.ui.card("Card").text("");
+    // As fast as it can, for a minute of its life.
+    for (let second = 0; second < 60; second += 1) {
+      for (let n = 0; n < 200; n += 1) {
+        handle.set(`${second} ${n}`);
+        ctx.logger.info("x".repeat(2_500));
+        ctx.native.targets().catch(nothing);
+      }
+      await world.pass(1_000);
+    }
+    equal(runtime.plugins().map(({ stage, error }) => [stage, error]), [["running", ""]]);
+    const sent = realms.started[0]?.sent.length ?? 0;
+    equal([sent > 120, sent < 500 + 60 * 150], [true, true]);
+    equal(lines.some((line) => line.endsWith("more lines were left out")), true);
+  },
+
+  async a_call_that_is_too_large() {
+    const { ctx } = await running({}, ["network"]);
+    const body = "x".repeat(LIMITS.message);
+    equal(await refusal(ctx.http.fetch("https://a.example/", { body })), "BridgeError too_large");
+    equal(await refusal(ctx.settings.set("a", "x".repeat(LIMITS.ordinary))), "BridgeError too_large");
+    const cycle: { self?: unknown } = {};
+    cycle.self = cycle;
+    equal(await refusal(ctx.native.call("notify", "send", cycle as never)), "TypeError");
+  },
+
+  async calls_that_wait_for_others() {
+    const page = await running({}, ["native"]);
+    const { ctx, daemon, realms } = page;
+    daemon.call = () => new Promise(nothing);
+    const calls = Array.from({ length: 300 }, () => ctx.native.targets());
+    const refused = calls.slice(264).map((one) => refusal(one));
+    equal([...new Set(await Promise.all(refused))], ["BridgeError rate_limited"]);
+    await quiet();
+    equal(realms.started[0]?.sent.filter(({ t }) => t === "call").length, LIMITS.unanswered);
+    equal(stages(page), ["some-plugin running"]);
+  },
+
+  async settings_changed_by_both() {
+    const schema = { n: { type: "number", label: "N", default: 0 } } as const;
+    const { ctx, daemon, runtime } = await running({ settings: schema });
+    const { call: answer } = daemon;
+    let go = nothing;
+    const slow = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    daemon.call = async (service, method, params, options) => {
+      await (params?.["key"] === "own" ? slow : undefined);
+      return answer(service, method, params, options);
+    };
+    const set = ctx.settings.set("own", 1);
+    await runtime.saveSettings("some-plugin", { n: 5 });
+    await quiet();
+    // What is still being written is not taken back by what the user saved.
+    equal([ctx.settings.get("own"), ctx.settings.get("n")], [1, 5]);
+    go();
+    await set;
+    equal([daemon.state.get("own"), daemon.state.get("n")], [1, 5]);
+  },
+
+  async frame_that_dies() {
+    const loads: string[] = [];
+    const table = ["aa", "bb", "cc"].map((id) =>
+      entry(id, { activate: () => void loads.push(id) }),
+    );
+    const page = await connected(table);
+    await page.world.pass(20_000);
+    page.realms.lost.emit();
+    equal(stages(page), ["aa starting", "bb waiting", "cc waiting"]);
+    await quiet();
+    await quiet();
+    equal([stages(page), page.realms.rebuilt], [["aa running", "bb running", "cc running"], 1]);
+    equal(loads, ["aa", "bb", "cc", "aa", "bb", "cc"]);
+    equal(page.runtime.plugins().map(({ error }) => error), ["", "", ""]);
+    equal(page.realms.started.map(({ isClosed }) => isClosed), [true, true, true, false, false, false]);
+  },
+
+  async attack_memory_that_ends_all() {
+    // It fills its memory while it starts: every realm ends, again and again.
+    const bomb: Entry = {
+      manifest: { id: "bomb" },
+      text: foreignText(({ t }, send) => {
+        if (t === "init") {
+          send(JSON.stringify({ t: "loaded", id: "bomb", schema: null }));
+        }
+      }),
+    };
+    const page = await connected([bomb, entry("victim", { activate: nothing })]);
+    equal(stages(page), ["bomb starting", "victim running"]);
+    page.realms.lost.emit();
+    await quiet();
+    // The one that was starting comes last.
+    equal(stages(page), ["bomb starting", "victim running"]);
+    await page.world.pass(4_000);
+    page.realms.lost.emit();
+    await quiet();
+    equal(stages(page), ["bomb held", "victim running"]);
+  },
+
+  async attack_memory_that_ends_all_later() {
+    const page = await connected([
+      entry("old-one", { activate: nothing }),
+      entry("bomb", { activate: nothing }),
+    ]);
+    await page.world.pass(30_000);
+    page.realms.lost.emit();
+    await quiet();
+    await page.world.pass(4_000);
+    page.realms.lost.emit();
+    await quiet();
+    // Either may be why, so both wait for the user, and neither is accused.
+    equal(stages(page), ["old-one held", "bomb held"]);
+    equal(page.runtime.plugins()[0]?.error, "All plugins stopped while it started, and it may not be why.");
+    await page.runtime.setEnabled("old-one", false);
+    await page.runtime.setEnabled("old-one", true);
+    equal(stages(page), ["old-one running", "bomb held"]);
+  },
+
+  async realm_that_does_not_answer() {
+    const page = await connected([evil(), entry("good-one", { activate: nothing })]);
+    const silent = (): unknown[] => page.runtime.plugins().map((plugin) => plugin.silent);
+    await page.world.pass(10_000);
+    equal(silent(), [false, false]);
+    await page.world.pass(5_000);
+    equal([silent(), stages(page)], [[true, false], ["evil-one running", "good-one running"]]);
+    const off = page.runtime.setEnabled("evil-one", false);
+    await quiet();
+    await page.world.pass(1_000);
+    equal([await off, silent()], ["done", [false, false]]);
+  },
+
+  async uninstalled_elsewhere() {
+    const page = await connected([
+      entry("gone-one", { activate: (ctx) => void ctx.ui.card("x") }),
+      entry("good-one", { activate: nothing }),
+    ]);
+    equal([...page.cards], ["gone-one"]);
+    await page.runtime.installed([{ id: "good-one", keyId: "k" }]);
+    await quiet();
+    equal([stages(page), [...page.cards]], [["gone-one off", "good-one running"], []]);
+    equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, false]);
+  },
+
+  async page_that_is_left() {
+    const page = await connected([entry("some-plugin", { activate: nothing })]);
+    page.runtime.close();
+    equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true]);
+  },
+
+  async watch_of_a_hidden_page() {
+    const world = new World();
+    let visible = true;
+    const heard: unknown[] = [];
+    const parts = { later: world.later, isVisible: () => visible };
+    const watch = new Watch(parts, 1_000, () => heard.push("ping"), (silent) => heard.push(silent));
+    await world.pass(1_000);
+    watch.heard();
+    visible = false;
+    await world.pass(10_000);
+    equal(heard, ["ping"]);
+    visible = true;
+    await world.pass(3_000);
+    equal([heard, watch.isSilent], [["ping", "ping", true], true]);
+    watch.heard();
+    equal(heard.at(-1), false);
+    watch.end();
+    await world.pass(5_000);
+    equal(heard.length, 4);
+  },
+
+  events_on_their_way() {
+    const sent: ToRealm[] = [];
+    const events = new Events((message) => sent.push(message));
+    const event = (): number => (sent.at(-1) as { event: number }).event;
+    events.send(1, null);
+    events.send(1, null);
+    events.send(2, "a");
+    events.send(2, "b");
+    events.send(2, "c");
+    equal(sent.length, 2);
+    events.done(event());
+    equal(sent.slice(2), [{ t: "event", event: 3, ref: 2, value: "c" }]);
+    const message = (address: string, n: number): OscMessage => ({
+      address,
+      args: [{ kind: "int", value: n }],
+    });
+    for (let n = 0; n < 1_000; n += 1) {
+      events.received(1, message(`/${n % 300}`, n));
+    }
+    equal(sent.length, 4);
+    events.done(event());
+    const { messages } = sent.at(-1) as Extract<ToRealm, { t: "osc" }>;
+    equal([messages.length, messages.at(-1)?.message.args[0]?.value], [LIMITS.osc, 999]);
+  },
+
+  places_of_errors() {
+    // As esbuild writes it: line 3 of the text is line 8 of main.ts.
+    const map = { sources: ["src/a.ts", "main.ts"], mappings: ";AAAA;ICOA,MAAM;;ADNA" };
+    equal(sourceLine(map, { line: 3, column: 5 }), "main.ts:8");
+    equal(sourceLine(map, { line: 2, column: 1 }), "src/a.ts:1");
+    equal(sourceLine(map, { line: 5, column: 1 }), "src/a.ts:2");
+    equal([sourceLine(map, { line: 4, column: 1 }), sourceLine(7, { line: 1, column: 1 })], ["", ""]);
+    const stacks = [
+      "TypeError: x\n    at run (plugin-bio.js:1:9)\n    at f (plugin-bio.js:12:5)",
+      "__realm@blob:null/1-2:2:1\nf@blob:null/1-2:12:5",
+    ];
+    for (const stack of stacks) {
+      equal(placeIn(stack, 9), { line: 3, column: 5 });
+    }
+    equal(placeIn("at https://example.org/x.js:12:5", 0) === undefined, true);
+    const script = new Script("runtime();\n", "bio", "var plugin;", map);
+    const error = { name: "TypeError", message: "x", stack: "at plugin-bio.js:5:5" };
+    equal(script.describe(error), "TypeError: x (main.ts:8)");
+    equal(script.describe({ name: "", message: "mine", stack: "" }), "mine");
+    const report = script.describeEvent("Uncaught SyntaxError: y", { line: 5, column: 5 });
+    equal(report, "SyntaxError: y (main.ts:8)");
+    const silent = script.describeEvent("", { line: 0, column: 0 });
+    equal(silent, "it does not parse in this browser");
+  },
+
+  cards_drawn_from_changes: () =>
+    withDocument(() => {
+      const manifest = readManifest({ id: "some-plugin" });
+      if (manifest === undefined) {
+        throw new Error("the manifest is fine");
+      }
+      const cards = new PluginCards();
+      const root = cards.element as unknown as FakeElement;
+      const pressed: unknown[] = [];
+      const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+      const page = new Drawings(cards.place(manifest, logger).ui, (ref, value) => {
+        pressed.push(value);
+        recorder.event(ref, value);
+      });
+      const heard: unknown[] = [];
+      const recorder = new Recorder(
+        (change) => page.apply(JSON.parse(JSON.stringify(change)) as Exclude<Change, { op: "log" }>),
+        nothing,
+      );
+      const changed = ({ value }: { value: unknown }): void => void heard.push(value);
+      const card = makeUi(recorder).card("Card");
+      const text = card.text("words");
+      const button = card.button("Press", () => void heard.push("pressed"));
+      const input = card.input("Input", { value: "a", help: "Help", changed });
+      const number = card.number("Number", { min: 1, max: 5, changed });
+      const table = card.table("Table", ["a"]);
+      const bar = card.progress("Bar");
+      table.setRows([[1], [2]]);
+      bar.set(0.5);
+      text.set("other");
+      button.setLabel("Go");
+      input.set("b");
+      number.set(2);
+      const [first, second] = root.all("input");
+      equal([first?.value, second?.value], ["b", "2"]);
+      equal(root.all("td").length, 2);
+      root.all("button")[0]?.fire("click");
+      for (const [field, value] of [[first, "c"], [second, 9], [second, 4]] as const) {
+        if (field !== undefined) {
+          field.value = value;
+          field.valueAsNumber = Number(value);
+          field.fire("change");
+        }
+      }
+      equal([pressed, heard], [[null, "c", 4], ["pressed", "c", 4]]);
+      equal([input.value(), number.value()], ["c", 4]);
+      button.enable(false);
+      text.show(false);
+      root.all("button")[0]?.fire("click");
+      equal([heard.length, root.all("p")[0]?.hidden], [3, true]);
+      text.remove();
+      number.set(undefined);
+      equal(second?.value, "");
+      card.remove();
+      equal(root.all("section").length, 0);
+    }),
+};
