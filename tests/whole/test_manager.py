@@ -691,6 +691,7 @@ class ManagerTests(StandTestCase):
             stand.confirmed("plugins/install", {"url": url})
         stand.open("/home")
         browser.until_text('[data-testid="plugin-card-twin-one"]', "It runs.")
+        browser.until_text('[data-testid="plugin-card-twin-one"] header', "(twin-one)")
         self.audit("names-home")
         for width in (320, 768, 1280, 2560):
             self.auditor.resize(width, 1)

@@ -2,6 +2,7 @@ import { ClientLink, daemonOf } from "./clientlink.js";
 import type { Environment } from "./environment.js";
 import { evaluator, pageTools } from "./evaluation.js";
 import { DAEMON_SCOPE, HOST_SCOPE, Log, levelOf } from "./log.js";
+import { readManifest } from "./manifest.js";
 import { Announcer } from "./model/announcer.js";
 import { HostState } from "./model/hoststate.js";
 import type { Link } from "./model/link.js";
@@ -11,6 +12,7 @@ import { type AddressBar, Navigation } from "./model/navigation.js";
 import { Questions } from "./model/questions.js";
 import { Shelf } from "./model/shelf.js";
 import { Work } from "./model/work.js";
+import { shownNames } from "./names.js";
 import { PluginCards } from "./plugincards.js";
 import type { Entry } from "./plugins.js";
 import type { Preferences } from "./preferences.js";
@@ -63,6 +65,7 @@ export function startHost(
   link.changed.listen(() => preferences.settle(link));
   const log = new Log(environment, (...line) => client.log(...line));
   const cards = new PluginCards();
+  const names = shownNames(table.flatMap(({ manifest }) => readManifest(manifest) ?? []));
   const questions = new Questions(later);
   const runtime = createRuntime(table, {
     ...page,
@@ -72,7 +75,8 @@ export function startHost(
     log,
     environment,
     asker: questions,
-    place: (manifest, logger) => cards.place(manifest, logger),
+    place: (manifest, logger) =>
+      cards.place({ ...manifest, name: names.get(manifest.id) ?? manifest.id }, logger),
   });
   const book = new LogBook(log, page.session);
   const memory = new HostState(link);
