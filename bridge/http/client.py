@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_ADDRESSES
 from .addresspolicy import AddressPolicy
+from .endpoint import CheckedEndpoint
 from .exchange import Connections, connections
 from .resolver import LookUp, SystemNames
 from .responseguard import Count
@@ -40,18 +41,17 @@ class HttpClient:
 
     :ivar _call: Calls in a thread.
     :ivar _look_up: From a name to its addresses.
-    :ivar _ca_file: Authorities to trust in addition to the system's, in PEM.
+    :ivar _trust: Whose certificates are believed.
     """
 
     _reactor: Any
     _call: Callable[..., Deferred[Any]]
     _look_up: LookUp
-    _ca_file: Path | None
-    _trust: Trust | None = field(default=None, init=False)
+    _trust: Trust
 
     def trusting(self, ca_file: Path | None) -> HttpClient:
         """Return a client that trusts these authorities, in PEM, as well."""
-        return self if ca_file is None else evolve(self, ca_file=ca_file)
+        return self if ca_file is None else evolve(self, trust=Trust(ca_file))
 
     async def connect(
         self,
@@ -74,17 +74,14 @@ class HttpClient:
         """
         policy.check_target(target)
         addresses = await self._addresses(target, policy)
-        tls = await self._call(self._tls, target)
-        endpoint = (self._reactor, addresses, target.port, tls, seconds, count)
-        return connections(*endpoint, keep=keep)
-
-    def _tls(self, target: Target) -> HostTLS | None:
-        """Get ready for TLS, if it is needed.  Blocks."""
-        if target.scheme != "https":
-            return None
-        if self._trust is None:
-            self._trust = Trust(self._ca_file)
-        return HostTLS(self._trust.context(), target.host)
+        tls = None
+        if target.scheme == "https":
+            context = self._trust.current() or await self._call(self._trust.renewed)
+            tls = HostTLS(context, target.host)
+        endpoint = CheckedEndpoint(
+            self._reactor, addresses, target.port, tls, seconds, count
+        )
+        return connections(self._reactor, endpoint, keep=keep)
 
     async def _addresses(self, target: Target, policy: AddressPolicy) -> Sequence[str]:
         if target.is_address:
@@ -111,7 +108,7 @@ def make_client(
     :param look_up: From a name to its addresses; the system's resolver by default.
     """
     names = look_up or SystemNames(reactor.callFromThread).look_up
-    return HttpClient(reactor, call, names, ca_file)
+    return HttpClient(reactor, call, names, Trust(ca_file))
 
 
 def _unavailable(message: str) -> BridgeError:

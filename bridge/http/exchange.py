@@ -140,16 +140,15 @@ class Connections:
             raise _unavailable(_BROKE_OFF)
 
 
-def connections(reactor: Any, *endpoint: Any, keep: bool) -> Connections:
+def connections(reactor: Any, endpoint: CheckedEndpoint, *, keep: bool) -> Connections:
     """
     Get ready to connect.
 
-    :param endpoint: See ``CheckedEndpoint``.
     :param keep: Whether requests share a connection when the server lets them.
     """
     pool = HTTPConnectionPool(reactor, persistent=keep)
     pool.retryAutomatically = False
-    return Connections(reactor, CheckedEndpoint(reactor, *endpoint), pool)
+    return Connections(reactor, endpoint, pool)
 
 
 def _counted(add: Callable[[bytes], object]) -> Callable[[bytes], None]:

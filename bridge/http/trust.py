@@ -7,9 +7,9 @@ from those that the environment names, and those of a file.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from ..net.certificates import trust_store_paths, windows_certificates
 from ..protocol.errors import BridgeError, Code
 from .target import refused
 
-_Stamp = tuple[tuple[str, int, int, int], ...]
+_Stamps = dict[str, tuple[int, int, int]]
 
 
 @define(eq=False, repr=False)
@@ -43,29 +43,35 @@ class Trust:
 
     _ca_file: Path | None
     _context: SSL.Context | None = field(default=None, init=False)
-    _made_of: _Stamp = field(default=(), init=False)
+    _made_of: _Stamps = field(factory=dict, init=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
-    def context(self) -> SSL.Context:
+    def current(self) -> SSL.Context | None:
+        """Return the context, unless one of its files has changed."""
+        return self._context if self._stamps() == self._made_of else None
+
+    def renewed(self) -> SSL.Context:
         """
-        Return the context.  Blocks while it reads certificates.
+        Return the context, made again if one of its files has changed.  Blocks.
 
         :raise BridgeError: ``unavailable``: the CA file can't be used.
         """
         with self._lock:
-            found = tuple(self._stamps())
-            if self._context is None or found != self._made_of:
-                self._context = self._made()
+            context = self.current()
+            if context is None:
+                found = self._stamps()
+                context = self._context = self._made()
                 self._made_of = found
-            return self._context
+            return context
 
-    def _stamps(self) -> Iterator[tuple[str, int, int, int]]:
+    def _stamps(self) -> _Stamps:
+        """Return what changes with a file of authorities."""
+        stamps = {}
         for path in (*trust_store_paths().values(), self._ca_file):
-            try:
+            with contextlib.suppress(OSError):
                 found = os.stat(path or "")
-            except OSError:
-                continue
-            yield str(path), found.st_ino, found.st_size, found.st_mtime_ns
+                stamps[str(path)] = (found.st_ino, found.st_size, found.st_mtime_ns)
+        return stamps
 
     def _made(self) -> SSL.Context:
         context: SSL.Context = CertificateOptions().getContext()

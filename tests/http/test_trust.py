@@ -73,12 +73,14 @@ class CertificateTests(OutboundCase):
         ca_file = fresh_directory(self) / "ca.pem"
         ca_file.write_bytes(self.certificates.pem)
         trust = Trust(ca_file)
-        context = trust.context()
-        self.assertIs(trust.context(), context)
+        self.assertIsNone(trust.current())
+        context = trust.renewed()
+        self.assertIs(trust.current(), context)
         ca_file.write_bytes(self.certificates.pem + b"\n")
-        changed = trust.context()
+        self.assertIsNone(trust.current())
+        changed = trust.renewed()
         self.assertIsNot(changed, context)
-        self.assertIs(trust.context(), changed)
+        self.assertEqual([trust.current(), trust.renewed()], [changed] * 2)
 
     async def test_broken_ca_file(self):
         """A CA file that is gone, or holds no certificate, is named."""
@@ -86,7 +88,7 @@ class CertificateTests(OutboundCase):
         for content in (None, b"nothing"):
             if content is not None:
                 ca_file.write_bytes(content)
-            error = self.assertRaises(BridgeError, Trust(ca_file).context)
+            error = self.assertRaises(BridgeError, Trust(ca_file).renewed)
             self.assertEqual(error.message, "the CA file cannot be used")
 
     async def test_attack_wrong_name(self):
