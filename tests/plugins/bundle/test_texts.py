@@ -124,6 +124,8 @@ class LeftOutTests(TextsCase):
         report = await self.shop.build("aa", "bb")
         self.assertTrue(report.ok, report.errors)
         self.assertEqual(report.plugins, ["aa"])
+        self.assertEqual((report.has("aa"), report.has("bb")), (True, False))
+        self.assertEqual(report.why_not("bb"), report.errors[0])
         info = json.loads((self.shop.folder / "info.json").read_bytes())
         self.assertEqual(info["plugins"], ["aa"])
         self.assertNotIn(b'"bb"', self.shop.bundle.read_bytes())
