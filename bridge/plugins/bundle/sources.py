@@ -45,7 +45,7 @@ class Sources:
 
     def load(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Answer the bundler, which has found a file and is going to read it."""
-        path = os.path.relpath(asked["path"], self.root).replace(os.sep, "/")
+        path = asked["path"].removeprefix(self.root + os.sep).replace(os.sep, "/")
         loaded: dict[str, Any] = {"id": asked["ids"][0]}
         if path.startswith(HOST):
             return loaded  # it reads that itself

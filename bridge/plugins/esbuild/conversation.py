@@ -27,6 +27,7 @@ from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
 from ...protocol.limits import KIB, MIB
+from ...protocol.text import printable
 from ...system.processes import limit_process
 from .executable import BundlerError, Executable
 from .packets import PacketError, packet, read_packet, take_packet
@@ -172,10 +173,15 @@ class Conversation(ProcessProtocol):
         if not given.is_response:
             answer = packet(given.number, self._reply(given.value), is_response=True)
             self.transport.write(answer)
-        elif given.number in self._waiting:
-            self._waiting.pop(given.number).callback(given.value)
-        else:
+            return
+        waiting = self._waiting.pop(given.number, None)
+        if waiting is None:
             raise PacketError("the service answers what was not asked")
+        if type(given.value) is dict and "error" in given.value:
+            words = printable(str(given.value["error"]))[:_CRASH_CHARACTERS]
+            waiting.errback(BundlerError(f"esbuild crashed: {words}"))
+        else:
+            waiting.callback(given.value)
 
     def errReceived(self, data: bytes) -> None:
         """Keep the beginning of what it writes when it crashes."""

@@ -107,6 +107,18 @@ class ConversationTests(TestCase):
         self.assertGreater(len(answers[2]["code"]), MIB)
         self.assertEqual(len(self.spy.pids), 1)
 
+    async def test_refused_request(self) -> None:
+        """What the bundler can't do at all is no fault of a source."""
+
+        async def work(bundler: Any) -> None:
+            await bundler.ask({"command": "ping"})
+
+        executable = Executable(str(esbuild()))
+        asking = Deferred.fromCoroutine(converse(self.spy, executable, LIMITS, work))
+        self.assertEqual(
+            await self.why(asking), "esbuild crashed: Invalid command: ping"
+        )
+
     async def test_deadline_is_cancelled(self) -> None:
         """Nothing waits for the deadline once there is an answer."""
         await self.ask(b"a")
