@@ -7,8 +7,10 @@ own, so that the client that measures is never short of processor time by it.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
+import hashlib
 import itertools
 import json
 import multiprocessing
@@ -31,6 +33,8 @@ OTHERS = 60
 """How many other pages there are; those that are measured need a place, too."""
 KEY = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 ORIGIN = "http://localhost:9000"
+OVERLAY_PORT = 42070
+WEBSOCKET = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 ENDLESS = (
     "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
     "SELECT count(*) FROM r"
@@ -177,6 +181,41 @@ def noise(port: int, token: str) -> None:
     knock(port, openings)
 
 
+def health_poller(port: int, token: str) -> None:
+    """A program that looks 25 times a second whether the daemon runs."""
+    while True:
+        with contextlib.suppress(OSError), connect(port) as polling:
+            polling.sendall(head(port, "/v1/health", "Connection: close"))
+            while polling.recv(4096):
+                pass
+        time.sleep(0.04)
+
+
+def controls_before_hello(port: int, token: str) -> None:
+    """Fifteen sockets that send pings instead of a hello, as fast as they can."""
+    pings = frame(PING, b"x" * 125) * 500
+    pump(pings, 15, lambda: RawSocket(port, origin=ORIGIN).socket, read=True)
+
+
+def flooding_overlay(port: int, token: str) -> None:
+    """A WebSocket server where a sink expects its overlay, which sends and sends."""
+    server = socket.create_server(("127.0.0.1", OVERLAY_PORT))
+    flood = b"\x01\0" + b"\0\0" * 30_000
+    while True:
+        with contextlib.suppress(OSError), server.accept()[0] as sink:
+            asked = sink.recv(4096).decode("ascii")
+            key = asked.split("Sec-WebSocket-Key: ")[1].split("\r\n")[0]
+            digest = hashlib.sha1(f"{key}{WEBSOCKET}".encode("ascii")).digest()  # noqa: S324
+            accept = base64.b64encode(digest).decode("ascii")
+            sink.sendall(
+                b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+                b"Connection: Upgrade\r\n"
+                + f"Sec-WebSocket-Accept: {accept}\r\n\r\n".encode("ascii")
+            )
+            while True:
+                sink.sendall(flood)
+
+
 # With the token.
 
 
@@ -289,6 +328,32 @@ def endless_statements(port: int, token: str) -> None:
                 page.receive()
 
 
+def statements_of_pages_that_went(port: int, token: str) -> None:
+    """A page that reloads again and again, each time with slow statements."""
+    params = {"database": "sample", "sql": ENDLESS}
+    while True:
+        with page_until_cut_off(port, token) as page:
+            for number in range(20):
+                page.send(request(number, service="sql", method="query", params=params))
+            time.sleep(0.5)
+
+
+def calls_that_wait(port: int, token: str) -> None:
+    """Two pages whose calls of 8 MB wait for their turn, as fast as they can."""
+    asked = request(1, params={"ns": "host", "key": "k", "more": "x" * 8_000_000})
+    pump(asked, 2, lambda: paired(port, token).socket, read=True)
+
+
+def short_fragments(port: int, token: str) -> None:
+    """A message of fragments of a byte, closed before it is too long."""
+    while True:
+        with page_until_cut_off(port, token) as page:
+            page.send(frame(TEXT, b"[", fin=False))
+            piece = frame(CONTINUATION, b" ", fin=False) * 10_000
+            for _ in range(200):
+                page.socket.sendall(piece)
+
+
 def osc_flood(port: int, token: str) -> None:
     """Messages and noise to the port that pages listen on, as fast as they can."""
     page = paired(port, token)
@@ -321,6 +386,12 @@ class Abuse:
 
 
 ABUSES: dict[str, Abuse] = {
+    "health poller": Abuse(health_poller, True),
+    "pings before hello": Abuse(controls_before_hello, True),
+    "flooding overlay": Abuse(flooding_overlay, True),
+    "SQL of gone pages": Abuse(statements_of_pages_that_went),
+    "calls that wait": Abuse(calls_that_wait),
+    "short fragments": Abuse(short_fragments),
     "failing hellos": Abuse(wrong_hellos, True),
     "silent upgrades": Abuse(silent_upgrades, True),
     "bad handshakes": Abuse(bad_handshakes, True),

@@ -35,7 +35,7 @@ from .flooding import paired, request
 SECONDS: Final = 6.0
 PER_SECOND: Final = 100
 CONNECTIONS: Final = 10_000
-OPTIONS: Final = ("--rate=200", "--burst=200")
+OPTIONS: Final = ("--rate=200", "--burst=200", "--sink=overlay", "--sink=xsoverlay")
 TRIES: Final = 20
 CONNECT_SECONDS: Final = 2.0
 SETTLED_SECONDS: Final = 6.0

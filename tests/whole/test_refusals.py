@@ -448,7 +448,8 @@ def socket_over_its_rate(daemon: Daemon) -> None:
     """What can't begin within three seconds is refused, with when to come again."""
     with paired(daemon) as raw:
         for number in range(4):
-            raw.send(text({**LIST, "id": str(number)}))
+            dropped = {**LIST, "method": "delete", "params": {"ns": "x", "key": "k"}}
+            raw.send(text({**dropped, "id": str(number)}))
         got = {answer["id"]: answer for answer in (raw.answer() for _ in range(4))}
     assert [got[str(number)]["ok"] for number in range(4)] == [True, True, False, False]
     for late in "23":

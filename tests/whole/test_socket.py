@@ -1,5 +1,6 @@
 """The socket of a real daemon, seen from the page's side."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -74,13 +75,27 @@ class SocketTests(SynchronousTestCase):
                         "type": "request",
                         "id": str(number),
                         "service": "state",
-                        "method": "list",
-                        "params": {"ns": "host"},
+                        "method": "delete",
+                        "params": {"ns": "host", "key": "k"},
                     }
                 )
             answered = [page.receive() for _ in range(16)]
         self.assertEqual([a["id"] for a in answered], [str(n) for n in range(16)])
         self.assertTrue(all(a["ok"] for a in answered))
+
+    def test_start_of_a_page_with_sixty_plugins(self):
+        """What a page reads at its start is answered at once, at the default rate."""
+        with running(self.home) as daemon, daemon.page() as page:
+            page.result("plugins", "list")  # loads what answers it
+            begun = time.monotonic()
+            for _ in range(2):
+                page.result("state", "list", {"ns": "host"})
+            for number in range(60):
+                page.result("state", "list", {"ns": f"plugin:p{number}"})
+                if number % 6 == 0:
+                    page.result("notify", "targets")
+            page.result("plugins", "list")
+            self.assertLess(time.monotonic() - begun, 2.5)
 
     def test_logs_are_kept_and_never_answered(self):
         """A ``logs`` frame ends in the file; the next frame is a response."""
