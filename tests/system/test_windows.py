@@ -41,9 +41,12 @@ ELSEWHERE: Final = {
     },
     # Whose certificates it trusts.
     "bridge/net/certificates.py": {"sys.platform"},
+    # How the system ended it.
+    "bridge/plugins/esbuild/conversation.py": {"signal.SIGKILL"},
     # Sockets that only POSIX has.
     "bridge/daemon/controlsocket.py": {"socket.SO_PEERCRED"},
     "bridge/daemon/sd_notify.py": {"socket.AF_UNIX"},
+    "bridge/datadir/control.py": {"socket.AF_UNIX"},
 }
 """What else asks for a system, and for what: a port looks here, and into the room."""
 

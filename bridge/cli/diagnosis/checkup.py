@@ -17,6 +17,7 @@ from attrs import frozen
 
 from ...approval.desktop import ANSWERING
 from ...daemon.listening import is_taken
+from ...datadir.control import connected
 from ...datadir.lock import is_held
 from ...datadir.token import PairingToken, TokenError
 from ...freedesktop import DesktopError, INotifications
@@ -343,9 +344,7 @@ class _Http(HTTPConnection):
         """See ``HTTPConnection.connect``."""
         address = self._address
         if isinstance(address, UnixAddress):
-            self.sock = socket.socket(socket.AF_UNIX)
-            self.sock.settimeout(_REQUEST_SECONDS)
-            self.sock.connect(address.path)
+            self.sock = connected(address.path, _REQUEST_SECONDS)
         else:
             self.sock = socket.create_connection(
                 (address.host, address.port), _REQUEST_SECONDS

@@ -131,7 +131,7 @@ class ReadTests(SynchronousTestCase):
 
     def test_of_another_host(self) -> None:
         """What another application's page has set is not brought to this one."""
-        export = taken(self.view({}), "VRCNext", 0.0)
+        export = Export(1, "VRCNext", "1970-01-01T00:00:00Z", [], {})
         check_application(export, "VRCNext")
         with self.assertRaises(CommandError) as raised:
             check_application(export, "plugin-bridge")
