@@ -15,8 +15,7 @@ from typing import Final
 from attrs import define, field
 
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ..clone.objects.filenames import check_name, names_collide
-from ..clone.objects.treesize import TreeSize
+from ..clone.objects.bounds import TreeSize, check_name, names_collide
 from ..clone.transfer import CloneLimits, clone_failed
 from ..tree.files import NotRegularError, TooLargeError, read_bounded, shown
 

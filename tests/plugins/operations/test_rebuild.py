@@ -62,6 +62,15 @@ class RunTests(RebuildTestCase):
         self.assertTrue(error.startswith("first is left out: unsigned: "), error)
         self.assertEqual(self.bench.audience.reports, [report])
 
+    def test_attack_older_tree_put_back(self):
+        """An old version of a plugin, validly signed, is left out and named."""
+        tree = self.bench.data.plugin("first")
+        write_tree(tree, files_of("first"), "first", signed_at=NOW - 1)
+        report = self.successResultOf(self.rebuild.build())
+        self.assertEqual((report.ok, report.plugins), (True, ["second"]))
+        (error,) = report.errors
+        self.assertTrue(error.startswith("first is left out: downgrade: "), error)
+
     def test_every_report_is_pushed(self):
         """Pages receive a report of each build, even if it changes nothing."""
         self.builder.outcomes = [None, "broken"]

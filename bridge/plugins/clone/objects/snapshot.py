@@ -17,9 +17,8 @@ from attrs import define, field, frozen
 from ....protocol.errors import Prefix, plugin_error
 from ...tree.tree import Tree
 from ..transfer import CloneLimits, clone_failed
-from .filenames import check_name, names_collide
+from .bounds import TreeSize, check_name, names_collide
 from .pack import BLOB, COMMIT, TREE, Unpacked
-from .treesize import TreeSize
 
 _TREE_LINE: Final = re.compile(rb"tree ([0-9a-f]{40})\n")
 _PARENT_LINE: Final = re.compile(rb"parent [0-9a-f]{40}\n")

@@ -1,8 +1,8 @@
 """
-File names that mean the same on every system a plugin may be unpacked on.
+The names and the sizes that a tree of files may have, cloned or of an author's own.
 
-A name is validated as written and as file systems fold it: case ignored, compatible
-characters made one.
+A name means the same on every system a plugin may be unpacked on.  It is validated as
+written and as file systems fold it: case ignored, compatible characters made one.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import re
 import unicodedata
 from typing import Final
 
+from attrs import define, field
+
 from ....protocol.errors import BridgeError
 from ....protocol.rules import WINDOWS_DEVICES
-from ..transfer import clone_failed
+from ..transfer import CloneLimits, clone_failed
 
 _NAME_BYTES: Final = 255
 _SEPARATORS: Final = frozenset('/\\:<>"|?*')
@@ -78,3 +80,47 @@ def _reserved(folded: str) -> str | None:
 
 def _unsafe(rule: str) -> BridgeError:
     return clone_failed(f"an unsafe file name in the repository: {rule}")
+
+
+@define
+class TreeSize:
+    """
+    Counts the files of one tree, and refuses those beyond the limits.
+
+    Every method raises ``BridgeError``, ``clone_failed: …``, naming the limit.
+    """
+
+    _limits: CloneLimits
+    _files: int = field(default=0, init=False)
+    _bytes: int = field(default=0, init=False)
+
+    @property
+    def bytes_left(self) -> int:
+        """The number of bytes that further files may have."""
+        return self._limits.tree_bytes - self._bytes
+
+    def check_depth(self, directories: int) -> None:
+        """Check the number of directories that an entry is in."""
+        if directories > self._limits.tree_depth:
+            raise clone_failed(f"more than {self._limits.tree_depth} directories deep")
+
+    def check_path(self, path: bytes) -> None:
+        """Check the length of a path."""
+        if len(path) > self._limits.path_bytes:
+            raise clone_failed(f"a path of more than {self._limits.path_bytes} bytes")
+
+    def add_file(self) -> None:
+        """Count one file."""
+        self._files += 1
+        if self._files > self._limits.files:
+            raise clone_failed(f"more than {self._limits.files} files")
+
+    def add_bytes(self, count: int) -> None:
+        """Count the bytes of a file."""
+        self._bytes += count
+        if self._bytes > self._limits.tree_bytes:
+            raise self.too_many_bytes()
+
+    def too_many_bytes(self) -> BridgeError:
+        """Return the error for files that exceed ``bytes_left`` together."""
+        return clone_failed(f"files of more than {self._limits.tree_bytes} bytes")
