@@ -52,6 +52,7 @@ class GitClonerTests(ClonerContract, CloneTestCase):
         """See ``ClonerContract``."""
         self.url = "https://forge.example/x.git"
         self.patch(self, "look_up", lambda host: Deferred())
+        self.subject = self.cloner()
 
 
 class FakeClonerTests(ClonerContract, TestCase):
