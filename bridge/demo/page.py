@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,12 @@ from twisted.web.server import Request, Site
 
 from .reloading import BUILDS_PATH, SCRIPT_FILE, Builds, BuildsResource
 
-_OWN_SCRIPTS = "script-src 'self'"
-_OWN_SCRIPTS_AND_SNIPPETS = f"{_OWN_SCRIPTS} 'unsafe-eval'"
-_POLICY = (
-    f"default-src 'none'; {_OWN_SCRIPTS}; style-src 'self'; img-src 'self' data:; "
-    "connect-src http://127.0.0.1:* ws://127.0.0.1:* http://localhost:* "
-    "ws://localhost:*; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+_OWN_SCRIPTS = b"script-src 'self'"
+_OWN_SCRIPTS_AND_SNIPPETS = _OWN_SCRIPTS + b" 'unsafe-eval'"
+_PAGE_POLICY = re.compile(rb"(default-src [^\"]*)\"")
+# What a page may not say of itself.
+_NOT_FRAMED = b"frame-ancestors 'none'"
+_NOTHING = b"default-src 'none'"
 _TYPES = {
     ".html": b"text/html; charset=utf-8",
     ".css": b"text/css; charset=utf-8",
@@ -54,22 +54,22 @@ class PageFile(Resource):
             absent: bytes = notFound().render(request)
             return absent
         request.setHeader(b"content-type", _TYPES[self._path.suffix])
-        request.setHeader(b"content-security-policy", self._allow(_POLICY.encode()))
         request.setHeader(b"x-content-type-options", b"nosniff")
         request.setHeader(b"cache-control", b"no-cache")
-        if self._path.suffix != ".html":
-            return content
+        if self._path.suffix == ".html":
+            content = self._as_page(content)
+        # The page has a policy of its own, for when something else serves it.
+        found = _PAGE_POLICY.search(content) if self._path.suffix == ".html" else None
+        policy = b"; ".join((found[1] if found else _NOTHING, _NOT_FRAMED))
+        request.setHeader(b"content-security-policy", policy)
+        return content
+
+    def _as_page(self, content: bytes) -> bytes:
         if self._builds is not None:
             content = self._builds.with_script(content)
-        # The page has a policy of its own, for when something else serves it.
-        return self._allow(content)
-
-    def _allow(self, policy: bytes) -> bytes:
-        if not self._snippets:
-            return policy
-        return policy.replace(
-            _OWN_SCRIPTS.encode(), _OWN_SCRIPTS_AND_SNIPPETS.encode(), 1
-        )
+        if self._snippets:
+            content = content.replace(_OWN_SCRIPTS, _OWN_SCRIPTS_AND_SNIPPETS, 1)
+        return content
 
 
 class _Folder(Resource):

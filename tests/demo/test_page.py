@@ -31,6 +31,9 @@ class PageTests(SynchronousTestCase):
         answer = self.successResultOf(self.http.get("http://127.0.0.1/"))
         (policy,) = answer.headers.getRawHeaders("content-security-policy")
         self.assertIn("script-src 'self'", policy)
+        self.assertTrue(policy.endswith("; frame-ancestors 'none'"))
+        # The same that the page has, for its frame and its workers too.
+        self.assertIn(policy.removesuffix("; frame-ancestors 'none'"), text)
 
     def test_attack_evaluating_in_the_page(self):
         """Only a page served for snippets may evaluate: by both of its policies."""
@@ -41,7 +44,7 @@ class PageTests(SynchronousTestCase):
             (policy,) = answer.headers.getRawHeaders("content-security-policy")
             for where in (text, policy):
                 self.assertEqual(where.count("script-src 'self'"), 1)
-                self.assertEqual(where.count("script-src 'self' 'unsafe-eval';"), found)
+                self.assertEqual(where.count("script-src 'self' 'unsafe-eval' "), found)
 
     def test_bundle_is_read_again(self):
         """A bundle is served as soon as it is published, and never a stale one."""

@@ -76,6 +76,3 @@ class ReloadingTests(SynchronousTestCase):
         page = files("bridge").joinpath("reference")
         script = page.joinpath("page", "reload.js").read_text("utf-8")
         self.assertIn("builds.onerror = () => builds.close();", script)
-        marks = page.joinpath("packages", "host", "src", "startmarks.ts")
-        self.assertIn('startsWith("plugin-bridge.starting:")', script)
-        self.assertIn('"plugin-bridge.starting:"', marks.read_text("utf-8"))

@@ -4,17 +4,7 @@ const { build } = document.currentScript.dataset;
 const builds = new EventSource("builds");
 
 builds.onmessage = ({ data }) => {
-  if (data === build) {
-    return;
-  }
-  try {
-    // A page that receives this is not frozen, however soon after its start it leaves.
-    for (const key of Object.keys(localStorage)) {
-      if (key.startsWith("plugin-bridge.starting:")) {
-        localStorage.removeItem(key);
-      }
-    }
-  } finally {
+  if (data !== build) {
     location.reload();
   }
 };
