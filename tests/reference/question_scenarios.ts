@@ -4,8 +4,8 @@ import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
 import { shortName, shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
-import { Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
-import { Daemon } from "./pagestand.js";
+import { type Asker, Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
+import { Daemon, quiet } from "./pagestand.js";
 import { World, equal, failure, settle } from "./world.js";
 
 function use(id: string, about: string): Use {
@@ -33,10 +33,13 @@ async function press({ world, questions }: Stand, yes: boolean): Promise<boolean
 const title = ({ questions }: Stand): string => questions.current?.title ?? "";
 
 /** A plugin that may use SQL, with everything that decides about it. */
-function gateOf(book: GrantBook, answers: boolean[], id = "some-plugin"): Gate {
+function gateOf(book: GrantBook, answers: boolean[] | Asker, id = "some-plugin"): Gate {
   const manifest = readManifest({ id, permissions: ["sql"] });
   if (manifest === undefined) {
     throw new Error("the manifest is fine");
+  }
+  if (!Array.isArray(answers)) {
+    return new Gate(manifest, book.of(id), answers);
   }
   const ask = (): Promise<boolean> => Promise.resolve(answers.shift() ?? false);
   return new Gate(manifest, book.of(id), { ask, withdraw: () => undefined });
@@ -102,9 +105,13 @@ export const questionScenarios = {
     questions.shown();
     await world.pass(500);
     equal(questions.answer(current, true), false);
-    // Something has moved it below the pointer.
+    // Something has moved it below the pointer, twice.
     questions.shown();
     equal([questions.isReadable, next !== undefined && questions.answer(next, true)], [false, false]);
+    await world.pass(400);
+    questions.shown();
+    await world.pass(400);
+    equal(questions.isReadable, false);
     await press(page, false);
     equal(await Promise.all([first, second]), [true, false]);
   },
@@ -119,6 +126,15 @@ export const questionScenarios = {
     equal([title(page), questions.isSilent("evil")], ["Let “OTHER” x?", false]);
     await press(page, true);
     equal(await other, true);
+    // Closing its gate withdraws them.
+    const book = new GrantBook(new Daemon(), () => undefined);
+    await book.compare([{ id: "some-plugin", keyId: "own-key" }], {});
+    const gate = gateOf(book, questions);
+    const passing = failure(gate.pass("sql", "*"));
+    await quiet();
+    equal(questions.current?.plugin, "some-plugin");
+    gate.close();
+    equal([(await passing).message, title(page)], ["the plugin is switched off", ""]);
   },
 
   attack_names_that_mislead() {

@@ -1,6 +1,8 @@
 /** What plugins share: the connection, the log, the store. */
 
+import { Bucket } from "../../bridge/reference/packages/host/src/bucket.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
+import { readSchema } from "../../bridge/reference/packages/host/src/schema.js";
 import { StoredSettings } from "../../bridge/reference/packages/host/src/settings.js";
 import { Turns } from "../../bridge/reference/packages/host/src/turns.js";
 import { Daemon } from "./pagestand.js";
@@ -25,6 +27,16 @@ class SlowDaemon {
 }
 
 export const shareScenarios = {
+  a_clock_that_is_set_back() {
+    let now = 10_000;
+    const bucket = new Bucket({ perSecond: 1, burst: 2 }, () => now);
+    equal([bucket.take(), bucket.take(), bucket.take()], [true, true, false]);
+    now = 0;
+    equal([bucket.take(), bucket.wait()], [false, 1_000]);
+    now = 1_000;
+    equal([bucket.take(), bucket.take()], [true, false]);
+  },
+
   async attack_calls_that_starve_others() {
     const world = new World();
     const daemon = new SlowDaemon();
@@ -49,6 +61,15 @@ export const shareScenarios = {
     }
     await Promise.all(writes);
     equal(sent <= 40, true);
+    // However long the pause was before.
+    await world.pass(60_000);
+    while ((await daemon.answer()).length > 0) {
+      await world.pass(60_000);
+    }
+    for (let n = 0; n < 20; n += 1) {
+      void evil.call("notify", "send", { n });
+    }
+    equal((await daemon.answer()).length, 6);
     // Light calls have a rate of their own.
     void evil.call("osc", "send", { n: "light" });
     equal(daemon.asked, ["osc send light"]);
@@ -97,8 +118,11 @@ export const shareScenarios = {
     equal(first.at(-2)?.length, "info other ".length + 2_000);
     await world.pass(1_000);
     equal(lines(), ["warn evil 950 more lines of this plugin were left out"]);
-    log.scope("evil").error("again");
-    equal(lines(), ["error evil again"]);
+    for (let n = 0; n < 60; n += 1) {
+      log.scope("evil").error("again");
+    }
+    await world.pass(1_000);
+    equal(lines().at(-1), "warn evil 10 more lines of this plugin were left out");
   },
 
   async attack_settings_that_fill_the_store() {
@@ -117,5 +141,10 @@ export const shareScenarios = {
     await settings.set("key-0", "");
     await settings.set("key-133", big);
     equal(daemon.state.get("key-133"), big);
+    // Also by the user's reset.
+    settings.declare(readSchema({ "key-133": { type: "text", label: "Words", default: "" } }));
+    await settings.reset();
+    await settings.set("key-132", big);
+    equal([daemon.state.has("key-133"), daemon.state.get("key-132")], [false, big]);
   },
 };

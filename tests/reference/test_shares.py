@@ -8,6 +8,10 @@ from .test_host import ScenarioTestCase
 class ShareTests(ScenarioTestCase):
     """One plugin that takes all that it can get, and others that lose nothing."""
 
+    def test_a_clock_that_is_set_back(self) -> None:
+        """It gives nothing, and takes nothing back."""
+        self.prove()
+
     def test_attack_calls_that_starve_others(self) -> None:
         """Plugins take turns, at a rate that leaves the page a share."""
         self.prove()
