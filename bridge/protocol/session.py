@@ -133,8 +133,11 @@ class Budgets:
     def __attrs_post_init__(self) -> None:
         rates = self._rates
         self._requests = TokenBucket(rates.rate, rates.burst, rates.now)
+        # Whoever has asked for a higher rate has asked for it here as well.
         self._light = TokenBucket(
-            limits.LIGHT_PER_SECOND, limits.LIGHT_BURST, rates.now
+            max(limits.LIGHT_PER_SECOND, rates.rate),
+            max(limits.LIGHT_BURST, rates.burst),
+            rates.now,
         )
         self._logs = TokenBucket(
             limits.LOG_FRAMES_PER_SECOND, limits.LOG_FRAMES_BURST, rates.now

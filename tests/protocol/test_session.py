@@ -239,6 +239,12 @@ class PacingTests(SessionCase):
         assert isinstance(effect, Dispatch)
         self.assertAlmostEqual(effect.after, 1 / 120, places=6)
 
+    def test_a_higher_rate_holds_for_cheap_calls(self) -> None:
+        """Whoever configures more than the cheap budget has it for everything."""
+        session = self.welcomed(rate=1000.0, burst=1000)
+        for _ in range(1000):
+            self.assertEqual(session.requested(LIGHT), [Dispatch(LIGHT, 0.0)])
+
     def test_budgets_are_not_shared(self) -> None:
         """One socket can't spend what another lives on."""
         rates = Rates(1.0, 1, Clock().seconds)

@@ -303,7 +303,6 @@ class CallTests(ConversationCase):
             raise TypeError(SECRET)
 
         self.patch(Text, "broken", broken)
-        self.patch(Text, "reader", lambda rule, kind, others: others)
         self.patch(wire, "converter", wire.make_converter())
         self.patch(frames, "converter", wire.converter)
         self.send({"type": "request", "id": "a", "service": "x", "method": "y"})
