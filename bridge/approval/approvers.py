@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from attrs import frozen
 from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import Attribute as Described
 from zope.interface import Interface, implementer
 
+from ..classes import frozen
 from ..concurrency.shares import Holder, Shares
 from ..freedesktop import DesktopError
 from ..protocol.errors import BridgeError, Prefix, plugin_error

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Final
 
-from attrs import define, field
+from attrs import field
 from twisted.internet import defer
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from ..classes import define
 from ..concurrency.shares import Holder, Shares
 from ..freedesktop import (
     DesktopError,

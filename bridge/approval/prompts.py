@@ -8,8 +8,9 @@ from enum import StrEnum
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from attrs import Attribute, field, frozen
+from attrs import Attribute, field
 
+from ..classes import frozen
 from ..protocol.text import ELLIPSIS, ascii_line
 from .growth import Differences
 from .wording import LIST_CHARACTERS, gain_lines, listed

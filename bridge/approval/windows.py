@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
-from attrs import define, field
+from attrs import field
 from twisted.internet import defer
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
@@ -22,6 +22,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ..classes import define
 from ..concurrency.shares import Holder, Shares
 from ..protocol.limits import PROMPT_SECONDS
 from .approvers import IApprover, denied, one_at_a_time, unavailable

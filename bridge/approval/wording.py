@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from attrs import frozen
-
+from ..classes import frozen
 from ..protocol.text import ascii_line
 from .growth import Differences
 

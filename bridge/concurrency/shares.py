@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred
 
+from ..classes import define
 from ..protocol.errors import BridgeError, Code, shutting_down
 
 

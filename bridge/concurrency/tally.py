@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import define
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
+
+from ..classes import define
 
 _SECONDS_BETWEEN = 1.0
 

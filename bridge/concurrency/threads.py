@@ -6,11 +6,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorFromThreads
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.threadpool import ThreadPool
+
+from ..classes import define
 
 T = TypeVar("T")
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from attrs import frozen
-
 from .. import __version__
 from ..approval import IApprover
+from ..classes import frozen
 from ..rpc.registry import Registry
 from ..settings.config import Config
 from ..sinks.fanout import Fanout

@@ -29,7 +29,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred, succeed
 from twisted.internet.error import CannotListenError
 from twisted.internet.interfaces import (
@@ -44,6 +44,7 @@ from twisted.protocols.basic import LineReceiver
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ..classes import define, frozen
 from ..datadir.control import LOOPBACK, connected, control_address
 from ..datadir.ownership import write_file
 from ..protocol.errors import CloseReason

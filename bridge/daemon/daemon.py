@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from attrs import define, frozen
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.error import ReactorNotRunning
@@ -18,6 +17,7 @@ from twisted.internet.interfaces import IListeningPort
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 from twisted.python.failure import Failure
 
+from ..classes import define, frozen
 from ..concurrency.threads import Pool
 from ..datadir.paths import write_atomically
 from ..datadir.token import FollowedToken
@@ -126,7 +126,7 @@ class Daemon(Service):
         self._prepare()
         for pool in self._pools:
             pool.start()
-        self._keep_what_is_loaded()
+        gc.freeze()
         self._supervisor.ready(self._where, self._reactor)
         if self._status:
             self._supervisor.status(f"{self._where}; {self._status}")
@@ -139,10 +139,16 @@ class Daemon(Service):
         return f"listening on {self._listening}"
 
     def _keep_what_is_loaded(self) -> None:
-        trim_after_loading()
-        # What is loaded by now stays.  Otherwise each full collection would look at
-        # all of it, in a turn of 100 ms, and would wait until garbage is a quarter.
+        """
+        Return what loading has left, and collect nothing of the rest.
+
+        It stays.  Otherwise each full collection would look at all of it, in a turn of
+        100 ms, and would wait until garbage is a quarter of it.
+        """
+        gc.unfreeze()
+        gc.collect()
         gc.freeze()
+        trim_after_loading()
 
     def _log_banner(self) -> None:
         if not self.running:
@@ -150,6 +156,7 @@ class Daemon(Service):
         for level, line in self._banner.lines():
             self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
         self._log.info("{where}", where=self._where)
+        self._keep_what_is_loaded()
 
     def _banner_failed(self, failure: Failure) -> None:
         self._log.failure("could not write the start-up lines", failure)

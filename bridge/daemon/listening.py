@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define
 from twisted.internet.interfaces import IListeningPort
 
+from ..classes import define
 from ..settings.values import HTTP_PORT, Address, UnixAddress
 from ..system.users import is_own
 

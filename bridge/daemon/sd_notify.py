@@ -12,9 +12,10 @@ import socket
 from collections.abc import MutableMapping
 from typing import Final
 
-from attrs import define
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
+
+from ..classes import define
 
 _SOCKET: Final = "NOTIFY_SOCKET"
 _INTERVAL: Final = "WATCHDOG_USEC"

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final, TextIO
 
-from attrs import define, frozen
 from twisted.logger import (
     FilteringLogObserver,
     ILogObserver,
@@ -17,6 +16,7 @@ from twisted.logger import (
 )
 from zope.interface import implementer
 
+from ..classes import define, frozen
 from ..protocol.strictjson import dumps
 from ..protocol.text import Secrets, redacted, timestamp, visible
 

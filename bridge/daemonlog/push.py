@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
-from attrs import define, frozen
 from twisted.logger import ILogObserver, LogEvent
 from twisted.python.threadable import isInIOThread
 from zope.interface import implementer
 
+from ..classes import define, frozen
 from ..protocol.limits import LOG_MESSAGE_CHARACTERS
 from ..protocol.rules import OneOf, Text
 from ..protocol.text import Secrets

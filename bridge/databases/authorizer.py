@@ -10,8 +10,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from attrs import define
-
+from ..classes import define
 from ..protocol.limits import SQL_FUNCTION_CALLS
 
 ONLY_READING: Final = "only SELECT is allowed, the database is readonly"

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
+from ..classes import define
 from ..concurrency.shares import Holder, Place, Shares
 from ..protocol.limits import (
     SQL_IDLE_SECONDS,

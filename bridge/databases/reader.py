@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from ..classes import define
 from ..protocol.limits import SQL_SECONDS, SQL_SLOW_VALUE_BYTES, SQL_VALUE_BYTES
 from .authorizer import StatementAuthorizer
 from .opening import KEPT_STATEMENTS, Identity, identity, open_database

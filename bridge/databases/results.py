@@ -7,8 +7,8 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
-from attrs import define, frozen
 
+from ..classes import define, frozen
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import SQL_COLUMNS, SQL_RESULT_BYTES, SQL_ROWS
 

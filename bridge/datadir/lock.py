@@ -12,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from attrs import define, frozen
-
+from ..classes import define, frozen
 from ..system.files import NO_LINK, NO_WAIT
 from ..system.locks import lock_directory, lock_file
 

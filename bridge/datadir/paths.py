@@ -9,8 +9,9 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
+from ..classes import frozen
 from ..system.files import NO_LINK, sync_directory
 from ..system.users import has_owners, is_own
 from .ownership import NotOwnError, check, check_tree, exposed_parent, make_directories

@@ -17,9 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Final
 
-from attrs import define, field
+from attrs import field
 from twisted.logger import Logger
 
+from ..classes import define
 from ..system.files import NO_LINK, NO_WAIT
 from ..system.users import has_owners, is_own
 from .paths import write_atomically

@@ -6,12 +6,13 @@ import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Protocol
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.interfaces import IReactorUNIX
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ..classes import define
 from ..protocol.errors import SHUTTING_DOWN
 from ..protocol.limits import DESKTOP_RETRY_SECONDS
 from .address import names_bus, session_sockets

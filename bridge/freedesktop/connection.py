@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred, fail
 from twisted.internet.endpoints import UNIXClientEndpoint
 from twisted.internet.protocol import Factory
@@ -23,6 +23,7 @@ from txdbus.error import RemoteError
 from txdbus.message import MethodCallMessage
 from txdbus.objects import DBusObjectHandler
 
+from ..classes import define
 from ..protocol.limits import DESKTOP_SECONDS
 from .messages import BUS, Call, DesktopError, Signal
 

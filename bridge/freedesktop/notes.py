@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Final
 
-from attrs import define, frozen
 from twisted.internet.defer import Deferred
 from zope.interface import Attribute as Described
 from zope.interface import Interface
 
+from ..classes import define, frozen
 from .messages import DesktopError
 
 DEFAULT_MS: Final = -1

@@ -11,12 +11,13 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ..classes import define
 from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS, WITHDRAW_SECONDS
 from .bus import Bus, BusConnection
 from .messages import BUS, Call, DesktopError, RemoteInterface, Signal

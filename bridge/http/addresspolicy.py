@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import define, frozen
-
+from ..classes import define, frozen
 from ..net.addresses import is_private_name, is_public_elsewhere
 from ..protocol.errors import BridgeError, Code
 from .target import Target

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 from twisted.internet.defer import Deferred
 
+from ..classes import define, frozen
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_ADDRESSES
 from .addresspolicy import AddressPolicy

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import (
     TCP4ClientEndpoint,
@@ -18,6 +18,7 @@ from twisted.internet.interfaces import IProtocolFactory, IStreamClientEndpoint
 from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
+from ..classes import define
 from ..protocol.limits import OUTBOUND_NEXT_ADDRESS_SECONDS
 from .responseguard import Count, Guarded, GuardedFactory
 

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
-from attrs import define, frozen
 from OpenSSL.SSL import Error as TLSError
 from treq.client import HTTPClient
 from treq.content import collect
@@ -29,6 +28,7 @@ from twisted.web.iweb import (
     IResponse,
 )
 
+from ..classes import define, frozen
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_RESPONSE_PIECES
 from .agent import ANY_URL, CheckedAgent

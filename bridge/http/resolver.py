@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attrs import define
 from twisted.internet.defer import Deferred, fail
 
+from ..classes import define
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_LOOK_UPS
 

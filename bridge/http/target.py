@@ -13,8 +13,7 @@ import socket
 from typing import Final
 from urllib.parse import quote
 
-from attrs import frozen
-
+from ..classes import frozen
 from ..net.addresses import is_host_name
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_URL_CHARACTERS

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 from OpenSSL import SSL
 from OpenSSL.crypto import FILETYPE_ASN1, X509, load_certificate
 from service_identity.hazmat import DNS_ID, IPAddress_ID, verify_service_identity
@@ -23,6 +23,7 @@ from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
 from twisted.internet.ssl import CertificateOptions
 from zope.interface import implementer
 
+from ..classes import define
 from ..net.certificates import trust_store_paths, windows_certificates
 from ..protocol.errors import BridgeError, Code
 from .target import refused

@@ -5,8 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
-from attrs import frozen
-
+from ..classes import frozen
 from ..protocol.rules import Schema, patterns, whole
 from .packets import Argument, Kind
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
+from ..classes import define
 from ..protocol.limits import OSC_HOLD_SECONDS
 
 

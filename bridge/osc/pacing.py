@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
+from ..classes import define
 from ..protocol.limits import (
     OSC_ADDRESS_PUSHES_PER_SECOND,
     OSC_PUSHES_PER_SECOND,

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, Final
 
-from attrs import frozen
-
+from ..classes import frozen
 from ..protocol.limits import OSC_ARGUMENTS, OSC_BUNDLE_DEPTH, OSC_DATAGRAM_BYTES
 
 Value = bool | int | float | str | None

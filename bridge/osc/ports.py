@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred, succeed
 from twisted.internet.error import MessageLengthError
 from twisted.internet.interfaces import IListeningPort
@@ -14,6 +14,7 @@ from twisted.internet.protocol import DatagramProtocol
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ..classes import define
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OSC_DATAGRAM_BYTES
 from .holds import Holds

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import orjson
-from attrs import define, field
+from attrs import field
 
+from ..classes import define
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_RESPONSE_BYTES, OUTBOUND_RESPONSE_JSON_BYTES
 

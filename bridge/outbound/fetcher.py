@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from attrs import define, field, frozen
+from attrs import field
 from orjson import Fragment
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from ..classes import define, frozen
 from ..concurrency.shares import Holder, Shares
 from ..http.addresspolicy import AddressPolicy
 from ..http.client import HttpClient

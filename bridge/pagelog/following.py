@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
 
-from attrs import define, field
+from attrs import field
 
+from ..classes import define
 from ..system.files import BINARY, NO_WAIT
 from .pagefile import LogFileError, older_of
 

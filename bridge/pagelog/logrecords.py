@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Final
 
-from attrs import frozen
-
+from ..classes import frozen
 from ..protocol.limits import (
     LOG_CLOCK_SECONDS,
     LOG_MESSAGE_CHARACTERS,

@@ -7,8 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from attrs import define
-
+from ..classes import define
 from ..system.files import NO_LINK, NO_WAIT, RENAMES_OPEN_FILES, make_private
 from ..system.users import has_owners, is_own
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import Logger
 
+from ..classes import define
 from ..concurrency.singleflight import SingleFlight
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import LOG_UNWRITTEN_BYTES

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import define, field
+from attrs import field
+
+from ..classes import define
 
 
 @define(eq=False, repr=False)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import Final, Self
 
-from attrs import define
+from ..classes import define
 
 SHUTTING_DOWN: Final = "the daemon is shutting down"
 """Why nothing more is begun, in every message that reports it."""

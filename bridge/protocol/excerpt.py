@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from ..classes import define
 from .strictjson import dumps
 
 _STEP_CHARACTERS: Final = 64 * 1024

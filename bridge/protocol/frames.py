@@ -11,8 +11,9 @@ import json
 import re
 from typing import Annotated, Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
+from ..classes import frozen
 from .errors import BridgeError, Code, internal_error
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .rules import Text

@@ -11,8 +11,9 @@ import math
 import re
 from typing import Any, Final, Protocol
 
-from attrs import field, frozen
+from attrs import field
 
+from ..classes import frozen
 from .text import CONTROLS, SPACES
 
 _CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")

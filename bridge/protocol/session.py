@@ -17,8 +17,9 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ..classes import define, frozen
 from . import limits
 from .bucket import TokenBucket
 from .errors import BridgeError, CloseReason, Code

@@ -15,8 +15,9 @@ from itertools import islice
 from typing import Any, Self
 
 import orjson
-from attrs import define, field
+from attrs import field
 
+from ..classes import define
 from .errors import BridgeError, Code
 from .limits import JSON_DEPTH, JSON_LONG_INTEGERS, JSON_VALUES, KIB
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from attrs import define
+from ..classes import define
 
 
 class Caller(Protocol):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from attrs import frozen
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
+from ..classes import frozen
 from ..protocol.errors import BridgeError, Code, internal_error
 from ..protocol.nearest import nearest
 from ..protocol.wire import converter, structure, unstructure

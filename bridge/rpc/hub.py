@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
-from attrs import define, field
+from attrs import field
 from twisted.logger import Logger
 
+from ..classes import define
 from ..protocol import frames
 from ..protocol.errors import WireString
 

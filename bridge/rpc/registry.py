@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ..classes import define, frozen
 from ..protocol.limits import CALL_SECONDS
 from .caller import Caller
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import field
 
+from ..classes import frozen
 from ..protocol import limits
 from . import values
 from .configfile import NO_FILE, ConfigError, FileValues

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import platformdirs
-from attrs import field, frozen
+from attrs import field
 
+from ..classes import frozen
 from ..datadir.ownership import NotOwnError, check
 from ..protocol.limits import CONFIG_FILE_BYTES
 from ..protocol.nearest import nearest

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from attrs import field, frozen
+from attrs import field
 
+from ..classes import frozen
 from ..protocol.errors import BridgeError
 from ..protocol.rules import Text
 from ..protocol.wire import make_converter, structure

@@ -9,10 +9,11 @@ from getopt import GetoptError, gnu_getopt
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
-from attrs import evolve, frozen
+from attrs import evolve
 from twisted.python import usage
 
 from .. import __version__
+from ..classes import frozen
 from ..datadir.paths import DataDir
 from ..protocol.nearest import nearest
 from .config import BY_NAME, HOST_OPTIONS, OPTIONS, ConfigError, Option, read_value

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Sequence
 from typing import Final
 
-from attrs import frozen
+from ..classes import frozen
 
 # Where a value ends, and what could be mistaken for that.
 _MARK: Final = re.compile(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from ..classes import frozen
 
 HTTP_PORT: Final = 80
 """What a Host header means that names no port (RFC 9110, section 4.2.1)."""

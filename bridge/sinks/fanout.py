@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import (
     CancelledError,
     Deferred,
@@ -22,6 +22,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import Attribute, Interface
 
+from ..classes import define, frozen
 from ..protocol.errors import WireString
 from ..protocol.limits import SINK_SECONDS, SINK_START_SECONDS
 from .notification import Notification

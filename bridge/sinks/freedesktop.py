@@ -10,13 +10,14 @@ from __future__ import annotations
 from html import escape
 from typing import Any, ClassVar, Final
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ..classes import define
 from ..freedesktop import DesktopError, INotifications, Note, Server, Urgency
 from ..freedesktop.notes import DEFAULT_MS
 from ..protocol.limits import DESKTOP_SECONDS, SINK_RETRY_SECONDS

@@ -20,10 +20,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
+from ..classes import define
 from ..concurrency.shares import Holder, Shares
 from ..protocol.errors import BridgeError
 from ..protocol.limits import (

@@ -12,8 +12,9 @@ import base64
 import re
 from typing import Annotated, Any, Final, TypeVar
 
-from attrs import evolve, fields, frozen
+from attrs import evolve, fields
 
+from ..classes import frozen
 from ..concurrency.shares import Holder
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (

@@ -19,12 +19,13 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar, Final
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.error import CannotListenError, MessageLengthError
 from twisted.internet.protocol import DatagramProtocol
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from ..classes import define
 from ..protocol.limits import OVERLAY_BYTES, OVERLAY_SMALL_BYTES
 from ..settings.values import Address
 from .fanout import Health, ISink, RejectedError, SinkError, UnavailableError

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from attrs import define
-
+from ..classes import define
 from ..protocol.strictjson import dumps
 from .notification import Notification
 from .parts import SinkParts

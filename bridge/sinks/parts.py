@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
 from twisted.internet.defer import Deferred
 
+from ..classes import frozen
 from ..settings.values import Address
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
-from attrs import define, field
+from attrs import field
 from autobahn.twisted.websocket import WebSocketClientFactory, WebSocketClientProtocol
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer
@@ -20,6 +20,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from ..classes import define
 from ..protocol.bucket import TokenBucket
 from ..protocol.limits import (
     PING_SECONDS,

@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 from urllib.parse import quote
 
-from attrs import define
-
+from ..classes import define
 from ..protocol.strictjson import dumps
 from .notification import Notification
 from .overlay import Overlay, panel

@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, TypeVar
 
-from attrs import frozen
-
+from ..classes import frozen
 from ..datadir.ownership import NotOwnError, check_open
 from ..system.files import NO_LINK, NO_WAIT, sync_directory
 

@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.logger import Logger
 
+from ..classes import define
 from ..concurrency.singleflight import SingleFlight
 from ..concurrency.threads import InThread
 from ..datadir.ownership import NotOwnError

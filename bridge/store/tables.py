@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ..classes import define, frozen
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
     STATE_DAEMON_BYTES,

@@ -14,8 +14,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from attrs import define, frozen
-
+from ..classes import define, frozen
 from ..protocol.bucket import TokenBucket
 from ..protocol.errors import BridgeError, Code
 from ..settings.values import HTTP_PORT

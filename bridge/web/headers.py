@@ -7,8 +7,7 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
 
-from attrs import define
-
+from ..classes import define
 from ..protocol.errors import BridgeError, Code
 from ..protocol.frames import error_fields
 from ..protocol.strictjson import dumps

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import Any, Protocol
 
-from attrs import frozen
 from twisted.logger import Logger
 from twisted.web.http import Request
 
+from ..classes import frozen
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, internal_error
 from .guard import Headers

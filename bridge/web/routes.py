@@ -13,12 +13,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import unquote
 
-from attrs import define
 from orjson import Fragment
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ..classes import define
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, internal_error
 from ..protocol.strictjson import dumps, loads

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
+from ..classes import define
 from ..protocol import limits
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import frozen
 from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.web.http import HTTPFactory
 
+from ..classes import frozen
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
 from ..protocol.strictjson import dumps

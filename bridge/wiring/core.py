@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import frozen
-
+from ..classes import frozen
 from ..concurrency.threads import Pool
 from ..freedesktop import INotifications
 from ..http.client import HttpClient

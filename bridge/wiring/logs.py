@@ -7,8 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import frozen
-
+from ..classes import frozen
 from ..concurrency.threads import Pool
 from ..daemon.daemon import LogObservers
 from ..daemonlog.output import make_output

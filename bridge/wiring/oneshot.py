@@ -6,13 +6,14 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, TypeVar
 
-from attrs import evolve, frozen
+from attrs import evolve
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from .. import __version__
+from ..classes import frozen
 from ..concurrency.threads import InThread
 from ..daemon.controlsocket import announce_token
 from ..datadir.lock import FileLock, LockedError, acquire

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from attrs import frozen
-
 from .. import __version__
 from ..approval import (
     DevApprover,
@@ -18,6 +16,7 @@ from ..approval import (
     announcer,
     native_approver,
 )
+from ..classes import frozen
 from ..http.addresspolicy import AddressPolicy
 from ..plugins.bundle.published import is_current
 from ..plugins.bundle.staging import sweep

@@ -6,9 +6,9 @@ import os
 import time
 from typing import Any, Final
 
-from attrs import frozen
 from twisted.logger import Logger
 
+from ..classes import frozen
 from ..databases.databases import Databases
 from ..http.addresspolicy import AddressPolicy
 from ..outbound.fetcher import HttpFetcher

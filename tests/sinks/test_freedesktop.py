@@ -17,11 +17,11 @@ from tests.directories import fresh_directory
 from tests.freedesktop.buses import (
     HastyReactor,
     SessionBus,
-    at_once,
     join,
     notifications,
     serve,
 )
+from tests.threads import at_once
 
 from ..waiting import until
 from .samples import FULL, LEAST, png, text64

@@ -12,11 +12,12 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any, ClassVar, Final, Protocol
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ...classes import define, frozen
 from ...concurrency.coroutines import run
 from ...protocol import frames, limits
 from ...protocol import session as effects

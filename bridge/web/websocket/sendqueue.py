@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from attrs import define, field
+from attrs import field
 
+from ...classes import define
 from ...protocol.limits import PIECE_BYTES, QUEUED_FRAMES, QUEUED_PUSHES, UNSENT_BYTES
 
 LATEST = frozenset({"plugins", "build"})

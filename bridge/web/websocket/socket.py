@@ -11,13 +11,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from attrs import frozen
 from autobahn.twisted.websocket import WebSocketServerFactory
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer, IReactorTime
 from twisted.logger import Logger
 from zope.interface import implementer
 
+from ...classes import frozen
 from ...concurrency.tally import Tally
 from ...protocol import limits
 from ...protocol.errors import BridgeError, CloseCode, CloseReason, Code
