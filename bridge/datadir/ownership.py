@@ -9,7 +9,6 @@ by inheritance there.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
@@ -57,35 +56,7 @@ def check(path: Path | str, top: Path | str | None = None) -> None:
             found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return
-    check_status(found, path, top)
-
-
-def check_status(
-    found: os.stat_result, path: Path | str, top: Path | str | None = None
-) -> None:
-    """
-    Check the status of a file or a directory that is no link; see ``check``.
-
-    :raise NotOwnError: Another user owns it, or may write it.
-    """
-    if not has_owners():
-        return
-    _check_owner(found, path, top)
-    if _may_be_written(found, path):
-        where = quote(_printable(str(top or path)))
-        raise NotOwnError(
-            path, "can be written by other users", f"chmod -R go-w {where}"
-        )
-
-
-def check_open(path: Path | str, fd: int) -> None:
-    """
-    Check what was opened, and how it was reached; see ``check``.
-
-    :raise NotOwnError: Another user owns it, or may write it.
-    """
-    check(path)
-    check_status(os.fstat(fd), path)
+    _check_status(found, path, top)
 
 
 def check_tree(top: Path) -> None:
@@ -108,24 +79,10 @@ def check_tree(top: Path) -> None:
         except OSError:
             continue
         for entry in entries:
-            check_entry(entry, top)
+            # What has gone meanwhile passes.
+            check(entry.path, top)
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.path)
-
-
-def check_entry(entry: os.DirEntry[str], top: Path) -> None:
-    """
-    Check what was found in a directory; see ``check``.
-
-    :raise NotOwnError: Another user owns it, or may write it.
-    """
-    if not has_owners():
-        return
-    if entry.is_symlink():
-        check(entry.path, top)
-        return
-    with contextlib.suppress(FileNotFoundError):
-        check_status(entry.stat(follow_symlinks=False), entry.path, top)
 
 
 def exposed_parent(path: Path) -> Path | None:
@@ -172,6 +129,17 @@ def write_file(path: Path, content: bytes) -> None:
     fd = os.open(path, flags | BINARY, 0o600)
     with os.fdopen(fd, "wb") as file:
         file.write(content)
+
+
+def _check_status(
+    found: os.stat_result, path: Path | str, top: Path | str | None = None
+) -> None:
+    _check_owner(found, path, top)
+    if _may_be_written(found, path):
+        where = quote(_printable(str(top or path)))
+        raise NotOwnError(
+            path, "can be written by other users", f"chmod -R go-w {where}"
+        )
 
 
 def _check_owner(

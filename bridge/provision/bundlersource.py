@@ -17,7 +17,7 @@ from typing import Final
 from ..datadir.paths import DataDir, write_atomically
 from ..plugins.esbuild.executable import BundlerError, read_checksum
 from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, Pin
-from ..plugins.tree.files import TooLargeError, read_bounded, read_own
+from ..plugins.tree.files import TooLargeError, read_bounded
 from ..protocol.limits import BUNDLER_BYTES
 from .npm import SetupError, integrity, pack
 
@@ -104,7 +104,7 @@ def _runnable(data: DataDir) -> str | None:
     """Return the bundler's digest if its checksum file has the same one."""
     try:
         named = read_checksum(data.checked(data.bin))
-        binary = read_own(data.bin / BINARY_NAME, BUNDLER_BYTES)
+        binary = read_bounded(data.bin / BINARY_NAME, BUNDLER_BYTES)
     except (OSError, BundlerError):
         return None
     digest = hashlib.sha256(binary).hexdigest()

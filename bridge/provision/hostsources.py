@@ -24,7 +24,7 @@ from attrs import frozen
 from ..datadir.ownership import make_directories, write_file
 from ..datadir.paths import DataDir
 from ..plugins.bundle.prerequisites import HOST_FILES
-from ..plugins.tree.files import NotRegularError, open_regular, read_own, shown
+from ..plugins.tree.files import NotRegularError, open_regular, read_bounded, shown
 from ..protocol.errors import BridgeError
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
 from ..protocol.rules import Text
@@ -200,7 +200,7 @@ def digest_of(sources: Sources) -> str:
 def installed_record(data: DataDir) -> InstalledSources | None:
     """Return what is recorded of the sources in place; ``None`` when nothing is."""
     try:
-        content = read_own(data.host / _RECORD, _RECORD_BYTES)
+        content = read_bounded(data.checked(data.host) / _RECORD, _RECORD_BYTES)
         return structure(converter, loads_unique(content), InstalledSources)
     except (OSError, BridgeError):
         return None
@@ -217,7 +217,7 @@ def installed_sources(data: DataDir) -> Sources:
         is_file = path.is_symlink() or not path.is_dir()
         if is_file and path != data.host / _RECORD:
             inside = path.relative_to(data.host).as_posix()
-            found[inside] = read_own(path, HOST_SOURCE_BYTES)
+            found[inside] = read_bounded(path, HOST_SOURCE_BYTES)
     return found
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from ..classes import frozen
-from ..datadir.ownership import NotOwnError, check_open
+from ..datadir.ownership import NotOwnError, check
 from ..system.files import NO_LINK, NO_WAIT, sync_directory
 
 T = TypeVar("T")
@@ -218,12 +218,12 @@ def read_file(path: Path) -> bytes:
     :raise NotOwnError: Another user may have written it.
     :raise OSError: It can't be read, or is not a regular file.
     """
+    check(path)
     # Opening a pipe would wait for its writer.
     fd = os.open(path, os.O_RDONLY | NO_WAIT)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        check_open(path, fd)
         with os.fdopen(fd, "rb", closefd=False) as file:
             return file.read()
     finally:

@@ -12,7 +12,6 @@ from bridge.datadir import ownership
 from bridge.datadir.ownership import (
     NotOwnError,
     check,
-    check_open,
     check_tree,
     make_directories,
     write_file,
@@ -38,15 +37,13 @@ class OwnershipCase(SynchronousTestCase):
 
 
 class CheckTests(OwnershipCase):
-    """Tests for ``check`` and ``check_open``."""
+    """Tests for ``check``."""
 
     def test_own(self):
         """The user's files pass, in every mode that nobody else can write."""
         for mode in (0o600, 0o644, 0o755, 0o700, 0o400, 0o4755):
             self.path.chmod(mode)
             check(self.path)
-            with self.path.open("rb") as file:
-                check_open(self.path, file.fileno())
         check(self.root)
 
     def test_nothing_there(self):
@@ -64,9 +61,6 @@ class CheckTests(OwnershipCase):
             f"""you know what is in it run: sudo chown -R "$USER" '{self.path}'"""
         )
         self.assertEqual(self.refusal(self.path), expected)
-        with self.path.open("rb") as file:
-            message = self.refusal(self.path, file.fileno(), of=check_open)
-        self.assertEqual(message, expected)
 
     def test_attack_writable_by_everybody(self):
         """So is a file or a directory that everybody may write."""
@@ -74,8 +68,6 @@ class CheckTests(OwnershipCase):
             path.chmod(0o702)
             self.assertIn("can be written by other users", self.refusal(path))
             self.assertIn("chmod -R go-w ", self.refusal(path))
-        with self.path.open("rb") as file:
-            self.refusal(self.path, file.fileno(), of=check_open)
 
     def test_attack_planted_link(self):
         """A link that another user made is refused, whatever it leads to."""

@@ -126,7 +126,7 @@ def use(directory: pathlib.Path) -> None:
     assert token.PairingToken.load(data.token).reveal() == made.reveal()
     ownership.check_tree(data.root)
     paths.write_atomically(data.state, b"{}")
-    assert files.read_own(data.state, 10) == b"{}"
+    assert files.read_bounded(data.state, 10) == b"{}"
     log = pagefile.PageFile.open(directory / "logs" / "plugins.log", 10)
     for line in (b"the first\n", b"the second\n"):
         log.append(line)

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from attrs import frozen
 
-from ...datadir.ownership import NotOwnError
+from ...datadir.ownership import NotOwnError, check
 from ...datadir.paths import write_atomically
 from ...protocol.errors import BridgeError
 from ...protocol.limits import JOURNAL_BYTES
 from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.wire import converter, structure, unstructure
 from ...system.files import sync_directory
-from ..tree.files import read_own
+from ..tree.files import read_bounded
 from .exchange import Exchange
 
 
@@ -65,7 +65,8 @@ class Journal:
             may have written it.
         """
         try:
-            content = read_own(self._path, JOURNAL_BYTES)
+            check(self._path)
+            content = read_bounded(self._path, JOURNAL_BYTES)
             return structure(converter, loads_unique(content), Exchange)
         except FileNotFoundError:
             return None

@@ -8,7 +8,6 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from ...datadir.ownership import check_open
 from ...protocol.limits import MIB
 from ...protocol.text import printable
 from ...system.files import BINARY, NO_INHERIT, NO_LINK, NO_WAIT
@@ -62,36 +61,6 @@ def open_descriptor(path: Path | str) -> tuple[int, int]:
         os.close(fd)
         raise NotRegularError
     return fd, found.st_size
-
-
-def open_own(path: Path) -> BinaryIO:
-    """
-    Open a file of the data directory to read it: nobody else may have written it.
-
-    :raise NotOwnError: Another user owns it, or may write it.
-    :raise OSError: See ``open_regular``.
-    """
-    file = open_regular(path)
-    try:
-        check_open(path, file.fileno())
-    except BaseException:
-        file.close()
-        raise
-    return file
-
-
-def read_own(path: Path | str, most: int) -> bytes:
-    """
-    Read a whole file of the data directory; see ``open_own`` and ``read_bounded``.
-
-    :param most: Bytes.
-    """
-    fd, size = open_descriptor(path)
-    try:
-        check_open(path, fd)
-        return _bounded(fd, size, most)
-    finally:
-        os.close(fd)
 
 
 def read_bounded(path: Path | str, most: int) -> bytes:
