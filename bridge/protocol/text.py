@@ -22,6 +22,9 @@ Secrets: TypeAlias = Callable[[], Iterable[str]]
 
 REDACTED = "[redacted]"
 
+PLUGIN_ID: Final = r"[a-z0-9][a-z0-9-]{1,39}"
+"""Matches every plugin's id, as a whole."""
+
 # A terminal's control sequences, its string commands, and its shorter ones.
 _ESCAPES = re.compile(
     "\x1b(?:\\[[0-?]*+[ -/]*+[@-~]"

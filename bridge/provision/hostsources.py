@@ -21,6 +21,7 @@ from typing import Annotated, BinaryIO, Final
 
 from attrs import frozen
 
+from .. import __version__
 from ..datadir.ownership import make_directories, write_file
 from ..datadir.paths import DataDir
 from ..plugins.bundle.prerequisites import HOST_FILES
@@ -30,8 +31,10 @@ from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
 from ..protocol.rules import Text
 from ..protocol.strictjson import dumps, loads_unique
 from ..protocol.wire import converter, structure, unstructure
+from ..settings.options import Paths
 from ..system.files import sync_directory
 from .npm import SetupError
+from .readiness import OWN_HOST, missing_sources, names_of
 
 # The folders that are installed; the rest is ignored.
 _WANTED: Final = ("packages", "node_modules")
@@ -204,6 +207,24 @@ def installed_record(data: DataDir) -> InstalledSources | None:
         return structure(converter, loads_unique(content), InstalledSources)
     except (OSError, BridgeError):
         return None
+
+
+def sources_problem(place: Paths) -> str:
+    """
+    Return which version has installed the host's sources, if it was another one.
+
+    :return: One line, with what to run; empty when nothing has to be done, or when
+        there are no sources.
+    """
+    record = installed_record(place.data)
+    if missing_sources(place) or (record and record.version == __version__):
+        return ""
+    version = f"version {record.version}" if record else "an unknown version"
+    brought = "" if place.profile.name == OWN_HOST else "--host-sources ARCHIVE "
+    return (
+        f"the host's sources were installed by {version} of plugin-bridge, not by "
+        f"{__version__}; run: plugin-bridge setup {brought}{names_of(place)}"
+    )
 
 
 def installed_sources(data: DataDir) -> Sources:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Final
 
-from .. import __version__
 from ..plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ..plugins.esbuild.pins import VERSION, pin_for
 from ..settings.options import Paths
-from .hostsources import installed_record
 
 OWN_HOST: Final = "reference"
 """The host whose sources came with plugin-bridge."""
@@ -31,25 +29,8 @@ def setup_command(place: Paths, where: str) -> str:
     return f"plugin-bridge setup {sources}{where}"
 
 
-def sources_problem(place: Paths) -> str:
-    """
-    Return which version has installed the host's sources, if it was another one.
-
-    :return: One line, with what to run; empty when nothing has to be done, or when
-        there are no sources.
-    """
-    record = installed_record(place.data)
-    if missing_sources(place) or (record and record.version == __version__):
-        return ""
-    version = f"version {record.version}" if record else "an unknown version"
-    brought = "" if place.profile.name == OWN_HOST else "--host-sources ARCHIVE "
-    return (
-        f"the host's sources were installed by {version} of plugin-bridge, not by "
-        f"{__version__}; run: plugin-bridge setup {brought}{_names(place)}"
-    )
-
-
-def _names(place: Paths) -> str:
+def names_of(place: Paths) -> str:
+    """Return the options that name this place on a command line."""
     return shlex.join(
         ["--host", place.profile.name, "--data-dir", str(place.data.root)]
     )
@@ -66,7 +47,7 @@ def build_problem(place: Paths) -> str:
     """
     if pin_for() is None:
         return f"cannot build: there is no esbuild {VERSION} for this system"
-    names = _names(place)
+    names = names_of(place)
     if missing_files(place.data.root, BUNDLER_FILES):
         return f"cannot build: no bundler; run: {setup_command(place, names)}"
     if missing_sources(place):

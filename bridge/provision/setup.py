@@ -33,6 +33,7 @@ from .hostsources import (
     install_sources,
     installed_record,
     read_sources,
+    sources_problem,
     unmodified_sources,
 )
 from .library import (
@@ -44,7 +45,7 @@ from .library import (
     read_library,
 )
 from .npm import SetupError
-from .readiness import OWN_HOST, sources_problem
+from .readiness import OWN_HOST
 
 _SAMPLE: Final = "sample"
 _SAMPLE_TABLE: Final = """

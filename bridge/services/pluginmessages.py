@@ -11,11 +11,11 @@ from ..approval import Operation
 from ..plugins.installed.keys import KeyEntry, Trust
 from ..plugins.installed.trees import ListEntry
 from ..plugins.operations.kept import Pin
-from ..plugins.operations.underway.progress import Step
 from ..plugins.operations.underway.running import End
 from ..protocol.errors import Code
 from ..protocol.limits import NAME_CHARACTERS, REF_CHARACTERS, REF_LEAST_CHARACTERS
 from ..protocol.rules import Text
+from ..protocol.steps import Step
 
 _Ref = Annotated[
     str,

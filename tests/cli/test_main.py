@@ -32,6 +32,16 @@ class Outcomes(SynchronousTestCase):
         return status, printed.getvalue()
 
 
+_COUNT = """
+import contextlib, io, sys
+from bridge.cli.main import main
+silent = io.StringIO()
+with contextlib.redirect_stderr(silent), contextlib.redirect_stdout(silent):
+    assert main(sys.argv[1:]) == 3
+print(sum(name.split(".")[0] == "bridge" for name in sys.modules))
+"""
+
+
 class MainTests(Outcomes):
     """Tests for the command."""
 
@@ -55,6 +65,21 @@ class MainTests(Outcomes):
         """``help COMMAND`` prints the options of one."""
         self.assertEqual(self.outcome("help", "setup"), self.outcome("setup", "--help"))
         self.assertEqual(self.outcome("help")[0], 0)
+
+    def test_imports(self):
+        """What asks the daemon imports little more than that takes."""
+        for command in (["list"], ["install", "https://forge.example/x"], ["status"]):
+            with self.subTest(command=command[0]):
+                counted = subprocess.run(
+                    [
+                        *(sys.executable, "-c", _COUNT),
+                        *(*command, "--host=reference", f"--data-dir={self.mktemp()}"),
+                    ],
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                )
+                self.assertLessEqual(int(counted.stdout), 60)
 
     def test_version(self):
         """``--version`` prints it."""

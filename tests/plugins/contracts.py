@@ -10,11 +10,12 @@ from twisted.internet.defer import CancelledError, Deferred
 from bridge.approval import Operation
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.installed.trees import ListEntry
-from bridge.plugins.operations.underway.progress import Progress, Step
+from bridge.plugins.operations.underway.progress import Progress
 from bridge.plugins.tree.manifest import read_manifest
 from bridge.plugins.tree.tree import Tree
 from bridge.plugins.upstream.history import LogEntry
 from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.steps import Step
 
 from .operations.bench import PROFILE, manifest
 

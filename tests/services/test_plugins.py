@@ -9,9 +9,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
 from bridge.plugins.clone.transfer import clone_failed
-from bridge.plugins.operations.underway.progress import Audience, Progress, Step
+from bridge.plugins.operations.underway.progress import Audience, Progress
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
+from bridge.protocol.steps import Step
 from bridge.protocol.wire import unstructure
 from bridge.rpc.registry import Registry
 from bridge.services.plugins import PluginService, Pushes

@@ -7,7 +7,7 @@ from typing import Any, Final, TextIO
 
 from attrs import define, field
 
-from ...plugins.operations.underway.progress import Step
+from ...protocol.steps import Step
 from ...protocol.text import visible
 
 _WIDTH: Final = 20

@@ -29,7 +29,8 @@ from ...protocol.errors import BridgeError
 from ...protocol.strictjson import loads_own
 from ...protocol.text import visible
 from ...provision.bundlersource import installed_bundler, would_run
-from ...provision.readiness import missing_sources, setup_command, sources_problem
+from ...provision.hostsources import sources_problem
+from ...provision.readiness import missing_sources, setup_command
 from ...settings.options import Paths
 from ...settings.values import Address, UnixAddress
 from ...store import Store, StoreError

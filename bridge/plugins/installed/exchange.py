@@ -23,9 +23,9 @@ from attrs import field, frozen
 
 from ...approval import Operation
 from ...protocol.rules import OneOf, Text
+from ...protocol.text import PLUGIN_ID
 from ...store import Edit
 from ...system.files import sync_directory, sync_files
-from ..tree.manifest import PLUGIN_ID
 from .ids import RECORDS, Entries
 from .keys import KEYS
 from .records import Former

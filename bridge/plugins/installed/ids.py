@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final, Protocol
 
-from ..tree.manifest import PLUGIN_ID
+from ...protocol.text import PLUGIN_ID
 
 RECORDS: Final = "bridge.plugins"
 """By plugin id: the records."""

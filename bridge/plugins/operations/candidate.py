@@ -17,6 +17,7 @@ from ...approval import host_of
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import CLONE_REPORT_SECONDS, CLONES_AT_ONCE
+from ...protocol.steps import Step
 from ...settings.host import HostProfile
 from ..esbuild.executable import BundlerError
 from ..installed.trees import Trees
@@ -26,7 +27,6 @@ from ..tree.manifest import Manifest, load_manifest
 from ..tree.signature import Signed, verify_tree
 from ..tree.tree import Tree, read_tree
 from .kept import KeptTree, Pin, moved
-from .underway.progress import Step
 from .underway.running import Running
 
 

@@ -7,6 +7,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
 from ...concurrency.threads import InThread
+from ...protocol.steps import Step
 from ...store import Drop, Edit, Store
 from ..installed.exchange import Exchange
 from ..installed.keys import Trust
@@ -16,7 +17,6 @@ from .candidate import Candidate, CandidateFetcher
 from .prompting import Prompting
 from .settlement import InstalledSet
 from .underway.operations import Operations
-from .underway.progress import Step
 from .underway.running import Running
 
 

@@ -9,11 +9,11 @@ from twisted.logger import Logger
 
 from ...approval import IApprover, Offer, Prompt, Prompts, unavailable
 from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.steps import Step
 from ..installed.keys import Trust
 from ..tree.growth import differences
 from ..tree.manifest import Manifest
 from .candidate import Candidate
-from .underway.progress import Step
 from .underway.running import Running
 
 

@@ -19,6 +19,7 @@ from twisted.logger import Logger
 from ...approval import Operation
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
+from ...protocol.steps import Step
 from ...store import Edit, Store
 from ..installed.exchange import Exchange, make_durable
 from ..installed.journal import Journal, JournalError
@@ -26,7 +27,7 @@ from ..installed.records import read_records
 from ..installed.trees import Trees
 from .rebuild import Rebuild
 from .underway.operations import Operations
-from .underway.progress import Audience, Step
+from .underway.progress import Audience
 from .underway.running import Running, reason
 
 

@@ -9,6 +9,7 @@ from ...approval import Operation
 from ...concurrency.shares import Holder
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError
+from ...protocol.steps import Step
 from ...store import Drop, Edit, Remove, Store
 from ..installed.exchange import Exchange
 from ..installed.ids import RECORDS
@@ -19,7 +20,6 @@ from ..tree.manifest import check_id
 from .prompting import Prompting
 from .settlement import InstalledSet
 from .underway.operations import Operations
-from .underway.progress import Step
 from .underway.running import Running
 
 

@@ -25,7 +25,7 @@ from ...protocol.rules import (
     whole,
 )
 from ...protocol.strictjson import loads_unique
-from ...protocol.text import CONTROLS, INVISIBLES, JOINERS, SPACES
+from ...protocol.text import CONTROLS, INVISIBLES, JOINERS, PLUGIN_ID, SPACES
 from ...protocol.wire import camel, converter, structure
 from ...settings.host import HostProfile
 from . import versions
@@ -37,9 +37,6 @@ SCHEMA_FIELD: Final = "$schema"
 """Names the schema of a file, for editors."""
 
 ENTRY_FILE: Final = "main.ts"
-
-PLUGIN_ID: Final = r"[a-z0-9][a-z0-9-]{1,39}"
-"""Matches every id, as a whole."""
 
 _ID_RULE: Final = (
     "an id is 2 to 40 of a-z, 0-9 and hyphen, and does not start with a hyphen"

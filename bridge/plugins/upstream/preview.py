@@ -23,6 +23,7 @@ from ...http.target import read_url
 from ...protocol.bucket import TokenBucket
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.limits import PREVIEWS_PER_MINUTE
+from ...protocol.steps import Step
 from ...store import Store
 from ..clone.urls import check_url
 from ..installed.keys import Trust
@@ -32,7 +33,7 @@ from ..operations.candidate import Candidate, CandidateFetcher, Cloner
 from ..operations.kept import KeptTree
 from ..operations.prompting import Prompting
 from ..operations.underway.operations import Operations
-from ..operations.underway.progress import Progress, Step
+from ..operations.underway.progress import Progress
 from ..operations.underway.running import Running, cancelled, ref_of
 from ..operations.update import check_same_id, updatable
 from ..tree.changelog import read_changelog

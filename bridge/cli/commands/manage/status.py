@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....plugins.installed.records import read_records
+from ....plugins.installed.ids import installed_ids
 from ....protocol.errors import BridgeError
 from ....provision.readiness import build_problem
 from ....settings.options import Paths
@@ -107,7 +107,7 @@ def on_disk(place: Paths, why: str) -> Overview:
     switches: dict[str, object] = {}
     try:
         view = Store.view(place.data.state)
-        installed = sorted(read_records(view))
+        installed = installed_ids(view)
         switches = view.entries(NAMESPACE)
     except StoreError as e:
         problems.append(str(e))

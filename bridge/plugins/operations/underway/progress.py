@@ -1,4 +1,4 @@
-"""The steps of a plugin operation, and their reports to pages."""
+"""Reports about plugin operations to pages."""
 
 from __future__ import annotations
 
@@ -7,24 +7,9 @@ from typing import Protocol
 from attrs import frozen
 
 from ....approval import Operation
-from ....protocol.errors import WireString
+from ....protocol.steps import Step
 from ...bundle.build import Report
 from ...installed.trees import ListEntry
-
-
-class Step(WireString):
-    """Where an operation is: the ``step`` of progress records."""
-
-    AWAITING_CONFIRMATION = "awaiting_confirmation", "the user is asked on the desktop"
-    CLONE = "clone", "the repository is fetched"
-    VALIDATE = "validate", "the manifest is read"
-    POLICY = "policy", "the sources are scanned"
-    SIGNATURE = "signature", "the author's signature is verified"
-    COMPARE = "compare", "a preview is compared with what is installed"
-    MOVE = "move", "the tree is put in place and recorded"
-    BUILD = "build", "the bundle is built with it"
-    ROLLBACK = "rollback", "what was done is rolled back"
-    REMOVE = "remove", "the tree, its record and its settings are removed"
 
 
 @frozen

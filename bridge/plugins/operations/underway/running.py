@@ -16,7 +16,8 @@ from twisted.python.failure import Failure
 from ....approval import Operation
 from ....concurrency.shares import Holder
 from ....protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
-from .progress import Progress, Step, Watcher
+from ....protocol.steps import Step
+from .progress import Progress, Watcher
 
 T = TypeVar("T")
 

@@ -12,10 +12,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
 from bridge.plugins.operations.underway.operations import Operations
-from bridge.plugins.operations.underway.progress import Step
 from bridge.plugins.operations.underway.running import End, Outcome, Ref, Running
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
+from bridge.protocol.steps import Step
 
 from ..bench import NOW, FakeAudience
 

@@ -3,7 +3,8 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.underway.progress import Progress, Step
+from bridge.plugins.operations.underway.progress import Progress
+from bridge.protocol.steps import Step
 from bridge.protocol.wire import unstructure
 
 

@@ -8,7 +8,6 @@ from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.underway.progress import Step
 from bridge.plugins.operations.underway.running import (
     Ref,
     Running,
@@ -17,6 +16,7 @@ from bridge.plugins.operations.underway.running import (
     ref_of,
 )
 from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.steps import Step
 
 from ..bench import FakeAudience
 

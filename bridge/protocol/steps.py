@@ -1,0 +1,20 @@
+"""The steps of a plugin operation."""
+
+from __future__ import annotations
+
+from .errors import WireString
+
+
+class Step(WireString):
+    """Where an operation is: the ``step`` of progress records."""
+
+    AWAITING_CONFIRMATION = "awaiting_confirmation", "the user is asked on the desktop"
+    CLONE = "clone", "the repository is fetched"
+    VALIDATE = "validate", "the manifest is read"
+    POLICY = "policy", "the sources are scanned"
+    SIGNATURE = "signature", "the author's signature is verified"
+    COMPARE = "compare", "a preview is compared with what is installed"
+    MOVE = "move", "the tree is put in place and recorded"
+    BUILD = "build", "the bundle is built with it"
+    ROLLBACK = "rollback", "what was done is rolled back"
+    REMOVE = "remove", "the tree, its record and its settings are removed"
