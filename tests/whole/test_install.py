@@ -149,7 +149,11 @@ class InstallTests(InstallCase):
             daemon.page() as page,
         ):
             for number in range(100):
-                value = {"ns": "host", "key": str(number), "value": "x" * 60_000}
+                value = {
+                    "ns": f"plugin:p{number % 4}",
+                    "key": str(number),
+                    "value": "x" * 60_000,
+                }
                 page.result("state", "set", value)
             page.result("plugins", "install", {"url": url})
 
