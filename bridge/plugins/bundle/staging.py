@@ -18,7 +18,7 @@ from typing import Final
 from attrs import define, field
 
 from ...datadir.lock import DirectoryLock, LockedError, acquire_directory
-from ...datadir.ownership import write_file
+from ...datadir.ownership import check, make_directories, write_file
 from ...system.files import BINARY, NO_LINK, remove, sync_directory, sync_files
 from ..tree.files import read_bounded
 from .published import STAGING_PREFIX
@@ -44,9 +44,11 @@ class Staging:
         Daemons of several data directories may publish there, one at a time.
 
         :return: False while another build holds the lock.
+        :raise NotOwnError: Others could publish there, too.
         :raise OSError: There is no room, or no permission.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_directories(self.folder)
+        check(self.folder)
         try:
             self._lock = acquire_directory(self.folder)
         except LockedError:

@@ -953,5 +953,5 @@ class FullDiskTests(BuildCase):
         """A theme directory that can't be made is reported."""
         self.shop.theme_dir.write_text("")
         self.assertEqual(
-            await self.refusal(), "the bundle could not be made: Not a directory"
+            await self.refusal(), "the bundle could not be made: File exists"
         )

@@ -8,6 +8,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.datadir.ownership import NotOwnError
 from bridge.plugins.bundle.published import is_current
 from bridge.plugins.bundle.staging import Staging, sweep
 
@@ -52,6 +53,14 @@ class StagingTests(SynchronousTestCase):
         self.assertEqual(seen, [0o700] * 3)
         modes = {path.stat().st_mode & 0o777 for path in self.shop.folder.iterdir()}
         self.assertEqual(modes, {0o644})
+
+    def test_attack_open_folder(self):
+        """Nothing is published where others could put something else in its place."""
+        for mode in (0o777, 0o757):
+            self.shop.folder.mkdir(exist_ok=True, parents=True)
+            self.shop.folder.chmod(mode)
+            error = self.assertRaises(NotOwnError, self.staging.claim)
+            self.assertIn(f"run: chmod -R go-w {self.shop.folder}", str(error))
 
     def test_killed_between_renames(self):
         """Wherever a build was killed, it is seen that its files are not all there."""
