@@ -128,6 +128,28 @@ export const realmScenarios = {
     equal(stages(few), ["evil-one running"]);
   },
 
+  async attack_breach_after_a_while() {
+    const page = await connected([
+      {
+        manifest: { id: "evil-one" },
+        text: foreignText(({ t }, send) => {
+          if (t === "init") {
+            send(JSON.stringify({ t: "loaded", id: "evil-one", schema: null }));
+          } else {
+            send(t === "ping" ? "{}" : JSON.stringify({ t: "activated" }));
+          }
+        }),
+      },
+    ]);
+    equal(stages(page), ["evil-one running"]);
+    await page.world.pass(5_000);
+    await quiet();
+    equal(stages(page), ["evil-one stopped"]);
+    equal(page.realms.started[0]?.hasEnded, true);
+    equal(await page.runtime.setEnabled("evil-one", false), "done");
+    equal(stages(page), ["evil-one off"]);
+  },
+
   async attack_messages_after_the_end() {
     const sends: ((message: unknown) => void)[] = [];
     const page = await connected([

@@ -27,6 +27,10 @@ class PortTests(ScenarioTestCase):
         """So do more calls than eight without an answer, or a number used twice."""
         self.prove()
 
+    def test_attack_breach_after_a_while(self) -> None:
+        """A plugin that has run is shown as stopped, and can be switched off."""
+        self.prove()
+
     def test_attack_messages_after_the_end(self) -> None:
         """What a plugin sends after it was switched off is not heard."""
         self.prove()

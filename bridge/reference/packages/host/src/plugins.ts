@@ -16,11 +16,20 @@ const PROVEN_MILLISECONDS = 10_000;
  * The state of a compiled plugin.
  *
  * - `waiting`: for the daemon, or for the plugin's settings.
+ * - `failed`: it did not start.
+ * - `stopped`: it ran, and the page ended it, since it broke a rule.
  * - `off`: switched off; it does not run.
  * - `held`: it does not run because the page is in safe mode, or, with an `error`, because
  *   all plugins stopped more than once.
  */
-export type Stage = "waiting" | "starting" | "running" | "failed" | "off" | "held";
+export type Stage =
+  | "waiting"
+  | "starting"
+  | "running"
+  | "failed"
+  | "stopped"
+  | "off"
+  | "held";
 
 /** A plugin of this bundle. */
 export interface Compiled {
@@ -234,10 +243,11 @@ export class Plugins {
 
   #failed(compiled: Compiled, instance: Instance, why: string): void {
     if (compiled.instance === instance) {
-      const what = compiled.stage === "running" ? "was stopped" : "failed to start";
+      const hasRun = compiled.stage === "running";
+      const what = hasRun ? "was stopped" : "failed to start";
       this.#parts.log.add("error", compiled.manifest.id, `${what}: ${why}`);
       this.#closeOne(compiled);
-      this.#become(compiled, "failed", why);
+      this.#become(compiled, hasRun ? "stopped" : "failed", why);
     }
   }
 

@@ -116,6 +116,7 @@ const STAGES: { readonly [stage in Stage]: string } = {
   starting: "Starting…",
   running: "Running.",
   failed: "Didn't start.",
+  stopped: "Stopped, since it broke a rule of the page.",
   off: "Off, still installed.",
   held: "Doesn't run in safe mode.",
 };
