@@ -41,7 +41,7 @@ def asked(number: int, method: str, **params: object) -> bytes:
             "id": str(number),
             "service": "state",
             "method": method,
-            "params": {"ns": "host", **params},
+            "params": {"ns": "large", **params},
         }
     )
 
