@@ -100,7 +100,8 @@ class Options(DaemonOptions):
         Check that a page which asks for a token asks the daemon of this directory.
 
         What is missing is not created for the daemon of another host, or for another
-        program; what is there is printed with a warning.
+        program, unless the user has chosen both host and directory; what is there is
+        printed with a warning.
         """
         data = self.paths.data
         if is_held(data.lock) or not is_taken(config.listen):
@@ -113,11 +114,20 @@ class Options(DaemonOptions):
             f"another one, or another program, listens on {config.listen}; choose its "
             "host with --host, or its directory with --data-dir"
         )
-        if data.token.exists():
+        if data.token.exists() or self._is_chosen("host", "data-dir"):
             sys.stderr.write(f"plugin-bridge: warning: {why}\n")
             return
         sys.stderr.write(f"plugin-bridge: nothing was created: {why}\n")
         raise SystemExit(1)
+
+    def _is_chosen(self, *names: str) -> bool:
+        """Whether each of these was given, and not left to the default."""
+        options = map(self.option, names)
+        return all(
+            option.name in {**self.given, **self.file.texts}
+            or option.set_by(os.environ)
+            for option in options
+        )
 
     def _refuse(self, name: str, rule: str) -> NoReturn:
         origin = origin_of(self.option(name), self.given, os.environ, self.file)

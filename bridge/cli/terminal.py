@@ -31,8 +31,14 @@ class CommandError(Exception):
     """Why a command failed: one line for the user, never a secret."""
 
 
-def failed(command: str, why: str) -> int:
-    """Print in one line why a command failed, and return its exit status."""
+def failed(command: str, why: str, json: bool = False) -> int:
+    """
+    Print in one line why a command failed, and return its exit status.
+
+    :param json: Whether to print one JSON object, too.
+    """
+    if json:
+        print_json({"error": {"code": "failed", "message": why}}, False)
     print(f"plugin-bridge {command}: {why}", file=sys.stderr)
     return 1
 

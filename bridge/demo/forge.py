@@ -94,7 +94,7 @@ def make_authority(ca_file: Path) -> CA:
         import trustme
     except ImportError:
         raise ForgeError(
-            "trustme is missing: pip install 'plugin-bridge[demo]', or in a checkout "
+            "trustme is missing: pipx inject plugin-bridge trustme, or in a checkout "
             "pip install '.[demo]'"
         ) from None
     authority = trustme.CA()

@@ -50,9 +50,11 @@ class Chosen:
     Which plugin.
 
     :ivar id: 2 to 40 characters: lower-case letters, digits and hyphens.
+    :ivar ref: See ``install``.
     """
 
     id: str
+    ref: _Ref | None = None
 
 
 @frozen
@@ -102,9 +104,11 @@ class ChosenKey:
     Which key.
 
     :ivar key_id: Its fingerprint, as ``keys`` lists it.
+    :ivar ref: See ``install``.
     """
 
     key_id: str
+    ref: _Ref | None = None
 
 
 @frozen

@@ -274,7 +274,7 @@ class PluginService:
             ``not_installed``, ``denied`` or ``approval_unavailable``; ``unavailable``
             when too many operations are under way.
         """
-        await self._uninstaller.uninstall(params.id, caller)
+        await self._uninstaller.uninstall(params.id, params.ref, caller)
         return Done()
 
     @method(Nothing, Report, seconds=PROMPTED_CALL_SECONDS)
@@ -298,5 +298,5 @@ class PluginService:
         :raise BridgeError: ``bad_request`` with a prefix: ``not_trusted``, ``denied``
             or ``approval_unavailable``.
         """
-        await self._key_ring.forget(params.key_id, caller)
+        await self._key_ring.forget(params.key_id, params.ref, caller)
         return Done()

@@ -82,7 +82,7 @@ def read_file(path: Path, flags: Mapping[str, bool]) -> FileValues:
         if key not in flags:
             raise ConfigError(f"{where}: unknown option{nearest(key, flags)}")
         if key in ONE_SHOT:
-            raise ConfigError(f"{where}: {key} is for the command line only")
+            raise ConfigError(f"{where}: {key} is for the command line and variables")
         texts[key] = _texts(value, flags[key], f"{where}: {key}")
     return FileValues(path, texts, lines)
 

@@ -170,7 +170,8 @@ class PublishTests(SynchronousTestCase):
         """Without trustme the message has the fix."""
         with mock.patch.dict(sys.modules, {"trustme": None}):
             error = self.assertRaises(ForgeError, make_authority, self.base / "ca.pem")
-        self.assertIn("pip install 'plugin-bridge[demo]'", str(error))
+        self.assertIn("pipx inject plugin-bridge trustme", str(error))
+        self.assertNotIn("plugin-bridge[demo]", str(error))
 
     def test_git_refuses(self) -> None:
         """What git prints is passed on."""

@@ -68,7 +68,10 @@ class FileTests(SynchronousTestCase):
         for text, rule in (
             ("dev = 1\n", "line 1: dev: must be true or false"),
             ("\nrate = {a = 1}\n", "line 2: rate: must be a string, a number or"),
-            ("rotate-token = true\n", "rotate-token is for the command line only"),
+            (
+                "rotate-token = true\n",
+                "rotate-token is for the command line and variables",
+            ),
             ("rate =\n", "not TOML: at line 1"),
         ):
             self.assertIn(rule, self.refused(text))

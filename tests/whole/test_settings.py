@@ -136,7 +136,10 @@ class ReportsTests(SynchronousTestCase):
                 "nothing was created: no daemon of the host vrcnext", done.stderr
             )
             self.assertFalse(other.exists())
-            other.mkdir(mode=0o700)
+            chosen = run(self.home, "run", "--print-token", "--host=vrcnext", *where)
+            self.assertEqual(chosen.stdout, (other / "token").read_text())
+            self.assertIn("warning: no daemon of the host", chosen.stderr)
+            (other / "token").unlink()
             free = f"--data-dir={other}", "--listen=127.0.0.1:0"
             run(self.home, "run", "--print-token", *free)
             warned = run(self.home, "run", "--print-token", *where)

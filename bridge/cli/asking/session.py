@@ -41,8 +41,6 @@ PROMPTED: Final = (
     "Ctrl-C cancels. "
 )
 
-_WITH_REF: Final = frozenset({"install", "update"})
-
 
 class ManageOptions(HostOptions):
     """The options of the commands that manage a running daemon."""
@@ -82,7 +80,7 @@ class Session:
     progress: ProgressLine
     json: bool
     interrupted: bool = field(default=False, init=False)
-    _mine: Callable[[Any], bool] | None = field(default=None, init=False)
+    _ref: str = field(default="", init=False)
     _operation: str = field(default="", init=False)
 
     def call(self, service: str, method: str, **params: Any) -> Any:
@@ -105,23 +103,18 @@ class Session:
         :raise BridgeError: The daemon refuses, or the user has cancelled.
         :raise KeyboardInterrupt: The user left.
         """
-        if method in _WITH_REF:
-            params["ref"] = ref = os.urandom(16).hex()
-            self._mine = lambda entry: entry.get("ref") == ref
-        else:
-            chosen = (method, params.get("id"))
-            self._mine = lambda entry: (entry.get("op"), entry.get("id")) == chosen
+        params["ref"] = self._ref = os.urandom(16).hex()
         self._operation = ""
         self.connection.pushed = self._pushed
         with self._interruptible():
             try:
                 return self.connection.call("plugins", method, params)
             finally:
-                self._mine = None
+                self._ref = ""
                 self.progress.end()
 
     def _pushed(self, event: str, data: Any) -> None:
-        if event != "progress" or self._mine is None or not self._mine(data):
+        if event != "progress" or not self._ref or data.get("ref") != self._ref:
             return
         begun = not self._operation
         self._operation = str(data.get("operation"))

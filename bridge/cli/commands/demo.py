@@ -34,7 +34,7 @@ class DemoOptions(TableOptions):
     longdesc = (
         "Starts a daemon, the reference page, and a git server with a signed sample "
         "plugin. Everything is temporary and local to this machine; Ctrl-C stops and "
-        "removes it. The demo needs git and the package plugin-bridge[demo]."
+        "removes it. The demo needs git and the Python package trustme."
     )
 
 

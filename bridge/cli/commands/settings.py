@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -63,7 +63,7 @@ def _described(options: ConfigOptions, option: Option) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as plain JSON, which is TOML as well."""
+    """Return a value as plain JSON."""
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     if isinstance(value, Path) or not isinstance(value, (str, int, float, type(None))):
@@ -74,4 +74,19 @@ def _plain(value: Any) -> Any:
 def _line(name: str, found: dict[str, Any]) -> str:
     if found["value"] is None:
         return f"# {name} is not set; the host's profile, or nothing, applies"
-    return f"{name} = {json.dumps(found['value'])}  # {found['origin']}"
+    return f"{name} = {_toml(found['value'])}  # {found['origin']}"
+
+
+def _toml(value: Any) -> str:
+    """Write a value in ASCII, so that every terminal shows what the file has."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str):
+        return '"' + re.sub(r"[^ !#-\[\]-~]", _escaped, value) + '"'
+    return str(value).lower()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    # Beyond the basic plane TOML has eight digits, where JSON has two escapes.
+    code = ord(found[0])
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

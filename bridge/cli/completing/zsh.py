@@ -100,5 +100,12 @@ _plugin_bridge() {{
 {cases}
     esac
 }}
-_plugin_bridge "$@"
+if (( ${{+compstate}} )); then
+    # zsh has loaded it from a directory in $fpath, to complete a line.
+    _plugin_bridge "$@"
+elif (( ${{+functions[compdef]}} )); then
+    compdef _plugin_bridge {programs}
+else
+    print -u2 'plugin-bridge: first run: autoload -Uz compinit && compinit'
+fi
 """

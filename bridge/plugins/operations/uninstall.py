@@ -20,7 +20,7 @@ from ..tree.manifest import check_id
 from .prompting import Prompting
 from .settlement import InstalledSet
 from .underway.operations import Operations
-from .underway.running import Running
+from .underway.running import Running, ref_of
 
 
 @define(eq=False)
@@ -34,24 +34,32 @@ class Uninstaller:
     _trees: Trees
     _in_thread: InThread
 
-    def uninstall(self, plugin_id: str, caller: Holder | None = None) -> Deferred[None]:
+    def uninstall(
+        self,
+        plugin_id: str,
+        ref: str | None = None,
+        caller: Holder | None = None,
+    ) -> Deferred[None]:
         """
         Remove a plugin, however damaged, and its settings; its marks stay.
 
         Cancelling the Deferred does not stop it.
 
+        :param ref: The page's name for the operation.
         :param caller: Who asks.
         :return: Fires when it is removed, even if the bundle could not be built;
             fails with ``BridgeError`` after everything was rolled back.
         """
         try:
             check_id(plugin_id)
+            named = ref_of(ref, Operation.UNINSTALL, plugin_id)
         except BridgeError as refused:
             return fail(refused)
         return self._operations.run(
             Operation.UNINSTALL,
             plugin_id,
             lambda running: self._uninstall(running, plugin_id),
+            named,
             caller=caller,
         )
 
@@ -78,10 +86,16 @@ class KeyRing:
     _store: Store
     _trust: Trust
 
-    def forget(self, key_id: str, caller: Holder | None = None) -> Deferred[None]:
+    def forget(
+        self,
+        key_id: str,
+        ref: str | None = None,
+        caller: Holder | None = None,
+    ) -> Deferred[None]:
         """
         Stop accepting a key; nothing is uninstalled.
 
+        :param ref: The page's name for the operation.
         :param caller: Who asks.
         :return: Fires when that is durable; fails with ``BridgeError`` when the key
             is accepted as before, or when the durability is not known.
@@ -90,6 +104,7 @@ class KeyRing:
             Operation.FORGET_KEY,
             None,
             lambda running: self._forget(running, key_id),
+            ref_of(ref, Operation.FORGET_KEY, key_id),
             caller=caller,
         )
 

@@ -104,17 +104,20 @@ class SessionTests(SynchronousTestCase):
         self.install()
         self.assertRaises(KeyboardInterrupt, self.interrupt)
 
-    def test_operation_without_a_ref(self):
-        """An uninstall is found by what it does, and to which plugin."""
+    def test_interrupted_forget_key_of_two(self):
+        """Ctrl-C leaves another's ``forget_key`` alone, which has no id either."""
 
-        def steps(_):
-            for plugin_id, text in (("x", "Theirs"), ("good", "Ours")):
-                data = step(text, op="uninstall", id=plugin_id)
-                self.daemon.pushed("progress", data)
+        def steps(ref):
+            alike = {"op": "forget_key", "id": None}
+            other = step("Theirs", operation="op2", ref=None, **alike)
+            self.daemon.pushed("progress", other)
+            self.daemon.pushed("progress", step("Ours", ref=ref, **alike))
+            self.interrupt()
 
         self.daemon.during = steps
-        self.session.operate("uninstall", id="good")
-        self.assertEqual(self.err.getvalue(), "Ours\n")
+        self.session.operate("forget_key", keyId="k")
+        cancel = ("plugins/cancel", {"operation": "op1"})
+        self.assertEqual(self.daemon.requested, [cancel])
 
 
 class EndTests(SynchronousTestCase):

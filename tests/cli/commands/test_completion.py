@@ -107,6 +107,22 @@ class CompletionTests(SynchronousTestCase):
         """The values of every kind, in zsh itself."""
         self.assert_values(self.in_zsh)
 
+    def test_zsh_sourced(self) -> None:
+        """So does a script that is sourced, after ``compinit``."""
+        self.assertEqual(self.in_zsh("run", "--log", "wa", sourced=True), {"warn"})
+
+    def test_zsh_sourced_too_early(self) -> None:
+        """Before ``compinit`` it prints what is missing."""
+        script = self.root / "script"
+        script.write_text(completion.zsh(), "utf-8")
+        done = subprocess.run(
+            [shell("zsh"), "-fc", f"source {script}"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertIn("first run: autoload -Uz compinit", done.stderr)
+
     def test_fish(self) -> None:
         """The values of every kind, in fish itself."""
         self.assert_values(self.in_fish)
@@ -172,10 +188,12 @@ class CompletionTests(SynchronousTestCase):
         )
         return {found.partition("\t")[0] for found in done.stdout.splitlines()}
 
-    def in_zsh(self, *words: str) -> set[str]:
+    def in_zsh(self, *words: str, sourced: bool = False) -> set[str]:
         """Complete a command line in an interactive zsh."""
-        (self.root / "_plugin_bridge").write_text(completion.zsh(), "utf-8")
-        (self.root / "rc").write_text(ZSH.format(root=self.root), "utf-8")
+        script = self.root / ("sourced" if sourced else "_plugin_bridge")
+        script.write_text(completion.zsh(), "utf-8")
+        start = ZSH.format(root=self.root) + f"source {script}\n" * sourced
+        (self.root / "rc").write_text(start, "utf-8")
         hits, done = self.root / "hits", self.root / "done"
         hits.unlink(missing_ok=True)
         done.unlink(missing_ok=True)

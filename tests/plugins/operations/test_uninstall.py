@@ -221,6 +221,14 @@ class ForgetTests(UninstallTestCase):
         self.assertIn(f"Key: {KEY}\n", prompt.body)
         self.assertIn("First accepted for: good (https://forge.example", prompt.body)
 
+    def test_ref(self):
+        """What was given a name reports it."""
+        self.successResultOf(self.bench.key_ring.forget(KEY, "r1"))
+        self.successResultOf(self.bench.uninstaller.uninstall("good", "r2"))
+        progresses = self.bench.audience.progresses
+        refs = {(progress.op, progress.ref) for progress in progresses}
+        self.assertLessEqual({("forget_key", "r1"), ("uninstall", "r2")}, refs)
+
     def test_unknown_key(self):
         """A key that is not accepted is refused without a prompt."""
         for key_id in ("", "0000", KEY + "\n"):

@@ -9,15 +9,18 @@ from typing import ClassVar
 from ....plugins.tree.signature import key_id, public_key_of
 from ....settings.options import TableOptions
 from ...authoring.keyfiles import KEY_HELP, chosen_key
-from ...terminal import CommandError, failed
+from ...terminal import CommandError, failed, print_json
 
 
 class FingerprintOptions(TableOptions):
     """The command line of ``plugin-bridge fingerprint``."""
 
-    synopsis = "Usage: plugin-bridge fingerprint [--key FILE]"
+    synopsis = "Usage: plugin-bridge fingerprint [--json] [--key FILE]"
     longdesc = "Prints the fingerprint of your signing key, which users compare."
     optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
+    optFlags: ClassVar[list[list[str | None]]] = [
+        ["json", None, "print one JSON object"]
+    ]
 
 
 def main(arguments: list[str]) -> int:
@@ -35,9 +38,14 @@ def fingerprint(
 
     :return: The exit status: 0, or 1 after a line on standard error.
     """
+    as_json = bool(options["json"])
     try:
         key = chosen_key(options["key"], environ)
     except CommandError as e:
-        return failed("fingerprint", str(e))
-    print(key_id(public_key_of(key.seed)))
+        return failed("fingerprint", str(e), as_json)
+    found = key_id(public_key_of(key.seed))
+    if as_json:
+        print_json({"keyId": found}, False)
+    else:
+        print(found)
     return 0

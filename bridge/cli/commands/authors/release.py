@@ -25,7 +25,7 @@ from ...authoring.releasing import PARTS, Release, Repository
 from ...authoring.signing import check_key_outside, tracked_files
 from ...authoring.trial import Trial
 from ...authoring.verdict import STATUS, Outcome, Verdict, as_text
-from ...terminal import CommandError, failed
+from ...terminal import CommandError, failed, print_json
 
 _WORDS: Final = "|".join(reversed(PARTS))
 
@@ -34,7 +34,7 @@ class ReleaseOptions(HostOptions):
     """The command line of ``plugin-bridge release``."""
 
     synopsis = (
-        f"Usage: plugin-bridge release [--key FILE] [--host NAME|PATH] DIR "
+        f"Usage: plugin-bridge release [--json] [--key FILE] [--host NAME|PATH] DIR "
         f"VERSION|{_WORDS}"
     )
     longdesc = (
@@ -47,6 +47,9 @@ class ReleaseOptions(HostOptions):
         "check could not run a step."
     )
     optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
+    optFlags: ClassVar[list[list[str | None]]] = [
+        ["json", None, "print one JSON object"]
+    ]
 
     def parseArgs(  # type: ignore[override]
         self, directory: str, version: str
@@ -110,6 +113,7 @@ def release(
     :return: The exit status.
     """
     root = Path(options["directory"])
+    as_json = bool(options["json"])
     try:
         key = chosen_key(options["key"], environ)
         repository = Repository.read(root, place.profile)
@@ -117,15 +121,28 @@ def release(
         releasing = Releasing(repository, chosen, key, check, now)
         fingerprint = releasing.run()
     except CheckFailedError as e:
-        sys.stdout.write(as_text(e.verdict))
-        failed("release", "the check did not pass; nothing was committed")
+        if not as_json:
+            sys.stdout.write(as_text(e.verdict))
+        why = "the check did not pass; nothing was committed"
+        failed("release", why, as_json)
         return STATUS[e.verdict.outcome]
     except BridgeError as e:
-        return failed("release", e.message)
+        return failed("release", e.message, as_json)
     except CommandError as e:
-        return failed("release", str(e))
+        return failed("release", str(e), as_json)
     except OSError as e:
-        return failed("release", f"a file cannot be read or written: {e.strerror}")
+        why = f"a file cannot be read or written: {e.strerror}"
+        return failed("release", why, as_json)
+    if as_json:
+        released = {
+            "id": repository.manifest.id,
+            "version": chosen.version,
+            "keyId": fingerprint,
+            "tag": chosen.tag,
+            "push": _push(repository, chosen),
+        }
+        print_json(released, False)
+        return 0
     _report(repository, chosen, fingerprint)
     return 0
 
@@ -187,11 +204,16 @@ class Releasing:
         write_atomically(repository.root / SIGNATURE_FILE, text, 0o644)
 
 
+def _push(repository: Repository, release: Release) -> list[str]:
+    """Return the command that publishes a release, as its words."""
+    git = ["git", "-C", str(repository.root), "push", "--atomic"]
+    return [*git, repository.remote() or "origin", repository.branch, release.tag]
+
+
 def _report(repository: Repository, release: Release, fingerprint: str) -> None:
     again = release.is_tagged
     remote = repository.remote()
     git = shlex.join(["git", "-C", str(repository.root)])
-    push = f"{git} push --atomic {remote or 'origin'} {repository.branch} {release.tag}"
     lines = [
         f"{'is released' if again else 'released':<12} "
         f"{repository.manifest.id} {release.version}",
@@ -199,6 +221,6 @@ def _report(repository: Repository, release: Release, fingerprint: str) -> None:
         f"{'tag':<12} {release.tag}",
         "Users get it when you push the default branch:",
         *([] if remote else [f"  {git} remote add origin URL"]),
-        f"  {push}",
+        f"  {shlex.join(_push(repository, release))}",
     ]
     print("\n".join(lines))

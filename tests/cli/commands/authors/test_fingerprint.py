@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from functools import partial
 from unittest import mock
@@ -28,6 +29,8 @@ class FingerprintTests(CommandTestCase):
         status, out, err = self.fingerprint("--key", str(path))
         self.assertEqual((status, err), (0, ""))
         self.assertEqual(out, key_id(public_key_of(SEED)) + "\n")
+        _, out, _ = self.fingerprint("--json", "--key", str(path))
+        self.assertEqual(json.loads(out), {"keyId": key_id(public_key_of(SEED))})
 
     def test_of_the_variable(self):
         """So is that of the key in the environment."""
@@ -40,3 +43,5 @@ class FingerprintTests(CommandTestCase):
         status, out, err = self.fingerprint("--key", str(self.root / "no"))
         self.assertEqual((status, out), (1, ""))
         self.assertIn("plugin-bridge fingerprint: there is no key file", err)
+        _, out, _ = self.fingerprint("--json", "--key", str(self.root / "no"))
+        self.assertEqual(json.loads(out)["error"]["code"], "failed")

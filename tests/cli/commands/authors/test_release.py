@@ -157,6 +157,28 @@ class ReleaseTests(ReleaseTestCase):
         self.assertEqual(self.state(), before)
         self.assertEqual(len(self.checked), 1)
 
+    def test_json(self):
+        """With ``--json`` it is one object, and so is a refusal."""
+        named = ("--json", "--key", str(self.key))
+        self.outcome = Outcome.REFUSED
+        status, out, _ = self.release("1.2.3", *named)
+        self.assertEqual(status, 1)
+        self.assertIn("did not pass", json.loads(out)["error"]["message"])
+        self.outcome = Outcome.OK
+        status, out, err = self.release("1.2.3", *named)
+        self.assertEqual((status, err), (0, ""))
+        push = ["git", "-C", str(self.plugin), "push", "--atomic", "origin"]
+        self.assertEqual(
+            json.loads(out),
+            {
+                "id": "demo",
+                "version": "1.2.3",
+                "keyId": key_id(public_key_of(SEED)),
+                "tag": "v1.2.3",
+                "push": [*push, "main", "v1.2.3"],
+            },
+        )
+
     def test_remote(self):
         """The repository that the branch follows is the one to push to."""
         self.git("remote", "add", "mine", "https://example.org/x.git")

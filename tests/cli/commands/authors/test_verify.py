@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import shutil
 from functools import partial
 
@@ -37,6 +38,24 @@ class VerifyTests(SignTestCase):
         self.assertIn("demo 1.2.3", out)
         self.assertIn(key_id(public_key_of(SEED)), out)
         self.assertIn("2026-09-2", out)
+
+    def test_json(self):
+        """With ``--json`` it is one object, and so is a refusal."""
+        _, out, _ = self.run_verify("--json")
+        message = json.loads(out)["error"]["message"]
+        self.assertIn("unsigned: there is no plugin.sig", message)
+        self.assert_signed()
+        status, out, err = self.run_verify("--json")
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(
+            json.loads(out),
+            {
+                "id": "demo",
+                "version": "1.2.3",
+                "keyId": key_id(public_key_of(SEED)),
+                "signedAt": 1790000000,
+            },
+        )
 
     def test_without_a_date(self):
         """A signature need not have a date."""

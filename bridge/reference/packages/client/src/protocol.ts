@@ -644,6 +644,8 @@ export interface Methods {
     params: {
       /** 2 to 40 characters: lower-case letters, digits and hyphens. */
       id: string;
+      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */
+      ref?: string | null;
     };
     result: { [name: string]: unknown };
   };
@@ -674,6 +676,8 @@ export interface Methods {
     params: {
       /** Its fingerprint, as `keys` lists it. */
       keyId: string;
+      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */
+      ref?: string | null;
     };
     result: { [name: string]: unknown };
   };
