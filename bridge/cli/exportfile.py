@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from attrs import define, frozen
+from ..classes import define, frozen
 
 VERSION: Final = 1
 """Of the file's shape; what is newer is refused by ``import``."""

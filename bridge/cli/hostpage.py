@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from attrs import define
 from twisted.internet.error import CannotListenError
 
+from ..classes import define
 from ..datadir.ownership import write_file
 from ..datadir.token import PairingToken, TokenError
 from ..demo.page import page_site

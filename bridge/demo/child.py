@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IProcessTransport
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
+
+from ..classes import define
 
 _LISTENING: Final = b"listening on "
 

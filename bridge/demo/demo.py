@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from attrs import frozen
 from twisted.internet.defer import Deferred
 
+from ..classes import frozen
 from ..datadir.paths import DataDir
 from ..plugins.tree.signature import sign_tree
 from ..plugins.tree.tree import read_tree

@@ -15,7 +15,6 @@ import subprocess  # noqa: TID251
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
 from OpenSSL import SSL
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import IListeningPort, IOpenSSLContextFactory
@@ -24,6 +23,7 @@ from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 from zope.interface import implementer
 
+from ..classes import frozen
 from .cgi import CGIAnswer
 
 if TYPE_CHECKING:

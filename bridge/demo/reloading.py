@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 from twisted.python.failure import Failure
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request
+
+from ..classes import define
 
 BUILDS_PATH: Final = "builds"
 SCRIPT_FILE: Final = "reload.js"

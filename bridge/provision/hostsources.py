@@ -19,9 +19,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final
 
-from attrs import frozen
-
 from .. import __version__
+from ..classes import frozen
 from ..datadir.ownership import make_directories, write_file
 from ..datadir.paths import DataDir
 from ..plugins.bundle.prerequisites import HOST_FILES

@@ -14,9 +14,8 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
-
 from .. import __version__
+from ..classes import frozen
 from ..datadir.paths import DataDir, DataDirError
 from ..plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from ..plugins.esbuild.pins import BINARY_NAME, VERSION, Pin, pin_for

@@ -10,10 +10,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import Deferred, DeferredList, DeferredLock
 from twisted.logger import Logger
 
+from ..classes import define, frozen
 from ..plugins.dev.linking import Link, Linked, Linking, SourcesRefusedError
 from ..plugins.policy.hits import Hit
 from ..protocol.errors import BridgeError, Code, Prefix, shutting_down

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Final
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ..classes import define, frozen
 from ..concurrency.tally import Tally
 from ..pagelog.logrecords import LogRecord, Record, read_records, write_records
 from ..pagelog.writer import LogWriter

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.logger import Logger
 
+from ..classes import define, frozen
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
     CALL_SECONDS,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Final
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import Deferred, gatherResults
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ..classes import define, frozen
 from ..osc.arguments import OscArgument, read_argument
 from ..osc.packets import Message, encode
 from ..osc.ports import Listener, Sender

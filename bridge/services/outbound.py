@@ -5,9 +5,10 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import field
 from orjson import Fragment
 
+from ..classes import define, frozen
 from ..http.target import read_url
 from ..outbound.checkedrequest import METHODS, make_request
 from ..outbound.fetcher import HttpFetcher

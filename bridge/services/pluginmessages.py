@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ..approval import Operation
+from ..classes import frozen
 from ..plugins.installed.keys import KeyEntry, Trust
 from ..plugins.installed.trees import ListEntry
 from ..plugins.operations.kept import Pin

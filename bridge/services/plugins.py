@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from attrs import define, evolve, frozen
+from attrs import evolve
 
 from ..approval import IApprover
+from ..classes import define, frozen
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
 from ..plugins.installed.ids import installed_ids

@@ -11,11 +11,12 @@ import base64
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar, Final
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from ..classes import define, frozen
 from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, shutting_down
 from ..protocol.excerpt import excerpt
 from ..protocol.limits import (

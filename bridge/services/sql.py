@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from ..classes import define, frozen
 from ..databases.databases import Databases
 from ..databases.query import Param, Query
 from ..databases.results import Rows

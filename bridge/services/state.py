@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ..classes import define, frozen
 from ..protocol.limits import (
     STATE_FILE_BYTES,
     STATE_HOST_BYTES,

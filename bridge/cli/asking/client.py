@@ -13,9 +13,8 @@ import socket
 from collections.abc import Callable
 from typing import Any, BinaryIO, Final
 
-from attrs import define
-
 from ... import __version__
+from ...classes import define
 from ...datadir.control import NotASocketError, connected, control_address
 from ...datadir.lock import is_held
 from ...datadir.ownership import check

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import asdict, frozen
+from attrs import asdict
 
+from ...classes import frozen
 from ...protocol.text import timestamp, visible
 from ...settings.options import Paths
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 from typing import Any, Final, TextIO
 
-from attrs import define, field
+from attrs import field
 
+from ...classes import define
 from ...protocol.steps import Step
 from ...protocol.text import visible
 

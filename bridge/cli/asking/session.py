@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Final
 
-from attrs import define, field
+from attrs import field
 
+from ...classes import define
 from ...protocol.errors import BridgeError, Prefix
 from ...settings.options import HostOptions
 from ..terminal import CommandError, failed, print_json, print_line, wants_colour

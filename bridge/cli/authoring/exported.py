@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import field
+
+from ...classes import define, frozen
 
 _PIECE: Final = re.compile(
     r"(?P<skip>(?:\s|//[^\n]*|/\*.*?\*/)+)"

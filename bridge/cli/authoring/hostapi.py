@@ -16,8 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...plugins.bundle.prerequisites import API_ENTRY
 from ...plugins.tree.files import read_bounded
 from ...plugins.tree.manifest import ENTRY_FILE

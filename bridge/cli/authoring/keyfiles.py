@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 import platformdirs
-from attrs import frozen
 
+from ...classes import frozen
 from ..terminal import CommandError, private_file
 
 KEY_VARIABLE: Final = "BRIDGE_SIGNING_KEY"

@@ -12,8 +12,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...plugins.tree.jsontext import replace_string
 from ...plugins.tree.manifest import MANIFEST_FILE, Manifest, read_manifest
 from ...plugins.tree.signature import verify_tree

@@ -13,8 +13,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...plugins.tree.manifest import MANIFEST_FILE, check_new_id, read_manifest
 from ...protocol.errors import BridgeError
 from ...protocol.strictjson import dumps

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
+from ...classes import frozen
 from ...plugins.tree.files import shown
 from ...plugins.tree.tree import SIGNATURE_FILE
 from .worktree import git, head, is_work_tree

@@ -15,9 +15,10 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
 from ... import __version__
+from ...classes import define
 from ...concurrency.threads import InThread
 from ...datadir.ownership import NotOwnError, check_tree
 from ...datadir.paths import DataDir

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import ClassVar, Final
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...plugins.policy.hits import Hit
 from ...protocol.strictjson import dumps
 from ...protocol.wire import unstructure

@@ -13,8 +13,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...plugins.dev.reading import read_files
 from ...plugins.tree.files import shown
 from ...plugins.tree.tree import Tree

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Final
 
-from attrs import define
 from twisted.python import usage
 
+from ...classes import define
 from ...pagelog.following import Follower
 from ...pagelog.logrecords import LogLine, read_line
 from ...pagelog.pagefile import LogFileError

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.python import usage
 from twisted.python.failure import Failure
 
+from ...classes import define
 from ...datadir.lock import is_held
 from ...demo.child import ChildError, daemon_command, spawn_daemon
 from ...protocol.limits import BUILD_SECONDS

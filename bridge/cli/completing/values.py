@@ -8,9 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
 from twisted.python import usage
 
+from ...classes import frozen
 from ...plugins.installed.ids import RECORDS
 from ...plugins.installed.keys import KEYS
 from ...protocol.strictjson import loads_own

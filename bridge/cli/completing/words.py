@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import evolve, frozen
+from attrs import evolve
 from twisted.python import usage
 
+from ...classes import frozen
 from ...settings.host import host_commands, load_profile
 from ..catalogue import COMMANDS, command_module
 from .values import Values, values_of

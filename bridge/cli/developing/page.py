@@ -6,8 +6,9 @@ import webbrowser
 from collections.abc import Callable
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
+from ...classes import define
 from ...demo.reloading import Builds
 from ..hostpage import HostPage
 from ..terminal import CommandError

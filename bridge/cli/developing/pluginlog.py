@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
+from ...classes import define
 from ...pagelog.following import Follower
 from ...pagelog.logrecords import read_line
 from ...pagelog.pagefile import LogFileError

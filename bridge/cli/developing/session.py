@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, UNIXClientEndpoint
 from twisted.internet.error import ConnectError
@@ -15,6 +15,7 @@ from twisted.internet.protocol import Factory, connectionDone
 from twisted.protocols.basic import LineReceiver
 from twisted.python.failure import Failure
 
+from ...classes import define
 from ...datadir.token import PairingToken
 from ...plugins.policy.hits import Hit
 from ...protocol.errors import BridgeError

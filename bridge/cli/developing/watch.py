@@ -7,11 +7,12 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 
+from ...classes import define
 from ...protocol.limits import DEV_POLL_SECONDS
 from ..authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, Final
 
-from attrs import frozen
-
 from ...approval.desktop import ANSWERING
+from ...classes import frozen
 from ...daemon.listening import is_taken
 from ...datadir.control import connected
 from ...datadir.lock import is_held

@@ -14,9 +14,8 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from attrs import frozen
-
 from ... import __version__
+from ...classes import frozen
 from ...datadir.token import PairingToken, TokenError
 from ...plugins.installed.ids import RECORDS
 from ...plugins.installed.records import read_record

@@ -16,10 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from attrs import Factory, define, field, frozen
+from attrs import Factory, field
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
+from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...datadir.ownership import NotOwnError
 from ...datadir.paths import DataDir, DataDirError

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from attrs import Factory, frozen
+from attrs import Factory
 
+from ...classes import frozen
 from ...protocol.limits import (
     BUILD_BUNDLE_BYTES,
     BUILD_CPU_SECONDS,

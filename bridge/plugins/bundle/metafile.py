@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Final
 
-from attrs import Factory, frozen
+from attrs import Factory
 
+from ...classes import frozen
 from ...protocol.limits import BUILD_METAFILE_BYTES
 from ..esbuild.executable import BundlerError
 from ..esbuild.language import DATA_LOADERS, LOADERS, is_data_name, is_source_name

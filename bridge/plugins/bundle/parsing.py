@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import orjson
-from attrs import frozen
 
+from ...classes import frozen
 from .places import Edge
 
 

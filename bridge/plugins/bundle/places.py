@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...protocol.limits import SOURCE_BYTES
 from ..tree.files import shown
 

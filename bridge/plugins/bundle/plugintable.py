@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...datadir.paths import LINKED
 from ...protocol.strictjson import dumps
 from ..tree.manifest import ENTRY_FILE, MANIFEST_FILE, is_usable_id

@@ -13,8 +13,8 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 import orjson
-from attrs import frozen
 
+from ...classes import frozen
 from ..tree.files import shown
 from .metafile import PACKAGES, PLUGINS, BuildError
 

@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...datadir.ownership import NotOwnError, check
 from ...protocol.limits import BUILD_BUNDLE_BYTES
 from ..tree.files import NotRegularError, read_bounded, shown

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from ...classes import define
 from ...datadir.lock import DirectoryLock, LockedError, acquire_directory
 from ...datadir.ownership import check, make_directories, write_file
 from ...system.files import BINARY, NO_LINK, remove, sync_directory, sync_files

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Self, TypeVar
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
 
+from ...classes import frozen
 from ...concurrency.threads import InThread
 from ...http.addresspolicy import AddressPolicy
 from ...http.client import HttpClient

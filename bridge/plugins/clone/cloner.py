@@ -10,8 +10,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...concurrency.threads import Check, stoppable
 from .access import RepositoryAccess
 from .gitprotocol import Fetched, fetch

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Final, Protocol
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError
 from ...protocol.limits import SERVER_ERROR_CHARACTERS

@@ -7,9 +7,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
 from ... import __version__
+from ...classes import define
 from ...http.addresspolicy import AddressPolicy, NotPublicError
 from ...http.client import HttpClient
 from ...http.target import CheckedRequest, read_url

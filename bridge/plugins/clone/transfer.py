@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ...classes import define, frozen
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 

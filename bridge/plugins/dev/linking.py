@@ -17,10 +17,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...datadir.paths import LINKED
 from ...protocol.errors import Prefix, plugin_error

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from ...classes import define
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ..clone.objects.bounds import TreeSize, check_name, names_collide
 from ..clone.transfer import CloneLimits, clone_failed

@@ -14,7 +14,7 @@ import signal
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Final, TypeVar
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import (
     CancelledError,
     Deferred,
@@ -26,6 +26,7 @@ from twisted.internet.interfaces import IReactorProcess, IReactorTime
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
+from ...classes import define, frozen
 from ...protocol.limits import KIB, MIB
 from ...protocol.text import printable
 from ...system.processes import limit_process

@@ -24,8 +24,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ...classes import define, frozen
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
 from ...system.files import BINARY
 from ...system.nameless import PLACES, Place, finish, path_of

@@ -13,7 +13,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
-from attrs import frozen
+from ...classes import frozen
 
 _NULL, _BOOLEAN, _INTEGER, _STRING, _BYTES, _LIST, _MAP = range(7)
 _LENGTH: Final = struct.Struct("<I")

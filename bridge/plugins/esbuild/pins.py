@@ -6,7 +6,7 @@ import os
 import platform
 from typing import Final
 
-from attrs import frozen
+from ...classes import frozen
 
 VERSION: Final = "0.28.2"
 

@@ -19,9 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from attrs import field, frozen
+from attrs import field
 
 from ...approval import Operation
+from ...classes import frozen
 from ...protocol.rules import OneOf, Text
 from ...protocol.text import PLUGIN_ID
 from ...store import Edit

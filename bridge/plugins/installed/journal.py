@@ -12,8 +12,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...datadir.ownership import NotOwnError, check
 from ...datadir.paths import write_atomically
 from ...protocol.errors import BridgeError

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Protocol
 
-from attrs import define, evolve, frozen
+from attrs import evolve
 
+from ...classes import define, frozen
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.rules import Text
 from ...protocol.text import timestamp

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import asdict
 
+from ...classes import frozen
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.wire import camel
 from ...store import Drop, Edit, Put, Remove, Store

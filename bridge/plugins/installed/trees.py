@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from attrs import define, evolve, field, fields, frozen
+from attrs import evolve, field, fields
 from twisted.logger import Logger
 
+from ...classes import define, frozen
 from ...datadir.ownership import NotOwnError
 from ...datadir.paths import LINKED, DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error

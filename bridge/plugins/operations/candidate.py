@@ -7,13 +7,14 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import Deferred, DeferredSemaphore
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from ...approval import host_of
+from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import CLONE_REPORT_SECONDS, CLONES_AT_ONCE

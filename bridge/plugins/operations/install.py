@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from attrs import define
 from twisted.internet.defer import Deferred, fail
 
 from ...approval import Operation
+from ...classes import define
 from ...concurrency.shares import Holder
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ..clone.urls import check_url

@@ -9,11 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
+from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import PREVIEW_KEPT_SECONDS

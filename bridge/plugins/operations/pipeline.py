@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from attrs import define, evolve
+from attrs import evolve
 from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
+from ...classes import define
 from ...concurrency.threads import InThread
 from ...protocol.steps import Step
 from ...store import Drop, Edit, Store

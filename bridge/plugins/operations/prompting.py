@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import define
 from twisted.logger import Logger
 
 from ...approval import IApprover, Offer, Prompt, Prompts, unavailable
+from ...classes import define
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.steps import Step
 from ..installed.keys import Trust

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import ClassVar, Protocol
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from ...classes import define, frozen
 from ...concurrency.singleflight import SingleFlight
 from ...protocol.errors import BridgeError, shutting_down
 from ...protocol.limits import BUILD_END_SECONDS

@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import DeferredLock
 from twisted.logger import Logger
 
 from ...approval import Operation
+from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.steps import Step

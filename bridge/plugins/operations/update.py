@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from attrs import define, frozen
 from twisted.internet.defer import Deferred, ensureDeferred, fail
 
 from ...approval import Operation
+from ...classes import define, frozen
 from ...concurrency.shares import Holder
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...store import Store

@@ -12,8 +12,9 @@ import posixpath
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from itertools import islice
 
-from attrs import Factory, evolve, frozen
+from attrs import Factory, evolve
 
+from ...classes import frozen
 from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS, SOURCE_BYTES, SOURCE_FILES

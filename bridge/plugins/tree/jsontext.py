@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from attrs import frozen
+from ...classes import frozen
 
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 _STRING_FIELD: Final = re.compile(

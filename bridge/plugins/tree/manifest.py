@@ -6,8 +6,9 @@ import codecs
 import re
 from typing import Annotated, Any, Final
 
-from attrs import field, fields, frozen
+from attrs import field, fields
 
+from ...classes import frozen
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import (
     MANIFEST_BYTES,

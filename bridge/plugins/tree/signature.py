@@ -13,8 +13,9 @@ import json
 from functools import lru_cache
 from typing import Annotated, Any, Final
 
-from attrs import fields, frozen
+from attrs import fields
 
+from ...classes import frozen
 from ...protocol.errors import BridgeError
 from ...protocol.limits import SIGNATURE_BYTES, SIGNED_AHEAD_SECONDS
 from ...protocol.rules import Between, OneOf, Text

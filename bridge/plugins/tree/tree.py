@@ -14,8 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ...classes import define, frozen
 from ...datadir.ownership import make_directories, write_file
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import CLONE_OBJECTS, SIGNATURE_BYTES, TREE_BYTES, TREE_FILES

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from attrs import frozen
-
+from ...classes import frozen
 from .versions import precedence
 
 _COMPARATOR: Final = re.compile(r"([<>]=?|=|~>?|\^)?\s*v?([^\s<>=~^]+)")

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from graphlib import TopologicalSorter
 from typing import Final
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...protocol.limits import (
     COMMIT_HEAD_BYTES,
     COMMIT_SUMMARY_CHARACTERS,

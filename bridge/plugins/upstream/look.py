@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from attrs import frozen
-
+from ...classes import frozen
 from ...concurrency.threads import Check, stoppable
 from ...protocol import limits
 from ...protocol.errors import BridgeError

@@ -12,11 +12,12 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import Deferred, DeferredList, fail
 from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
+from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...http.addresspolicy import NotPublicError
 from ...http.target import read_url

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from ...approval.growth import Differences
+from ...classes import frozen
 from ..operations.kept import Pin
 from ..tree.manifest import Manifest
 from .history import LogEntry

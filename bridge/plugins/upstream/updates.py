@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar, Protocol
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import (
     CancelledError,
     Deferred,
@@ -21,6 +21,7 @@ from twisted.internet.defer import (
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
+from ...classes import define, frozen
 from ...protocol.errors import BridgeError, internal_error, shutting_down
 from ...protocol.limits import (
     UPDATES_ANSWER_SECONDS,

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from ....classes import frozen
 from ....provision.readiness import OWN_HOST, missing_sources
 from ....settings.config import BY_NAME, HOST_OPTIONS, Option
 from ....settings.options import HostOptions, Paths

@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Final
 
-from attrs import frozen
 from twisted.internet.defer import Deferred, succeed
 
+from ....classes import frozen
 from ....datadir.paths import write_atomically
 from ....plugins.tree.signature import sign_tree
 from ....plugins.tree.tree import SIGNATURE_FILE, Tree

@@ -11,8 +11,9 @@ import re
 import unicodedata
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from ....classes import define
 from ....protocol.errors import BridgeError
 from ....protocol.rules import WINDOWS_DEVICES
 from ..transfer import CloneLimits, clone_failed

@@ -14,8 +14,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ....classes import define, frozen
 from ..transfer import CloneLimits, clone_failed
 from .delta import DeltaError, apply_delta, declared_sizes
 

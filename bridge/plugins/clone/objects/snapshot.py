@@ -12,8 +12,9 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ....classes import define, frozen
 from ....protocol.errors import Prefix, plugin_error
 from ...tree.tree import Tree
 from ..transfer import CloneLimits, clone_failed

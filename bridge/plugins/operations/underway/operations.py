@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
-from attrs import define, field
+from attrs import field
 from twisted.internet.defer import Deferred, DeferredList, DeferredLock, fail
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ....approval import Operation
+from ....classes import define
 from ....concurrency.shares import Holder
 from ....protocol.errors import (
     BridgeError,

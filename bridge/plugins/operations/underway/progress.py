@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from attrs import frozen
-
 from ....approval import Operation
+from ....classes import frozen
 from ....protocol.steps import Step
 from ...bundle.build import Report
 from ...installed.trees import ListEntry

@@ -9,11 +9,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from attrs import define, field, frozen
+from attrs import field
 from twisted.internet.defer import Deferred, DeferredLock
 from twisted.python.failure import Failure
 
 from ....approval import Operation
+from ....classes import define, frozen
 from ....concurrency.shares import Holder
 from ....protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
 from ....protocol.steps import Step

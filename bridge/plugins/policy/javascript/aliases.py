@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from ....classes import define
 from .tokens import Code, Kind, UnreadableError
 
 _ASSIGNING: Final = frozenset({"=", "||=", "&&=", "??="})

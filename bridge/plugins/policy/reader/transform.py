@@ -14,8 +14,9 @@ import json
 from functools import lru_cache
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import field
 
+from ....classes import frozen
 from ...esbuild.executable import BundlerError
 from ...esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
 from ...esbuild.packets import Encoded, encoded
