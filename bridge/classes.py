@@ -4,7 +4,7 @@ The decorators of classes with fields: those of attrs, at a third of the cost.
 A start makes some 400 classes.  For each, attrs compiles a comparison, a hash and a
 repr, and makes it twice, for its slots.  Here these methods are shared, and a class has
 no slots unless it asks for them.  For type checkers they are attrs' own; see
-docs/decisions/0089.
+docs/decisions/0002.
 """
 
 from __future__ import annotations

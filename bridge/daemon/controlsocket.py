@@ -16,7 +16,7 @@ the daemon listens on a loopback port of its own, and a file in the same place h
 address.  A browser that sends a request there begins with no ``hello``.
 
 Any connection makes the daemon look at its token file: ``--rotate-token`` does no more
-than that (docs/decisions/0088).
+than that (docs/decisions/0061).
 """
 
 from __future__ import annotations

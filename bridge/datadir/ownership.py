@@ -3,7 +3,7 @@ Which files the daemon uses: those that only its user, or root, can have written
 
 A data directory that was open for a while is closed at the next start, but what others
 put there meanwhile stays.  So every reader of the directory checks what it opens; see
-docs/decisions/0047.  On Windows nothing is checked: a profile's directories are closed
+docs/decisions/0006.  On Windows nothing is checked: a profile's directories are closed
 by inheritance there.
 """
 

@@ -3,7 +3,7 @@ The pairing token: 32 random bytes that a page must know to be heard.
 
 The file holds 43 characters of unpadded base64url and a newline, mode 0600.  What
 others could read or replace is no secret: such a file is refused, not used.  A running
-daemon follows the file; see docs/decisions/0088.
+daemon follows the file; see docs/decisions/0061.
 """
 
 from __future__ import annotations

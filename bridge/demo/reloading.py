@@ -1,7 +1,7 @@
 """
 Lets a page that this process serves load itself again after each build.
 
-The page that an application serves never does that; see docs/decisions/0063.
+The page that an application serves never does that; see docs/decisions/0013.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ UNSENT_BYTES: Final = 32 * MIB
 QUEUED_PUSHES: Final = 256
 QUEUED_FRAMES: Final = 4096
 
-# HTTP connections; see docs/decisions/0016, 0018 and 0042.
+# HTTP connections; see docs/decisions/0016 and 0018.
 HEAD_BYTES: Final = 16 * KIB
 HEADERS: Final = 100
 HEAD_SECONDS: Final = 10.0

@@ -1,4 +1,4 @@
-"""The version of the protocol; see docs/decisions/0051."""
+"""The version of the protocol; see docs/decisions/0003."""
 
 from __future__ import annotations
 

@@ -157,8 +157,8 @@ class Osc:
     Sends and receives OSC on loopback.
 
     Every page is pushed what is received, and a port is listened on for as long as
-    any page wants it: see docs/decisions/0026. A page that reconnects still does, also
-    after a restart of the daemon: see docs/decisions/0035.
+    any page wants it. A page that reconnects still does, also after a restart of the
+    daemon: see docs/decisions/0026.
 
     :ivar push: Pushes an event to every page.
     :ivar reserved_ports: Ports that must not be sent to or listened on.

@@ -59,7 +59,7 @@ class BundleTests(SynchronousTestCase):
         self.assertEqual([name for name in inputs if not name.startswith(allowed)], [])
 
     def test_size(self) -> None:
-        """It stays as small as the records say: docs/decisions/0057 and 0090."""
+        """It stays as small as the record says: docs/decisions/0028."""
         code, _ = self.build([SAMPLE])
         whole = code.encode("utf-8")
         self.assertLess(len(whole), MOST_BYTES)

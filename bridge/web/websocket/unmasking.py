@@ -2,7 +2,7 @@
 Unmasks the frames of a page (RFC 6455, 5.3) cheaply, because every byte is masked.
 
 Autobahn's wheel has a function for it in C.  Its Python module takes 50 ms to load, so
-the function is called directly.  See docs/decisions/0041.
+the function is called directly.  See docs/decisions/0018.
 """
 
 from __future__ import annotations
