@@ -7,7 +7,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO
 
@@ -136,6 +137,29 @@ def print_json(value: Any, compact: bool) -> None:
     """Print plain JSON on standard output."""
     colour = wants_colour(sys.stdout, os.environ)
     print_line(json_text(value, compact, colour))
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """
+    Align the cells of rows in columns, as a terminal shows them.
+
+    :param rows: Each as long as the others; the first is the header.
+    """
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell + " " * (width - _width(cell))
+            for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _width(text: str) -> int:
+    """Return how many columns a terminal takes for a text."""
+    wide = sum(unicodedata.east_asian_width(each) in "WF" for each in text)
+    marks = sum(unicodedata.combining(each) != 0 for each in text)
+    return len(text) + wide - marks
 
 
 def given_or_read(text: str) -> str:

@@ -129,12 +129,15 @@ class PluginService:
         """
         Return where plugins are, and how installing one is confirmed.
 
+        ``host`` is the name of the host's profile, ``application`` that of the host.
         ``cannotBuild`` is there only when something is missing: why no bundle can be
         built, and what to run.
         """
         problem = self._build_problem()
         return {
             **({"cannotBuild": problem} if problem else {}),
+            "host": self._place.profile.name,
+            "application": self._place.profile.application,
             "pluginsDir": str(self._place.data.plugins),
             "bundle": str(self._place.bundle),
             "confirmation": self._approver.description,

@@ -251,6 +251,16 @@ class HostOptions(TableOptions):
             self.value("host"), self.value("data-dir"), self.value("theme-dir")
         )
 
+    def typed(self) -> list[str]:
+        """Return the options of this table as they were given on the command line."""
+        given = ((name, self.given.get(name)) for name in (o.name for o in self.table))
+        return [
+            f"--{name}={text}"
+            for name, texts in given
+            if isinstance(texts, list)
+            for text in texts
+        ]
+
     def naming(self, paths: Paths) -> list[str]:
         """Return the options by which another command finds the same paths."""
         names = ["--host", self.value("host"), "--data-dir", str(paths.data.root)]

@@ -19,6 +19,7 @@ from bridge.cli.terminal import (
     print_json,
     print_line,
     private_file,
+    table,
     wants_colour,
 )
 from bridge.protocol.text import visible
@@ -84,6 +85,22 @@ class JsonTests(SynchronousTestCase):
             out.getvalue(),
             '{\x1b[34;1m"k"\x1b[0m:[\x1b[32m"s"\x1b[0m,\x1b[36m1\x1b[0m,'
             "\x1b[35mnull\x1b[0m]}\n",
+        )
+
+
+class TableTests(SynchronousTestCase):
+    """Tests for columns."""
+
+    def test_aligned(self):
+        """Columns are as wide as a terminal shows their widest cell."""
+        rows = [
+            ("ID", "NAME", "STATE"),
+            ("a", "\u65e5\u672c", "on"),
+            ("bcd", "e\u0301", ""),
+        ]
+        self.assertEqual(
+            table(rows),
+            ["ID   NAME  STATE", "a    \u65e5\u672c  on", "bcd  e\u0301"],
         )
 
 

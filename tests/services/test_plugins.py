@@ -384,6 +384,8 @@ class PluginServiceTests(SynchronousTestCase):
                     "keys",
                     "forget_key",
                 ],
+                "host": "reference",
+                "application": self.service._place.profile.application,
                 "pluginsDir": str(self.bench.data.plugins),
                 "bundle": str(self.service._place.bundle),
                 "confirmation": "a double",

@@ -71,7 +71,10 @@ class ManageTests(_Typed, InstallCase):
             self.assertEqual(plugin["id"], "good")
             self.done("disable", "good")
             listed = self.type("list")
-            self.assertEqual(listed.stdout, "good 1.0.0  A plugin  (off)\n")
+            self.assertEqual(
+                listed.stdout,
+                "ID    NAME      VERSION  STATE\ngood  A plugin  1.0.0    off\n",
+            )
             state = json.loads((self.data / "state.json").read_text())
             self.assertIs(state["host"]["enabled:good"], False)
             self.done("enable", "good")
@@ -97,7 +100,8 @@ class ManageTests(_Typed, InstallCase):
             files["plugin.json"] = manifest("good", version="1.1.0")
             self.publish("good", files)
             listed = self.type("update")
-            self.assertRegex(listed.stdout, r"\Agood  1 new commit  \S")
+            self.assertRegex(listed.stdout, r"\ngood  1 new commit  \S")
+            self.assertIn("run: plugin-bridge update --all --host=", listed.stdout)
             (entry,) = self.done("list")["plugins"]
             self.assertEqual(entry["version"], "1.0.0")
             updated = self.type("update", "--all")
@@ -128,6 +132,9 @@ class ManageTests(_Typed, InstallCase):
             self.assertEqual(shown.returncode, 0)
             self.assertLessEqual(shown.stdout.count("\n"), 10)
             self.assertIn("plugins: 1\n", shown.stdout)
+            self.assertIn(
+                f"data: {self.data}\nbundle: {self.bundle}, built", shown.stdout
+            )
             self.assertIn("EVERY operation is approved", shown.stdout)
             overview = self.done("status")
             self.assertEqual((overview["plugins"], overview["updates"]), (1, []))

@@ -100,7 +100,7 @@ class ReportsTests(SynchronousTestCase):
         self.assertTrue(reason.startswith("cannot build: no bundler; run: "), reason)
         self.assertIn(reason, status)
         self.assertIn(reason, printed)
-        self.assertIn(f"wrong: {reason}\n", shown.stdout)
+        self.assertIn(f"problem: {reason}\n", shown.stdout)
 
     def test_taken_port(self):
         """The supervisor gets the reason; the exit status is 1."""

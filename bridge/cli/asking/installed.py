@@ -41,19 +41,23 @@ def merged(listing: Any, switches: dict[str, Any]) -> list[dict[str, Any]]:
     return [found[plugin_id] for plugin_id in sorted(found)]
 
 
-def line_of(plugin: dict[str, Any]) -> str:
-    """Return one plugin as a line for people."""
-    marks = []
-    if not plugin["enabled"]:
-        marks.append("off")
+def rows_of(plugins: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Return a row for each plugin, below a header: id, name, version, state."""
+    found = (
+        (one["id"], one.get("name", ""), one.get("version", ""), _state(one))
+        for one in plugins
+    )
+    rows = (tuple(visible(str(cell)) for cell in row) for row in found)
+    return [("ID", "NAME", "VERSION", "STATE"), *rows]
+
+
+def _state(plugin: dict[str, Any]) -> str:
+    marks = ["on" if plugin["enabled"] else "off"]
     if plugin.get("dev"):
         marks.append("linked by plugin-bridge dev")
     if problem := plugin.get("problem"):
         marks.append(f"not in the bundle: {problem}")
-    text = f"{plugin['id']} {plugin.get('version', '')}".rstrip()
-    if name := plugin.get("name"):
-        text += f"  {name}"
-    return visible(text + (f"  ({'; '.join(marks)})" if marks else ""))
+    return "; ".join(marks)
 
 
 def check_installed(plugin_id: str, plugins: list[dict[str, Any]]) -> None:

@@ -8,7 +8,10 @@ from typing import Any, Final
 from attrs import asdict
 
 from ...classes import frozen
+from ...datadir.lock import is_held
+from ...datadir.paths import DataDir
 from ...protocol.text import timestamp, visible
+from ...settings.host import SHIPPED, load_profile
 from ...settings.options import Paths
 
 _SHOWN_PROBLEMS: Final = 3
@@ -55,7 +58,7 @@ class Overview:
         unknown = f"not known for {', '.join(self.unknown)}" if self.unknown else ""
         shown = self.problems[:_SHOWN_PROBLEMS]
         more = len(self.problems) - len(shown)
-        wrong = [f"wrong: {text}" for text in shown] or ["wrong: nothing"]
+        wrong = [f"problem: {text}" for text in shown] or ["problems: none"]
         if more:
             wrong[-1] += f" (and {more} more: plugin-bridge status --json)"
         lines = [
@@ -84,6 +87,17 @@ def host_of(place: Paths) -> str:
     return f"{place.profile.application} ({place.profile.name})"
 
 
+def others_running(place: Paths) -> list[str]:
+    """Return a line for each other host whose daemon runs, where it usually does."""
+    profiles = (load_profile(name) for name in SHIPPED if name != place.profile.name)
+    return [
+        f"a daemon of {profile.application} runs; for its status, run: "
+        f"plugin-bridge status --host {profile.name}"
+        for profile in profiles
+        if is_held(DataDir(profile.data_dir()).lock)
+    ]
+
+
 def problems_of(
     described: Any, plugins: list[dict[str, Any]], built: str | None
 ) -> list[str]:
@@ -91,7 +105,7 @@ def problems_of(
     List what is wrong with a running daemon.
 
     :param described: What ``welcome`` has of the services.
-    :param plugins: See ``bridge.cli.managing.installed.read_plugins``.
+    :param plugins: See ``bridge.cli.asking.installed.read_plugins``.
     :param built: See ``built_at``.
     """
     about = described.get("plugins", {})

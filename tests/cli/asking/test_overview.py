@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import os
+
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.asking.overview import Overview, built_at, problems_of
+from bridge.cli.asking.overview import (
+    Overview,
+    built_at,
+    others_running,
+    problems_of,
+)
+from bridge.datadir.lock import acquire
+from bridge.datadir.paths import DataDir
+from bridge.settings.host import load_profile
+from bridge.settings.options import locate
 
 from ...directories import fresh_directory
 
@@ -22,7 +33,7 @@ class OverviewTests(SynchronousTestCase):
         """All is well in eight lines."""
         lines = GOOD.lines()
         self.assertEqual(len(lines), 8)
-        self.assertEqual(lines[-2:], ["updates: none", "wrong: nothing"])
+        self.assertEqual(lines[-2:], ["updates: none", "problems: none"])
 
     def test_not_known(self):
         """What could not be looked at is not called up to date."""
@@ -53,6 +64,20 @@ class OverviewTests(SynchronousTestCase):
         self.assertEqual(len(found), 2)
         self.assertIn("--dev is on", found[1])
         self.assertIn("there is no bundle", problems_of(good, [], None)[0])
+
+    def test_other_host(self):
+        """A daemon of another host, in its usual directory, is named."""
+        home = fresh_directory(self)
+        self.patch(os, "environ", {**os.environ, "HOME": str(home)})
+        place = locate("vrcnext", home / "data", None)
+        self.assertEqual(others_running(place), [])
+        data = DataDir(load_profile("reference").data_dir())
+        data.create()
+        lock = acquire(data.lock)
+        self.addCleanup(lock.release)
+        (line,) = others_running(place)
+        self.assertIn("run: plugin-bridge status --host reference", line)
+        self.assertEqual(others_running(locate("reference", home / "d", None)), [])
 
     def test_built_at(self):
         """The time is in UTC; ``None`` without a bundle."""

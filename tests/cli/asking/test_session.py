@@ -11,7 +11,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.asking.client import NoDaemonError
-from bridge.cli.asking.installed import check_installed, line_of, merged
+from bridge.cli.asking.installed import check_installed, merged, rows_of
 from bridge.cli.asking.progress import ProgressLine
 from bridge.cli.asking.session import Session, ended
 from bridge.cli.terminal import CommandError
@@ -169,7 +169,7 @@ class InstalledTests(SynchronousTestCase):
         found = merged(listing, switches)
         self.assertEqual([p["id"] for p in found], ["a", "b", "c", "gone"])
         self.assertEqual([p["enabled"] for p in found], [False, True, True, True])
-        self.assertIn("not in the bundle: not_installed", line_of(found[-1]))
+        self.assertIn("not in the bundle: not_installed", rows_of(found)[-1][-1])
 
     def test_nearest(self):
         """The error has the nearest id, and never the one that was typed."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...asking.installed import line_of, read_plugins
+from ...asking.installed import read_plugins, rows_of
 from ...asking.session import EXIT_STATUS, ManageOptions, Session, manage
+from ...terminal import table
 
 
 class ListOptions(ManageOptions):
@@ -11,7 +12,7 @@ class ListOptions(ManageOptions):
 
     synopsis = "Usage: plugin-bridge list [--json] [--host NAME|PATH]"
     longdesc = (
-        "Lists the installed plugins of the running daemon: id, version, name, whether "
+        "Lists the installed plugins of the running daemon: id, name, version, whether "
         "one is switched off, and why one is not in the bundle. " + EXIT_STATUS
     )
 
@@ -26,6 +27,6 @@ def main(arguments: list[str]) -> int:
 def show(session: Session) -> int:
     """List the plugins; return the exit status."""
     plugins = read_plugins(session)
-    lines = [line_of(plugin) for plugin in plugins]
-    session.print({"plugins": plugins}, lines or ["no plugin is installed"])
+    lines = table(rows_of(plugins)) if plugins else ["no plugin is installed"]
+    session.print({"plugins": plugins}, lines)
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from ....plugins.installed.ids import installed_ids
@@ -11,7 +12,13 @@ from ....settings.options import Paths
 from ....store import Store, StoreError
 from ...asking.client import NoDaemonError
 from ...asking.installed import NAMESPACE, SWITCH, read_plugins
-from ...asking.overview import Overview, built_at, host_of, problems_of
+from ...asking.overview import (
+    Overview,
+    built_at,
+    host_of,
+    others_running,
+    problems_of,
+)
 from ...asking.session import (
     EXIT_STATUS,
     NO_DAEMON,
@@ -29,8 +36,9 @@ class StatusOptions(ManageOptions):
     synopsis = "Usage: plugin-bridge status [--json] [--host NAME|PATH]"
     longdesc = (
         "Shows the daemon, the host, the bundle, the plugins, what can be updated, and "
-        "what is wrong, in at most ten lines. Without a daemon it shows what is on the "
-        f"disk. plugin-bridge doctor checks more. {EXIT_STATUS}"
+        "the problems, in at most ten lines. Without a daemon it shows what is on the "
+        f"disk, and which other host's daemon runs. plugin-bridge doctor checks more. "
+        f"{EXIT_STATUS}"
     )
 
 
@@ -43,7 +51,7 @@ def main(arguments: list[str]) -> int:
     def run() -> int:
         try:
             with session(options, options.json) as found:
-                return show(found, place)
+                return show(found)
         except NoDaemonError as e:
             overview = on_disk(place, str(e))
             if options.json:
@@ -56,14 +64,14 @@ def main(arguments: list[str]) -> int:
     return ended("status", run, options.json)
 
 
-def show(session: Session, place: Paths) -> int:
+def show(session: Session) -> int:
     """Show the status of the running daemon; return the exit status."""
-    overview = of_daemon(session, place)
+    overview = of_daemon(session)
     session.print(overview.fields(), overview.lines())
     return 0
 
 
-def of_daemon(session: Session, place: Paths) -> Overview:
+def of_daemon(session: Session) -> Overview:
     """Ask the running daemon for its state."""
     welcome = session.connection.welcome
     described = welcome["services"]
@@ -73,11 +81,11 @@ def of_daemon(session: Session, place: Paths) -> Overview:
     except BridgeError:
         answer = None
     about = described["plugins"]
-    built = built_at(place.bundle)
+    built = built_at(Path(about["bundle"]))
     return Overview(
         daemon=f"running, version {welcome['version']}",
-        host=host_of(place),
-        data=str(place.data.root),
+        host=f"{about['application']} ({about['host']})",
+        data=str(Path(about["pluginsDir"]).parent),
         bundle=str(about["bundle"]),
         built=built,
         confirmation=str(about["confirmation"]),
@@ -100,7 +108,7 @@ def on_disk(place: Paths, why: str) -> Overview:
 
     :param why: Why there is none, and how to start one.
     """
-    problems = [why]
+    problems = [why, *others_running(place)]
     if reason := build_problem(place):
         problems.append(reason)
     installed: list[str] = []

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import re
+import shlex
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
 
 from twisted.python import usage
 
@@ -10,10 +14,22 @@ from ....protocol.errors import BridgeError, Prefix
 from ....protocol.text import visible
 from ...asking.installed import check_installed, read_plugins
 from ...asking.plainwords import as_json, plain, prefix_of
-from ...asking.session import EXIT_STATUS, PROMPTED, ManageOptions, Session, manage
+from ...asking.session import (
+    EXIT_STATUS,
+    INTERRUPTED,
+    PROMPTED,
+    REFUSED,
+    ManageOptions,
+    Session,
+    manage,
+)
+from ...terminal import table
 
-REFUSED = 1
-INTERRUPTED = 130
+_PENDING_SECONDS: Final = 60.0
+_LOOK_SECONDS: Final = 0.5
+
+# What plugin-bridge release writes.
+_RELEASE: Final = re.compile(r"Release (\d+\.\d+\.\d+\S*)")
 
 
 class UpdateOptions(ManageOptions):
@@ -23,7 +39,9 @@ class UpdateOptions(ManageOptions):
     longdesc = (
         "Has the running daemon update plugins from their repositories: those of the "
         "ids, or with --all every one that is behind. Without either, it lists what is "
-        "new, and changes nothing. After a refusal it goes on with the next plugin. "
+        "new, and changes nothing. After a refusal it goes on with the next plugin; "
+        "with --all the status is also 1 when it is not known of a plugin whether it "
+        "is behind. "
         f"{PROMPTED}{EXIT_STATUS}"
     )
     optFlags: ClassVar[list[list[str | None]]] = [
@@ -44,48 +62,108 @@ def main(arguments: list[str]) -> int:
     """Update plugins and return the exit status."""
     options = UpdateOptions()
     options.parseOptions(arguments)
-    return manage(
-        "update",
-        options,
-        lambda session: update(session, options["ids"], bool(options["all"])),
-    )
+    again = shlex.join(["plugin-bridge", "update", "--all", *options.typed()])
+
+    def work(session: Session) -> int:
+        if options["ids"]:
+            return update(session, options["ids"])
+        return update_all(session) if options["all"] else show(session, again)
+
+    return manage("update", options, work)
 
 
-def update(session: Session, ids: list[str], every: bool) -> int:
+def update(session: Session, ids: list[str]) -> int:
     """
-    Update plugins, or list what is new.
+    Update plugins.
 
-    :param ids: Which; none for a list, unless ``every`` is true.
     :return: The exit status.
     :raise CommandError: One is not installed; nothing was updated.
     """
-    if ids:
-        plugins = read_plugins(session)
-        for plugin_id in ids:
-            check_installed(plugin_id, plugins)
-        return _update(session, ids)
-    answer = session.call("plugins", "check_updates", fresh=True)
+    plugins = read_plugins(session)
+    for plugin_id in ids:
+        check_installed(plugin_id, plugins)
+    done, status = _update(session, ids)
+    if session.json:
+        session.print({"updated": done}, [])
+    return status
+
+
+def update_all(session: Session) -> int:
+    """Update what is behind; return the exit status."""
+    answer = look(session)
+    updates, unknown = answer["updates"], answer["unknown"]
+    done, status = _update(session, [update["id"] for update in updates])
+    nothing = [] if updates or unknown else ["every plugin is up to date"]
+    session.print({"updated": done, "unknown": unknown}, nothing)
+    for one in unknown:
+        session.progress.line(_unknown(one))
+    return status or (REFUSED if unknown else 0)
+
+
+def show(session: Session, command: str) -> int:
+    """
+    List what is new; return the exit status.
+
+    :param command: The command line that updates it all.
+    """
+    answer = look(session)
     updates = answer["updates"]
-    if every and updates:
-        return _update(session, [update["id"] for update in updates])
-    not_yet = "not known yet: its repository has not answered"
-    lines = [
-        *map(_line, updates),
-        *(f"{one['id']}  not known: {one['reason']}" for one in answer["unknown"]),
-        *(f"{plugin_id}  {not_yet}" for plugin_id in answer["pending"]),
-    ]
-    session.print(answer, [*map(visible, lines)] or ["every plugin is up to date"])
+    lines = [_unknown(one) for one in answer["unknown"]]
+    if updates:
+        versions = {one["id"]: one.get("version") for one in read_plugins(session)}
+        rows = [_row(update, versions.get(update["id"])) for update in updates]
+        header = ("ID", "UPDATE", "NEWEST COMMIT")
+        lines = [*table([header, *rows]), *lines, f"to update, run: {command}"]
+    session.print(answer, lines or ["every plugin is up to date"])
     return 0
 
 
-def _line(update: dict[str, Any]) -> str:
+def look(
+    session: Session,
+    sleep: Callable[[float], object] = time.sleep,
+    seconds: Callable[[], float] = time.monotonic,
+) -> Any:
+    """
+    Have every repository looked at now, and wait for those that are slow.
+
+    :return: What ``check_updates`` answers; what is still pending is ``unknown``.
+    """
+    end = seconds() + _PENDING_SECONDS
+    answer = session.call("plugins", "check_updates", fresh=True)
+    while answer["pending"] and seconds() < end:
+        if not session.json:
+            waiting = f"waiting for the repositories of {', '.join(answer['pending'])}"
+            session.progress.report({"step": "", "message": waiting})
+        sleep(_LOOK_SECONDS)
+        answer = session.call("plugins", "check_updates")
+    session.progress.end()
+    behind = [one["id"] for one in answer["updates"]]
+    why = "its repository has not answered"
+    late = [
+        {"id": plugin_id, "reason": why}
+        for plugin_id in answer["pending"]
+        if plugin_id not in behind
+    ]
+    return {**answer, "unknown": [*answer["unknown"], *late], "pending": []}
+
+
+def _unknown(one: dict[str, Any]) -> str:
+    return visible(f"{one['id']}: not known whether it is behind: {one['reason']}")
+
+
+def _row(update: dict[str, Any], installed: str | None) -> tuple[str, ...]:
+    """Return the row of an update: its versions where they are known, else commits."""
     count = update["commitsBehind"]
-    commits = "1 new commit" if count == 1 else f"{count} new commits"
+    what = "1 new commit" if count == 1 else f"{count} new commits"
     summary = update["changelog"][0]["summary"] if update["changelog"] else ""
-    return visible(f"{update['id']}  {commits}  {summary}".rstrip())
+    released = _RELEASE.fullmatch(summary)
+    if installed and released and released[1] != installed:
+        what = f"{installed} → {released[1]}"
+    return update["id"], visible(what), visible(summary)
 
 
-def _update(session: Session, ids: list[str]) -> int:
+def _update(session: Session, ids: list[str]) -> tuple[list[dict[str, Any]], int]:
+    """Update plugins; return what became of each, and the exit status."""
     done: list[dict[str, Any]] = []
     status = 0
     for plugin_id in ids:
@@ -106,6 +184,4 @@ def _update(session: Session, ids: list[str]) -> int:
                 what = "is at" if result["updated"] else "has nothing new, and is at"
                 line = visible(f"{plugin_id} {what} {plugin['version']}")
                 session.print(None, [line])
-    if session.json:
-        session.print({"updated": done}, [])
-    return status
+    return done, status
