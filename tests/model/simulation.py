@@ -35,6 +35,7 @@ from bridge import tap
 from bridge.approval import IApprover, denied, unavailable
 from bridge.plugins.bundle.plugintable import TABLE_FILE
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
+from bridge.settings.host import shipped_profile
 from bridge.wiring import oneshot
 
 from ..web.stack import PAGE, Page, Stack
@@ -260,9 +261,15 @@ class Simulation:
         """
         self.reactor = Reactor(self.schedule, self.now)
         options = tap.Options()
+        profile = self.root / "profile.toml"
+        if not profile.exists():
+            # Its table imports plugins, which the double of the bundler reads there.
+            shipped = shipped_profile("reference")
+            text = shipped.replace('plugins = "texts"', 'plugins = "modules"')
+            profile.write_text(text, "utf-8")
         options.parseOptions(
             [
-                "--host=reference",
+                f"--host={profile}",
                 "--listen=127.0.0.1:0",
                 f"--data-dir={self.data}",
                 f"--theme-dir={self.theme.parent}",
