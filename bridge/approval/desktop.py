@@ -118,7 +118,7 @@ class DesktopApprover:
             question = await self._notifications.ask(note, buttons)
             choice = await question.answer.addTimeout(PROMPT_SECONDS, self._clock)
         except QuestionExpiredError:
-            raise denied("the desktop took the prompt away unanswered") from None
+            raise denied("the prompt expired") from None
         except DesktopError as e:
             raise unavailable(str(e)) from None
         except defer.TimeoutError:

@@ -21,7 +21,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "disable": ("manage.disable", "switch a plugin off, without removing it"),
     "cancel": ("manage.cancel", "list plugin operations under way, and cancel one"),
     "keys": ("manage.keys", "list the authors' keys that were accepted"),
-    "forget-key": ("manage.forget_key", "accept an author's key no longer"),
+    "forget-key": ("manage.forget_key", "stop trusting an author's key"),
     "doctor": ("doctor", "find problems, and show how to fix them"),
     "new": ("authors.new", "create a plugin to begin with, for plugin authors"),
     "keygen": ("authors.keygen", "create a signing key, for plugin authors"),

@@ -295,7 +295,7 @@ class PluginService:
     @method_for(ChosenKey, Done, seconds=PROMPTED_CALL_SECONDS)
     async def forget_key(self, params: ChosenKey, caller: Caller) -> Done:
         """
-        Accept an author's key no longer, after a prompt; uninstalls nothing.
+        Stop trusting an author's key, after a prompt; uninstalls nothing.
 
         What is known of the times it has signed at is forgotten, too.
 

@@ -140,7 +140,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "log-format",
         "format of the daemon's own log lines: text or json",
-        "FORM",
+        "FORMAT",
         "text",
         values.one_of(*LOG_FORMATS),
     ),

@@ -120,7 +120,7 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         self.screen.questions[-1][2].errback(QuestionExpiredError("expired"))
         self.assertEqual(
             self.refusal(approving),
-            "denied: the desktop took the prompt away unanswered",
+            "denied: the prompt expired",
         )
 
     def test_any_other_key(self):

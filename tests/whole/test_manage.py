@@ -114,7 +114,10 @@ class ManageTests(_Typed, InstallCase):
         with self.daemon("--dev"):
             refused = self.type("install", "http://forge.example/x")
             self.assertEqual(refused.returncode, REFUSED)
-            self.assertIn("the URL is not an acceptable https URL", refused.stderr)
+            self.assertEqual(
+                refused.stderr,
+                "plugin-bridge install: url: must start with https://\n",
+            )
             self.assertNotIn("bad_request", refused.stderr)
             as_json = self.type("install", "--json", "http://forge.example/x")
             error = json.loads(as_json.stdout)["error"]

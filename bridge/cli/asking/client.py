@@ -186,6 +186,13 @@ def is_dev(welcome: Any) -> bool:
     return "remote" in welcome.get("services", {})
 
 
+def shows_prompts(welcome: Any) -> bool:
+    """Whether a daemon that welcomes so can ask its user."""
+    about = welcome.get("services", {}).get("plugins", {})
+    cannot = str(about.get("confirmation", "none")).startswith("none")
+    return not (cannot or is_dev(welcome))
+
+
 def check_running(data: DataDir, start: str) -> None:
     """
     Check that a daemon runs in the data directory, and that only this user can enter.

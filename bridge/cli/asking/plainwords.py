@@ -28,6 +28,8 @@ def plain(error: BridgeError) -> str:
         again = error.code is Code.RATE_LIMITED
         return visible(error.message) + "; try again in a moment" * again
     detail = visible(error.message.partition(": ")[2])
+    if prefix is Prefix.NOT_HTTPS:
+        return detail  # it names the field and the rule
     hint = _HINTS.get(prefix)
     return f"{prefix.meaning}: {detail}" + (f"; {hint}" if hint else "")
 

@@ -40,11 +40,13 @@ class ProgressLine:
     :ivar stream: Standard error, so that standard output has only the result.
     :ivar terminal: Whether a line can be written over.
     :ivar colour: Whether the terminal takes colours.
+    :ivar prompts: Whether the daemon shows prompts, which the user has to answer.
     """
 
     stream: TextIO
     terminal: bool
     colour: bool = False
+    prompts: bool = True
     _last: str = field(default="", init=False)
     _reached: int = field(default=0, init=False)
     _shown: bool = field(default=False, init=False)
@@ -58,7 +60,7 @@ class ProgressLine:
         step, message = str(data.get("step")), visible(str(data.get("message")))
         if step in _ORDER:
             self._reached = max(self._reached, _ORDER.index(step) + 1)
-        if step == Step.AWAITING_CONFIRMATION:
+        if step == Step.AWAITING_CONFIRMATION and self.prompts:
             message += "; answer the prompt on your desktop"
         if self.terminal:
             self._write(self._bar(message))

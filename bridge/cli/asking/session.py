@@ -19,7 +19,7 @@ from ...classes import define
 from ...protocol.errors import BridgeError, Prefix
 from ...settings.options import HostOptions
 from ..terminal import CommandError, failed, print_json, print_line, wants_colour
-from .client import Connection, NoDaemonError, connect
+from .client import Connection, NoDaemonError, connect, shows_prompts
 from .plainwords import as_json, plain, prefix_of
 from .progress import ProgressLine
 
@@ -182,7 +182,12 @@ def session(
     """
     connection = connect(options, dev=dev)
     stream = sys.stderr
-    progress = ProgressLine(stream, stream.isatty(), wants_colour(stream, os.environ))
+    progress = ProgressLine(
+        stream,
+        stream.isatty(),
+        wants_colour(stream, os.environ),
+        shows_prompts(connection.welcome),
+    )
     try:
         yield Session(connection, progress, json)
     finally:

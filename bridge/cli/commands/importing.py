@@ -15,7 +15,7 @@ from ...protocol.strictjson import loads_unique
 from ...protocol.text import visible
 from ...protocol.wire import converter, structure
 from ...settings.options import HostOptions
-from ..asking.client import Connection
+from ..asking.client import Connection, shows_prompts
 from ..asking.session import ended, session
 from ..exportfile import VERSION, Export
 from ..terminal import CommandError
@@ -129,12 +129,14 @@ class Importer:
         refused = 0
         listed = self._connection.call("plugins", "list", {})
         installed = {plugin["id"] for plugin in listed["plugins"]}
+        asks = shows_prompts(self._connection.welcome)
+        prompt = "; answer the prompt on your desktop" * asks
         for plugin in export.plugins:
             name = visible(plugin.id)
             if plugin.id in installed:
                 self.report(f"{name}: already installed\n")
                 continue
-            self.report(f"{name}: installing; answer the prompt if one appears\n")
+            self.report(f"{name}: installing{prompt}\n")
             try:
                 self._connection.call("plugins", "install", {"url": plugin.url})
             except BridgeError as e:

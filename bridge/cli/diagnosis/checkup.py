@@ -67,7 +67,7 @@ class Finding:
 
     def fields(self) -> dict[str, str]:
         """Return the fields of a finding in JSON."""
-        fix = {"mend": self.fix}
+        fix = {"fix": self.fix}
         return {"name": self.name, "level": self.level, "text": self.text} | fix
 
 
@@ -357,8 +357,10 @@ async def notification_server(notifications: INotifications) -> Finding:
     try:
         server = await notifications.find()
     except DesktopError as e:
-        text = f"none answers, so you can install plugins only with --dev: {e}"
-        fix = "log in to a desktop, or install a server such as notification-daemon"
+        text = f"none answers, so no prompt can be shown: {e}"
+        fix = (
+            "log in to a desktop, or install a server such as dunst: apt install dunst"
+        )
         return Finding(name, Level.WRONG, text, fix)
     called = visible(f"{server.name} {server.version}")
     able = visible(", ".join(sorted(server.capabilities)))

@@ -17,7 +17,8 @@ class PlainTests(SynchronousTestCase):
             error = plugin_error(prefix, "the detail")
             self.assertIs(prefix_of(error), prefix)
             line = plain(error)
-            self.assertTrue(line.startswith(f"{prefix.meaning}: the detail"), line)
+            meaning = "" if prefix is Prefix.NOT_HTTPS else f"{prefix.meaning}: "
+            self.assertTrue(line.startswith(f"{meaning}the detail"), line)
             self.assertFalse(line.startswith(f"{prefix}: "), line)
 
     def test_others(self):

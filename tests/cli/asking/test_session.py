@@ -10,7 +10,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.asking.client import NoDaemonError
+from bridge.cli.asking.client import NoDaemonError, shows_prompts
 from bridge.cli.asking.installed import check_installed, merged, rows_of
 from bridge.cli.asking.progress import ProgressLine
 from bridge.cli.asking.session import Session, ended
@@ -118,6 +118,21 @@ class SessionTests(SynchronousTestCase):
         self.session.operate("forget_key", keyId="k")
         cancel = ("plugins/cancel", {"operation": "op1"})
         self.assertEqual(self.daemon.requested, [cancel])
+
+
+class PromptTests(SynchronousTestCase):
+    """Whether the user is asked to look at the desktop."""
+
+    def test_shown(self):
+        """Only a daemon that can ask does, and one with ``--dev`` approves itself."""
+        for confirmation, others, shown in (
+            ("notification, by dunst", [], True),
+            ("none: no session bus", [], False),
+            ("notification, by dunst", ["remote"], False),
+        ):
+            services: dict[str, Any] = {name: {} for name in others}
+            services["plugins"] = {"confirmation": confirmation}
+            self.assertIs(shows_prompts({"services": services}), shown)
 
 
 class EndTests(SynchronousTestCase):

@@ -149,7 +149,7 @@ class DoctorTests(SynchronousTestCase):
         found = {f["name"]: f for f in report["findings"]}
         self.assertEqual(found["daemon"]["level"], Level.NOTE)
         self.assertIn("with --dev", found["daemon"]["text"])
-        self.assertIn("start it without --dev", found["daemon"]["mend"])
+        self.assertIn("start it without --dev", found["daemon"]["fix"])
         self.assertIn("doctor.json", done.stderr)
         self.assertIn(f"wrote {file}", done.stderr)
 

@@ -199,7 +199,7 @@ class RoundTripTests(InstallCase):
             page.result("plugins", "uninstall", {"id": "good"})
             back = self.imported(daemon, file)
             self.assertEqual(back.returncode, 0, back.stdout + back.stderr)
-            self.assertIn("answer the prompt if one appears\n", back.stdout)
+            self.assertIn("good: installing\n", back.stdout)
             self.assertIn("good: installed", back.stdout)
             listed = page.result("plugins", "list")["plugins"]
             self.assertEqual([plugin["id"] for plugin in listed], ["good"])

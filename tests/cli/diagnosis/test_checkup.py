@@ -373,7 +373,9 @@ class ServerTests(SynchronousTestCase):
         with patch.object(screen, "find", lambda: fail(DesktopError("no bus"))):
             found = self.found(screen)
         self.assertEqual(found.level, Level.WRONG)
-        self.assertIn("you can install plugins only with --dev: no bus", found.text)
+        self.assertIn("no prompt can be shown: no bus", found.text)
+        self.assertIn("apt install dunst", found.fix)
+        self.assertNotIn("--dev", found.text + found.fix)
 
 
 class LinesTests(SynchronousTestCase):

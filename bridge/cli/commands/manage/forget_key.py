@@ -1,4 +1,4 @@
-"""``plugin-bridge forget-key``: accepts an author's key no longer."""
+"""``plugin-bridge forget-key``: stops trusting an author's key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class ForgetKeyOptions(ManageOptions):
 
     synopsis = "Usage: plugin-bridge forget-key [--json] [--host NAME|PATH] KEYID"
     longdesc = (
-        "Has the running daemon accept an author's key no longer. KEYID is the "
+        "Has the running daemon stop trusting an author's key. KEYID is the "
         "fingerprint as plugin-bridge keys prints it. Installed plugins stay. "
         f"{PROMPTED}{EXIT_STATUS}"
     )
@@ -36,5 +36,5 @@ def main(arguments: list[str]) -> int:
 def forget(session: Session, key_id: str) -> int:
     """Forget a key; return the exit status."""
     session.operate("forget_key", keyId=key_id)
-    session.print({"forgotten": key_id}, [f"{key_id} is not accepted any more"])
+    session.print({"forgotten": key_id}, [f"{key_id} is not trusted any more"])
     return 0

@@ -671,7 +671,7 @@ export interface Methods {
       keys: Array<KeyEntry>;
     };
   };
-  /** Accept an author's key no longer, after a prompt; uninstalls nothing. */
+  /** Stop trusting an author's key, after a prompt; uninstalls nothing. */
   "plugins/forget_key": {
     params: {
       /** Its fingerprint, as `keys` lists it. */
