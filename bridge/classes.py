@@ -9,6 +9,7 @@ docs/decisions/0002.
 
 from __future__ import annotations
 
+from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -61,6 +62,7 @@ def _hash(self: Any) -> int:
     return hash((self.__class__, _compared(self)))
 
 
+@recursive_repr()
 def _repr(self: Any) -> str:
     fields = [a.name for a in self.__attrs_attrs__ if a.repr]
     shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in fields)

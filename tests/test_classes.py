@@ -99,6 +99,17 @@ class ClassesTests(SynchronousTestCase):
 
         self.each(check)
 
+    def test_shown_once(self) -> None:
+        """An object that leads back to itself is shown, as attrs does it."""
+
+        @classes.define
+        class Loop:
+            back: object = None
+
+        loop = Loop()
+        loop.back = [loop]
+        self.assertTrue(repr(loop).endswith("Loop(back=[...])"), repr(loop))
+
     def test_frozen(self) -> None:
         """A frozen one can't be changed, but evolved."""
 
