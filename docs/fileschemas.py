@@ -8,7 +8,7 @@ from typing import Any, Final
 from jsonschemas import DIALECT, RULE, SchemaMaker, described, merged
 
 from bridge.plugins.tree import versions
-from bridge.plugins.tree.manifest import DOM_FIELD, SCHEMA_FIELD, Manifest
+from bridge.plugins.tree.manifest import SCHEMA_FIELD, Manifest
 from bridge.protocol.rules import PARTIAL, WINDOWS_DEVICES, Schema, whole
 from bridge.schemas import HOST_FILE, manifest_file
 from bridge.settings.host import SHIPPED, HostProfile, load_profile
@@ -39,8 +39,6 @@ def manifest_schema(profile: HostProfile | None = None) -> Schema:
     properties["id"] = merged(
         properties["id"], {"not": {"enum": sorted(WINDOWS_DEVICES)}}
     )
-    if profile is not None and not profile.dom_declared:
-        del properties[DOM_FIELD]
     for name, more in _by_host(profile).items():
         properties[name] = merged(properties[name], more)
     return made

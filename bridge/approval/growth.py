@@ -28,8 +28,6 @@ class Differences:
     :ivar hosts: The hosts it declares.
     :ivar actions: The host's actions it declares.
     :ivar events: The host's events it declares.
-    :ivar dom: Whether it draws its own page content, and the installed version does
-        not.
     """
 
     permissions: Difference
@@ -37,12 +35,11 @@ class Differences:
     hosts: Difference
     actions: Difference
     events: Difference
-    dom: bool
 
     @property
     def grows(self) -> bool:
         """Whether anything is gained."""
-        return self.dom or any(
+        return any(
             one.gained
             for one in (
                 self.permissions,

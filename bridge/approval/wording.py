@@ -83,12 +83,6 @@ MEANINGS: Final[dict[str, Meaning]] = {
 """By permission, as the shipped profiles name them."""
 
 
-PAGE_CONTENT: Final = Meaning(
-    "Draw its own page content", "it can reach everything on this page", risky=True
-)
-"""What ``dom`` in a manifest allows; no permission, as nothing can check its use."""
-
-
 def permission_lines(permissions: Iterable[str]) -> list[str]:
     """
     Describe permissions, the risky ones first.
@@ -110,8 +104,7 @@ def gain_lines(found: Differences, *, new: bool) -> list[str]:
 
     :param new: Whether there is an installed version.
     """
-    lines = [f"- {PAGE_CONTENT.label}: {PAGE_CONTENT.effect}"] if found.dom else []
-    lines += permission_lines(found.permissions.gained)
+    lines = permission_lines(found.permissions.gained)
     if optional := found.optional_permissions.gained:
         lines += ["It may ask later to:", *permission_lines(optional)]
     for what, difference in (

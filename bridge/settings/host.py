@@ -123,8 +123,6 @@ class HostProfile:
         ``modules``: the plugin, as a part of the bundle; ``texts``: the text of the
         plugin's own bundle, for the page to start apart from its own script, so that
         one which does not even compile stops nothing.
-    :ivar dom_declared: Whether a manifest may have the field ``dom``, because only
-        plugins that set it get elements of the page.
     :ivar sink_aliases: Other names callers may use for a sink.
     :ivar databases: The SQLite databases a page may read, by alias.
     :ivar names: Other names of the command, of options and of variables.
@@ -143,7 +141,6 @@ class HostProfile:
     desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
     plugins: Annotated[str, Text(8, like=r"modules|texts")] = "modules"
-    dom_declared: bool = False
     sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
     names: Names = field(factory=Names)

@@ -11,7 +11,6 @@ def gains_of(
     hosts: list[str],
     actions: list[str],
     events: list[str],
-    dom: bool = False,
 ) -> Differences:
     """Return what a plugin gains that loses nothing."""
     return Differences(
@@ -20,5 +19,4 @@ def gains_of(
         Difference(hosts, []),
         Difference(actions, []),
         Difference(events, []),
-        dom,
     )

@@ -22,11 +22,10 @@ OFFER = Offer(
     "A <b>plugin</b>",
     "1.2.3",
     "Ann",
-    gains_of(["network"], [], ["x.example"], ["vrcLogin"], [], dom=True),
+    gains_of(["network"], [], ["x.example"], ["vrcLogin"], []),
 )
 PLUGIN = 'Plugin: a-plugin, "A ?b?plugin?/b?", version 1.2.3, by Ann'
 WISHES = """It wants to:
-- Draw its own page content: it can reach everything on this page
 - Go online: can send what it knows to the named sites
 Sites: x.example
 Things it does in the app: vrcLogin"""
@@ -50,7 +49,7 @@ def every_prompt(text, url):
             url,
             old=text,
             new=text,
-            gains=gains_of([text], [text], [text], [text], [text], dom=True),
+            gains=gains_of([text], [text], [text], [text], [text]),
         ),
         PROMPTS.declared(url, offer_of(text)),
     ]
@@ -58,7 +57,7 @@ def every_prompt(text, url):
 
 def offer_of(text):
     """A plugin with ``text`` wherever a text goes."""
-    gains = gains_of([text, text], [text], [text], [text], [text], dom=True)
+    gains = gains_of([text, text], [text], [text], [text], [text])
     return Offer(text, text, text, text, gains)
 
 
@@ -239,15 +238,6 @@ class PromptTests(SynchronousTestCase):
             "New sites: x.example, y.example:8443\n"
             "New things it does in the app: vrcLogin\n"
             "New events it receives: friend-online\n",
-            body,
-        )
-
-    def test_page_content_comes_first(self):
-        """What a plugin draws itself is listed before its permissions."""
-        gains = gains_of(["network"], [], [], [], [], dom=True)
-        body = PROMPTS.grow("a-plugin", URL, old="1", new="2", gains=gains).body
-        self.assertIn(
-            "- Draw its own page content: it can reach everything on this page\n- Go",
             body,
         )
 

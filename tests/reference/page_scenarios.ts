@@ -170,8 +170,6 @@ export const pageScenarios = {
     for (const kind of ["permissions", "optionalPermissions", "hosts", "actions", "events"]) {
       equal([changes(kind, ["y"]), changes(kind, [])], [true, false]);
     }
-    const content = (dom: unknown): boolean => gains(readPreview({ changes: { dom } }).changes);
-    equal([content(true), content(false), content("true")], [true, false, false]);
   },
 
   failures_in_words() {

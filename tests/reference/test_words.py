@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.wording import MEANINGS, PAGE_CONTENT
+from bridge.approval.wording import MEANINGS
 from bridge.settings.host import load_profile
 
 from ..npm import esbuild, run_node
@@ -18,13 +18,12 @@ from .bundling import REFERENCE
 SECONDS = 60.0
 
 
-def words_of_the_page() -> tuple[dict[str, dict[str, object]], dict[str, object]]:
-    """Return the table of the page, by permission, and the words for page content."""
+def words_of_the_page() -> dict[str, dict[str, object]]:
+    """Return the table of the page, by permission."""
     module = REFERENCE / "packages" / "host" / "src" / "permissionwords.ts"
     source = (
-        f"import {{ PAGE_CONTENT, PERMISSION_WORDS as all }} from "
-        f"{json.dumps(str(module))};"
-        "console.log(JSON.stringify([Object.fromEntries(all), PAGE_CONTENT]));"
+        f"import {{ PERMISSION_WORDS as all }} from {json.dumps(str(module))};"
+        "console.log(JSON.stringify(Object.fromEntries(all)));"
     )
     with TemporaryDirectory() as scratch:
         code = Path(scratch) / "words.mjs"
@@ -37,8 +36,8 @@ def words_of_the_page() -> tuple[dict[str, dict[str, object]], dict[str, object]
             timeout=SECONDS,
         )
         printed = run_node(code)
-    table, content = json.loads(printed)
-    return table, content
+    table: dict[str, dict[str, object]] = json.loads(printed)
+    return table
 
 
 class WordsTests(SynchronousTestCase):
@@ -47,13 +46,11 @@ class WordsTests(SynchronousTestCase):
     def test_same_words(self) -> None:
         """Labels, meanings and risks are the same, in the same order."""
         prompts = [
-            (name, one.label, one.effect, one.risky)
-            for name, one in [*MEANINGS.items(), ("dom", PAGE_CONTENT)]
+            (name, one.label, one.effect, one.risky) for name, one in MEANINGS.items()
         ]
-        permissions, content = words_of_the_page()
         page = [
             (name, words["label"], words["meaning"], words["risky"])
-            for name, words in [*permissions.items(), ("dom", content)]
+            for name, words in words_of_the_page().items()
         ]
         self.assertEqual(page, prompts)
 

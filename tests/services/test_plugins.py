@@ -210,7 +210,6 @@ class PluginServiceTests(SynchronousTestCase):
                     "hosts": empty,
                     "actions": empty,
                     "events": empty,
-                    "dom": False,
                 },
             },
         )

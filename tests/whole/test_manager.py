@@ -518,7 +518,7 @@ class ManagerTests(StandTestCase):
         self.assertNotEqual(stand.focus(), "BODY")
 
     def test_handles_by_keyboard(self) -> None:
-        """Every handle works without a pointer; page content is shown before."""
+        """Every handle works without a pointer."""
         self.addCleanup(self.remove_all)
         stand, browser = self.stand, self.browser
         card = '[data-testid="plugin-card-every-handle"]'

@@ -31,7 +31,6 @@ def differences(old: Manifest | None, new: Manifest) -> Differences:
         hosts=_compare(old.hosts if old else [], new.hosts),
         actions=_compare(old.actions if old else [], new.actions),
         events=_compare(old.events if old else [], new.events),
-        dom=new.dom is True and not (old and old.dom),
     )
 
 

@@ -151,8 +151,6 @@ class Manifest:
     :ivar events: The host's events it intends to listen for.
     :ivar hosts: The hosts the plugin declares it intends to reach.
     :ivar dependencies: Ids of the plugins the page has to start before it.
-    :ivar dom: Whether it draws its own page content, and so can reach everything on
-        the page; absent is no, and hosts without ``dom_declared`` do not know it.
     :ivar author: Who wrote it; nobody checks this.
     :ivar homepage: Where to read on; nobody opens it.
     """
@@ -175,13 +173,9 @@ class Manifest:
     dependencies: Annotated[list[_Id], Many(MANIFEST_LIST_ENTRIES, unique=True)] = (
         field(factory=list)
     )
-    dom: bool | None = None
     author: _SingleLine | None = None
     homepage: _SingleLine | None = None
 
-
-DOM_FIELD: Final = "dom"
-"""What only hosts with ``dom_declared`` know."""
 
 _FIELDS: Final = (*(camel(a.name) for a in fields(Manifest)), SCHEMA_FIELD)
 
@@ -228,9 +222,8 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     value = _read_object(content)
     if "id" in value:
         check_new_id(value["id"] if type(value["id"]) is str else "")
-    known = _known_fields(profile)
-    if not value.keys() <= set(known):
-        why = unknown_field(MANIFEST_FILE, content, value, known)
+    if not value.keys() <= set(_FIELDS):
+        why = unknown_field(MANIFEST_FILE, content, value, _FIELDS)
         raise plugin_error(Prefix.MANIFEST_INVALID, why)
     if type(value.pop(SCHEMA_FIELD, "")) is not str:
         raise _invalid(SCHEMA_FIELD, "wrong type")
@@ -243,12 +236,6 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     if manifest.id in manifest.dependencies:
         raise _invalid("dependencies", "a plugin cannot depend on itself")
     return manifest
-
-
-def _known_fields(profile: HostProfile) -> tuple[str, ...]:
-    if profile.dom_declared:
-        return _FIELDS
-    return tuple(name for name in _FIELDS if name != DOM_FIELD)
 
 
 def _read_object(content: bytes) -> dict[str, Any]:

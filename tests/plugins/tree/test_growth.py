@@ -17,7 +17,6 @@ lists = st.lists(st.sampled_from("abcd"), unique=True)
 manifests = st.builds(
     lambda **kinds: evolve(PLAIN, **kinds),
     **dict.fromkeys(NAMES, lists),
-    dom=st.sampled_from([None, False, True]),
 )
 
 
@@ -57,19 +56,6 @@ class DifferencesTests(SynchronousTestCase):
         )
         self.assertEqual(found, {})
 
-    def test_page_content(self):
-        """Page content is gained by the version that first asks for it."""
-        for old, new, gained in (
-            (None, True, True),
-            (False, True, True),
-            (True, True, False),
-            (True, None, False),
-            (None, False, False),
-        ):
-            found = differences(evolve(PLAIN, dom=old), evolve(PLAIN, dom=new))
-            self.assertEqual((found.dom, found.grows), (gained, gained))
-        self.assertTrue(differences(None, evolve(PLAIN, dom=True)).grows)
-
     def test_attack_host_with_another_port(self) -> None:
         """A port makes another host of it."""
         found = differ({"hosts": ["x.example"]}, {"hosts": ["x.example:8443"]})
@@ -90,6 +76,4 @@ class DifferencesTests(SynchronousTestCase):
                 (new.events, old.events),
             )
         )
-        if new.dom and not old.dom:
-            contained = False
         self.assertEqual(differences(old, new).grows, not contained)

@@ -27,7 +27,7 @@ from bridge.protocol.wire import unstructure
 from bridge.settings.host import load_profile
 
 PLAIN = load_profile("vrcnext")
-FREE = evolve(load_profile("reference"), dom_declared=True)
+FREE = load_profile("reference")
 LEAST = {"id": "ab", "name": "N", "version": "0.0.1", "apiVersion": "0.2.0"}
 LISTS = (
     *("tags", "permissions", "optionalPermissions", "actions", "events", "hosts"),
@@ -153,12 +153,6 @@ class AcceptedTests(SynchronousTestCase):
         padding = b" " * (MANIFEST_BYTES - len(json.dumps(LEAST)))
         read_manifest(json.dumps(LEAST).encode() + padding, PLAIN)
 
-    def test_page_content(self):
-        """Where the host has the field, a manifest may ask for page content."""
-        self.assertIs(read(with_(dom=True), FREE).dom, True)
-        self.assertIs(read(with_(dom=False), FREE).dom, False)
-        self.assertIsNone(read(LEAST, FREE).dom)
-
     def test_vocabulary_of_the_host(self):
         """Permissions are those of the host's profile."""
         other = evolve(PLAIN, permissions=["flying"])
@@ -203,16 +197,10 @@ class RefusedTests(Refusals):
         for value in ("", "latest", "1.*.3", "1.0.0 " * 17, "1.0.0\u00a02.0.0"):
             self.assert_refused("apiVersion", value, FREE)
 
-    def test_page_content_of_another_host(self):
-        """Other hosts do not know the field."""
-        message = self.refusal(with_(dom=True))
-        self.assertIn("unknown field", message)
-
-    def test_bad_page_content(self):
-        """It is a boolean."""
-        wrong: tuple[object, ...] = ("true", 1, [])
-        for value in wrong:
-            self.assert_refused("dom", value, FREE)
+    def test_elements_of_the_page(self):
+        """No host has a field that gives a plugin elements of the page."""
+        for profile in (PLAIN, FREE):
+            self.assertIn("unknown field", self.refusal(with_(dom=True), profile))
 
     def test_bad_text(self):
         """Text is bounded, on one line, and where it names something not blank."""

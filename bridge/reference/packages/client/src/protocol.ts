@@ -51,8 +51,6 @@ export type Differences = {
   actions: Difference;
   /** The host's events it declares. */
   events: Difference;
-  /** Whether it draws its own page content, and the installed version does not. */
-  dom: boolean;
 };
 
 /** How an operation ended. */
@@ -135,8 +133,6 @@ export type ListEntry = {
   hosts: Array<string>;
   /** Ids of the plugins the page has to start before it; at most 64 entries, no duplicates; each: 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
   dependencies: Array<string>;
-  /** Whether it draws its own page content, and so can reach everything on the page; absent is no, and hosts without `dom_declared` do not know it. */
-  dom?: boolean;
   /** Who wrote it; nobody checks this; 1 to 200 characters, not blank, no control, invisible or private characters. */
   author?: string;
   /** Where to read on; nobody opens it; 1 to 200 characters, not blank, no control, invisible or private characters. */
@@ -207,8 +203,6 @@ export type Manifest = {
   hosts: Array<string>;
   /** Ids of the plugins the page has to start before it; at most 64 entries, no duplicates; each: 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
   dependencies: Array<string>;
-  /** Whether it draws its own page content, and so can reach everything on the page; absent is no, and hosts without `dom_declared` do not know it. */
-  dom?: boolean;
   /** Who wrote it; nobody checks this; 1 to 200 characters, not blank, no control, invisible or private characters. */
   author?: string;
   /** Where to read on; nobody opens it; 1 to 200 characters, not blank, no control, invisible or private characters. */

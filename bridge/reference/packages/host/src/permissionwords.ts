@@ -15,14 +15,7 @@ export interface PermissionWords {
 }
 
 /** The sentence below a list of permissions. */
-export const PERMISSIONS_FOOT =
-  "The page checks these, but plugins share it. Install only what you trust.";
-
-/** What `dom` in a manifest lets a plugin do; nothing can check its use. */
-export const PAGE_CONTENT: PermissionWords = risk(
-  "Draw its own page content",
-  "it can reach everything on this page",
-);
+export const PERMISSIONS_FOOT = "The page checks these. Install only what you trust.";
 
 /** Every permission of the reference profile. */
 export const PERMISSION_WORDS: ReadonlyMap<string, PermissionWords> = new Map([

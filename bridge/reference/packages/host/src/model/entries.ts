@@ -14,8 +14,6 @@ export interface Entry {
   readonly actions: readonly string[];
   readonly events: readonly string[];
   readonly hosts: readonly string[];
-  /** Whether it draws its own page content. */
-  readonly dom: boolean;
   readonly url: string;
   readonly commit: string;
   /** ISO 8601, as are all times of an entry. */
@@ -45,7 +43,6 @@ export function readEntry(value: unknown, leftOut = ""): Entry {
     actions: texts(entry["actions"]),
     events: texts(entry["events"]),
     hosts: texts(entry["hosts"]),
-    dom: entry["dom"] === true,
     url: text(entry["url"]),
     commit: text(entry["commit"]),
     installedAt: text(entry["installedAt"]),
@@ -156,9 +153,6 @@ export type Changes = {
     readonly gained: readonly string[];
     readonly lost: readonly string[];
   };
-} & {
-  /** Whether it draws its own page content, and the installed version does not. */
-  readonly dom: boolean;
 };
 
 const KINDS = ["permissions", "optionalPermissions", "hosts", "actions", "events"] as const;
@@ -218,11 +212,10 @@ function readChanges(value: unknown): Changes {
     hosts: of("hosts"),
     actions: of("actions"),
     events: of("events"),
-    dom: changes["dom"] === true,
   };
 }
 
 /** Whether an update asks for more than the installed version. */
 export function gains(changes: Changes): boolean {
-  return changes.dom || KINDS.some((kind) => changes[kind].gained.length > 0);
+  return KINDS.some((kind) => changes[kind].gained.length > 0);
 }

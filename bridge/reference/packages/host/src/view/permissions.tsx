@@ -11,7 +11,7 @@ import type { PermissionState } from "../runtime.js";
 import type { ViewProps } from "./app.js";
 import { AskAgain, Button, Title } from "./parts.js";
 import { Back } from "./plugin.js";
-import { PageContent, Want, Wants } from "./wants.js";
+import { Want, Wants } from "./wants.js";
 
 export function PermissionsView({ model, id }: ViewProps & { readonly id: string }) {
   const [states, setStates] = useState<readonly PermissionState[] | undefined>(undefined);
@@ -34,7 +34,6 @@ export function PermissionsView({ model, id }: ViewProps & { readonly id: string
       <Back href={fragmentOf({ view: "plugin", id, page: "" })} label={model.nameOf(id)} />
       <Title>Permissions of {model.nameOf(id)}</Title>
       <AskAgain model={model} row={{ id, name: model.nameOf(id) }} />
-      {known ? <PageContent dom={entry?.dom === true} /> : null}
       {known ? <Granted model={model} id={id} states={states} /> : null}
       {!known && entry !== undefined ? <Wants entry={entry} /> : null}
       {!known && entry === undefined ? <p>Waiting for the bridge.</p> : null}

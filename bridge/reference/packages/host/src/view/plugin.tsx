@@ -10,7 +10,6 @@ import { count } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { AskAgain, Button, ButtonLink, By, Copy, Details, Outside, Title } from "./parts.js";
 import { PluginSwitch } from "./pluginlist.js";
-import { PageContent } from "./wants.js";
 
 interface PluginProps extends ViewProps {
   readonly id: string;
@@ -69,7 +68,6 @@ function Standing({ row }: { readonly row: Row }) {
       </p>
       {entry?.dev === true ? <p>Being developed on this computer.</p> : null}
       {(entry?.description ?? "") === "" ? null : <p dir="auto">{entry?.description}</p>}
-      <PageContent dom={entry?.dom === true} />
       {details === "" ? null : (
         <Details>
           <pre dir="auto">{details}</pre>

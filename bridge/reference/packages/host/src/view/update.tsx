@@ -12,7 +12,7 @@ import { LookRefused, Looking, Signer, usePreview } from "./add.js";
 import type { ViewProps } from "./app.js";
 import { Button, Details, Title } from "./parts.js";
 import { Back } from "./plugin.js";
-import { Want, WantPage, riskyFirst } from "./wants.js";
+import { Want, riskyFirst } from "./wants.js";
 
 export function UpdateView({ model, id }: ViewProps & { readonly id: string }) {
   const { phase, look, stop } = usePreview(model);
@@ -135,11 +135,6 @@ function ChangeList({ changes }: { readonly changes: Changes }) {
   }
   return (
     <ul class="wants" id="changes">
-      {changes.dom ? (
-        <WantPage>
-          <p class="tag">New</p>
-        </WantPage>
-      ) : null}
       {riskyFirst(permissions.gained).map((permission) => (
         <Want key={permission} permission={permission}>
           <p class="tag">New</p>

@@ -4,7 +4,7 @@
 import { type ComponentChildren, h } from "preact";
 
 import type { Entry } from "../model/entries.js";
-import { PAGE_CONTENT, PERMISSIONS_FOOT, type PermissionWords, wordsOf } from "../permissionwords.js";
+import { PERMISSIONS_FOOT, wordsOf } from "../permissionwords.js";
 
 /** The permissions that need attention first; each group in the order it came. */
 export function riskyFirst(permissions: readonly string[]): readonly string[] {
@@ -22,7 +22,10 @@ export function Want(props: {
   const words = wordsOf(props.permission);
   return (
     <li class="want" data-risky={words.risky} data-permission={props.permission}>
-      <Meaning words={words} />
+      <p>
+        {words.risky ? <span class="mark" role="img" aria-label="Important" /> : null}
+        <strong>{words.label}</strong>: {words.meaning}.
+      </p>
       {names.length === 0 ? null : (
         <p class="names">
           {names.map((name) => (
@@ -33,34 +36,6 @@ export function Want(props: {
       {props.children}
     </li>
   );
-}
-
-function Meaning({ words }: { readonly words: PermissionWords }) {
-  return (
-    <p>
-      {words.risky ? <span class="mark" role="img" aria-label="Important" /> : null}
-      <strong>{words.label}</strong>: {words.meaning}.
-    </p>
-  );
-}
-
-/** That a plugin draws its own content, and what that means. */
-export function WantPage({ children }: { readonly children?: ComponentChildren }) {
-  return (
-    <li class="want" data-risky={true} data-testid="want-page">
-      <Meaning words={PAGE_CONTENT} />
-      {children}
-    </li>
-  );
-}
-
-/** The same in a list of its own; nothing for any other plugin. */
-export function PageContent({ dom }: { readonly dom: boolean }) {
-  return dom ? (
-    <ul class="wants">
-      <WantPage />
-    </ul>
-  ) : null;
 }
 
 /** What of a manifest a permission is about. */
@@ -81,11 +56,10 @@ export function namesUnder(permission: string, entry: Entry): readonly string[] 
 export function Wants({ entry }: { readonly entry: Entry }) {
   const { permissions, optionalPermissions } = entry;
   if (permissions.length + optionalPermissions.length === 0) {
-    return entry.dom ? <PageContent dom /> : <p>It asks for no permission.</p>;
+    return <p>It asks for no permission.</p>;
   }
   return (
     <div class="stack tight">
-      <PageContent dom={entry.dom} />
       <WantList title="Needed" entry={entry} permissions={permissions} />
       <WantList title="When used" entry={entry} permissions={optionalPermissions} />
       <p class="dim small">{PERMISSIONS_FOOT}</p>
