@@ -27,7 +27,7 @@ _LINES: Final = re.compile(r"[ -%'-;=?-~\n]*")
 
 
 class Operation(StrEnum):
-    """What needs a prompt; also the ``op`` of progress records."""
+    """What is done, or asked about in a prompt: the ``op`` of progress records."""
 
     INSTALL = "install"
     UPDATE = "update"
@@ -38,6 +38,7 @@ class Operation(StrEnum):
     PREVIEW = "preview"
     REACH_HOST = "reach_host"
     GROW = "grow"
+    BUILD = "build"
 
 
 def _showable(_: Any, attribute: Attribute[str], value: str) -> None:

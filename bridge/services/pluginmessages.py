@@ -89,6 +89,17 @@ class Previewed:
 
 
 @frozen
+class Named:
+    """
+    Nothing but a name.
+
+    :ivar ref: See ``install``.
+    """
+
+    ref: _Ref | None = None
+
+
+@frozen
 class ChosenOperation:
     """
     Which operation.

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import evolve
 
-from ..approval import IApprover
+from ..approval import IApprover, Operation
 from ..classes import define, frozen
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
@@ -23,7 +23,7 @@ from ..plugins.operations.install import Installer
 from ..plugins.operations.rebuild import Rebuild
 from ..plugins.operations.underway.operations import Operations
 from ..plugins.operations.underway.progress import Progress
-from ..plugins.operations.underway.running import Running
+from ..plugins.operations.underway.running import Running, ref_of
 from ..plugins.operations.uninstall import KeyRing, Uninstaller
 from ..plugins.operations.update import Updated, Updater
 from ..plugins.upstream.preview import Previewer, Subject
@@ -35,6 +35,7 @@ from ..protocol.limits import (
     PROMPTED_CALL_SECONDS,
     UPDATES_ANSWER_SECONDS,
 )
+from ..protocol.steps import Step
 from ..protocol.wire import unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event
@@ -50,6 +51,7 @@ from .pluginmessages import (
     Installed,
     Keys,
     Looking,
+    Named,
     OperationEntry,
     OperationList,
     PluginSet,
@@ -281,9 +283,21 @@ class PluginService:
         await self._uninstaller.uninstall(params.id, params.ref, caller)
         return Done()
 
-    @method(Nothing, Report, seconds=PROMPTED_CALL_SECONDS)
-    async def build(self, params: Nothing) -> Report:
-        """Rebuild the bundle; a failed build is answered with a report, too."""
+    @method_for(Named, Report, seconds=PROMPTED_CALL_SECONDS)
+    async def build(self, params: Named, caller: Caller) -> Report:
+        """
+        Rebuild the bundle; a failed build is answered with a report, too.
+
+        :raise BridgeError: ``unavailable`` when too many operations are under way, of
+            this page or in all.
+        """
+        ref = ref_of(params.ref, Operation.BUILD)
+        run = self._operations.run
+        return await run(Operation.BUILD, None, self._build, ref, caller=caller)
+
+    async def _build(self, running: Running) -> Report:
+        running.commit()
+        running.reached(Step.BUILD, "Building the bundle")
         return await self._rebuild.build()
 
     @method(Nothing, Keys)

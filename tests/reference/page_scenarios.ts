@@ -429,16 +429,17 @@ export const pageScenarios = {
     equal(model.work.tasks, []);
   },
 
-  async a_removal_has_no_reference() {
+  async a_removal() {
     const { link, model, runtime } = await connectedPage([installed("some-one")]);
     await model.memory.skip("some-one", "x");
     const answer = later();
     link.answers.set("plugins/uninstall", () => answer.promise);
     const ended = model.uninstall("some-one");
     await answered();
-    equal(link.called("plugins/uninstall"), [{ id: "some-one" }]);
-    const step = { operation: "3", op: "uninstall", id: "some-one", ref: null, cancellable: true };
+    equal(link.called("plugins/uninstall"), [{ id: "some-one", ref: "ref-1" }]);
+    const step = { operation: "3", op: "uninstall", id: "some-one", ref: "ref-1", cancellable: true };
     link.push("progress", { ...step, step: "awaiting_confirmation" });
+    link.push("progress", { ...step, operation: "4", op: "build", id: null, ref: "ref-2" });
     await answered();
     equal(model.work.tasks.map(({ operation, step: now }) => [operation, now]), [
       ["3", "awaiting_confirmation"],

@@ -96,8 +96,8 @@ class PageTests(ScenarioTestCase):
         """Those of other pages are shown while they run; previews are not."""
         self.prove()
 
-    def test_a_removal_has_no_reference(self) -> None:
-        """A removal is followed without a reference; what is known of it goes."""
+    def test_a_removal(self) -> None:
+        """A removal is followed by its name, until it is done; builds are none."""
         self.prove()
 
     def test_update_all_goes_on(self) -> None:

@@ -151,6 +151,20 @@ class PluginServiceTests(SynchronousTestCase):
             {"ok": False, "durationMs": 1, "plugins": [], "errors": ["no bundler"]},
         )
 
+    def test_build_that_has_a_name(self):
+        """Another request with its name gets its outcome, which the list has, too."""
+        ref = {"ref": "a-name-of-16-chars"}
+        report = self.result("build", ref)
+        self.bench.builder.outcomes = ["no bundler"]
+        self.assertEqual(self.result("build", ref), report)
+        (entry,) = self.result("operations", {})["operations"]
+        self.assertEqual((entry["op"], entry["ref"]), ("build", ref["ref"]))
+        self.assertEqual((entry["step"], entry["cancellable"]), ("build", False))
+        self.assertEqual((entry["outcome"], entry["result"]), ("done", report))
+        answer = self.call("uninstall", {"id": "good", **ref})
+        refused = self.failureResultOf(answer, BridgeError).value
+        self.assertEqual(refused.message, "ref: another operation has this name")
+
     def test_keys(self):
         """Accepted keys are listed with what is installed of them."""
         self.result("install", {"url": url_of("good")})

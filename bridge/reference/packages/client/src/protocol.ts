@@ -209,8 +209,8 @@ export type Manifest = {
   homepage?: string;
 };
 
-/** What needs a prompt; also the op of progress records. */
-export type Operation = "install" | "update" | "uninstall" | "trust_key" | "rotate_key" | "forget_key" | "preview" | "reach_host" | "grow";
+/** What is done, or asked about in a prompt: the op of progress records. */
+export type Operation = "install" | "update" | "uninstall" | "trust_key" | "rotate_key" | "forget_key" | "preview" | "reach_host" | "grow" | "build";
 
 /** An operation that is under way, or ended in the last five minutes. */
 export type OperationEntry = {
@@ -645,7 +645,10 @@ export interface Methods {
   };
   /** Rebuild the bundle; a failed build is answered with a report, too. */
   "plugins/build": {
-    params: { [name: string]: never };
+    params: {
+      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */
+      ref?: string | null;
+    };
     result: {
       /** Whether there is a new bundle. */
       ok: boolean;

@@ -5,8 +5,8 @@ import { type Aim, type Problem, explain } from "./words.js";
 
 const OWN_KEY = "plugin-bridge.operations";
 const KEPT = 20;
-// The operations that the daemon knows by the page's own name for them.
-const RESUMED: ReadonlySet<string> = new Set(["install", "update"]);
+// What changes nothing that the page lists.
+const NOT_SHOWN: ReadonlySet<string> = new Set(["preview", "reach_host", "build"]);
 // An operation of another page is asked about until it ends.
 const ASK_AGAIN_MILLISECONDS = 5_000;
 
@@ -112,9 +112,7 @@ export class Work {
   #request(ref: string, aim: Exclude<Aim, "">, params: object): Promise<unknown> {
     const { link } = this.#needs;
     const onProgress = (step: Step): void => this.#step(ref, step);
-    return aim === "install" || aim === "update"
-      ? link.operate(`plugins/${aim}`, params, { ref, onProgress })
-      : link.call(`plugins/${aim}`, params);
+    return link.operate(`plugins/${aim}`, params, { ref, onProgress });
   }
 
   /** Ask the daemon to stop an operation; it may be too late. */
@@ -148,11 +146,13 @@ export class Work {
     }
     const answer = fields(await this.#needs.link.call("plugins/operations").catch(() => ({})));
     const own = this.#own();
-    const listed = list(answer["operations"]).map(fields);
+    const listed = list(answer["operations"])
+      .map(fields)
+      .filter(({ op }) => op !== "build");
     for (const operation of listed) {
       this.#merge(operation, own);
     }
-    this.#forgetForeign(new Set(listed.map((operation) => this.#refOf(readStep(operation)))));
+    this.#forgetForeign(new Set(listed.map((operation) => refOf(readStep(operation)))));
     if (this.tasks.some((task) => task.outcome === "" && !this.#running.has(task.ref))) {
       const { later } = this.#needs;
       this.#askAgain = later(ASK_AGAIN_MILLISECONDS, () => void this.refresh());
@@ -160,7 +160,7 @@ export class Work {
   }
 
   #merge(operation: { readonly [name: string]: unknown }, own: readonly Own[]): void {
-    const ref = this.#refOf(readStep(operation));
+    const ref = refOf(readStep(operation));
     const known = this.#tasks.get(ref);
     const mine = own.find((one) => one.ref === ref);
     const outcome = outcomeOf(operation["outcome"]);
@@ -197,19 +197,6 @@ export class Work {
     }
   }
 
-  // What this page calls an operation: a removal has no name that the page chose.
-  #refOf({ ref, operation, id }: Step & { readonly ref: string }): string {
-    const own = this.tasks.find(
-      (task) =>
-        task.operation === operation ||
-        (task.operation === "" &&
-          task.outcome === "" &&
-          !RESUMED.has(task.aim) &&
-          (task.id === id || task.id === "")),
-    );
-    return ref || (own?.ref ?? operation);
-  }
-
   // Another page's operation that is not listed any more has ended.
   #forgetForeign(listed: ReadonlySet<string>): void {
     for (const { ref, outcome, own } of this.tasks) {
@@ -222,8 +209,8 @@ export class Work {
   }
 
   #advance(step: Step & { readonly ref: string }): void {
-    const ref = this.#refOf(step);
-    if (step.op === "preview" || step.op === "reach_host" || ref === "") {
+    const ref = refOf(step);
+    if (NOT_SHOWN.has(step.op) || ref === "") {
       return;
     }
     if (!this.#tasks.has(ref)) {
@@ -341,6 +328,11 @@ export function readStep(data: unknown): Step & { readonly ref: string } {
     message: text(step["message"]),
     cancellable: step["cancellable"] === true,
   };
+}
+
+// Others may have asked without a name.
+function refOf({ ref, operation }: Step & { readonly ref: string }): string {
+  return ref || operation;
 }
 
 function aimOf(op: string): Aim {
