@@ -11,6 +11,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "config": ("settings", "print every option's value, and where it comes from"),
     "setup": ("setup", "install the bundler and the host's sources; run it once"),
     "open": ("opening", "show the page of the host reference, connected"),
+    "remove": ("removing", "remove service, bundle and data directory again"),
     "demo": ("demo", "try everything: a daemon, a page, a plugin, a git server"),
     "status": ("manage.status", "show the daemon, plugins, updates and problems"),
     "list": ("manage.listing", "list the installed plugins"),

@@ -102,6 +102,11 @@ def is_held(path: Path) -> bool:
     return held is None
 
 
+def holder(path: Path) -> int | None:
+    """Return the process id of who holds a lock; ``None``: nobody, or not known."""
+    return _pid(path) if is_held(path) else None
+
+
 def _attempt(path: Path, access: int) -> FileLock | None:
     """Acquire a lock if it is free; ``None`` when it is held."""
     try:

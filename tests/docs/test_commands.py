@@ -51,6 +51,10 @@ ELSEWHERE: Final = {
         "installs libraries; the wheel is installed so by",
         "tests/packaging/test_wheel.py::test_wheel_runs",
     ),
+    "plugin-bridge setup --service --host reference": (
+        "starts a service of whoever runs this; with another systemctl that is",
+        "tests/provision/test_service.py::test_life",
+    ),
     "debian/vendor && dpkg-buildpackage -us -uc -b": (
         "takes minutes; a copy of this tree is built so for",
         f"{DEBIAN}::test_lintian",

@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from twisted.python import usage
 
 from ...plugins.esbuild.pins import VERSION
 from ...provision.library import PACKAGE
 from ...provision.npm import SetupError
+from ...provision.service import UNIT, install_service
 from ...provision.setup import download, setup
 from ...settings.options import HostOptions, Paths
+
+_STATUS: Final = f"systemctl --user status {UNIT.removesuffix('.service')}"
 
 
 class SetupOptions(HostOptions):
@@ -21,14 +24,16 @@ class SetupOptions(HostOptions):
 
     synopsis = (
         "Usage: plugin-bridge setup [--bundler FILE] [--library FILE] [--host-sources "
-        "DIR | --bundler-only | --download DIR] [--force]"
+        "DIR | --bundler-only | --download DIR] [--force] "
+        "[--service]"
     )
     longdesc = (
         "Installs the bundler (esbuild, verified by its digest) and the sources of the "
         "host application's plugin system, and builds the bundle. Run it once before "
-        "you run the daemon. It does not reinstall what is up to date. Exit status: 0 "
-        "everything is installed and the bundle is built, 1 something is missing, 2 "
-        "wrong usage."
+        "you run the daemon. It does not reinstall what is up to date. With --service "
+        "it also writes a systemd user unit, which starts the daemon now and at each "
+        "login; the Debian package has one already. Exit status: 0 everything is "
+        "installed and the bundle is built, 1 something is missing, 2 wrong usage."
     )
     _one_of = ("bundler-only", "host-sources", "download")
     optParameters: ClassVar[list[Any]] = [
@@ -64,6 +69,7 @@ class SetupOptions(HostOptions):
     ]
     optFlags: ClassVar[list[Any]] = [
         ["force", None, "reinstall everything"],
+        ["service", None, "start the daemon now and at each login, by systemd"],
         ["bundler-only", None, "install only the bundler, for plugin-bridge check"],
     ]
 
@@ -73,6 +79,8 @@ class SetupOptions(HostOptions):
         given = [name for name in self._one_of if self[name]]
         if len(given) > 1:
             raise usage.UsageError(f"--{given[0]} and --{given[1]} exclude each other")
+        if self["service"] and {"bundler-only", "download"}.intersection(given):
+            raise usage.UsageError(f"--service and --{given[0]} exclude each other")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -106,7 +114,15 @@ def main(arguments: Sequence[str]) -> int:
         print(f"the bundler is installed in {place.data.root}")
         return 0
     print(f"everything is installed in {place.data.root}")
-    return _build(place)
+    status = _build(place)
+    if options["service"] and status == 0:
+        try:
+            install_service(place.data, options.naming(place))
+        except SetupError as e:
+            sys.stderr.write(f"plugin-bridge: {e}\n")
+            return 1
+        print(f"the daemon runs now and after each login; see: {_STATUS}")
+    return status
 
 
 def _build(place: Paths) -> int:

@@ -30,6 +30,7 @@ from ...protocol.text import visible
 from ...provision.bundlersource import installed_bundler, would_run
 from ...provision.hostsources import sources_problem
 from ...provision.readiness import missing_sources, setup_command
+from ...provision.service import UNIT, has_systemd, is_service_of
 from ...settings.options import Paths
 from ...settings.values import Address, UnixAddress
 from ...store import Store, StoreError
@@ -291,7 +292,19 @@ def daemon(place: Paths, listen: Address, command: str) -> Finding:
         fix = "stop it, or choose another address with --listen"
         return Finding(name, Level.WRONG, f"{who} listens on {listen}", fix)
     text = f"not running; {listen} is free"
-    return Finding(name, Level.NOTE, text, f"run: plugin-bridge run {command}")
+    return Finding(name, Level.NOTE, text, _start(place, command))
+
+
+def _start(place: Paths, command: str) -> str:
+    """Return how to start the daemon: once, and where systemd is, at each login."""
+    if is_service_of(place.data):
+        return f"run: systemctl --user start {UNIT}"
+    start = f"run: plugin-bridge run {command}"
+    if has_systemd() and not missing_sources(place):
+        start += (
+            f", or, to start it at each login: plugin-bridge setup --service {command}"
+        )
+    return start
 
 
 def _version(address: Address | UnixAddress) -> str | None:

@@ -292,6 +292,27 @@ class CommandTests(SetupCase):
         bundle = self.data.root / "themes/reference-host/reference-host.js"
         self.assertTrue(out.endswith(f"the bundle is built: {bundle}\n"), out)
 
+    def test_service(self):
+        """With ``--service`` the daemon of this directory starts at each login."""
+        given = (*setup_options(), "--service")
+        name = "bridge.cli.commands.setup.install_service"
+        with mock.patch(name) as install:
+            status, out, _ = self.run_main(*given)
+            self.report = Report(ok=False, duration_ms=1, plugins=[], errors=["broken"])
+            self.assertEqual(self.run_main(*given)[0], 1)
+        self.assertEqual(status, 0)
+        self.assertIn("see: systemctl --user status plugin-bridge\n", out)
+        options = ["--host", "reference", "--data-dir", str(self.data.root)]
+        install.assert_called_once_with(self.data, options)
+        self.report = Report(ok=True, duration_ms=1, plugins=[], errors=[])
+        with mock.patch(name, side_effect=SetupError("--service: no")):
+            refused = self.run_main(*given)
+        self.assertEqual(
+            (refused[0], refused[2]), (1, "plugin-bridge: --service: no\n")
+        )
+        with self.assertRaises(SystemExit):
+            self.run_main("--service", "--bundler-only")
+
     def test_not_built(self):
         """What keeps the bundle from being built is reported; the status is 1."""
         self.report = Report(ok=False, duration_ms=1, plugins=[], errors=["broken"])

@@ -319,6 +319,21 @@ class DaemonTests(SynchronousTestCase):
             (Level.NOTE, f"run: plugin-bridge run {COMMAND}"),
         )
 
+    def test_service(self) -> None:
+        """Where systemd is, it can start the daemon at each login, or right now."""
+        self.listening.close()
+        for is_there, fix in (
+            (False, f"plugin-bridge setup --service {COMMAND}"),
+            (True, "run: systemctl --user start plugin-bridge.service"),
+        ):
+            with (
+                patch.object(checkup, "has_systemd", lambda: True),
+                patch.object(checkup, "missing_sources", lambda _: []),
+                patch.object(checkup, "is_service_of", lambda _, it=is_there: it),
+            ):
+                found = checkup.daemon(self.place, self.address, COMMAND)
+            self.assertTrue(found.fix.endswith(fix), found.fix)
+
     def test_starting(self) -> None:
         """One that has not written yet where it listens is left alone."""
         lock = acquire(self.place.data.lock)

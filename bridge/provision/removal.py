@@ -1,0 +1,87 @@
+"""Taking an installation away: the bundle, and the data directory."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Final
+
+from ..datadir.lock import LockedError, acquire
+from ..plugins.bundle.published import INFO_FILE, STAGING_PREFIX
+from ..settings.options import Paths
+from .npm import SetupError
+
+_PATIENCE_SECONDS: Final = 15.0
+
+
+def published(place: Paths) -> list[Path]:
+    """Return what was published for the host application, as far as it is there."""
+    bundle = place.bundle
+    files = (bundle, bundle.with_name(f"{bundle.name}.map"))
+    return [path for path in (*files, bundle.with_name(INFO_FILE)) if path.is_file()]
+
+
+def check_removable(place: Paths) -> None:
+    """
+    Check that a directory is the daemon's, before all in it is deleted.
+
+    :raise SetupError: It is a link, holds your home directory, or looks like another.
+    """
+    data, root = place.data, place.data.root
+    if not root.exists():
+        return
+    home = Path.home().resolve()
+    if root.is_symlink() or root.resolve() in (home, *home.parents):
+        raise SetupError(f"{root} is no data directory of its own; nothing was removed")
+    own = (data.token, data.state, data.lock, data.bin, data.host)
+    if any(root.iterdir()) and not any(path.exists() for path in own):
+        raise SetupError(f"{root} is no data directory; nothing was removed")
+
+
+def remove_all(place: Paths, patience: float = _PATIENCE_SECONDS) -> None:
+    """
+    Remove what was published, and the data directory.
+
+    :param patience: Seconds to wait for a daemon that is ending.
+    :raise SetupError: A daemon uses the directory, or something can't be removed.
+    """
+    check_removable(place)
+    try:
+        if place.data.root.exists():
+            _remove_data(place, patience)
+        else:
+            _remove_published(place)
+    except LockedError as e:
+        process = f" (process {e.pid})" if e.pid else ""
+        raise SetupError(
+            f"a daemon uses {place.data.root}{process}; stop it first"
+        ) from None
+    except OSError as e:
+        raise SetupError(f"{e.filename} cannot be removed: {e.strerror}") from None
+
+
+def _remove_data(place: Paths, patience: float) -> None:
+    root, lock = place.data.root, place.data.lock
+    held = acquire(lock, patience)
+    try:
+        # No daemon starts as long as its lock is held, so that goes last.
+        _remove_published(place)
+        for path in root.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path != lock:
+                path.unlink()
+    finally:
+        held.release()
+    shutil.rmtree(root)
+
+
+def _remove_published(place: Paths) -> None:
+    for path in published(place):
+        path.unlink()
+    folder = place.bundle.parent
+    if folder.is_dir():
+        for left in folder.glob(f"{STAGING_PREFIX}*"):
+            shutil.rmtree(left)
+        if not any(folder.iterdir()):
+            folder.rmdir()

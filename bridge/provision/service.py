@@ -1,0 +1,201 @@
+"""The systemd user service that runs the daemon of an installation by pipx or venv."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import platformdirs
+
+from ..datadir.lock import holder
+from ..datadir.paths import DataDir, write_atomically
+from ..protocol.text import visible
+from .npm import SetupError
+
+UNIT: Final = "plugin-bridge.service"
+_SOCKET: Final = "plugin-bridge.socket"
+_SYSTEMCTL: Final = "systemctl"
+_SECONDS: Final = 120.0
+
+_MARK: Final = "# Written by plugin-bridge setup --service.\n"
+_TEXT: Final = """\
+[Unit]
+Description=Plugin bridge
+Documentation=man:plugin-bridge(1)
+# Prompts need the session bus; the daemon also starts without it.
+After=dbus.socket
+StartLimitIntervalSec=60
+StartLimitBurst=4
+
+[Service]
+Type=notify
+ExecStart={command}
+ExecReload=/bin/sh -c 'kill -HUP $MAINPID'
+Restart=on-failure
+RestartSec=1
+# A restart cannot fix a wrong option.
+RestartPreventExitStatus=2
+WatchdogSec=30
+# A build may take 60 s, but the daemon stops it sooner when it shuts down.
+TimeoutStopSec=30
+UMask=0077
+
+NoNewPrivileges=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallErrorNumber=EPERM
+
+[Install]
+WantedBy=default.target
+"""
+
+
+def unit_path() -> Path:
+    """Return where the unit of this user is."""
+    return platformdirs.user_config_path() / "systemd" / "user" / UNIT
+
+
+def unit_text(command: Sequence[str]) -> str:
+    """
+    Write the unit.
+
+    :param command: What runs the daemon, as words.
+    """
+    return _TEXT.format(command=" ".join(map(_quoted, command)))
+
+
+def _quoted(word: str) -> str:
+    """Write a word as systemd reads it."""
+    word = word.replace("%", "%%").replace("$", "$$")
+    if re.fullmatch(r"[\w@%+=:,./$-]+", word, re.ASCII):
+        return word
+    word = word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{word}"'
+
+
+def has_systemd() -> bool:
+    """Whether there is a program to ask systemd with."""
+    return shutil.which(_SYSTEMCTL) is not None
+
+
+def is_written() -> bool:
+    """Whether ``install_service`` has written the unit that is there."""
+    try:
+        return unit_path().read_text("utf-8").startswith(_MARK)
+    except (OSError, ValueError):
+        return False
+
+
+def install_service(data: DataDir, options: Sequence[str]) -> None:
+    """
+    Write the unit, have it start at each login, and start it now.
+
+    :param options: Of ``run``, that name the host and the directories.
+    :raise SetupError: There is no systemd, another program has written such a unit, a
+        daemon runs that is none of it, or systemd refuses.
+    """
+    path = unit_path()
+    if not has_systemd():
+        raise SetupError("--service: there is no systemd here (no systemctl in PATH)")
+    if Path(__file__).is_relative_to("/usr/lib"):
+        raise SetupError(
+            "--service: the package has a service already; run: systemctl --user "
+            f"enable --now {UNIT}"
+        )
+    if path.exists() and not is_written():
+        raise SetupError(f"--service: {path} is not from plugin-bridge; remove it")
+    running = holder(data.lock)
+    if running is not None and running != _main_pid():
+        raise SetupError(
+            f"--service: a daemon uses {data.root} (process {running}); stop it first"
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = _MARK + unit_text([*_program(), "run", *options])
+        write_atomically(path, text.encode(), 0o644)
+    except OSError as e:
+        raise SetupError(f"--service: {path} cannot be written: {e.strerror}") from None
+    _systemctl("daemon-reload")
+    _systemctl("enable", UNIT)
+    _systemctl("restart", UNIT)
+
+
+def is_service_of(data: DataDir) -> bool:
+    """Whether the service runs the daemon of a data directory, or would."""
+    if not has_systemd():
+        return False
+    if is_written():
+        words = _command_line(unit_path().read_text("utf-8"))
+        if f" {_quoted(str(data.root))} " in words:
+            return True
+    running = holder(data.lock)
+    return running is not None and running == _main_pid()
+
+
+def _command_line(text: str) -> str:
+    found = re.search(r"^ExecStart=(.*)$", text, re.MULTILINE)
+    return f"{found[1]} " if found else ""
+
+
+def remove_service() -> None:
+    """
+    Stop the service, and start it no more; delete the unit if it was written here.
+
+    :raise SetupError: systemd refuses.
+    """
+    if not is_written():
+        _systemctl("disable", "--now", UNIT, _SOCKET)
+        return
+    _systemctl("disable", "--now", UNIT)
+    unit_path().unlink(missing_ok=True)
+    _systemctl("daemon-reload")
+
+
+def _program() -> list[str]:
+    beside = Path(sys.executable).with_name("plugin-bridge")
+    return [str(beside)] if beside.exists() else [sys.executable, "-m", "bridge"]
+
+
+def _main_pid() -> int | None:
+    """Return the process id of the service; ``None`` when it does not run."""
+    try:
+        text = _systemctl("show", "--property=MainPID", "--value", UNIT).strip()
+    except SetupError:
+        return None
+    return int(text) if text.isdigit() and text != "0" else None
+
+
+def _systemctl(*words: str) -> str:
+    """
+    Ask this user's systemd; return what it prints.
+
+    :raise SetupError: It refuses, or does not answer.
+    """
+    what = f"systemctl --user {' '.join(words)}"
+    try:
+        done = subprocess.run(  # noqa: S603 (words of this module)
+            [_SYSTEMCTL, "--user", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+    except OSError as e:
+        raise SetupError(f"{what}: {e.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise SetupError(f"{what}: no answer within {_SECONDS:g} s") from None
+    if done.returncode:
+        first = (done.stderr.strip() or "failed").splitlines()[0]
+        raise SetupError(f"{what}: {visible(first)}")
+    return done.stdout

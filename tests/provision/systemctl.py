@@ -1,0 +1,110 @@
+"""A systemctl that notes what it is asked, and has a service that can be stopped."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.settings.options import Paths
+
+from ..directories import fresh_directory
+from ..waiting import wait_until
+
+_SCRIPT: Final = """\
+#!/bin/sh
+echo "$@" >> "{root}/asked"
+if [ -e "{root}/refuses" ]; then echo "Failed to connect to bus" >&2; exit 1; fi
+case "$2" in
+    show) cat "{root}/pid" 2>/dev/null || echo 0 ;;
+    disable) [ ! -e "{root}/pid" ] || kill "$(cat "{root}/pid")"; rm -f "{root}/pid" ;;
+esac
+"""
+
+_DAEMON: Final = """
+import pathlib, sys, time
+from bridge.datadir.lock import acquire
+held = acquire(pathlib.Path(sys.argv[1]))
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+class SystemctlCase(SynchronousTestCase):
+    """A home with a systemctl in its PATH."""
+
+    def setUp(self) -> None:
+        """Put it there."""
+        self.home = fresh_directory(self)
+        self.fake = self.home / "bin"
+        self.fake.mkdir()
+        program = self.fake / "systemctl"
+        program.write_text(_SCRIPT.format(root=self.fake))
+        program.chmod(stat.S_IRWXU)
+        environ = {
+            **{k: v for k, v in os.environ.items() if not k.startswith("XDG_")},
+            "HOME": str(self.home),
+            "PATH": f"{self.fake}{os.pathsep}{os.environ['PATH']}",
+        }
+        for name in {*os.environ} - {*environ}:
+            self.patch_variable(name, None)
+        for name in ("HOME", "PATH"):
+            self.patch_variable(name, environ[name])
+
+    def patch_variable(self, name: str, value: str | None) -> None:
+        """Set a variable for the test; ``None`` removes it."""
+        before = os.environ.get(name)
+
+        def restore() -> None:
+            if before is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = before
+
+        self.addCleanup(restore)
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+    def asked(self) -> list[str]:
+        """Return what systemctl was asked to change."""
+        try:
+            lines = (self.fake / "asked").read_text().splitlines()
+        except FileNotFoundError:
+            return []
+        return [line for line in lines if " show " not in f" {line} "]
+
+    def begin(self, place: Paths, *, as_service: bool) -> subprocess.Popen[str]:
+        """Start a process that holds the lock as a daemon does."""
+        started = subprocess.Popen(
+            [sys.executable, "-c", _DAEMON, str(place.data.lock)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(self.end, started)
+        assert started.stdout is not None
+        self.assertEqual(started.stdout.readline(), "held\n")
+        if as_service:
+            (self.fake / "pid").write_text(f"{started.pid}\n")
+        return started
+
+    @staticmethod
+    def end(started: subprocess.Popen[str]) -> None:
+        """End what a test has started."""
+        started.kill()
+        started.communicate()
+
+    def until_ended(self, started: subprocess.Popen[str]) -> None:
+        """Wait until a process has ended."""
+        wait_until(lambda: started.poll() is not None)
+
+
+def unit_of(home: Path) -> Path:
+    """Return where the unit of a user is."""
+    return home / ".config/systemd/user/plugin-bridge.service"

@@ -1,0 +1,120 @@
+"""Tests for ``bridge.provision.service``."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from bridge.provision import service
+from bridge.provision.npm import SetupError
+from bridge.provision.service import (
+    install_service,
+    is_service_of,
+    remove_service,
+    unit_text,
+)
+from bridge.settings.options import locate
+
+from ..npm import ROOT
+from .systemctl import SystemctlCase, unit_of
+
+UNIT = "plugin-bridge.service"
+
+
+class UnitTests(SystemctlCase):
+    """Tests for the text of the unit."""
+
+    def test_that_of_the_package(self) -> None:
+        """It is the one that the Debian package has."""
+        packaged = ROOT / "debian" / "plugin-bridge.user.service"
+        text = unit_text(["/usr/bin/plugin-bridge", "run"])
+        self.assertEqual(text, packaged.read_text("utf-8"))
+
+    def test_words(self) -> None:
+        """No path of the user means anything to systemd."""
+        text = unit_text(["/a b/x", "50%", "$HOME", 'q"\\', "l\nm"])
+        (line,) = re.findall("^ExecStart=(.*)$", text, re.MULTILINE)
+        expected = r'"/a b/x" 50%% $$HOME "q\"\\" "l\nm"'
+        self.assertEqual(line, expected)
+
+
+class ServiceTests(SystemctlCase):
+    """Tests for a service that is written, and removed."""
+
+    def setUp(self) -> None:
+        """Choose a data directory."""
+        super().setUp()
+        self.place = locate("reference", self.home / "my data", None)
+        self.place.data.create()
+        self.options = ["--host", "reference", "--data-dir", str(self.home / "my data")]
+
+    def refused(self) -> str:
+        """Install what is refused; return why."""
+        error = self.assertRaises(
+            SetupError, install_service, self.place.data, self.options
+        )
+        return str(error)
+
+    def test_life(self) -> None:
+        """It is written, enabled and started; then stopped, disabled and deleted."""
+        self.assertFalse(is_service_of(self.place.data))
+        install_service(self.place.data, self.options)
+        text = unit_of(self.home).read_text()
+        self.assertIn(f' run --host reference --data-dir "{self.home}/my data"\n', text)
+        enable = ["daemon-reload", f"enable {UNIT}", f"restart {UNIT}"]
+        self.assertEqual(self.asked(), [f"--user {words}" for words in enable])
+        self.assertTrue(is_service_of(self.place.data))
+        other = locate("reference", self.home / "my", None)
+        self.assertFalse(is_service_of(other.data))
+        install_service(self.place.data, self.options)
+        (self.fake / "asked").unlink()
+        remove_service()
+        self.assertFalse(unit_of(self.home).exists())
+        disable = [f"disable --now {UNIT}", "daemon-reload"]
+        self.assertEqual(self.asked(), [f"--user {words}" for words in disable])
+
+    def test_unit_of_the_package(self) -> None:
+        """A service that was not written here is stopped, with its socket."""
+        self.assertFalse(is_service_of(self.place.data))
+        self.begin(self.place, as_service=True)
+        self.assertTrue(is_service_of(self.place.data))
+        remove_service()
+        stopped = f"--user disable --now {UNIT} plugin-bridge.socket"
+        self.assertEqual(self.asked(), [stopped])
+
+    def test_unit_of_somebody_else(self) -> None:
+        """A unit that was written by hand stays."""
+        unit_of(self.home).parent.mkdir(parents=True)
+        unit_of(self.home).write_text("[Service]\n")
+        self.assertIn("is not from plugin-bridge", self.refused())
+        self.assertEqual(unit_of(self.home).read_text(), "[Service]\n")
+
+    def test_running_daemon(self) -> None:
+        """A daemon that is not the service has to be stopped first."""
+        started = self.begin(self.place, as_service=False)
+        self.assertIn(f"(process {started.pid}); stop it first", self.refused())
+        self.assertFalse(unit_of(self.home).exists())
+        (self.fake / "pid").write_text(f"{started.pid}\n")
+        install_service(self.place.data, self.options)
+
+    def test_refusals_of_systemd(self) -> None:
+        """What systemd prints is passed on; without it there is no service."""
+        (self.fake / "refuses").touch()
+        self.assertIn("daemon-reload: Failed to connect to bus", self.refused())
+        self.assertFalse(is_service_of(locate("reference", self.home, None).data))
+        self.patch_variable("PATH", str(self.home))
+        self.assertIn("no systemctl in PATH", self.refused())
+
+    def test_packaged_program(self) -> None:
+        """The Debian package has a service already."""
+        self.patch(service, "__file__", "/usr/lib/x/service.py")
+        self.assertIn("the package has a service already", self.refused())
+
+    def test_program(self) -> None:
+        """The unit names the program of this installation by its whole path."""
+        install_service(self.place.data, self.options)
+        text = unit_of(self.home).read_text()
+        (program,) = re.findall(r"^ExecStart=(\S+)", text, re.MULTILINE)
+        self.assertTrue(Path(program).is_absolute())
+        self.assertTrue(os.access(program, os.X_OK))
