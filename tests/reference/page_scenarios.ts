@@ -11,7 +11,7 @@ import {
 } from "../../bridge/reference/packages/host/src/model/entries.js";
 import { filtered } from "../../bridge/reference/packages/host/src/model/logbook.js";
 import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/model/route.js";
-import { matching, rowsOf } from "../../bridge/reference/packages/host/src/model/rows.js";
+import { isToStart, matching, rowsOf } from "../../bridge/reference/packages/host/src/model/rows.js";
 import { clock, count, explain, stepWords } from "../../bridge/reference/packages/host/src/model/words.js";
 import type { PluginState } from "../../bridge/reference/packages/host/src/runtime.js";
 import { answered, connectedPage, openPage, press, refused, runs } from "./modelstand.js";
@@ -125,9 +125,13 @@ export const pageScenarios = {
     ];
     const rows = rowsOf(entries, compiled, NEVER, ALWAYS);
     equal(rows.map(({ status, words }) => [status, words]), [
-      ["held", "Held after all plugins stopped. Turn it off and on to start it."],
+      ["held", "Held after all plugins stopped."],
       ["silent", "Doesn't answer. Turn it off to stop it."],
     ]);
+    equal(rows.map(isToStart), [true, false]);
+    // In safe mode the switch of the page starts them all.
+    const safe = [runs("other", { stage: "held" }), runs("some-one", { stage: "held", error: why, enabled: false })];
+    equal(rowsOf(entries, safe, NEVER, ALWAYS).map(isToStart), [false, false]);
     const [off] = rowsOf(entries.slice(0, 1), [], NEVER, NEVER);
     equal([off?.status, off?.enabled], ["off", false]);
   },

@@ -291,6 +291,9 @@ export const realmScenarios = {
     await page.runtime.setEnabled("old-one", false);
     await page.runtime.setEnabled("old-one", true);
     equal(stages(page), ["old-one running", "bomb held"]);
+    // Its button needs no switch.
+    await page.runtime.setEnabled("bomb", true);
+    equal(stages(page), ["old-one running", "bomb running"]);
   },
 
   async realm_that_does_not_answer() {

@@ -127,10 +127,15 @@ function of({ stage, error, silent }: PluginState): Shown {
     return { status: "silent", words, reload: false, details: error };
   }
   if (stage === "held" && error !== "") {
-    const words = "Held after all plugins stopped. Turn it off and on to start it.";
+    const words = "Held after all plugins stopped.";
     return { status: stage, words, reload: false, details: error };
   }
   return { status: stage, words: STAGES[stage], reload: false, details: error };
+}
+
+/** Whether a plugin is on and waits for the user to start it. */
+export function isToStart({ status, details, enabled }: Row): boolean {
+  return status === "held" && details !== "" && enabled;
 }
 
 /** The version and the status of a row, which may name the version itself. */

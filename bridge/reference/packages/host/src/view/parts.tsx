@@ -7,6 +7,7 @@ import { useEffect, useId, useReducer, useRef, useState } from "preact/hooks";
 import { openable } from "../model/address.js";
 import type { Announcer } from "../model/announcer.js";
 import type { PageModel } from "../model/model.js";
+import { type Row, isToStart } from "../model/rows.js";
 import type { Named } from "../names.js";
 import type { Signal } from "../signal.js";
 
@@ -280,6 +281,22 @@ export function AskAgain({ model, row }: { readonly model: PageModel; readonly r
       </Button>
     </div>
   );
+}
+
+/** Start a plugin that was held after all plugins had stopped. */
+export function StartHeld({ model, row }: { readonly model: PageModel; readonly row: Row }) {
+  return isToStart(row) ? (
+    <div class="actions">
+      <Button
+        id={`start-${row.id}`}
+        name={`Start ${row.name}`}
+        off={model.link.state !== "connected"}
+        onPress={() => void model.setEnabled(row.id, true)}
+      >
+        Start
+      </Button>
+    </div>
+  ) : null;
 }
 
 /** A link to a site; the text alone when it is none that a browser may open. */
