@@ -91,7 +91,7 @@ def others_running(place: Paths) -> list[str]:
     """Return a line for each other host whose daemon runs, where it usually does."""
     profiles = (load_profile(name) for name in SHIPPED if name != place.profile.name)
     return [
-        f"a daemon of {profile.application} runs; for its status, run: "
+        f"the host {profile.name} has a daemon that runs; for its status, run: "
         f"plugin-bridge status --host {profile.name}"
         for profile in profiles
         if is_held(DataDir(profile.data_dir()).lock)
