@@ -168,7 +168,7 @@ class Store:
     async def _write_queue(self) -> None:
         batch, self._queue = self._queue, []
         if not batch:
-            return  # they were refused with those before them
+            return  # they were answered with those before them
         try:
             while self._owed or any(commit.undo for commit in batch):
                 await self._write(batch)
@@ -179,6 +179,9 @@ class Store:
                 commit.done.callback(None)
 
     async def _write(self, batch: list[_Commit]) -> None:
+        # This write has also what was committed during the one before.
+        batch += self._queue
+        self._queue = []
         owed, self._owed = self._owed, max(self._owed - 1, 0)
         try:
             await self._in_thread(self._file.replace, _pieces(self._tables.snapshot()))
@@ -207,9 +210,9 @@ class Store:
 
 
 def _keep(commits: list[_Commit]) -> None:
-    """Undo none of them: the file has them, so a start would find them."""
+    """Undo none of them, nor make one again: the file has them as a start finds it."""
     for commit in commits:
-        commit.undo = []
+        commit.undo, commit.lasting = [], ()
 
 
 @contextmanager

@@ -81,9 +81,13 @@ class StoreCase(SynchronousTestCase):
 
     def fail_to_sync(self) -> None:
         """Let the write that waits fail once its file is in place."""
+        other = Generations(self.path.with_name("other"))
+        if self.path.exists():
+            other.replace([b"{}"])
         with running_on(FaultyOs()) as watched:
-            Generations(self.path.with_name("other")).replace([b"{}"])
-        at = [name for name, _ in watched.calls].index("replace") + 1
+            other.replace([b"{}"])
+        names = [name for name, _ in watched.calls]
+        at = len(names) - names[::-1].index("replace")
         with running_on(FaultyOs(at, ever_after=True)):
             self.thread.let_through()
 
@@ -323,6 +327,31 @@ class InsistTests(StoreCase):
         self.thread.let_through()
         self.successResultOf(made_up)
         self.assertEqual(self.previous.read_bytes(), b'{"host":{"k":2}}')
+
+    def test_committed_before_a_write_that_is_owed(self) -> None:
+        """Memory and file agree on what came before the second write of an insisted."""
+        for is_durable in (False, True):
+            self.store.insist([Put("host", "k", 2)]).addErrback(lambda _: None)
+            later = self.put(3)
+            self.thread.let_through()
+            if is_durable:
+                self.thread.let_through()
+                self.successResultOf(later)
+            else:
+                self.fail_to_sync()
+                self.refused(later)
+            self.assertEqual(self.store.get("host", "k"), 3)
+            self.assertEqual(self.in_file(), {"host": {"k": 3}})
+
+    def test_replaced_by_what_may_be_in_the_file(self) -> None:
+        """It is not made again over what was written together with it."""
+        first, insisted = self.put(0), self.store.insist([Put("host", "k", 2)])
+        later = self.put(3)
+        self.thread.let_through()
+        self.fail_to_sync()
+        for commit in (first, insisted, later):
+            self.refused(commit)
+        self.assertEqual(self.in_file()["host"], self.store.entries("host"))
 
     def test_full_disk(self) -> None:
         """It stays in memory, and is in the file with whatever is written next."""
