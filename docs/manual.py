@@ -18,7 +18,6 @@ from described import Field, fields_in, fields_of
 from protocolfile import document, event_words, without_type
 from twisted.python import usage
 
-from bridge.approval.wording import MEANINGS
 from bridge.cli.catalogue import COMMANDS
 from bridge.cli.completing.words import Word, options_class, words_of
 from bridge.datadir.paths import DataDir
@@ -35,6 +34,7 @@ from bridge.settings.host import (
     Directories,
     HostProfile,
     Names,
+    PermissionWords,
     load_profile,
 )
 
@@ -177,9 +177,10 @@ def permissions() -> Iterator[str]:
         for source in sorted(_API.glob("*.ts"))
         for permission, name in _GATED.findall(source.read_text("utf-8"))
     }
-    if not parts.keys() <= MEANINGS.keys():
+    words_of_host = load_profile("reference").permission_words
+    if not parts.keys() <= words_of_host.keys():
         raise ValueError("a permission of the API has no words")
-    for name, meaning in MEANINGS.items():
+    for name, meaning in words_of_host.items():
         part = parts.get(name)
         gives = f"Gives `{part}`" if part else "For hosts with an API of their own"
         risky = ", as a risk" if meaning.risky else ""
@@ -215,6 +216,7 @@ def profile() -> Iterator[str]:
         ("### Keys\n", HostProfile),
         ("### `[directories]`\n", Directories),
         ("### `[databases.ALIAS]`\n", Database),
+        ("### `[permission_words.PERMISSION]`\n", PermissionWords),
         ("### `[names]`\n", Names),
     ):
         yield title

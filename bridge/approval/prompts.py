@@ -13,7 +13,7 @@ from attrs import Attribute, field
 from ..classes import frozen
 from ..protocol.text import ELLIPSIS, ascii_line
 from .growth import Differences
-from .wording import LIST_CHARACTERS, gain_lines, listed
+from .wording import LIST_CHARACTERS, Wording, listed
 
 _NAME_CHARACTERS: Final = 60
 _URL_CHARACTERS: Final = 600
@@ -137,14 +137,6 @@ class Offer:
             f"{shown(self.version)}{by}"
         )
 
-    @property
-    def wishes(self) -> str:
-        """Lines: all that it wants to do."""
-        lines = gain_lines(self.declared, new=False)
-        if not lines:
-            return "It asks for no permissions."
-        return "\n".join(["It wants to:", *lines])
-
 
 @frozen
 class Prompts:
@@ -152,13 +144,22 @@ class Prompts:
     The texts of all prompts.
 
     :ivar application: What users know the host application by.
+    :ivar wording: What its permissions mean.
     """
 
     application: str
+    wording: Wording = field(factory=Wording)
 
     @property
     def _asks(self) -> str:
         return f"A page of {shown(self.application)} asks to"
+
+    def _wishes(self, offer: Offer) -> str:
+        """Lines: all that a plugin wants to do."""
+        lines = self.wording.gain_lines(offer.declared, new=False)
+        if not lines:
+            return "It asks for no permissions."
+        return "\n".join(["It wants to:", *lines])
 
     def install(self, url: str, directory: str, offer: Offer | None = None) -> Prompt:
         """
@@ -167,7 +168,7 @@ class Prompts:
         :param directory: Where plugins are kept.
         :param offer: What is there, when a preview has checked it.
         """
-        what = "" if offer is None else f"{offer.title}\n{offer.wishes}\n"
+        what = "" if offer is None else f"{offer.title}\n{self._wishes(offer)}\n"
         return Prompt(
             Operation.INSTALL,
             "Install a plugin?",
@@ -182,7 +183,7 @@ class Prompts:
         return Prompt(
             Operation.GROW,
             f"Install {shown(offer.plugin_id)} with these permissions?",
-            f"{self._asks} install this plugin.\n{offer.title}\n{offer.wishes}\n"
+            f"{self._asks} install this plugin.\n{offer.title}\n{self._wishes(offer)}\n"
             f"{_origin(url)}",
             "Confirm only if you want all of this. If not, nothing is installed.",
         )
@@ -217,7 +218,7 @@ class Prompts:
         :param is_known: Whether an earlier prompt of this operation has shown what the
             plugin wants to do.
         """
-        wishes = "" if is_known else f"\n{offer.wishes}"
+        wishes = "" if is_known else f"\n{self._wishes(offer)}"
         return Prompt(
             Operation.TRUST_KEY,
             f"Trust a new signing key for {shown(offer.plugin_id)}?",
@@ -264,7 +265,7 @@ class Prompts:
         :param old: The installed version.
         :param new: The version it would be updated to.
         """
-        lines = "\n".join(gain_lines(gains, new=True))
+        lines = "\n".join(self.wording.gain_lines(gains, new=True))
         return Prompt(
             Operation.GROW,
             f"Let {shown(plugin_id)} do more?",

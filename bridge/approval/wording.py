@@ -1,5 +1,5 @@
 """
-What permissions mean, in the words of a prompt.
+What permissions mean, in the words of a prompt, which the host's profile has.
 
 The words are ASCII without markup, so that every notification server shows them as
 they are.
@@ -7,11 +7,14 @@ they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
+
+from attrs import field
 
 from ..classes import frozen
 from ..protocol.text import ascii_line
+from ..settings.host import PermissionWords
 from .growth import Differences
 
 LIST_CHARACTERS: Final = 300
@@ -22,107 +25,51 @@ _ROOM_FOR_COUNT: Final = len(", and 999 more")
 
 
 @frozen
-class Meaning:
+class Wording:
     """
-    What a permission allows.
+    The words of one host application.
 
-    :ivar label: What the plugin can do: a few words that begin with a verb.
-    :ivar effect: What that means for the user.
-    :ivar risky: Whether it is listed first.
+    :ivar words: By permission; one that has none is shown by its name.
     """
 
-    label: str
-    effect: str
-    risky: bool = False
+    words: Mapping[str, PermissionWords] = field(factory=dict)
 
+    def permission_lines(self, permissions: Iterable[str]) -> list[str]:
+        """
+        Describe permissions, the risky ones first.
 
-MEANINGS: Final[dict[str, Meaning]] = {
-    "host:events": Meaning(
-        "See what the app does",
-        "receives the named events; some hold personal details",
-    ),
-    "host:actions": Meaning(
-        "Act in the app",
-        "does the named things as if you clicked, even signing in",
-        risky=True,
-    ),
-    "host:intercept": Meaning(
-        "Change what the app does", "can alter or block actions", risky=True
-    ),
-    "network": Meaning(
-        "Go online", "can send what it knows to the named sites", risky=True
-    ),
-    "notifications": Meaning("Show messages in the app", "can distract you"),
-    "native": Meaning(
-        "Show desktop and VR notifications", "can cover your view in the headset"
-    ),
-    "osc": Meaning(
-        "Control your avatar",
-        "sees and changes its parameters through this computer",
-        risky=True,
-    ),
-    "sql": Meaning(
-        "Read the app's saved data", "all of it, but it can't change it", risky=True
-    ),
-    "gamelog": Meaning(
-        "Read the game log", "sees where you were and whom you met", risky=True
-    ),
-    "vrchat": Meaning(
-        "Use your VRChat session",
-        "sees what your account sees, such as friends",
-        risky=True,
-    ),
-    "context-menu": Meaning("Add menu entries", "they can look like the app's own"),
-    "routes": Meaning("Add pages", "they can look like the app's own"),
-    "clipboard": Meaning(
-        "Use the clipboard",
-        "reads what you copied, passwords too, and can replace it",
-        risky=True,
-    ),
-}
-"""By permission, as the shipped profiles name them."""
+        :return: A line for each with what it means for the user; one line of all the
+            labels when that would be longer than ``LIST_CHARACTERS``.
+        """
+        found = sorted(map(self._words, permissions), key=lambda one: not one.risky)
+        lines = [f"- {one.label}: {one.effect}" for one in found]
+        if sum(map(len, lines)) > LIST_CHARACTERS:
+            return [f"- {listed(one.label for one in found)}"]
+        return lines
 
+    def gain_lines(self, found: Differences, *, new: bool) -> list[str]:
+        """
+        Describe what a plugin gains, the riskiest first.
 
-def permission_lines(permissions: Iterable[str]) -> list[str]:
-    """
-    Describe permissions, the risky ones first.
+        :param new: Whether there is an installed version.
+        """
+        lines = self.permission_lines(found.permissions.gained)
+        if optional := found.optional_permissions.gained:
+            lines += ["It may ask later to:", *self.permission_lines(optional)]
+        for what, difference in (
+            ("sites", found.hosts),
+            ("things it does in the app", found.actions),
+            ("events it receives", found.events),
+        ):
+            if difference.gained:
+                label = f"New {what}" if new else what.capitalize()
+                lines.append(f"{label}: {listed(difference.gained)}")
+        return lines
 
-    :return: A line for each with what it means for the user; one line of all the
-        labels when that would be longer than ``LIST_CHARACTERS``.
-    """
-    names = sorted(permissions, key=lambda name: not _meaning(name).risky)
-    meanings = [_meaning(name) for name in names]
-    lines = [f"- {one.label}: {one.effect}" for one in meanings]
-    if sum(map(len, lines)) > LIST_CHARACTERS:
-        return [f"- {listed(one.label for one in meanings)}"]
-    return lines
-
-
-def gain_lines(found: Differences, *, new: bool) -> list[str]:
-    """
-    Describe what a plugin gains, the riskiest first.
-
-    :param new: Whether there is an installed version.
-    """
-    lines = permission_lines(found.permissions.gained)
-    if optional := found.optional_permissions.gained:
-        lines += ["It may ask later to:", *permission_lines(optional)]
-    for what, difference in (
-        ("sites", found.hosts),
-        ("things it does in the app", found.actions),
-        ("events it receives", found.events),
-    ):
-        if difference.gained:
-            label = f"New {what}" if new else what.capitalize()
-            lines.append(f"{label}: {listed(difference.gained)}")
-    return lines
-
-
-def _meaning(permission: str) -> Meaning:
-    name = ascii_line(permission, _NAME_CHARACTERS)
-    # The vocabulary is the host profile's, so there may be others.
-    unknown = Meaning(name, "a permission of this app", risky=True)
-    return MEANINGS.get(permission, unknown)
+    def _words(self, permission: str) -> PermissionWords:
+        name = ascii_line(permission, _NAME_CHARACTERS)
+        unknown = PermissionWords(name, "a permission of this app", risky=True)
+        return self.words.get(permission, unknown)
 
 
 def listed(names: Iterable[str]) -> str:

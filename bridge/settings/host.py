@@ -28,6 +28,16 @@ FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
 ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
 Identifier = Annotated[str, Text(64, like=r"[a-z0-9:._-]+")]
 
+_Plain = Annotated[
+    str,
+    Text(
+        80,
+        like="[ -%'-;=?-~]*",
+        least=1,
+        meaning="printable ASCII without <, > and &",
+    ),
+]
+
 SHIPPED = ("vrcnext", "reference")
 
 _PROFILES = Path(__file__).parent / "profiles"
@@ -82,6 +92,21 @@ class Database:
 
 
 @frozen
+class PermissionWords:
+    """
+    What a permission allows, in words for prompts.
+
+    :ivar label: What the plugin can do: a few words that begin with a verb.
+    :ivar effect: What that means for the user.
+    :ivar risky: Whether it is listed first, and its risk is pointed out.
+    """
+
+    label: _Plain
+    effect: _Plain
+    risky: bool = False
+
+
+@frozen
 class Names:
     """
     Names that the host's users know from an earlier daemon, and may use as well.
@@ -125,6 +150,8 @@ class HostProfile:
         one which does not even compile stops nothing.
     :ivar sink_aliases: Other names callers may use for a sink.
     :ivar databases: The SQLite databases a page may read, by alias.
+    :ivar permission_words: What prompts say of permissions; one without words is shown
+        by its name, as a risk.
     :ivar names: Other names of the command, of options and of variables.
     """
 
@@ -143,6 +170,7 @@ class HostProfile:
     plugins: Annotated[str, Text(8, like=r"modules|texts")] = "modules"
     sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
+    permission_words: dict[Identifier, PermissionWords] = field(factory=dict)
     names: Names = field(factory=Names)
 
     @property

@@ -16,6 +16,7 @@ from ..approval import (
     announcer,
     native_approver,
 )
+from ..approval.wording import Wording
 from ..classes import frozen
 from ..http.addresspolicy import AddressPolicy
 from ..plugins.bundle.published import is_current
@@ -97,7 +98,9 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     bundler = HeldCopy()
     builder = oneshot.make_builder(reactor, paths, check, bundler)
     rebuild = Rebuild(store, trees, builder, audience)
-    prompting = Prompting(approver, Prompts(paths.profile.application), trust)
+    wording = Wording(paths.profile.permission_words)
+    prompts = Prompts(paths.profile.application, wording)
+    prompting = Prompting(approver, prompts, trust)
     scanner = oneshot.make_scanner(reactor, paths, check, bundler)
     client = core.client.trusting(config.ca_file)
     reached = AddressPolicy(config.public_clones_only)

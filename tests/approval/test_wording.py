@@ -6,13 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.wording import (
-    LIST_CHARACTERS,
-    MEANINGS,
-    listed,
-    permission_lines,
-)
+from bridge.approval.wording import LIST_CHARACTERS, Wording, listed
 from bridge.settings.host import SHIPPED, load_profile
+
+WORDS = load_profile("reference").permission_words
+permission_lines = Wording(WORDS).permission_lines
 
 
 class PermissionLinesTests(SynchronousTestCase):
@@ -21,11 +19,12 @@ class PermissionLinesTests(SynchronousTestCase):
     def test_every_permission_of_the_shipped_profiles_has_words(self):
         """No user reads a bare identifier of a shipped profile."""
         for profile in map(load_profile, SHIPPED):
-            self.assertEqual(set(profile.permissions) - set(MEANINGS), set())
+            self.assertEqual(set(profile.permissions), set(profile.permission_words))
+            self.assertEqual(profile.permission_words, WORDS)
 
     def test_words_are_plain(self):
         """The words are ASCII without markup."""
-        for line in permission_lines(MEANINGS):
+        for line in permission_lines(WORDS):
             self.assertRegex(line, r"\A[ -%'-;=?-~]+\Z")
 
     def test_risky_ones_come_first(self):
@@ -35,13 +34,13 @@ class PermissionLinesTests(SynchronousTestCase):
 
     def test_attack_many_permissions_hide_none(self):
         """However many are gained, the label of each is shown, in one line."""
-        (line,) = permission_lines(MEANINGS)
-        for meaning in MEANINGS.values():
+        (line,) = permission_lines(WORDS)
+        for meaning in WORDS.values():
             self.assertIn(meaning.label, line)
         self.assertNotRegex(line, r" and \d+ more")
 
     def test_unknown_permission(self):
-        """A word of another profile is shown itself, as a risky one."""
+        """One that the profile has no words for is shown by its name, as a risk."""
         lines = permission_lines(["routes", "custom:thing"])
         self.assertEqual(lines[0], "- custom:thing: a permission of this app")
 

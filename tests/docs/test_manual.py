@@ -11,13 +11,19 @@ from pathlib import Path
 from attrs import fields
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.wording import MEANINGS
 from bridge.cli.catalogue import COMMANDS
 from bridge.cli.completing.words import words_of
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.rpc.hub import Event
 from bridge.settings.config import OPTIONS
-from bridge.settings.host import Database, Directories, HostProfile, Names
+from bridge.settings.host import (
+    Database,
+    Directories,
+    HostProfile,
+    Names,
+    PermissionWords,
+    load_profile,
+)
 
 from ..schemas.checking import DOCUMENT
 from .building import DOCS, built
@@ -82,7 +88,7 @@ class RenderedTests(SynchronousTestCase):
         """Every permission is explained in the words of the prompts."""
         text = text_of("plugin.json.5")
         page = (DOCS / "plugins.md").read_text("utf-8")
-        for name, meaning in MEANINGS.items():
+        for name, meaning in load_profile("reference").permission_words.items():
             for where in (text, page):
                 self.assertIn(name, where)
                 self.assertIn(f"{meaning.label}: {meaning.effect}", where)
@@ -92,7 +98,7 @@ class RenderedTests(SynchronousTestCase):
     def test_profile(self) -> None:
         """Every key of a profile is documented."""
         text = text_of("plugin-bridge-host.5")
-        for kind in (HostProfile, Directories, Database, Names):
+        for kind in (HostProfile, Directories, Database, PermissionWords, Names):
             for one in fields(kind):
                 self.assertIn(f"{one.name} (", text)
         self.assertIn('theme_name = "my-plugins"', text)

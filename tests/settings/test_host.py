@@ -166,6 +166,12 @@ class ParseTests(SynchronousTestCase):
             ('names = {variables = "a b"}', "names.variables: at most"),
             ('names = {flags = {"-SECRET" = "dev"}}', "names.flags"),
             ('names = {SECRET = "x"}', "names: unknown field"),
+            ("permission_words = {network = {label = 'x'}}", "permission_words"),
+            (
+                "permission_words = {network = {label = '<SECRET>', effect = 'x'}}",
+                "per",
+            ),
+            ("permission_words = {network = {label = '', effect = 'x'}}", "p"),
         ):
             text = self.replaced(line)
             if message:

@@ -23,6 +23,7 @@ from twisted.internet.task import Clock
 from zope.interface import implementer
 
 from bridge.approval import IApprover, Prompts, denied, unavailable
+from bridge.approval.wording import Wording
 from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
@@ -302,7 +303,7 @@ class Bench:
             self.threads,
             self.kept,
         )
-        prompts = Prompts("Sample Host")
+        prompts = Prompts("Sample Host", Wording(PROFILE.permission_words))
         self.prompting = Prompting(self.approver, prompts, self.trust)
         self.installer = self._pipeline(Installer)
         self.upstream = FakeUpstream()
