@@ -93,7 +93,8 @@ class Model:
             if not self.settings.get(ask.target, {1: 1}):
                 del self.settings[ask.target]
         elif ask.what in ("install", "update"):
-            self._put(forge.latest[ask.target])
+            if not self._is_latest(ask, forge):
+                self._put(forge.latest[ask.target])
         elif ask.what == "uninstall":
             self.installed.pop(ask.target, None)
             self.settings.pop(f"plugin:{ask.target}", None)
@@ -102,6 +103,11 @@ class Model:
             self.marks = {
                 of: at for of, at in self.marks.items() if of[1] != ask.target
             }
+
+    def _is_latest(self, ask: Ask, forge: Forge) -> bool:
+        """Whether it is an update that finds nothing new, and so changes nothing."""
+        here = self.installed.get(ask.target)
+        return ask.what == "update" and here == forge.latest[ask.target]
 
     def _put(self, version: Version) -> None:
         key = KEYS[version.author]
@@ -121,11 +127,8 @@ class Model:
         why = self._refusals(ask, forge, now)
         if why & {"not_installed", "not_trusted"}:
             return why  # nobody is asked
-        if (
-            ask.what == "update"
-            and self.installed[ask.target] is forge.latest[ask.target]
-        ):
-            return {OK}  # nothing is new
+        if self._is_latest(ask, forge):
+            return {OK}
         if mood == "confirm":
             return why or {OK}
         return {"denied" if mood == "deny" else "approval_unavailable"}

@@ -47,6 +47,8 @@ def use(driver: Driver) -> None:
     for seed in range(6):
         driver.ask([UPDATE, BUILD], seed)
     driver.ask([FORGET])
+    driver.publish("alpha", 1, 0, NOW + 5)
+    driver.ask([UPDATE])
     driver.ask([UNINSTALL], mood="deny")
     driver.ask([UNINSTALL], mood="away")
     driver.ask([UNINSTALL])
