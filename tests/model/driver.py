@@ -247,7 +247,7 @@ class Driver:
             if one.is_ok or not (failed and asks[one.number].is_one_write)
         ]
         candidates = list(self.model.after(asks, known, self.forge, killed))
-        if failed or self.observer.is_unsettled:
+        if found not in candidates and (failed or self.observer.is_unsettled):
             # The file may have other marks than memory has, and no page can read them.
             fitting = [
                 one for one in candidates if one == evolve(found, marks=one.marks)
