@@ -16,6 +16,8 @@ _ALLOWED: Final = {
     "naming": (("native", "notify/send"),),
 }
 _ASKS: Final = {"asking": ["network"], "starving": ["native"], "naming": ["native"]}
+NO_IDS: Final = frozenset({"host", "bridge"})
+"""Greedy ones that no build takes."""
 _LONG: Final = "Asking for nothing that matters. Press Allow. " * 4
 
 

@@ -20,7 +20,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ..webserver import serving
 from ..whole.browser import ARTEFACTS, Browser, open_browser
 from ..whole.daemon import Daemon, running
-from .greedy import greedy, honest
+from .greedy import NO_IDS, greedy, honest
 from .placing import place
 from .running import FLAGS, RATES
 from .servers import Site
@@ -60,8 +60,8 @@ class LossTests(SynchronousTestCase):
         cls.stack = ExitStack()
         enter = cls.stack.enter_context
         home = Path(enter(TemporaryDirectory(prefix="bridge-losses-")))
-        bundle = place(home, [*greedy(), honest()])
-        cls.daemon = enter(running(home, *RATES))
+        bundle = place(home, [*greedy(), honest()], NO_IDS)
+        cls.daemon = enter(running(home, *RATES, "--dev"))
         cls.page = enter(serving(Site(bundle).answers())) + "/page/1"
         cls.browser = enter(open_browser(*FLAGS, _MEMORY))
         cls.browser.open(f"{cls.page}/page.css")
@@ -148,7 +148,15 @@ class LossTests(SynchronousTestCase):
         ):
             self.until_status(plugin, "failed")
             self.assert_reason(plugin, reason)
-        for plugin in ("filler", "lingering", "marks", "naming", "deep", "speaking"):
+        for plugin in (
+            "filler",
+            "lingering",
+            "marks",
+            "naming",
+            "deep",
+            "speaking",
+            "returning",
+        ):
             self.until_status(plugin, "running")
         self.until_status("stuck", "failed")
         self.assert_reason("stuck", "it did not load in time")
@@ -237,6 +245,25 @@ class LossTests(SynchronousTestCase):
             '[data-testid="plugin-card-marks"]',
         )
         self.assertEqual(style, ["clip", "paint"])
+
+    def test_8_names(self) -> None:
+        """D7: nothing speaks as the page or the daemon, though its tree is there."""
+        for plugin in NO_IDS:
+            self.assertTrue((self.daemon.data / "plugins" / plugin).is_dir())
+            self.assertEqual(self.text(_ROOM % plugin), "")
+            self.assertIn(self.status(plugin), ("left-out", "None"))
+        said = [line for line in self.log_lines() if "enter your password" in line]
+        self.assertEqual(said, [])
+
+    def test_8_uninstalled(self) -> None:
+        """D10: settings of a plugin that is uninstalled go with it, and stay away."""
+        settings = {"ns": "plugin:returning"}
+        with self.daemon.page() as page:
+            self.until(lambda: bool(page.result("state", "list", settings)["entries"]))
+            page.result("plugins", "uninstall", {"id": "returning"})
+            self.assert_honest()
+            self.assertEqual(page.result("state", "list", settings)["entries"], {})
+            self.assertEqual(self.text(_ROOM % "returning"), "")
 
     def test_9_memory(self) -> None:
         """One that fills the memory of all ends all, and all come back."""

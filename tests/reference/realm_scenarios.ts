@@ -321,6 +321,19 @@ export const realmScenarios = {
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, false]);
   },
 
+  async attack_settings_that_come_back() {
+    const page = await connected([
+      entry("gone-one", { activate: nothing }),
+      entry("good-one", { activate: nothing }),
+    ]);
+    // The daemon removed all; then what was already on its way arrived.
+    page.daemon.state.set("late", 1);
+    page.daemon.asked.length = 0;
+    await page.runtime.installed([{ id: "good-one", keyId: "k" }]);
+    const deleted = page.daemon.asked.filter((asked) => asked.includes("delete plugin:"));
+    equal([deleted, page.daemon.state.has("late")], [["state/delete plugin:gone-one late"], false]);
+  },
+
   async page_that_is_left() {
     const page = await connected([entry("some-plugin", { activate: nothing })]);
     page.runtime.close();

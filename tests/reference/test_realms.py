@@ -91,6 +91,10 @@ class EndTests(ScenarioTestCase):
         """A plugin that another page or a command has uninstalled ends."""
         self.prove()
 
+    def test_attack_settings_that_come_back(self) -> None:
+        """What a plugin wrote while it was uninstalled is removed as well."""
+        self.prove()
+
     def test_page_that_is_left(self) -> None:
         """A page that is left ends all."""
         self.prove()

@@ -15,7 +15,7 @@ import type { PermissionState, PluginState, Runtime, SafeMode, Switched } from "
 import type { Realms } from "./realm/realms.js";
 import type { Script } from "./realm/script.js";
 import type { Schema } from "./schema.js";
-import { type Saving, StoredSettings, type Values } from "./settings.js";
+import { type Saving, StoredSettings, type Values, forgetSettings } from "./settings.js";
 import { Signal } from "./signal.js";
 import { Switches } from "./switches.js";
 import { Turns } from "./turns.js";
@@ -147,8 +147,11 @@ export class PageRuntime implements Runtime {
   }
 
   async installed(plugins: readonly Installed[]): Promise<void> {
-    this.manager.installed(new Set(plugins.map(({ id }) => id)));
+    const gone = this.manager.installed(new Set(plugins.map(({ id }) => id)));
     try {
+      for (const id of gone) {
+        await forgetSettings(this.#parts.daemon, id);
+      }
       await this.#grants.compare(plugins, await this.#switches.read());
       await this.#switches.compare(plugins);
     } catch (e) {

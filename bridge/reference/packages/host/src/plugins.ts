@@ -143,16 +143,19 @@ export class Plugins {
     this.changed.emit();
   }
 
-  /** The daemon listed what is installed: what was, and is no more, ends. */
-  installed(ids: ReadonlySet<string>): void {
-    for (const compiled of this.all) {
-      const { id } = compiled.manifest;
-      if (this.#installed.has(id) && !ids.has(id)) {
-        this.#closeOne(compiled);
-        this.#become(compiled, "off");
-      }
+  /**
+   * The daemon listed what is installed: what was, and is no more, ends.
+   *
+   * @returns The ids of those.
+   */
+  installed(ids: ReadonlySet<string>): readonly string[] {
+    const gone = this.all.filter(({ manifest: { id } }) => this.#installed.has(id) && !ids.has(id));
+    for (const compiled of gone) {
+      this.#closeOne(compiled);
+      this.#become(compiled, "off");
     }
     this.#installed = ids;
+    return gone.map(({ manifest }) => manifest.id);
   }
 
   /** Close whatever runs, at once: the page is being left. */

@@ -64,7 +64,7 @@ export class StoredSettings implements Settings {
     id: string,
     failed: (error: unknown) => void,
   ): Promise<StoredSettings> {
-    const namespace = `plugin:${id}`;
+    const namespace = namespaceOf(id);
     const answer = fields(await page.call("state", "list", { ns: namespace }));
     const entries = Object.entries(fields(answer["entries"])) as [string, Json][];
     return new StoredSettings(page, plugin, namespace, new Map(entries), failed);
@@ -216,6 +216,23 @@ export class StoredSettings implements Settings {
   }
 }
 
+function namespaceOf(id: string): string {
+  return `plugin:${id}`;
+}
+
 function bytesOf(key: string, value: Json): number {
   return new TextEncoder().encode(JSON.stringify([key, value])).length;
+}
+
+/**
+ * Remove what a plugin of this page has stored after it was uninstalled.
+ *
+ * The daemon removes its settings with it, but a write may have been on its way.
+ */
+export async function forgetSettings(page: Caller, id: string): Promise<void> {
+  const ns = namespaceOf(id);
+  const { entries } = fields(await page.call("state", "list", { ns }));
+  for (const key of Object.keys(fields(entries))) {
+    await page.call("state", "delete", { ns, key });
+  }
 }
