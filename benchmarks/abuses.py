@@ -18,6 +18,7 @@ import random
 import socket
 import ssl
 import struct
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from tests.rawsocket import CONTINUATION, PING, TEXT, RawSocket, frame, text
 from tests.whole.daemon import Daemon
 
 from .flooding import READ, connect, knock, paired, pump, request
+from .probe import SILENT_PORT
 
 OTHERS = 60
 """How many other pages there are; those that are measured need a place, too."""
@@ -197,23 +199,30 @@ def controls_before_hello(port: int, token: str) -> None:
     pump(pings, 15, lambda: RawSocket(port, origin=ORIGIN).socket, read=True)
 
 
+@contextlib.contextmanager
+def sink_connection(server: socket.socket) -> Iterator[socket.socket]:
+    """Accept a sink as its overlay; the block ends without an error when it leaves."""
+    with contextlib.suppress(OSError), server.accept()[0] as sink:
+        asked = sink.recv(4096).decode("ascii")
+        key = asked.split("Sec-WebSocket-Key: ")[1].split("\r\n")[0]
+        digest = hashlib.sha1(f"{key}{WEBSOCKET}".encode("ascii")).digest()  # noqa: S324
+        accept = base64.b64encode(digest).decode("ascii")
+        sink.sendall(
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
+            b"Connection: Upgrade\r\n"
+            + f"Sec-WebSocket-Accept: {accept}\r\n\r\n".encode("ascii")
+        )
+        yield sink
+
+
 def flooding_overlay(port: int, token: str) -> None:
     """A WebSocket server where a sink expects its overlay, which sends and sends."""
-    server = socket.create_server(("127.0.0.1", OVERLAY_PORT))
     flood = b"\x01\0" + b"\0\0" * 30_000
-    while True:
-        with contextlib.suppress(OSError), server.accept()[0] as sink:
-            asked = sink.recv(4096).decode("ascii")
-            key = asked.split("Sec-WebSocket-Key: ")[1].split("\r\n")[0]
-            digest = hashlib.sha1(f"{key}{WEBSOCKET}".encode("ascii")).digest()  # noqa: S324
-            accept = base64.b64encode(digest).decode("ascii")
-            sink.sendall(
-                b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
-                b"Connection: Upgrade\r\n"
-                + f"Sec-WebSocket-Accept: {accept}\r\n\r\n".encode("ascii")
-            )
-            while True:
-                sink.sendall(flood)
+    with socket.create_server(("127.0.0.1", OVERLAY_PORT)) as server:
+        while True:
+            with sink_connection(server) as sink:
+                while True:
+                    sink.sendall(flood)
 
 
 # With the token.
@@ -338,6 +347,43 @@ def statements_of_pages_that_went(port: int, token: str) -> None:
             time.sleep(0.5)
 
 
+def fetches_of_pages_that_went(port: int, token: str) -> None:
+    """A page that reloads again and again, each time with fetches without an answer."""
+    params = {"url": f"http://127.0.0.1:{SILENT_PORT}/"}
+    with socket.create_server(("127.0.0.1", SILENT_PORT), backlog=128) as silent:
+        silent.setblocking(False)
+        while True:
+            with page_until_cut_off(port, token) as page:
+                for number in range(20):
+                    fetch = {"service": "outbound", "method": "fetch"}
+                    page.send(request(number, **fetch, params=params))
+                time.sleep(0.5)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    silent.accept()[0].close()
+
+
+def icons_of_pages_that_went(port: int, token: str) -> None:
+    """A page that reloads again and again, each time with large icons for a sink."""
+    icon = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(30_000)).decode("ascii")
+    params = {"title": "icon", "icon": icon, "useBase64Icon": True}
+
+    def read_all(server: socket.socket) -> None:
+        while True:
+            with sink_connection(server) as sink:
+                while sink.recv(1 << 20):
+                    pass
+
+    with socket.create_server(("127.0.0.1", OVERLAY_PORT)) as server:
+        threading.Thread(target=read_all, args=(server,), daemon=True).start()
+        while True:
+            with page_until_cut_off(port, token) as page:
+                for number in range(60):
+                    send = {"service": "notify", "method": "send"}
+                    page.send(request(number, **send, params=params))
+                time.sleep(0.5)
+
+
 def calls_that_wait(port: int, token: str) -> None:
     """Two pages whose calls of 8 MB wait for their turn, as fast as they can."""
     asked = request(1, params={"ns": "host", "key": "k", "more": "x" * 8_000_000})
@@ -390,6 +436,8 @@ ABUSES: dict[str, Abuse] = {
     "pings before hello": Abuse(controls_before_hello, True),
     "flooding overlay": Abuse(flooding_overlay, True),
     "SQL of gone pages": Abuse(statements_of_pages_that_went),
+    "fetches of gone": Abuse(fetches_of_pages_that_went),
+    "icons of gone": Abuse(icons_of_pages_that_went),
     "calls that wait": Abuse(calls_that_wait),
     "short fragments": Abuse(short_fragments),
     "failing hellos": Abuse(wrong_hellos, True),

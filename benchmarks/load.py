@@ -31,6 +31,7 @@ from tests.whole.daemon import Daemon, running, set_up
 
 from .abuses import ABUSES, attacking
 from .flooding import paired, request
+from .probe import SILENT_PORT, probed
 
 SECONDS: Final = 6.0
 PER_SECOND: Final = 100
@@ -179,7 +180,8 @@ def row(
 
 def rows(home: Path, names: Sequence[str]) -> Iterator[Row]:
     """Measure a page alone, next to each abuse, and alone again."""
-    with running(home, *OPTIONS) as daemon:
+    with probed(home, SILENT_PORT, *OPTIONS) as found:
+        daemon = found.daemon
         yield row("alone", daemon, contextlib.nullcontext())
         for name in names:
             yield row(name, daemon, attacking(name, daemon))

@@ -3,8 +3,8 @@ The daemon with a probe: what only its own process knows, written to a file.
 
 ``python -m benchmarks.probe FILE PORT run ...`` runs ``plugin-bridge run ...``; twice a
 second it replaces ``FILE`` by a JSON object of ``Inside``.  On SIGUSR1 it collects
-garbage.  ``outbound`` may fetch from ``http://127.0.0.1:PORT`` as well, so that nothing
-leaves the machine.  The product contains none of this.
+garbage.  ``outbound`` may fetch from ``http://127.0.0.1:PORT`` and ``SILENT_PORT`` as
+well, so that nothing leaves the machine.  The product contains none of this.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # What runs the daemon is not loaded by the daemon: it would be part of its memory.
 
 SECONDS: Final = 0.5
+SILENT_PORT: Final = 42071
+"""Where fetches that are never answered go."""
 
 
 @frozen
@@ -80,7 +82,8 @@ def serve(file: Path, port: int, arguments: list[str]) -> int:
 
     clock: Any = reactor
     assemble = tap.assemble
-    reach = Reach(AddressPolicy(also=frozenset({("127.0.0.1", port)})))
+    also = frozenset(("127.0.0.1", one) for one in (port, SILENT_PORT))
+    reach = Reach(AddressPolicy(also=also))
 
     def write() -> None:
         # Its own call is not among them while it runs.
