@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from selenium.common.exceptions import (
     StaleElementReferenceException,
     TimeoutException,
+    WebDriverException,
 )
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
@@ -65,7 +66,7 @@ class Browser:
             ignored_exceptions=[StaleElementReferenceException],
         )
         try:
-            waiting.until(lambda _: true(), f"never so: {what}")
+            waiting.until(lambda _: _unless_redrawn(true), f"never so: {what}")
         except TimeoutException:
             self.picture(ARTEFACTS / "never-so.png")
             raise
@@ -104,6 +105,16 @@ class Browser:
             for entry in self.chrome.get_log("browser")
             if entry["level"] in ("SEVERE", "WARNING")
         ]
+
+
+def _unless_redrawn(true: Callable[[], bool]) -> bool:
+    """Look, unless an element went meanwhile in the way that Chromium calls unknown."""
+    try:
+        return true()
+    except WebDriverException as e:
+        if "does not belong to the document" in str(e):
+            return False
+        raise
 
 
 def _program(name: str, package: str) -> str:
