@@ -36,15 +36,13 @@ from twisted.internet.interfaces import (
     IAddress,
     IDelayedCall,
     IListeningPort,
-    IPushProducer,
 )
 from twisted.internet.protocol import Factory, connectionDone
 from twisted.logger import Logger
 from twisted.protocols.basic import LineReceiver
 from twisted.python.failure import Failure
-from zope.interface import implementer
 
-from ..classes import define, frozen
+from ..classes import define
 from ..datadir.control import LOOPBACK, connected, control_address
 from ..datadir.ownership import write_file
 from ..protocol.errors import CloseReason
@@ -58,7 +56,7 @@ from ..protocol.limits import (
 from ..protocol.strictjson import dumps
 from ..system.users import is_user
 from ..web.websocket.conversation import Conversation, SharedContext
-from ..web.websocket.sendqueue import SendQueue
+from ..web.websocket.sendqueue import Backpressure
 
 MODE: Final = 0o600
 
@@ -93,23 +91,6 @@ def peer_user(peer: socket.socket) -> int | None:
     return user
 
 
-@implementer(IPushProducer)
-@frozen(eq=False, repr=False)
-class _Backpressure:
-    """Pauses the send queue while the transport is full."""
-
-    send_queue: SendQueue
-
-    def pauseProducing(self) -> None:
-        self.send_queue.pause()
-
-    def resumeProducing(self) -> None:
-        self.send_queue.resume()
-
-    def stopProducing(self) -> None:
-        self.send_queue.clear()
-
-
 class ControlConnection(LineReceiver):
     """
     One command.
@@ -139,7 +120,7 @@ class ControlConnection(LineReceiver):
             return
         self._admitted()
         self._conversation = Conversation(self._context, self)
-        self._wire.registerProducer(_Backpressure(self._conversation.send_queue), True)
+        self._wire.registerProducer(Backpressure(self._conversation.send_queue), True)
 
     def lineReceived(self, line: bytes) -> None:
         """Accept one frame."""

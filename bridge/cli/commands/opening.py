@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final
 from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
-from twisted.python import usage
 from twisted.python.failure import Failure
 
 from ...classes import define
@@ -21,9 +20,14 @@ from ...protocol.limits import BUILD_SECONDS
 from ...provision.npm import SetupError
 from ...provision.readiness import build_problem
 from ...provision.setup import setup
-from ...settings.options import HostOptions, Paths
-from ...settings.values import whole
-from ..hostpage import HostPage, check_own_host, page_endpoint
+from ...settings.options import Paths
+from ..hostpage import (
+    HostPage,
+    PageOptions,
+    check_own_host,
+    page_endpoint,
+    page_port,
+)
 from ..terminal import CommandError, failed
 
 PAGE_PORT: Final = 42082
@@ -33,7 +37,7 @@ _LOOK_SECONDS: Final = 0.05
 _START_SECONDS: Final = 15.0
 
 
-class OpenOptions(HostOptions):
+class OpenOptions(PageOptions):
     """The command line of ``plugin-bridge open``."""
 
     synopsis = (
@@ -46,22 +50,12 @@ class OpenOptions(HostOptions):
         "with it. Ctrl-C ends it. Exit status: 0 ended by Ctrl-C, 1 failed, 2 wrong "
         "usage."
     )
-    optParameters: ClassVar[list[list[str | None]]] = [
-        ["page-port", None, str(PAGE_PORT), "the page's port, 0 for a free one"]
-    ]
+    optParameters: ClassVar[list[list[str | None]]] = [page_port(PAGE_PORT)]
     optFlags: ClassVar[list[list[str | None]]] = [
         ["yes", None, "set up what is missing without asking"],
         ["no-browser", None, "only print the page's address"],
         ["dev", None, "start the daemon in developer mode, which approves everything"],
     ]
-
-    def postOptions(self) -> None:
-        """Read the port."""
-        super().postOptions()
-        try:
-            self["page-port"] = whole(0, 65535)(self["page-port"])
-        except ValueError as e:
-            raise usage.UsageError(f"--page-port: {e}") from None
 
 
 def main(arguments: list[str]) -> int:

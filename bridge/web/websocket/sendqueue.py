@@ -12,8 +12,10 @@ from collections import deque
 from collections.abc import Callable
 
 from attrs import field
+from twisted.internet.interfaces import IPushProducer
+from zope.interface import implementer
 
-from ...classes import define
+from ...classes import define, frozen
 from ...protocol.limits import PIECE_BYTES, QUEUED_FRAMES, QUEUED_PUSHES, UNSENT_BYTES
 
 LATEST = frozenset({"plugins", "build"})
@@ -128,3 +130,23 @@ class SendQueue:
                 self._pushes -= 1
                 return True
         return False
+
+
+@implementer(IPushProducer)
+@frozen(eq=False, repr=False)
+class Backpressure:
+    """Pauses the send queue while the transport is full; see ``IPushProducer``."""
+
+    send_queue: SendQueue
+
+    def pauseProducing(self) -> None:
+        """The transport takes no more for now."""
+        self.send_queue.pause()
+
+    def resumeProducing(self) -> None:
+        """It takes more."""
+        self.send_queue.resume()
+
+    def stopProducing(self) -> None:
+        """It takes nothing any more."""
+        self.send_queue.clear()

@@ -13,9 +13,8 @@ from typing import Any
 
 from autobahn.twisted.websocket import WebSocketServerFactory
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IPushProducer, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
-from zope.interface import implementer
 
 from ...classes import frozen
 from ...concurrency.tally import Tally
@@ -26,7 +25,7 @@ from ...protocol.strictjson import Size, dumps
 from ..headers import ALWAYS
 from .conversation import Conversation, SharedContext
 from .framing import Framing
-from .sendqueue import SendQueue
+from .sendqueue import Backpressure
 
 _log = Logger()
 _UPGRADED = {
@@ -38,23 +37,6 @@ _VIOLATIONS: dict[int, CloseReason] = {
     CloseCode.INVALID_TEXT: CloseReason.NOT_UTF8,
     CloseCode.TOO_BIG: CloseReason.TOO_BIG,
 }
-
-
-@implementer(IPushProducer)
-@frozen(eq=False, repr=False)
-class _Backpressure:
-    """Pauses the send queue while the transport is full."""
-
-    send_queue: SendQueue
-
-    def pauseProducing(self) -> None:
-        self.send_queue.pause()
-
-    def resumeProducing(self) -> None:
-        self.send_queue.resume()
-
-    def stopProducing(self) -> None:
-        self.send_queue.clear()
 
 
 @frozen(eq=False, repr=False)
@@ -81,7 +63,7 @@ class BridgeProtocol(Framing):
         transport: Any = self.transport
         # The HTTP channel this socket was made from has registered itself.
         transport.unregisterProducer()
-        transport.registerProducer(_Backpressure(self.conversation.send_queue), True)
+        transport.registerProducer(Backpressure(self.conversation.send_queue), True)
         self.factory.opened(self)
 
     def onMessageBegin(self, isBinary: bool) -> None:

@@ -8,23 +8,19 @@ import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
-from twisted.python import usage
-
 from ....datadir.control import NotASocketError, control_address
 from ....datadir.token import PairingToken, TokenError
 from ....demo.reloading import Builds
 from ....settings.config import BY_NAME, HOST_OPTIONS, Option
-from ....settings.options import HostOptions
-from ....settings.values import whole
 from ...asking.client import NoDaemonError, check_running
 from ...developing.page import DevPage
 from ...developing.pluginlog import PluginLog
 from ...developing.session import Session
-from ...hostpage import HostPage
+from ...hostpage import HostPage, PageOptions, page_port
 from ...terminal import CommandError, DirectoryArgument, failed
 
 
-class DevOptions(DirectoryArgument, HostOptions):
+class DevOptions(DirectoryArgument, PageOptions):
     """The command line of ``plugin-bridge dev``."""
 
     table: ClassVar[tuple[Option, ...]] = (*HOST_OPTIONS, BY_NAME["log-file"])
@@ -40,27 +36,11 @@ class DevOptions(DirectoryArgument, HostOptions):
         "serves a page and reloads it after each build. It shows the log lines of the "
         "plugin. Ctrl-C removes the link."
     )
-    optParameters: ClassVar[list[list[str | None]]] = [
-        [
-            "page-port",
-            None,
-            "0",
-            "the page's port, 0 for a free one; a browser stays paired with the page "
-            "of one port",
-        ]
-    ]
+    optParameters: ClassVar[list[list[str | None]]] = [page_port(0)]
     optFlags: ClassVar[list[list[str | None]]] = [
         ["no-page", None, "serve no page"],
         ["open", None, "open the page in your browser"],
     ]
-
-    def postOptions(self) -> None:
-        """Read the port."""
-        super().postOptions()
-        try:
-            self["page-port"] = whole(0, 65535)(self["page-port"])
-        except ValueError as e:
-            raise usage.UsageError(f"--page-port: {e}") from None
 
 
 def main(arguments: list[str]) -> int:
