@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import functools
 import hashlib
 import itertools
@@ -36,6 +37,7 @@ OTHERS = 60
 KEY = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 ORIGIN = "http://localhost:9000"
 OVERLAY_PORT = 42070
+PORT_SECONDS = 70.0  # a closed connection keeps its port for 60
 WEBSOCKET = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 ENDLESS = (
     "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
@@ -199,6 +201,22 @@ def controls_before_hello(port: int, token: str) -> None:
     pump(pings, 15, lambda: RawSocket(port, origin=ORIGIN).socket, read=True)
 
 
+def overlay_server() -> socket.socket:
+    """
+    Listen where a sink expects its overlay.
+
+    A connection of another abuse may have the port: clients get theirs from there too.
+    """
+    end = time.monotonic() + PORT_SECONDS
+    while True:
+        try:
+            return socket.create_server(("127.0.0.1", OVERLAY_PORT))
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > end:
+                raise
+        time.sleep(0.1)
+
+
 @contextlib.contextmanager
 def sink_connection(server: socket.socket) -> Iterator[socket.socket]:
     """Accept a sink as its overlay; the block ends without an error when it leaves."""
@@ -218,7 +236,7 @@ def sink_connection(server: socket.socket) -> Iterator[socket.socket]:
 def flooding_overlay(port: int, token: str) -> None:
     """A WebSocket server where a sink expects its overlay, which sends and sends."""
     flood = b"\x01\0" + b"\0\0" * 30_000
-    with socket.create_server(("127.0.0.1", OVERLAY_PORT)) as server:
+    with overlay_server() as server:
         while True:
             with sink_connection(server) as sink:
                 while True:
@@ -374,7 +392,7 @@ def icons_of_pages_that_went(port: int, token: str) -> None:
                 while sink.recv(1 << 20):
                     pass
 
-    with socket.create_server(("127.0.0.1", OVERLAY_PORT)) as server:
+    with overlay_server() as server:
         threading.Thread(target=read_all, args=(server,), daemon=True).start()
         while True:
             with page_until_cut_off(port, token) as page:

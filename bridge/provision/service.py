@@ -47,7 +47,7 @@ UMask=0077
 
 NoNewPrivileges=yes
 LockPersonality=yes
-MemoryDenyWriteExecute=yes
+# No MemoryDenyWriteExecute: OpenSSL calls Python through libffi, which writes code.
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
 RestrictNamespaces=yes
 RestrictRealtime=yes

@@ -141,10 +141,11 @@ class QueryTests(SqlCase):
         self.assertIn("read-only", self.refused("execute", sql=sql).message)
         self.assertEqual(len(self.query("SELECT * FROM places")["rows"]), 2)
 
-    @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=8))
+    @given(st.text(st.characters(exclude_categories=["Cs"])))
     @settings(deadline=None, max_examples=100)
-    def test_never_echoed(self, text: str) -> None:
+    def test_never_echoed(self, start: str) -> None:
         """No refusal repeats what was sent, nor names where a file is."""
+        text = f"{start}qzx"  # no refusal has this by itself, as it may have "no such "
         for params in (
             {"database": text},
             {"sql": f"SELECT nope({text}; {text}"},
