@@ -43,6 +43,15 @@ class BucketTests(SynchronousTestCase):
         self.clock.advance(3600)
         self.assertEqual([bucket.take() for _ in range(3)], [0.0, 0.0, None])
 
+    def test_is_full(self) -> None:
+        """It is full until a token is taken, and again when that came back."""
+        bucket = self.bucket()
+        self.assertTrue(bucket.is_full)
+        bucket.take()
+        self.assertFalse(bucket.is_full)
+        self.clock.advance(0.2)
+        self.assertTrue(bucket.is_full)
+
     def test_patience(self) -> None:
         """With patience tokens are taken ahead, each a step later, up to it."""
         bucket = self.bucket(rate=1.0, burst=1)

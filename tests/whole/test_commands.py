@@ -137,7 +137,8 @@ class CommandTests(SynchronousTestCase):
         manual = ROOT / "docs" / "man" / "plugin-bridge-host.5.md"
         (names,) = (text for language, text in fences(manual) if language == "toml")
         (profile,) = (text for language, text in fences(page) if language == "toml")
-        text = f"{profile}\n{names}"
+        # The sources below start plugins as texts.
+        text = f'plugins = "texts"\n{profile}\n{names}'
         (reader.world.work / "my-host.toml").write_text(text, "utf-8")
         sources = reader.world.work / "my-sources"
         shutil.copytree(ROOT / "bridge" / "reference", sources)
