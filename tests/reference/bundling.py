@@ -53,9 +53,9 @@ def lay_out(data: Path, plugins: list[Path]) -> None:
     (data / TABLE_FILE).write_text(text_table(texts, runtime).text, "utf-8")
 
 
-def _script(data: Path, entry: str, api: str, *more: str) -> str:
-    """Bundle one script alone; return its text."""
-    run = subprocess.run(
+def _run(data: Path, entry: str, *more: str) -> subprocess.CompletedProcess[str]:
+    """Run the bundler in the data directory, with an empty environment."""
+    return subprocess.run(
         [
             str(esbuild()),
             entry,
@@ -63,7 +63,6 @@ def _script(data: Path, entry: str, api: str, *more: str) -> str:
             "--format=iife",
             "--target=es2022",
             f"--tsconfig-raw={_TSCONFIG}",
-            f"--alias:@bridge/plugin-api=./{api}",
             "--log-level=warning",
             *more,
         ],
@@ -75,6 +74,11 @@ def _script(data: Path, entry: str, api: str, *more: str) -> str:
         check=False,
         timeout=BUILD_SECONDS,
     )
+
+
+def _script(data: Path, entry: str, api: str, *more: str) -> str:
+    """Bundle one script alone; return its text."""
+    run = _run(data, entry, f"--alias:@bridge/plugin-api=./{api}", *more)
     assert run.returncode == 0, run.stderr
     return run.stdout
 
@@ -85,29 +89,15 @@ def bundle(data: Path, out: Path) -> subprocess.CompletedProcess[str]:
 
     :param out: Where the bundle goes; the metafile goes next to it.
     """
-    return subprocess.run(
-        [
-            str(esbuild()),
-            "host/packages/host/src/index.ts",
-            "--bundle",
-            "--format=iife",
-            "--target=es2022",
-            f"--tsconfig-raw={_TSCONFIG}",
-            "--platform=browser",
-            "--minify",
-            "--sourcemap=linked",
-            f"--alias:@bridge/plugin-api=./{API}",
-            "--alias:@bridge/static-plugins=./build/static-plugins.ts",
-            f"--outfile={out}",
-            f"--metafile={out.with_name('meta.json')}",
-            "--log-level=warning",
-            "--color=false",
-        ],
-        cwd=data,
-        env={},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=BUILD_SECONDS,
+    return _run(
+        data,
+        "host/packages/host/src/index.ts",
+        "--platform=browser",
+        "--minify",
+        "--sourcemap=linked",
+        f"--alias:@bridge/plugin-api=./{API}",
+        "--alias:@bridge/static-plugins=./build/static-plugins.ts",
+        f"--outfile={out}",
+        f"--metafile={out.with_name('meta.json')}",
+        "--color=false",
     )
