@@ -12,7 +12,7 @@ help:
 	@echo "make packages   test the wheel and the packages for Debian 12 and 13 (needs root)"
 	@echo "make soak       run a page next to every abuse for three minutes, and what runs long"
 	@echo "make docs       build the site and the manual pages in artefacts/"
-	@echo "make reference  regenerate what the docs take from the code"
+	@echo "make reference  write the schemas and types that come from the code"
 	@echo "make wheel      build the wheel and the source archive in dist/"
 	@echo "make clean      remove .venv, caches and artefacts"
 
@@ -46,7 +46,7 @@ docs: $(VENV)/installed
 	@$(VENV)/bin/python -m sphinx -q -W --keep-going -b man -d .cache/docs docs artefacts/man
 	@echo "artefacts/docs/index.html, artefacts/man"
 
-# Regenerate the parts of the docs that come from the code.
+# Write the committed files that come from the code.
 reference: $(VENV)/installed
 	$(VENV)/bin/python docs/generate.py
 

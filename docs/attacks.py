@@ -1,52 +1,60 @@
-"""The attacks of plugins, as tables: made from their sources in ``tests/attacks``."""
+"""What is tried: every test of an attack, and every attack of a plugin in the page."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
 
 from described import table
 
-from tests.attacks.corpus import attacks as known_attacks
-from tests.attacks.greedy import about
-
-FAMILIES = {
-    "elements": "an element of the page leads further, or loads something",
-    "errors": "the classes of errors, and traces",
-    "evaluation": "text, modules and workers that are evaluated",
-    "functions": "a function's `constructor`, which evaluates text",
-    "handles": "what all scripts share is replaced, to get elements of the host's",
-    "intrinsics": "what all scripts share is replaced or read",
-    "names": "the page's names",
-    "navigation": "the page is left, or its address changed",
-    "requests": "the browser's ways to send requests",
-    "timers": "timers: text, `this`, and those of others",
-}
+TESTS: Final = Path(__file__).parents[1] / "tests"
+_PREFIX: Final = "test_attack_"
+_TAKES: Final = re.compile(
+    r"^/\*\* ([^*]+?) \*/\nexport (?:async )?function (\w+)\(", re.MULTILINE
+)
+_GREEDY: Final = re.compile(r"/\*\* ([^*]+?) \*/\n")
 
 
-def attack_families() -> Iterator[str]:
-    """How many attacks each family has."""
-    counts = Counter(attack.family for attack in known_attacks())
-    rows = [(FAMILIES[family], str(many)) for family, many in sorted(counts.items())]
-    yield table(("family", "attacks"), [*rows, ("all", str(counts.total()))])
+def tried() -> Iterator[str]:
+    """Every test of an attack: its name, and what it makes sure of."""
+    for folder in sorted(path for path in TESTS.iterdir() if path.is_dir()):
+        paths = sorted(folder.rglob("test_*.py"))
+        rows = [row for path in paths for row in _tests_in(path)]
+        if rows:
+            yield f"### {folder.name}\n"
+            yield table(("attack", "what holds"), rows)
 
 
-def attacks() -> Iterator[str]:
-    """Every attack, and every greedy plugin."""
-    yield "# Attacks of plugins\n"
-    yield (
-        "Tests run all of these in Chromium, on the reference page, with plugins that "
-        "were not scanned. [Threats](../threats.md#a-plugin-in-the-page) explains "
-        "what holds.\n"
-    )
-    yield "## What is tried to take\n"
-    yield "None of these takes anything, on a page without a policy either.\n"
-    found = known_attacks()
-    yield table(
-        ("attack", "what it does"), ((f"`{one.id}`", one.about) for one in found)
-    )
-    yield "## What is tried to make others lose\n"
-    yield "Next to all of these, an honest plugin and the user lose nothing.\n"
-    yield table(
-        ("plugin", "what it does"), ((f"`{k}`", words) for k, words in about().items())
-    )
+def _tests_in(path: Path) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith(_PREFIX):
+            words = node.name.removeprefix(_PREFIX).replace("_", " ")
+            opening = (ast.get_docstring(node) or "").split("\n\n")[0]
+            yield words, " ".join(opening.split()).replace("``", "`")
+
+
+def takes() -> Iterator[str]:
+    """Every attack of a plugin that tries to take something."""
+    for path in _sources("attacker"):
+        found = _TAKES.findall(path.read_text("utf-8"))
+        yield from _plugins((f"{path.stem}.{name}", about) for about, name in found)
+
+
+def greedy() -> Iterator[str]:
+    """Every plugin that takes more than its part."""
+    sources = _sources("greedy")
+    found = ((path, _GREEDY.match(path.read_text("utf-8"))) for path in sources)
+    yield from _plugins((path.stem, about[1]) for path, about in found if about)
+
+
+def _sources(folder: str) -> list[Path]:
+    paths = (TESTS / "attacks" / folder).iterdir()
+    return sorted(path for path in paths if path.suffix in (".js", ".ts"))
+
+
+def _plugins(found: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, about in found:
+        yield f"- `{name}`: {' '.join(about.split())}"

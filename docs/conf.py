@@ -6,13 +6,13 @@ from pathlib import Path
 from bridge import __version__
 
 _HERE = Path(__file__).parent
-sys.path.insert(0, str(_HERE))
+sys.path[:0] = [str(_HERE), str(_HERE.parent)]
 
 project = "plugin-bridge"
 author = "The plugin-bridge authors"
 version = release = __version__
 
-extensions = ["myst_parser", "accessible"]
+extensions = ["myst_parser", "accessible", "parts"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 nitpicky = True

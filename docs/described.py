@@ -1,4 +1,4 @@
-"""Descriptions of classes, schemas and their rules, for the generated pages."""
+"""Descriptions of the fields of schemas, and of the rules of annotations."""
 
 from __future__ import annotations
 
@@ -6,25 +6,22 @@ import inspect
 import re
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from enum import StrEnum
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from attrs import NOTHING, fields, frozen, resolve_types
-from orjson import Fragment
+from attrs import frozen
 
 from bridge.protocol.rules import Schema
-from bridge.protocol.wire import camel
 
 
 @frozen
 class Field:
     """
-    One field of a class.
+    One field of a schema.
 
     :ivar name: As JSON spells it.
     :ivar kind: The name of its JSON type.
     :ivar required: Whether it has no default.
-    :ivar meaning: Its description in the class's docstring.
+    :ivar meaning: Its description.
     :ivar rules: The rules in its annotation, as text.
     """
 
@@ -49,50 +46,17 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def type_words(kind: Any) -> str:
-    """Return the JSON type of a Python annotation, as text."""
-    origin = get_origin(kind)
-    if origin is Annotated:
-        return type_words(get_args(kind)[0])
-    if origin in (Union, types.UnionType):
-        return " or ".join(type_words(k) for k in get_args(kind))
-    if origin is list:
-        return f"array of {type_words(get_args(kind)[0])}"
-    simple = {
-        str: "string",
-        bool: "boolean",
-        int: "integer",
-        float: "number",
-        type(None): "null",
-        Any: "any JSON",
-        Fragment: "string",  # written as JSON already; only large strings are
-    }
-    if kind in simple:
-        return simple[kind]
-    return "string" if _is_word(kind) else "object"
-
-
-def _is_word(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, StrEnum)
-
-
-def rule_words(kind: Any, named: bool = True) -> str:
-    """
-    Describe the rules of one annotation and of its arguments.
-
-    :param named: Whether to list the members of enumerations.
-    """
+def rule_words(kind: Any) -> str:
+    """Describe the rules of one annotation and of its arguments."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Annotated:
         held, *rules = arguments
-        return _joined([*(rule.describe() for rule in rules), rule_words(held, named)])
+        return _joined([*(rule.describe() for rule in rules), rule_words(held)])
     if origin in (Union, types.UnionType):
-        return _joined(rule_words(one, named) for one in arguments)
+        return _joined(rule_words(one) for one in arguments)
     if origin is list:
-        inner = rule_words(arguments[0], named)
+        inner = rule_words(arguments[0])
         return f"each: {inner}" if inner else ""
-    if named and _is_word(kind):
-        return f"one of {', '.join(kind)}"
     return ""
 
 
@@ -108,20 +72,6 @@ def meanings(kind: type[Any]) -> dict[str, str]:
         found = re.findall(r"^:ivar (\w+):(.*(?:\n[ ]+.*)*)", text, re.MULTILINE)
         described.update({name: " ".join(words.split()) for name, words in found})
     return described
-
-
-def fields_of(kind: type[Any]) -> Iterator[Field]:
-    """Describe each field of a class."""
-    resolve_types(kind, include_extras=True)
-    described = meanings(kind)
-    for a in fields(kind):
-        yield Field(
-            camel(a.name),
-            type_words(a.type),
-            a.default is NOTHING,
-            described.get(a.name, ""),
-            rule_words(a.type),
-        )
 
 
 def fields_in(schema: Schema, defs: Mapping[str, Schema]) -> Iterator[Field]:
@@ -167,8 +117,13 @@ def _values(schema: Schema, defs: Mapping[str, Schema]) -> Iterator[str]:
         yield f"one of {', '.join(values)}"
 
 
-def field_rows(found: Iterable[Field]) -> Iterator[tuple[str, str, str, str]]:
-    """Return a table row for each field."""
+def entry(head: str, words: str) -> str:
+    """Write one entry of a list of definitions."""
+    return f"{head}\n: {words[:1].upper()}{words[1:]}.\n"
+
+
+def field_entries(found: Iterable[Field]) -> Iterator[str]:
+    """Describe fields, each as an entry."""
     for one in found:
-        required = "required" if one.required else "optional"
-        yield f"`{one.name}`", one.kind, required, one.words
+        need = "" if one.required else ", optional"
+        yield entry(f"`{one.name}` ({one.kind}{need})", one.words)

@@ -122,7 +122,7 @@ class SchemaMaker:
         kind = attribute.type
         if self.written and attribute.default is None:
             kind = _without_none(kind)
-        words = rule_words(kind, named=False) if self.ruled else ""
+        words = rule_words(kind) if self.ruled else ""
         rule = {RULE: words} if words else {}
         return {**self.of(kind), **described(meaning), **rule}
 

@@ -1,31 +1,23 @@
-"""
-The generated parts of the pages outside docs/reference.
-
-In the Markdown, such a part stands between ``<!-- generated: NAME -->`` and
-``<!-- end -->``; ``docs/generate.py`` replaces it.
-"""
+"""The generated parts of the manual pages about commands and files."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from attacks import attack_families
-from attrs import fields
-from described import Field, fields_in, fields_of
-from protocolfile import document, event_words, without_type
+from described import entry, field_entries, fields_in
+from jsonschemas import SchemaMaker
 from twisted.python import usage
 
 from bridge.cli.catalogue import COMMANDS
 from bridge.cli.completing.words import Word, options_class, words_of
 from bridge.datadir.paths import DataDir
+from bridge.plugins.policy.rules.advice import ADVICE
 from bridge.plugins.tree.manifest import MANIFEST_FILE, Manifest
 from bridge.plugins.tree.signature import SignatureFile, sign_tree
 from bridge.plugins.tree.tree import read_tree
-from bridge.protocol import limits
-from bridge.protocol.rules import Schema
 from bridge.rpc.registry import summary_of
 from bridge.settings.config import BY_NAME, OPTIONS
 from bridge.settings.host import (
@@ -38,7 +30,6 @@ from bridge.settings.host import (
     load_profile,
 )
 
-_PART: Final = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _SHARED: Final = ("--data-dir", "--host", "--theme-dir", "--help", "--version")
 """Options of nearly every command; the manual page lists them once."""
 
@@ -50,11 +41,6 @@ _GATED: Final = re.compile(
     r"export interface (\w+)",
     re.DOTALL,
 )
-
-
-def entry(head: str, words: str) -> str:
-    """Write one entry of a list of definitions."""
-    return f"{head}\n: {words[:1].upper()}{words[1:]}.\n"
 
 
 def commands() -> Iterator[str]:
@@ -158,16 +144,9 @@ def other_names() -> Iterator[str]:
             )
 
 
-def field_entries(found: Iterable[Field]) -> Iterator[str]:
-    """Describe fields."""
-    for one in found:
-        need = "" if one.required else ", optional"
-        yield entry(f"`{one.name}` ({one.kind}{need})", one.words)
-
-
 def manifest() -> Iterator[str]:
     """Every field of plugin.json."""
-    return field_entries(fields_of(Manifest))
+    return _class_entries(SchemaMaker(), Manifest)
 
 
 def permissions() -> Iterator[str]:
@@ -190,7 +169,7 @@ def permissions() -> Iterator[str]:
 
 def signature() -> Iterator[str]:
     """Every field of plugin.sig."""
-    return field_entries(fields_of(SignatureFile))
+    return _class_entries(SchemaMaker(), SignatureFile)
 
 
 def manifest_example() -> Iterator[str]:
@@ -212,6 +191,7 @@ def indented(text: str) -> str:
 
 def profile() -> Iterator[str]:
     """Every key of a host profile, as TOML spells it."""
+    maker = SchemaMaker(spelling=str)
     for title, kind in (
         ("### Keys\n", HostProfile),
         ("### `[directories]`\n", Directories),
@@ -220,10 +200,11 @@ def profile() -> Iterator[str]:
         ("### `[names]`\n", Names),
     ):
         yield title
-        names = (a.name for a in fields(kind))
-        for name, one in zip(names, fields_of(kind), strict=True):
-            need = "" if one.required else ", optional"
-            yield entry(f"`{name}` ({one.kind}{need})", one.words)
+        yield from _class_entries(maker, kind)
+
+
+def _class_entries(maker: SchemaMaker, kind: type[Any]) -> Iterator[str]:
+    return field_entries(fields_in(maker.object(kind), maker.defs))
 
 
 def profile_example() -> Iterator[str]:
@@ -235,141 +216,7 @@ def profile_example() -> Iterator[str]:
     yield indented(found[1])
 
 
-def frames() -> Iterator[str]:
-    """Every frame."""
-    for kind, frame in document()["frames"].items():
-        sender = "page" if frame["from"] == "client" else "daemon"
-        yield f"### {kind}\n"
-        yield f"{frame['description']} The {sender} sends it.\n"
-        yield from schema_entries(without_type(frame["schema"]))
-
-
-def schema_entries(schema: Schema) -> Iterator[str]:
-    """Describe the fields of a schema."""
-    return field_entries(fields_in(schema, document()["$defs"]))
-
-
-def events() -> Iterator[str]:
-    """Every event, and its data."""
-    for name, event in document()["events"].items():
-        yield f"### {name}\n"
-        yield f"{event_words(event)}\n"
-        yield from schema_entries(event["data"])
-
-
-def objects() -> Iterator[str]:
-    """The objects that others hold."""
-    for name, schema in document()["$defs"].items():
-        if "properties" in schema:
-            yield f"### {name}\n"
-            yield f"{schema['description']}\n"
-            yield from schema_entries(schema)
-
-
-def methods() -> Iterator[str]:
-    """Every method."""
-    about = document()
-    for name, service in about["services"].items():
-        yield f"### {name}\n"
-        yield f"{service['description']}\n"
-        for called, method in about["methods"].items():
-            if called.startswith(f"{name}/"):
-                yield f"#### {called}\n"
-                yield f"{method['description']}\n"
-                yield from shape("Parameters", method["params"])
-                yield from shape("Result", method["result"])
-
-
-def shape(title: str, schema: Schema) -> Iterator[str]:
-    """Describe parameters, or a result."""
-    if "properties" not in schema:
-        yield f"{title}: none.\n"
-    else:
-        yield f"{title}:\n"
-        yield from schema_entries(schema)
-
-
-def codes() -> Iterator[str]:
-    """Every error code."""
-    for code, error in document()["errors"].items():
-        yield entry(f"`{code}` (HTTP {error['http']})", error["meaning"])
-
-
-def prefixes() -> Iterator[str]:
-    """Every plugin error."""
-    for prefix, held in document()["prefixes"].items():
-        yield entry(f"`{prefix}`", held["meaning"])
-
-
-def closed() -> Iterator[str]:
-    """Every close reason."""
-    for reason, close in document()["closes"].items():
-        head = f"`{reason}` ({close['code']}, {close['retry']})"
-        yield entry(head, close["meaning"])
-
-
-def retries() -> Iterator[str]:
-    """When a page may connect again."""
-    for retry, held in document()["retries"].items():
-        yield entry(f"`{retry}`", held["meaning"])
-
-
-def bounds() -> Iterator[str]:
-    """The limits that concern every page."""
-    for name in (
-        "HELLO_SECONDS",
-        "HELLO_FRAME_BYTES",
-        "FRAME_BYTES",
-        "JSON_DEPTH",
-        "JSON_VALUES",
-        "REQUEST_ID_CHARACTERS",
-        "NAME_CHARACTERS",
-        "RATE_PER_SECOND",
-        "RATE_BURST",
-        "LIGHT_PER_SECOND",
-        "UNSENT_BYTES",
-        "SOCKETS_AUTHENTICATED",
-    ):
-        yield f"- {name.lower().replace('_', ' ')}: {getattr(limits, name):.9g}\n"
-
-
-WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
-    "attack_families": attack_families,
-    "bounds": bounds,
-    "closed": closed,
-    "codes": codes,
-    "commands": commands,
-    "environment": environment,
-    "events": events,
-    "files": files,
-    "frames": frames,
-    "hosts": hosts,
-    "manifest": manifest,
-    "manifest_example": manifest_example,
-    "methods": methods,
-    "objects": objects,
-    "other_names": other_names,
-    "permissions": permissions,
-    "prefixes": prefixes,
-    "retries": retries,
-    "profile": profile,
-    "profile_example": profile_example,
-    "shared": shared,
-    "signature": signature,
-    "signature_example": signature_example,
-}
-"""The function that writes each part, by the part's name."""
-
-
-def filled(text: str) -> str:
-    """Return a page with its generated parts replaced."""
-
-    def part(found: re.Match[str]) -> str:
-        return f"{found[1]}\n" + "\n".join(WRITERS[found[2]]()) + f"\n{found[3]}"
-
-    return _PART.sub(part, text)
-
-
-def pages(docs: Path) -> list[Path]:
-    """List the pages that have generated parts."""
-    return [p for p in sorted(docs.rglob("*.md")) if _PART.search(p.read_text("utf-8"))]
+def rules() -> Iterator[str]:
+    """Every rule of the source policy."""
+    for rule, fix in ADVICE.items():
+        yield entry(f"`{rule}`", fix.rstrip("."))

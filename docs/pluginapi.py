@@ -66,17 +66,15 @@ class Declaration:
 
 def reference() -> Iterator[str]:
     """Every exported name of ``index.ts`` and of ``testing.ts``, in their order."""
-    yield "# Plugin API\n"
     opening, own = _exported("index.ts")
     yield f"{opening}\n"
-    yield "[A plugin, step by step](../plugins.md) explains how to use it.\n"
     for declaration in own:
-        yield from _section(declaration, "##")
-    yield "## Testing\n"
+        yield from _section(declaration, "###")
+    yield "### Testing\n"
     opening, own = _exported("testing.ts")
     yield f"{opening} The module is `@bridge/plugin-api/testing`.\n"
     for declaration in own:
-        yield from _section(declaration, "###")
+        yield from _section(declaration, "####")
 
 
 def _exported(name: str) -> tuple[str, list[Declaration]]:

@@ -230,20 +230,3 @@ def _limits() -> dict[str, float]:
         for name, value in vars(limits).items()
         if name.isupper() and name not in _UNITS
     }
-
-
-def without_type(schema: Schema) -> Schema:
-    """Return the schema of a frame without the field that every frame has."""
-    fields = {k: held for k, held in schema["properties"].items() if k != "type"}
-    return {**schema, "properties": fields}
-
-
-def event_words(event: dict[str, Any]) -> str:
-    """Describe when an event is pushed, as a sentence."""
-    words = event["description"]
-    return f"{words[:1].upper()}{words[1:]}."
-
-
-def limit_words(name: str) -> str:
-    """Write the name of a limit in words."""
-    return re.sub("[A-Z]", lambda found: f" {found[0].lower()}", name)

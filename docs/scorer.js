@@ -6,8 +6,8 @@ var Scorer = {
   weights: [
     [/^(index|installing|using|troubleshooting|notifications|operating|support)$/, 8],
     [/^man\/plugin-bridge\.1$/, 8],
-    [/^(plugins|hosts|clients|debugging|template\/|man\/)/, 4],
-    [/^(reference\/|glossary$)/, 2],
+    [/^(plugins|hosts|clients|debugging|man\/)/, 4],
+    [/^(plugin-reference|glossary)$/, 2],
     [/^(decisions\/|changes$)/, 0.25],
   ],
   score: (result) => {

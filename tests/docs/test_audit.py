@@ -23,7 +23,7 @@ PAGES: Final = (
     "index",
     "using",
     "threats",
-    "reference/methods",
+    "man/plugin-bridge-protocol.7",
     "search",
 )
 """One of each kind, with everything that the theme and our pages write."""

@@ -135,4 +135,4 @@ class PluginApiTests(SynchronousTestCase):
         page = "\n".join(self.made["reference"]())
         for name in ("definePlugin", "Context", "SettingsSchema", "SqlResult"):
             self.assertIn(name, index)
-            self.assertIn(f"\n## {name}\n", page)
+            self.assertIn(f"\n### {name}\n", page)

@@ -1,5 +1,7 @@
-"""Tests for docs/generate.py."""
+"""Tests for docs/generate.py and docs/parts.py."""
 
+import json
+import re
 import sys
 from pathlib import Path
 from runpy import run_path
@@ -10,50 +12,52 @@ from twisted.trial.unittest import SynchronousTestCase
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-class ReferenceTests(SynchronousTestCase):
-    """Tests for what the committed pages have from the code."""
-
-    def made(self) -> dict[str, Any]:
-        """Run the script, as far as it goes when it is imported."""
+class _ScriptTestCase(SynchronousTestCase):
+    def made(self, name: str) -> dict[str, Any]:
+        """Run a script, as far as it goes when it is imported."""
         self.patch(sys, "path", [str(DOCS), *sys.path])
-        return run_path(str(DOCS / "generate.py"))
+        return run_path(str(DOCS / name))
+
+
+class CommittedTests(_ScriptTestCase):
+    """Tests for what is committed and comes from the code."""
 
     def test_is_current(self):
         """
-        Every page is what the code would generate now; when it is not, run
+        Every file is what the code would generate now; when it is not, run
         ``python docs/generate.py`` and commit the result.
         """
-        made = self.made()
-        for page in made["PAGES"]:
-            held = (DOCS / "reference" / page).read_text("utf-8")
-            self.assertEqual(made["render"](page), held, page)
-
-    def test_shipped(self):
-        """So is what ships: the schemas, and the client's types."""
-        made = self.made()
-        for path, text in made["shipped"]():
+        for path, text in self.made("generate.py")["shipped"]():
             self.assertEqual(text, path.read_text("utf-8"), path)
 
     def test_no_stale_schema(self):
         """There is no schema that nothing generates."""
-        made = self.made()
+        made = self.made("generate.py")
         names = {path.name for path, _ in made["shipped"]()}
         held = {path.name for path in made["SCHEMAS"].glob("*.json")}
         self.assertLessEqual(held, names)
 
-    def test_nothing_stale(self):
-        """There is no page that nothing generates."""
-        made = self.made()
-        held = {path.name for path in (DOCS / "reference").iterdir()}
-        self.assertEqual(held, set(made["PAGES"]))
+    def test_json(self):
+        """What fits in a line is in one; what does not is indented, and the same."""
+        pretty = self.made("generate.py")["pretty"]
+        value = {"a": [1, {"b": []}], "long": ["x" * 50, {"y" * 50: {}}]}
+        text = pretty(value)
+        self.assertEqual(json.loads(text), value)
+        self.assertTrue(text.startswith('{\n "a": [1, {"b": []}],\n "long": [\n  "x'))
+
+
+class PartsTests(_ScriptTestCase):
+    """Tests for the generated parts of pages."""
 
     def test_parts(self):
-        """So is every generated part of the other pages, and it is not empty."""
-        made = self.made()
-        pages = made["pages"](DOCS)
-        self.assertTrue(pages)
-        for page in pages:
-            held = page.read_text("utf-8")
-            self.assertEqual(made["filled"](held), held, page)
+        """Every part has a page, every page's parts have a writer, and has words."""
+        made = self.made("parts.py")
+        named = set()
+        for page in DOCS.rglob("*.md"):
+            text = page.read_text("utf-8")
+            named.update(re.findall(r"<!-- generated: (\w+) -->\n`", text))
+            filled = made["filled"](text)
+            self.assertNotIn("<!-- generated", filled, page)
             # What has no words would be documented as a full stop.
-            self.assertNotIn("\n: .\n", held, page)
+            self.assertNotIn("\n: .\n", filled, page)
+        self.assertEqual(named, made["WRITERS"].keys())

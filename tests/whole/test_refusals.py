@@ -1,8 +1,7 @@
 """
 Every refusal that can be seen from outside, asked of real daemons over TCP.
 
-Each check is named after its condition; ``docs/threats.md`` names the rule it checks,
-and where the rules are checked that have tests of their own.
+Each check is named after its condition.
 """
 
 from __future__ import annotations

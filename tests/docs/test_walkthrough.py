@@ -1,0 +1,49 @@
+"""Tests for docs/walkthrough.md."""
+
+from __future__ import annotations
+
+import re
+from configparser import ConfigParser
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "walkthrough.md").read_text("utf-8")
+
+
+class WalkthroughTests(SynchronousTestCase):
+    """Tests for what the page names."""
+
+    def test_every_module_exists(self) -> None:
+        """Every path that the page names is there."""
+        named = set(re.findall(r"`((?:bridge|docs)/[\w/.]+)`", TEXT))
+        self.assertGreater(len(named), 30)
+        missing = [path for path in sorted(named) if not (ROOT / path).exists()]
+        self.assertEqual(missing, [])
+
+    def test_every_short_name_exists(self) -> None:
+        """A module that is named after its package's is a module of some package."""
+        named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", TEXT))
+        packages = (ROOT / package for package in ("bridge", "docs", "tests"))
+        found = [
+            path.as_posix() for package in packages for path in package.rglob("*.py")
+        ]
+        missing = [n for n in named if not any(f.endswith(f"/{n}") for f in found)]
+        self.assertEqual(sorted(missing), [])
+
+    def test_every_package_is_named(self) -> None:
+        """The table has an answer in every package."""
+        for path in ROOT.glob("bridge/*/__init__.py"):
+            self.assertIn(f"bridge/{path.parent.name}", TEXT)
+
+    def test_layers(self) -> None:
+        """The layers are those of the contract, in which every package is."""
+        config = ConfigParser(interpolation=None)
+        config.read(ROOT / "setup.cfg")
+        layers = config["importlinter:contract:rooms"]["layers"].replace(" |", ",")
+        written = re.search(r"```text\n(.*?)```", TEXT, re.DOTALL)
+        assert written is not None
+        self.assertEqual(written[1].strip(), layers.strip().replace("bridge.", ""))
+        packages = {path.parent.name for path in ROOT.glob("bridge/*/__init__.py")}
+        self.assertLessEqual(packages, set(re.findall(r"\w+", written[1])))
