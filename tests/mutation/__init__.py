@@ -1,0 +1,1 @@
+"""Changes a module in small ways, and looks which tests notice."""

@@ -1,0 +1,312 @@
+"""
+Runs of tests, each in a process of its own with one module changed.
+
+The processes are forked after everything has been imported that does not depend on the
+module, so that each imports only the rest.  In each, the tests that cover the changed
+lines run to their end.  A test that takes ten times as long as without the change
+hangs, which is noticed too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import os
+import select
+import shutil
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import CodeType
+from typing import Any, Final, Self
+
+import coverage
+import grimp
+from attrs import define, field
+from hypothesis import Phase, settings
+from twisted.internet import selectreactor
+from twisted.trial.reporter import TestResult
+from twisted.trial.runner import TestLoader
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+_LOADING_SECONDS: Final = 60.0
+_LEAST_SECONDS: Final = 2.0
+_HANGS: Final = 3
+"""After so many tests that hang with a mutant, the rest is not run with it."""
+
+
+@define
+class Runs:
+    """
+    Runs the tests of a module.
+
+    :ivar tests: By the name of each that passes without a change: its ``module``, the
+        ``lines`` of its source, how many ``seconds`` it takes, and which jumps between
+        lines (``arcs``) it makes in the module.
+    :ivar broken: The names of those that fail without a change.
+    """
+
+    _path: Path
+    _scratch: Path
+    tests: dict[str, dict[str, Any]] = field(factory=dict)
+    broken: list[str] = field(factory=list)
+    _importing: set[int] = field(factory=set)
+    _after: set[str] = field(factory=set)
+
+    @classmethod
+    def prepare(cls, path: Path, names: list[str], scratch: Path) -> Self:
+        """Run the tests without a change; afterwards mutants can be tried."""
+        _prepare_process()
+        runs = cls(path, scratch)
+        known = scratch / "known.json"
+        ended = runs._fork(lambda send: _measure(path, names, known, send), {})
+        measured = json.loads(known.read_text("utf-8"))
+        runs._importing = set(measured["importing"])
+        for name, test in measured["tests"].items():
+            failed, seconds = ended[name]
+            if failed:
+                runs.broken.append(name)
+            else:
+                runs.tests[name] = {**test, "seconds": seconds}
+        runs._after = _dependent(_module_name(path))
+        _import(measured["modules"], runs._after)
+        return runs
+
+    def covering(self, lines: range) -> list[str]:
+        """Name the tests that run one of these lines, or all if an import runs it."""
+        if self._importing & set(lines):
+            return [
+                name
+                for name, test in self.tests.items()
+                if test["module"] in self._after
+            ]
+        return [
+            name
+            for name, test in self.tests.items()
+            if any(line in lines for _, line in test["arcs"])
+        ]
+
+    def try_mutant(self, tree: Any, names: list[str]) -> list[str] | None:
+        """Name the tests that fail with a changed module; ``None`` if none loads."""
+        code = compile(tree, self._path, "exec")
+        killers: list[str] = []
+        left = names
+        for _ in range(_HANGS):
+            modules = sorted({self.tests[name]["module"] for name in left})
+            run = _run_mutant(self._path, code, modules, set(left))
+            limits = {name: self.tests[name]["seconds"] * 10 for name in left}
+            ended = self._fork(run, limits)
+            if not ended:
+                return None
+            killers += [name for name, (failed, _) in ended.items() if failed]
+            left = [name for name in left if name not in ended]
+            if not left:
+                break
+        return killers
+
+    def _fork(
+        self, run: Callable[[Callable[..., None]], None], limits: dict[str, float]
+    ) -> dict[str, tuple[bool, float]]:
+        """Return, for each test, whether it failed or hung, and its seconds."""
+        reading, writing = os.pipe()
+        directory = self._scratch / "run"
+        directory.mkdir()
+        child = os.fork()
+        if not child:
+            _end_after(run, writing, directory)
+        os.close(writing)
+        ended: dict[str, tuple[bool, float]] = {}
+        running = None
+        limit = _LOADING_SECONDS
+        with os.fdopen(reading, "rb", 0) as pipe:
+            while select.select([pipe], [], [], limit)[0]:
+                line = pipe.readline()
+                if not line:
+                    # The process has died of it, or is through.
+                    break
+                kind, name, failed, seconds = json.loads(line)
+                running = name if kind == "started" else None
+                if kind == "ended":
+                    ended[name] = failed, seconds
+                limit = _LOADING_SECONDS
+                if limits:
+                    limit = max(limits.get(name, 0), _LEAST_SECONDS)
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        shutil.rmtree(directory, ignore_errors=True)
+        if running:
+            ended[running] = True, limit
+        return ended
+
+
+class _Result(TestResult):
+    """Sends when a test starts, when it ends, and whether it failed."""
+
+    def __init__(self, send: Callable[..., None]) -> None:
+        super().__init__()
+        self._send = send
+
+    def startTest(self, test: Any) -> None:
+        super().startTest(test)
+        self._begun = time.monotonic()
+        self._bad = self._count()
+        self._send("started", test.id(), False, 0)
+
+    def stopTest(self, test: Any) -> None:
+        super().stopTest(test)
+        failed = self._count() > self._bad
+        self._send("ended", test.id(), failed, time.monotonic() - self._begun)
+
+    def _count(self) -> int:
+        return len(self.errors) + len(self.failures) + len(self.unexpectedSuccesses)
+
+
+class _Finder:
+    """Finds the changed module."""
+
+    def __init__(self, path: Path, code: CodeType) -> None:
+        self._name = _module_name(path)
+        self._path = path
+        self._code = code
+
+    def find_spec(self, name: str, *ignored: object) -> ModuleSpec | None:
+        if name != self._name:
+            return None
+        code = self._code
+
+        class Changed(SourceFileLoader):
+            def get_code(self, fullname: str) -> CodeType:
+                return code
+
+        return spec_from_file_location(name, loader=Changed(name, str(self._path)))
+
+
+def _prepare_process() -> None:
+    warnings.simplefilter("error")
+    # Its state is in this process alone, and in the pipe that wakes it.
+    if "twisted.internet.reactor" not in sys.modules:
+        selectreactor.install()
+    # What fails need not be made small.
+    phases = (Phase.explicit, Phase.generate)
+    base = settings.get_profile("here")
+    settings.register_profile(
+        "mutation", base, derandomize=True, database=None, phases=phases
+    )
+    settings.load_profile("mutation")
+
+
+def _module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _dependent(changed: str) -> set[str]:
+    """Name a module, and those of ours that depend on it."""
+    graph = grimp.build_graph("bridge", "tests", cache_dir=None)
+    return {changed, *graph.find_downstream_modules(changed)}
+
+
+def _import(modules: list[str], after: set[str]) -> None:
+    """Import those of some modules that do not depend on the changed one."""
+    for name in modules:
+        parts = name.split(".")
+        packages = {".".join(parts[: n + 1]) for n in range(len(parts))}
+        if not packages & after and name not in sys.modules:
+            try:
+                importlib.import_module(name)
+            except ImportError:
+                # Made by another one, or under another name.
+                continue
+    if early := after & set(sys.modules):
+        raise RuntimeError(f"imported too early: {early}")
+
+
+def _end_after(
+    run: Callable[[Callable[..., None]], None], writing: int, directory: Path
+) -> None:
+    """In a forked process: run, and end."""
+    try:
+        os.setsid()
+        os.chdir(directory)
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(null, number)
+        _new_waker()
+
+        def send(*message: object) -> None:
+            os.write(writing, json.dumps(message).encode() + b"\n")
+
+        run(send)
+    except BaseException:  # noqa: BLE001
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(0)
+
+
+def _new_waker() -> None:
+    reactor: Any = sys.modules["twisted.internet.reactor"]
+    reactor.removeReader(reactor.waker)
+    reactor._internalReaders.discard(reactor.waker)
+    reactor.waker = None
+    reactor.installWaker()
+
+
+def _run_mutant(
+    path: Path, code: CodeType, modules: list[str], names: set[str]
+) -> Callable[[Callable[..., None]], None]:
+    def run(send: Callable[..., None]) -> None:
+        sys.meta_path.insert(0, _Finder(path, code))
+        result = _Result(send)
+        for test in _each(TestLoader().loadByNames(modules, recurse=True)):
+            if test.id() in names:
+                test.run(result)
+
+    return run
+
+
+def _measure(
+    path: Path, names: list[str], known: Path, send: Callable[..., None]
+) -> None:
+    """Run the tests without a change, and write what is to be known of them."""
+    measured = coverage.Coverage(
+        data_file=None, config_file=False, branch=True, include=[str(path)]
+    )
+    measured.set_option("run:core", "ctrace")
+    measured.start()
+    measured.switch_context("importing")
+    tests = {}
+    result = _Result(send)
+    for test in _each(TestLoader().loadByNames(names, recurse=True)):
+        source = inspect.getsourcelines(getattr(test, test._testMethodName))[0]
+        tests[test.id()] = {"module": type(test).__module__, "lines": len(source)}
+    importlib.import_module(_module_name(path))
+    for test in _each(TestLoader().loadByNames(names, recurse=True)):
+        measured.switch_context(test.id())
+        test.run(result)
+    measured.stop()
+    data = measured.get_data()
+    arcs = {}
+    for context in data.measured_contexts():
+        data.set_query_context(context)
+        arcs[context] = data.arcs(str(path)) or []
+    for name, test in tests.items():
+        test["arcs"] = arcs.get(name, [])
+    importing = sorted({line for _, line in arcs.get("importing", [])})
+    document = {"tests": tests, "importing": importing, "modules": list(sys.modules)}
+    known.write_text(json.dumps(document))
+
+
+def _each(suite: Any) -> Iterator[Any]:
+    try:
+        inside = iter(suite)
+    except TypeError:
+        yield suite
+    else:
+        for one in inside:
+            yield from _each(one)

@@ -1,0 +1,71 @@
+"""The runner of mutants finds what tests notice."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from .__main__ import smallest
+from .mutants import mutants
+from .runs import ROOT
+
+_CHANGES = {
+    "x = a < b": {"a < b -> a <= b", "a < b -> a >= b"},
+    "x = a and not b": {"a and not b -> a or not b", "not b -> b"},
+    "a: int | None = 3": {"3 -> 4", "3 -> 2"},
+    "def f():\n    'text'\n    x = g()\n    return x": {"return x -> return None"},
+    "if a:\n    raise b": {"if a: ... -> if not a: ...", "raise b -> pass"},
+    "try:\n    a = 1.5\nexcept E:\n    b.c += d\n    return": {
+        *("1.5 -> 2.5", "1.5 -> 0.5", "b.c += d -> pass", "return -> pass"),
+        "except E: ... -> except E: ...",
+    },
+}
+
+
+class MutantTests(SynchronousTestCase):
+    """Tests for ``mutants``."""
+
+    def test_changes(self) -> None:
+        """Each operator, number and statement changes in its ways."""
+        for source, changes in _CHANGES.items():
+            made = [mutant.change.replace("  ", " ") for mutant in mutants(source)]
+            self.assertEqual(sorted(made), sorted(changes))
+
+    def test_where(self) -> None:
+        """A condition is where its test is, not its body."""
+        mutant, *_ = mutants("def f():\n    if (\n        a\n    ):\n        b")
+        self.assertEqual((mutant.line, mutant.lines), (2, range(3, 4)))
+
+
+class SmallestTests(SynchronousTestCase):
+    """Tests for ``smallest``."""
+
+    def test_order(self) -> None:
+        """What only one has comes first, then the most, then the shortest."""
+        elements = {"own": {1}, "both": {2, 3}, "short": {2, 3}, "one": {3}}
+        cost = {"own": 9, "both": 5, "short": 4, "one": 1}
+        self.assertEqual(smallest(elements, cost), {"own", "short"})
+
+
+class RunTests(SynchronousTestCase):
+    """The command."""
+
+    def test_module(self) -> None:
+        """A sample of a module's mutants is tried."""
+        found = Path(self.mktemp()).resolve()
+        command = ("-m", "tests.mutation", "bridge/protocol/bucket.py")
+        tests = "tests.protocol.test_bucket"
+        options = (f"--json={found}", "--sample=4", "--seed=1")
+        run = subprocess.run(
+            (sys.executable, *command, tests, *options),
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+        )
+        (result,) = json.loads(found.read_text("utf-8"))
+        killed = [mutant for mutant in result["mutants"] if mutant["killers"]]
+        self.assertIn(f"{len(killed)} of 4 mutants killed", run.stdout)
+        self.assertEqual(result["broken"], [])
