@@ -3,30 +3,22 @@ A rebuild of 20 small plugins, against the bundler alone with the same arguments
 
 Run ``python -m benchmarks.rebuild``.  The rebuild verifies the bundler and every
 signature, runs the bundler, checks what it read and wrote, and publishes the bundle.
-What the first build takes, which copies the bundler, and where the time of a rebuild
-goes, is printed too.
 """
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
-from unittest import mock
+from typing import Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.task import react
 
-from bridge.plugins.bundle import build
-from bridge.plugins.bundle.bundling import Bundling, host_flags
+from bridge.plugins.bundle.bundling import host_flags
 from bridge.plugins.bundle.prerequisites import HOST_ENTRY
-from bridge.plugins.bundle.staging import Staging
-from bridge.plugins.esbuild.conversation import converse
 from bridge.plugins.installed.records import Record
 from bridge.plugins.installed.trees import Trees, Verification
 from bridge.plugins.tree.signature import key_id, read_signature
@@ -35,13 +27,6 @@ from tests.plugins.operations.bench import PROFILE, files_of, write_tree
 
 ROUNDS = 40
 PLUGINS = 20
-
-BUNDLER: Final = "the conversation with the bundler, and all in it"
-STEPS: Final = {
-    "every tree verified": (Verification, "verify"),
-    "checked": (Bundling, "check_host"),
-    "published": (Staging, "publish"),
-}
 
 
 def prepare(root: Path, plugins: int = PLUGINS) -> tuple[Workshop, dict[str, Record]]:
@@ -108,72 +93,10 @@ async def measure(
     return ours, theirs
 
 
-async def measure_first(reactor: Any, rounds: int = ROUNDS) -> list[float]:
-    """Build for the first time; the seconds of each."""
-    first = []
-    with tempfile.TemporaryDirectory() as directory:
-        shop, records = prepare(Path(directory))
-        trees = Trees(shop.data, PROFILE, lambda: "")
-        for _ in range(rounds):
-            builder = shop.builder(reactor)
-            first.append(await rebuild(shop, trees, builder, records))
-            builder.bundler.close()  # or the disk writes a copy for each round
-    return first
-
-
-@contextlib.contextmanager
-def timed() -> Iterator[dict[str, list[float]]]:
-    """Note the seconds that each step of a rebuild takes, while the body runs."""
-    taken: dict[str, list[float]] = {name: [] for name in (*STEPS, BUNDLER)}
-
-    def noting(name: str, step: Callable[..., Any]) -> Callable[..., Any]:
-        def noted(*arguments: Any) -> Any:
-            begun = time.perf_counter()
-            try:
-                return step(*arguments)
-            finally:
-                taken[name].append(time.perf_counter() - begun)
-
-        return noted
-
-    async def noted_converse(*arguments: Any) -> None:
-        begun = time.perf_counter()
-        await converse(*arguments)
-        taken[BUNDLER].append(time.perf_counter() - begun)
-
-    with contextlib.ExitStack() as stack:
-        for name, (owner, step) in STEPS.items():
-            noted = noting(name, getattr(owner, step))
-            stack.enter_context(mock.patch.object(owner, step, noted))
-        stack.enter_context(mock.patch.object(build, "converse", noted_converse))
-        yield taken
-
-
-async def measure_steps(
-    reactor: Any, rounds: int = ROUNDS
-) -> tuple[list[float], dict[str, list[float]]]:
-    """Rebuild; the seconds of each rebuild, and of each of its steps."""
-    with tempfile.TemporaryDirectory() as directory:
-        shop, records = prepare(Path(directory))
-        trees, builder = Trees(shop.data, PROFILE, lambda: ""), shop.builder(reactor)
-        await rebuild(shop, trees, builder, records)
-        with timed() as taken:
-            whole = []
-            for _ in range(rounds):
-                whole.append(await rebuild(shop, trees, builder, records))
-                alone(shop)
-    return whole, taken
-
-
 async def _print(reactor: Any) -> None:
     ours, theirs = map(min, await measure(reactor))
     print(f"rebuild {ours * 1000:.1f} ms / bundler {theirs * 1000:.1f} ms", end="")
     print(f" = {ours / theirs:.2f}")
-    print(f"first {min(await measure_first(reactor)) * 1000:.1f} ms")
-    whole, steps = await measure_steps(reactor)
-    for name, seconds in steps.items():
-        print(f"{min(seconds) * 1000:6.2f} ms  {name}")
-    print(f"{min(whole) * 1000:6.2f} ms  the whole")
 
 
 def main() -> None:

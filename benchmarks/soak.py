@@ -4,8 +4,7 @@ A page that does all a page does, for a long time, next to every abuse in turn.
 Run ``python -m benchmarks.soak --minutes 30``.  A round runs each abuse once, one after
 the other, and then none for a while; there are four rounds, or ten in half an hour, of
 which the first warms up.  It samples the daemon's memory, descriptors, threads and
-timers all the time, and writes them to ``artefacts/soak.json``, and a plot of them to
-``artefacts/soak.svg``.
+timers all the time, and writes them to ``artefacts/soak.json``.
 
 It exits with 1 when memory, descriptors, threads or timers are not flat (see
 ``benchmarks.flatness``), when a call of a page was not answered, or was refused without
@@ -38,7 +37,6 @@ from tests.forge import start_forge_process
 from tests.whole.daemon import ROOT, set_up
 
 from .abuses import ABUSES, attacking
-from .chart import Panel, draw
 from .flatness import Change, Sample, compare
 from .load import OPTIONS, descriptors, mebibytes
 from .pages import Author, Meter, PageThread, Tally, Visitor, peers, udp
@@ -145,36 +143,6 @@ def soaking(home: Path, round_seconds: float) -> Iterator[Soak]:
         yield Soak(watched, tally, author, round_seconds)
 
 
-def write(soak: Soak, plot: Path) -> None:
-    """Write the samples, and their plot."""
-    ARTEFACTS.mkdir(exist_ok=True)
-    samples = [asdict(sample) for sample in soak.samples]
-    (ARTEFACTS / "soak.json").write_text(json.dumps(samples, indent=0), "ascii")
-    panels = [
-        Panel(
-            title,
-            [(s.seconds / 60, value) for s, value in found],
-            [(s.seconds / 60, value) for s, value in found if s.settled],
-        )
-        for title, name in (
-            ("resident memory, MiB", "memory"),
-            ("descriptors", "descriptors"),
-            ("threads", "threads"),
-            ("timers", "timers"),
-            ("a page's round trips, 99 of 100 within ms", "p99"),
-        )
-        if (
-            found := [
-                (s, getattr(s, name))
-                for s in soak.samples
-                if getattr(s, name) is not None
-            ]
-        )
-    ]
-    warm = max(s.seconds for s in soak.samples if s.round == 0) / 60
-    plot.write_text(draw(panels, warm), "utf-8")
-
-
 def report(soak: Soak, changes: list[Change]) -> list[str]:
     """Print what was found; return what is wrong."""
     wrong = []
@@ -215,7 +183,6 @@ def main() -> int:
     """Soak; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak")
     parser.add_argument("--minutes", type=float, default=30.0)
-    parser.add_argument("--plot", type=Path, default=ARTEFACTS / "soak.svg")
     given = parser.parse_args()
     # So that nothing is left running when CI ends this.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
@@ -226,7 +193,9 @@ def main() -> int:
                 soak.round(number)
                 last = soak.samples[-1]
                 print(f"round {number}: {last}", flush=True)
-        write(soak, given.plot)
+        ARTEFACTS.mkdir(exist_ok=True)
+        samples = [asdict(sample) for sample in soak.samples]
+        (ARTEFACTS / "soak.json").write_text(json.dumps(samples, indent=0), "ascii")
         wrong = report(soak, compare(soak.samples))
     for line in wrong[:20]:
         print(f"! {line}")

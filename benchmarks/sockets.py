@@ -197,27 +197,6 @@ def measure(rounds: int = 12) -> dict[str, dict[str, list[Served]]]:
     return found
 
 
-def growth(
-    sizes: list[int], counts: list[int]
-) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
-    """Return the median microseconds by bytes of an answer, and by sockets."""
-    by_size, by_count = [], []
-    with tempfile.TemporaryDirectory() as directory:
-        client = compiled(Path(directory))
-        for size in sizes:
-            home = Path(directory) / str(size)
-            home.mkdir()
-            with daemon(home, size) as server:
-                served = serve_load(client, server, Load(1, 1, 800))
-                by_size.append((float(size), served.median))
-                if size != sizes[0]:
-                    continue
-                for count in counts:
-                    served = serve_load(client, server, Load(count, 1, 800))
-                    by_count.append((float(count), served.median))
-    return by_size, by_count
-
-
 def main() -> None:
     """Measure, and print a table."""
     for load, servers in measure().items():
