@@ -13,8 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 from twisted.application.service import IService
 
-# Autobahn's parts in C take 50 ms to load; bridge.web.websocket.unmasking calls one
-# without that.
+# Autobahn's parts in C take 50 ms to load, and nothing here uses them.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from .daemon.listening import StartError, is_taken, knock

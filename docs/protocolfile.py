@@ -17,7 +17,7 @@ from bridge.protocol.version import PROTOCOL
 from bridge.protocol.wire import camel
 from bridge.rpc.hub import Event
 from bridge.rpc.registry import Method, methods_of, summary_of
-from bridge.services.logs import Batch
+from bridge.services.logs import WriteParams
 from bridge.web.site import Health
 from bridge.wiring.services import LIGHT
 
@@ -79,7 +79,7 @@ def _frames(reads: SchemaMaker, writes: SchemaMaker) -> dict[str, Any]:
     made = {
         "hello": ("client", summary_of(frames.Hello), reads.object(frames.Hello)),
         "request": ("client", summary_of(frames.Request), request),
-        "logs": ("client", summary_of(frames.Logs), reads.object(Batch)),
+        "logs": ("client", summary_of(frames.Logs), reads.object(WriteParams)),
         "welcome": ("daemon", summary_of(frames.Welcome), welcome),
         "response": ("daemon", "The answer to a request.", _response(writes)),
         "push": ("daemon", "An event.", _push()),
@@ -156,10 +156,10 @@ def _method(
     refusals = {"refusals": m.refusals.replace("``", "`")} if m.refusals else {}
     return {
         **described(m.summary),
-        "since": m.terms.since,
+        "since": m.since,
         **_dev(service),
         "rate": "light" if (service, m.name) in LIGHT else "ordinary",
-        "timeoutMs": round(m.terms.seconds * 1000),
+        "timeoutMs": round(m.seconds * 1000),
         "params": reads.object(m.params),
         "result": writes.object(m.result),
         "errors": sorted(errors),

@@ -36,8 +36,8 @@ class Operation(StrEnum):
     ROTATE_KEY = "rotate_key"
     FORGET_KEY = "forget_key"
     PREVIEW = "preview"
-    REACH_HOST = "reach_host"
-    GROW = "grow"
+    PRIVATE_HOST = "reach_host"
+    MORE_PERMISSIONS = "grow"
     BUILD = "build"
 
 
@@ -181,7 +181,7 @@ class Prompts:
     def declared(self, url: str, offer: Offer) -> Prompt:
         """Ask whether to install a plugin that wants to do all this."""
         return Prompt(
-            Operation.GROW,
+            Operation.MORE_PERMISSIONS,
             f"Install {shown(offer.plugin_id)} with these permissions?",
             f"{self._asks} install this plugin.\n{offer.title}\n{self._wishes(offer)}\n"
             f"{_origin(url)}",
@@ -267,7 +267,7 @@ class Prompts:
         """
         lines = "\n".join(self.wording.gain_lines(gains, new=True))
         return Prompt(
-            Operation.GROW,
+            Operation.MORE_PERMISSIONS,
             f"Let {shown(plugin_id)} do more?",
             f"{self._asks} update {shown(plugin_id)} from version {shown(old)} to "
             f"{shown(new)}, which asks for more:\n{lines}\n{_origin(url)}",
@@ -285,7 +285,7 @@ class Prompts:
         found = list(addresses)
         address = f"\nAddress: {listed(found)}" if found else ""
         return Prompt(
-            Operation.REACH_HOST,
+            Operation.PRIVATE_HOST,
             "Connect to your own network?",
             f"{self._asks} look at a plugin on a host that is not on the public "
             f"internet.\n{_origin(url)}{address}\n"

@@ -88,7 +88,7 @@ class Notifications:
     def find(self) -> Deferred[Server]:
         """See ``INotifications``."""
         return Deferred.fromCoroutine(self._find()).addTimeout(
-            DESKTOP_SECONDS, self._reactor, lambda _, __: Failure(_nobody())
+            DESKTOP_SECONDS, self._reactor, lambda _, __: Failure(_no_server())
         )
 
     def show(self, note: Note) -> Deferred[Shown]:
@@ -158,7 +158,7 @@ class Notifications:
             await link.call(Call(BUS, "StartServiceByName", "su", [SERVICE, 0]))
         self._own(await _owner(link))
         if not self._owner:
-            raise _nobody()
+            raise _no_server()
 
     async def _show(self, note: Note) -> Shown:
         server = await self.find()
@@ -180,7 +180,7 @@ class Notifications:
             self._close(*key)
             raise _gone()
         if key in self._open:
-            raise _nonsense()
+            raise _invalid_reply()
 
         def withdraw(_: Deferred[str | None]) -> None:
             self._open.pop(key, None)
@@ -289,7 +289,7 @@ def _server(
         case ([*names],), (str(name), _, str(version), *_):
             listed = frozenset(name for name in names if isinstance(name, str))
             return Server(owner, name, version, listed)
-    raise _nonsense()
+    raise _invalid_reply()
 
 
 def _id(result: tuple[Any, ...]) -> int:
@@ -297,14 +297,14 @@ def _id(result: tuple[Any, ...]) -> int:
         # 0 is no note's id: the specification reserves it.
         case (int(number),) if type(number) is int and 0 < number <= _MAX_ID:
             return number
-    raise _nonsense()
+    raise _invalid_reply()
 
 
 def _remote(owner: str) -> RemoteInterface:
     return evolve(REMOTE, destination=owner)
 
 
-def _nobody() -> DesktopError:
+def _no_server() -> DesktopError:
     return DesktopError("no notification server answers")
 
 
@@ -312,5 +312,5 @@ def _gone() -> DesktopError:
     return DesktopError("the notification server is gone")
 
 
-def _nonsense() -> DesktopError:
+def _invalid_reply() -> DesktopError:
     return DesktopError("the notification server answers nonsense")

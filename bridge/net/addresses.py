@@ -95,10 +95,10 @@ def is_public(address: str) -> bool:
 
 def is_public_elsewhere(address: str) -> bool:
     """Whether an address is public, and not one of this machine's own."""
-    return is_public(address) and not is_own(address)
+    return is_public(address) and not is_local_address(address)
 
 
-def is_own(address: str) -> bool:
+def is_local_address(address: str) -> bool:
     """
     Whether an address is one of this machine's, by asking the kernel.
 

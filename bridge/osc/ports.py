@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 from ..classes import define
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OSC_DATAGRAM_BYTES
-from .holds import Holds
+from .leases import PortLeases
 from .pacing import Pacing
 from .packets import Message, UnreadableError, decode
 
@@ -125,26 +125,26 @@ class _Open:
 @define(eq=False, repr=False)
 class Listener:
     """
-    At most one port, listened on for as long as it is held; see ``Holds``.
+    At most one port, listened on for as long as it is held; see ``PortLeases``.
 
     Operations run in order, each after the one before it is done: a port
     that was released can be bound again at once.
 
     :ivar push: Called with messages, at the rate that ``Pacing`` allows.
-    :ivar changed: Called when the port or the number of holds has changed.
+    :ivar changed: Called when the port or the number of leases has changed.
     """
 
     _reactor: Any
     _push: Callable[[Message], None]
     _changed: Callable[[], None]
     _open: _Open | None = None
-    _holds: Holds = field(init=False)
+    _leases: PortLeases = field(init=False)
     _lock: DeferredLock = field(factory=DeferredLock)
 
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._holds = Holds(self._reactor, self._expired)
+        self._leases = PortLeases(self._reactor, self._expired)
 
     @property
     def receiver(self) -> Receiver | None:
@@ -157,17 +157,17 @@ class Listener:
         return self._open.number if self._open else None
 
     @property
-    def holds(self) -> int:
-        """How many holds there are, also those that were left behind."""
-        return len(self._holds)
+    def leases(self) -> int:
+        """How many leases there are, also those that were left behind."""
+        return len(self._leases)
 
-    def restore(self, port: int, holds: int) -> Deferred[None]:
+    def restore(self, port: int, leases: int) -> Deferred[None]:
         """
-        Listen on ``port`` again, after a restart; its holds are left for pages.
+        Listen on ``port`` again, after a restart; its leases are left for pages.
 
         :return: Fails with ``unavailable`` when the port is taken.
         """
-        return self._lock.run(self._restore, port, holds)
+        return self._lock.run(self._restore, port, leases)
 
     def hold(self, holder: object, port: int) -> Deferred[bool]:
         """
@@ -180,34 +180,34 @@ class Listener:
 
     def release(self, holder: object) -> Deferred[bool]:
         """
-        End a hold; the last one closes the port.
+        End a lease; the last one closes the port.
 
         :return: Whether the port was closed.
         """
         return self._lock.run(self._release, holder)
 
-    def leave(self, holder: object) -> Deferred[None]:
-        """Leave a hold behind: ``holder`` has disconnected; see ``Holds``."""
-        return self._lock.run(self._holds.leave, holder)
+    def release_later(self, holder: object) -> Deferred[None]:
+        """Leave a lease behind: ``holder`` has disconnected; see ``PortLeases``."""
+        return self._lock.run(self._leases.release_later, holder)
 
-    def inherit(self, holder: object) -> Deferred[None]:
-        """Pass a hold that was left behind to ``holder``, which has connected."""
-        return self._lock.run(self._holds.inherit, holder)
+    def adopt(self, holder: object) -> Deferred[None]:
+        """Pass a lease that was left behind to ``holder``, which has connected."""
+        return self._lock.run(self._leases.adopt, holder)
 
     def close(self) -> Deferred[None]:
-        """Close the port, with all holds."""
+        """Close the port, with all leases."""
         return self._lock.run(self._shut)
 
-    async def _restore(self, port: int, holds: int) -> None:
+    async def _restore(self, port: int, leases: int) -> None:
         await self._listen(port)
-        for _ in range(holds):
-            self._holds.keep()
+        for _ in range(leases):
+            self._leases.keep()
 
     async def _hold(self, holder: object, port: int) -> bool:
         started = self.port != port
         if started:
             await self._listen(port)
-        self._holds.add(holder)
+        self._leases.add(holder)
         self._changed()
         return started
 
@@ -225,7 +225,7 @@ class Listener:
         self._open = _Open(port, receiver, bound)
 
     async def _release(self, holder: object) -> bool:
-        closed = self._holds.remove(holder) and await self._close_unheld()
+        closed = self._leases.remove(holder) and await self._close_unheld()
         self._changed()
         return closed
 
@@ -238,11 +238,11 @@ class Listener:
         self._log.failure("the OSC port could not be closed", failure)
 
     async def _shut(self) -> None:
-        self._holds.clear()
+        self._leases.clear()
         await self._close_unheld()
 
     async def _close_unheld(self) -> bool:
-        if self._holds:
+        if self._leases:
             return False
         await self._close()
         return True

@@ -52,7 +52,7 @@ def _unknown_coding() -> BridgeError:
 
 
 @define(eq=False, repr=False)
-class JsonText:
+class PlainBody:
     """
     Strict UTF-8, whatever charset it claims, written as a JSON string.
 
@@ -108,7 +108,7 @@ class JsonText:
 
 
 @define(eq=False, repr=False)
-class CodedBody:
+class CompressedBody:
     """A body with a content coding, kept as it is received."""
 
     _coding: str
@@ -136,7 +136,7 @@ class CodedBody:
         """
         if self._pieces and self._coding not in INFLATED:
             raise _unknown_coding()
-        text = JsonText()
+        text = PlainBody()
         try:
             for step in _inflated(self._pieces):
                 text.add(step)

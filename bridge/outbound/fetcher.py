@@ -26,7 +26,7 @@ from ..protocol.limits import (
     OUTBOUND_WAITING,
     OUTBOUND_WAITING_PER_CALLER,
 )
-from .bodytext import INFLATED, CodedBody, JsonText, too_large
+from .bodytext import INFLATED, CompressedBody, PlainBody, too_large
 
 if TYPE_CHECKING:
     from ..http.exchange import Head
@@ -132,8 +132,8 @@ class HttpFetcher:
             headers = [header for header in headers if header[0] not in gone]
         return Fetched(head.status, headers, text)
 
-    async def _text(self, body: JsonText | CodedBody) -> Fragment:
-        if isinstance(body, JsonText) and body.size <= _SHORT_BYTES:
+    async def _text(self, body: PlainBody | CompressedBody) -> Fragment:
+        if isinstance(body, PlainBody) and body.size <= _SHORT_BYTES:
             return body.whole()
         text: Fragment = await self._call(body.whole)
         return text
@@ -152,8 +152,8 @@ class _ReceivedBytes:
             raise BridgeError(Code.UNAVAILABLE, message)
 
 
-def _body(head: Head) -> JsonText | CodedBody:
+def _body(head: Head) -> PlainBody | CompressedBody:
     """Return what a body goes into, unless it is too large."""
     if head.length is not None and head.length > OUTBOUND_RESPONSE_BYTES:
         raise too_large()
-    return CodedBody(head.coding) if head.coding else JsonText()
+    return CompressedBody(head.coding) if head.coding else PlainBody()

@@ -1,17 +1,16 @@
 """
 The one reader and writer of JSON, with the checks that a fast parser does not make.
 
-orjson refuses NaN, infinities, lone surrogates and trailing text.  It returns an
-integer of more than 64 bits as the nearest float, and it builds any number of values
-while it holds the interpreter: both are checked here.
+orjson refuses NaN, infinities, lone surrogates and trailing text.  It builds any number
+of values while it holds the interpreter, and reads what nests deeper than we do: both
+are checked here.  An integer of more than 64 bits is read as the nearest double, as
+every number is for the page that wrote it.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, Self
 
 import orjson
@@ -19,19 +18,10 @@ from attrs import field
 
 from ..classes import define
 from .errors import BridgeError, Code
-from .limits import JSON_DEPTH, JSON_LONG_INTEGERS, JSON_VALUES, KIB
+from .limits import JSON_DEPTH, JSON_VALUES, KIB
 
 _PIECE_BYTES = 64 * KIB
 _STRUCTURE = b",:[{"
-_WIDE_FLOAT = float(2**63)
-_INTEGERS = range(-(2**63), 2**64)
-_MOST_DIGITS = len("-100000000000000000000")
-# Reading a text is cheap where walking its values is not; up to this length.
-_SHORT_BYTES = 4 * KIB
-_WIDE_DIGITS = 19
-_WIDE = re.compile(rb"[0-9]{19}")
-# 64 bits hold every integer that is shorter.
-_LONG_INTEGER = re.compile(rb"(?<![0-9.eE+-])(?:-[0-9]{19,}|[0-9]{20,})(?![0-9.eE])")
 
 
 @define(eq=False, repr=False)
@@ -84,8 +74,8 @@ class Size:
 
 def loads(text: bytes, size: Size | None = None) -> Any:
     """
-    Read strict JSON (RFC 8259) that a caller sent: no NaN, no lone surrogates, no
-    integers over 64 bits, neither deep nor of more values than a request needs.
+    Read strict JSON (RFC 8259) that a caller sent: no NaN, no lone surrogates, neither
+    deep nor of more values than a request needs.
 
     The last of duplicate keys wins; ``loads_unique`` refuses them.
 
@@ -107,7 +97,7 @@ def loads_own(text: bytes) -> Any:
     except orjson.JSONDecodeError:
         pass  # it holds a copy of the text, so it must not be an exception's context
     else:
-        check_value(text, value)
+        _check_depth(text, value)
         return value
     raise BridgeError(Code.BAD_REQUEST, "not JSON")
 
@@ -158,77 +148,26 @@ def check_size(text: bytes, size: Size | None = None) -> None:
         raise BridgeError(Code.BAD_REQUEST, f"JSON of more than {JSON_VALUES} values")
 
 
-def check_value(text: bytes, value: Any) -> None:
+def _check_depth(text: bytes, value: Any) -> None:
     """
-    Refuse what nests too deep, and integers that could not be read exactly.
+    Refuse what nests too deep.
 
     :param value: What ``text`` was read as.
     :raise BridgeError: ``bad_request``.
     """
-    if len(text) <= _SHORT_BYTES and not _may_break(text):
+    if text.count(b"{") + text.count(b"[") <= JSON_DEPTH:
         return
-    wide, level = False, [value]
+    level = [value]
     for _ in range(JSON_DEPTH + 1):
-        wide = wide or any(
-            type(found) is float and abs(found) >= _WIDE_FLOAT for found in level
-        )
         containers = [found for found in level if type(found) in (dict, list)]
         if not containers:
-            break
+            return
         level = [
             inner
             for outer in containers
             for inner in (outer.values() if type(outer) is dict else outer)
         ]
-    else:
-        raise BridgeError(
-            Code.BAD_REQUEST, f"JSON nested deeper than {JSON_DEPTH} levels"
-        )
-    if not wide:
-        return
-    found = _long_integers(text)
-    if len(found) > JSON_LONG_INTEGERS:
-        raise BridgeError(
-            Code.BAD_REQUEST, f"more than {JSON_LONG_INTEGERS} integers of 20 digits"
-        )
-    if not all(map(_is_kept, found)):
-        raise BridgeError(Code.BAD_REQUEST, "an integer that cannot be kept exactly")
-
-
-def _may_break(text: bytes) -> bool:
-    """Whether a short text may have what ``check_value`` refuses; strings count."""
-    if len(text) - len(text.translate(None, b"{[0123456789")) < _WIDE_DIGITS:
-        return False  # too few brackets and digits for either
-    if text.count(b"{") + text.count(b"[") > JSON_DEPTH:
-        return True
-    return _WIDE.search(text) is not None
-
-
-def _long_integers(text: bytes) -> list[bytes]:
-    """Return the long integers of a text, one more than there may be at most."""
-    # Numbers end with a bracket or a comma, not only with a space.
-    outside, spaces = _Outside(), b" \t\r\n"
-    plain = b"".join(
-        outside.feed(piece).translate(None, spaces) for piece in _pieces(text)
-    )
-    found = islice(_LONG_INTEGER.finditer(plain), JSON_LONG_INTEGERS + 1)
-    return [digits[0] for digits in found]
-
-
-def _is_kept(digits: bytes) -> bool:
-    """
-    Whether an integer keeps the value it has for the page that wrote it.
-
-    To a page every number is a double.  It writes one with the fewest digits that
-    distinguish it from others, and below 1e21 as an integer (ECMA-262,
-    Number::toString).
-    """
-    if len(digits) > _MOST_DIGITS:
-        return False
-    from decimal import Decimal  # half a megabyte, and few integers are that long
-
-    number = int(digits)
-    return number in _INTEGERS or int(Decimal(repr(float(number)))) == number
+    raise BridgeError(Code.BAD_REQUEST, f"JSON nested deeper than {JSON_DEPTH} levels")
 
 
 def _pieces(text: bytes) -> Iterator[bytes]:

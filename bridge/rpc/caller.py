@@ -28,7 +28,7 @@ class Caller(Protocol):
 
 
 @define(eq=False)
-class Program:
+class HttpCaller:
     """Every caller by HTTP: it receives no events, and has no end."""
 
     def notify(self, event: str, data: Any) -> None:
@@ -38,5 +38,5 @@ class Program:
         """See ``Caller.on_close``; never calls it."""
 
 
-PROGRAM = Program()
+HTTP_CALLER = HttpCaller()
 """The one caller by HTTP."""

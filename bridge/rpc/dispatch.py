@@ -11,7 +11,7 @@ from ..classes import frozen
 from ..protocol.errors import BridgeError, Code, internal_error
 from ..protocol.nearest import nearest
 from ..protocol.wire import converter, structure, unstructure
-from .caller import PROGRAM, Caller
+from .caller import HTTP_CALLER, Caller
 from .registry import Method, Registry
 
 
@@ -24,7 +24,7 @@ class Dispatcher:
     _log: ClassVar[Logger] = Logger()
 
     async def call(
-        self, service: str, name: str, params: Any, caller: Caller = PROGRAM
+        self, service: str, name: str, params: Any, caller: Caller = HTTP_CALLER
     ) -> Any:
         """
         Call one method.

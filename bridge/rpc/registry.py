@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from inspect import signature
+from typing import Any, Concatenate, Protocol, TypeVar, runtime_checkable
 
 from attrs import field
 
 from ..classes import define, frozen
 from ..protocol.limits import CALL_SECONDS
-from .caller import Caller
 
 P = TypeVar("P")
 R = TypeVar("R")
-S = TypeVar("S")
+Offered = Callable[Concatenate[Any, P, ...], Awaitable[R]]
 
 
 @frozen
-class Nothing:
-    """No fields: for a method that takes no parameters, or answers ``{}``."""
+class NoParams:
+    """No fields: the parameters of a method that has none."""
 
 
-@frozen(kw_only=True)
-class Terms:
-    """
-    What the callers of a method may rely on.
-
-    :ivar seconds: How long a caller should wait for the answer.
-    :ivar since: The version of the protocol that the method came with.
-    """
-
-    seconds: float = CALL_SECONDS
-    since: str = "1.0"
+@frozen
+class NoResult:
+    """No fields: the result of a method that only does something."""
 
 
 @frozen
@@ -40,11 +32,12 @@ class Method:
     One method of a service.
 
     :ivar summary: The first sentence of its docstring.
+    :ivar refusals: The part of its docstring about ``BridgeError``, or empty.
     :ivar params: The class its parameters are read as.
     :ivar result: The class its result is written from.
-    :ivar refusals: The part of its docstring about ``BridgeError``, or empty.
     :ivar call: Called with the service, the parameters and the caller.
-    :ivar terms: What callers may rely on.
+    :ivar seconds: How long a caller should wait for the answer.
+    :ivar since: The version of the protocol that the method came with.
     """
 
     name: str
@@ -53,7 +46,8 @@ class Method:
     params: type[Any]
     result: type[Any]
     call: Callable[..., Awaitable[Any]]
-    terms: Terms
+    seconds: float
+    since: str
 
 
 @runtime_checkable
@@ -68,50 +62,40 @@ _MARK = "__bridge_method__"
 
 
 def method(
-    params: type[P], result: type[R], **terms: Any
-) -> Callable[[Callable[[S, P], Awaitable[R]]], Callable[[S, P], Awaitable[R]]]:
+    params: type[P],
+    result: type[R],
+    *,
+    seconds: float = CALL_SECONDS,
+    since: str = "1.0",
+) -> Callable[[Offered[P, R]], Offered[P, R]]:
     """
     Offer the decorated method over the socket and, with ``--dev``, over REST.
 
-    :param terms: Fields of ``Terms``.
+    It receives its parameters and, where its signature has a ``caller``, its caller.
+
+    :param seconds: See ``Method``; so ``since``.
     """
 
-    def mark(f: Callable[[S, P], Awaitable[R]]) -> Callable[[S, P], Awaitable[R]]:
-        def call(service: S, arguments: P, caller: Caller) -> Awaitable[R]:
-            return f(service, arguments)
-
-        setattr(f, _MARK, _documented(f, params, result, call, Terms(**terms)))
+    def mark(f: Offered[P, R]) -> Offered[P, R]:
+        _, _, refusals = (f.__doc__ or "").partition(":raise BridgeError:")
+        offered = Method(
+            f.__name__,
+            summary_of(f),
+            " ".join(refusals.split()),
+            params,
+            result,
+            f if "caller" in signature(f).parameters else _without_caller(f),
+            seconds,
+            since,
+        )
+        setattr(f, _MARK, offered)
         return f
 
     return mark
 
 
-def method_for(
-    params: type[P], result: type[R], **terms: Any
-) -> Callable[
-    [Callable[[S, P, Caller], Awaitable[R]]], Callable[[S, P, Caller], Awaitable[R]]
-]:
-    """Offer a method, as ``method`` does, that also receives its caller."""
-
-    def mark(
-        f: Callable[[S, P, Caller], Awaitable[R]],
-    ) -> Callable[[S, P, Caller], Awaitable[R]]:
-        setattr(f, _MARK, _documented(f, params, result, f, Terms(**terms)))
-        return f
-
-    return mark
-
-
-def _documented(
-    f: Callable[..., Any],
-    params: type[Any],
-    result: type[Any],
-    call: Callable[..., Awaitable[Any]],
-    terms: Terms,
-) -> Method:
-    _, _, refusals = (f.__doc__ or "").partition(":raise BridgeError:")
-    text = " ".join(refusals.split())
-    return Method(f.__name__, summary_of(f), text, params, result, call, terms)
+def _without_caller(f: Callable[..., Awaitable[R]]) -> Callable[..., Awaitable[R]]:
+    return lambda service, arguments, caller: f(service, arguments)
 
 
 def summary_of(documented: object) -> str:

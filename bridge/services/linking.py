@@ -26,7 +26,7 @@ from ..protocol.limits import (
 )
 from ..protocol.rules import Many, Text
 from ..rpc.caller import Caller
-from ..rpc.registry import method_for
+from ..rpc.registry import method
 
 _File = Annotated[str, Text(TREE_PATH_BYTES, like=r"(?s)[^\0]*", least=1)]
 
@@ -81,7 +81,7 @@ class DevLinks:
 
     _log: ClassVar[Logger] = Logger()
 
-    @method_for(WorkTree, LinkResult)
+    @method(WorkTree, LinkResult)
     async def link(self, tree: WorkTree, caller: Caller) -> LinkResult:
         """
         Put a working tree into the bundle, instead of the caller's one before.

@@ -10,7 +10,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define, frozen
-from ..concurrency.tally import Tally
+from ..concurrency.throttledcounter import ThrottledCounter
 from ..pagelog.logrecords import LogRecord, Record, read_records, write_records
 from ..pagelog.writer import LogWriter
 from ..protocol.bucket import TokenBucket
@@ -22,13 +22,13 @@ from ..protocol.limits import (
 )
 from ..protocol.rules import Like, Many
 from ..protocol.text import Secrets, no_secrets, redacted
-from ..rpc.registry import Nothing, method
+from ..rpc.registry import NoParams, method
 
 _DISABLED: Final = "disabled"
 
 
 @frozen(eq=False, repr=False)
-class Batch:
+class WriteParams:
     """
     Log records.
 
@@ -39,7 +39,7 @@ class Batch:
 
 
 @frozen(eq=False, repr=False)
-class Written:
+class WriteResult:
     """
     What became of a batch.
 
@@ -52,7 +52,7 @@ class Written:
 
 
 @frozen(eq=False, repr=False)
-class FileInfo:
+class InfoResult:
     """
     Where the file is.
 
@@ -74,20 +74,20 @@ class Logs:
     _clock: IReactorTime
     _secrets: Secrets = no_secrets
     _budgets: dict[str, TokenBucket] = field(factory=dict)
-    _dropped: Tally = field(init=False)
+    _dropped: ThrottledCounter = field(init=False)
     _why: str = field(init=False, default="")
 
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._dropped = Tally(self._clock, self._report_dropped)
+        self._dropped = ThrottledCounter(self._clock, self._report_dropped)
 
     def describe(self) -> dict[str, Any]:
         """Return the location of the file."""
         return {"location": self._location()}
 
-    @method(Batch, Written)
-    async def write(self, params: Batch) -> Written:
+    @method(WriteParams, WriteResult)
+    async def write(self, params: WriteParams) -> WriteResult:
         """
         Append a batch of records; answered when they are in the file.
 
@@ -98,15 +98,15 @@ class Logs:
         """
         records = self._read(params.records)
         if self._writer is None or not records:
-            return Written(ok=True, written=0)
+            return WriteResult(ok=True, written=0)
         await self._writer.write(self._lines(records))
-        return Written(ok=True, written=len(records))
+        return WriteResult(ok=True, written=len(records))
 
-    @method(Nothing, FileInfo)
-    async def info(self, params: Nothing) -> FileInfo:
+    @method(NoParams, InfoResult)
+    async def info(self, params: NoParams) -> InfoResult:
         """Return the location and the size of the log file."""
         size = 0 if self._writer is None else self._writer.size
-        return FileInfo(ok=True, location=self._location(), bytes=size)
+        return InfoResult(ok=True, location=self._location(), bytes=size)
 
     @property
     def overloaded(self) -> bool:

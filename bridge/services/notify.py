@@ -27,7 +27,7 @@ from ..protocol.wire import (
     unstructure,
 )
 from ..rpc.caller import Caller
-from ..rpc.registry import Nothing, method, method_for
+from ..rpc.registry import NoParams, method
 from ..sinks.fanout import Delivery, Failed, Fanout
 from ..sinks.notification import (
     Message,
@@ -102,7 +102,7 @@ converter.register_structure_hook(Overrides, _overrides)
 
 
 @frozen(kw_only=True, field_transformer=title_first, eq=False, repr=False)
-class Sending(Message):
+class SendParams(Message):
     """
     A notification, and the sinks that show it.
 
@@ -116,7 +116,7 @@ class Sending(Message):
 
 
 @frozen(eq=False, repr=False)
-class Delivered:
+class SendResult:
     """
     The outcome of a notification.
 
@@ -150,7 +150,7 @@ class Target:
 
 
 @frozen(eq=False, repr=False)
-class Targets:
+class TargetsResult:
     """
     Every target.
 
@@ -176,8 +176,8 @@ class Notify:
         plain: dict[str, Any] = unstructure(self._targets())
         return plain
 
-    @method_for(Sending, Delivered, seconds=SINK_SECONDS + CALL_SECONDS)
-    async def send(self, params: Sending, caller: Caller) -> Delivered:
+    @method(SendParams, SendResult, seconds=SINK_SECONDS + CALL_SECONDS)
+    async def send(self, params: SendParams, caller: Caller) -> SendResult:
         """
         Show a notification on every target, or on those that are named.
 
@@ -201,15 +201,15 @@ class Notify:
             delivered=", ".join(delivered) or "no sink",
             failed="; ".join(outcome.error for outcome in failed) or "none",
         )
-        return Delivered(bool(delivered), delivered, failed)
+        return SendResult(bool(delivered), delivered, failed)
 
-    @method(Nothing, Targets)
-    async def targets(self, params: Nothing) -> Targets:
+    @method(NoParams, TargetsResult)
+    async def targets(self, params: NoParams) -> TargetsResult:
         """List the targets, with their health and the fields they use."""
         return self._targets()
 
-    def _targets(self) -> Targets:
-        return Targets(
+    def _targets(self) -> TargetsResult:
+        return TargetsResult(
             [
                 Target(
                     sink.name,
@@ -222,7 +222,7 @@ class Notify:
             ]
         )
 
-    def _deliveries(self, params: Sending, base: Notification) -> Iterator[Delivery]:
+    def _deliveries(self, params: SendParams, base: Notification) -> Iterator[Delivery]:
         """Pair each target with what it shows."""
         patches = {} if params.overrides is None else params.overrides.patches
         for requested_name, sink in self._requested(params.sinks).items():
@@ -230,7 +230,9 @@ class Notify:
             shown = base if patch is None else self._patched(params, patch, base)
             yield Delivery(requested_name, sink, shown)
 
-    def _patched(self, params: Sending, patch: Any, base: Notification) -> Notification:
+    def _patched(
+        self, params: SendParams, patch: Any, base: Notification
+    ) -> Notification:
         try:
             message = patched(params, structure(converter, patch, Patch))
             return notification(message, self._application, base.sender)

@@ -28,7 +28,7 @@ from ..protocol.rules import Between, Many, Text
 from ..protocol.wire import converter, unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event
-from ..rpc.registry import Nothing, method, method_for
+from ..rpc.registry import NoParams, method
 from ..store import DAEMON_PREFIX, Edit, Put, Remove, Store
 
 # Graphic ASCII, except what OSC 1.0 reserves for patterns and packets.
@@ -43,7 +43,7 @@ Port = Annotated[int, Between(OSC_LEAST_PORT, 65535)]
 
 
 @frozen(eq=False, repr=False)
-class Sending:
+class SendParams:
     """
     One message to send.
 
@@ -61,7 +61,7 @@ class Sending:
 
 
 @frozen(eq=False, repr=False)
-class Sent:
+class SendResult:
     """
     What was sent.
 
@@ -76,7 +76,7 @@ class Sent:
 
 
 @frozen(eq=False, repr=False)
-class Where:
+class ListenParams:
     """
     Where to listen.
 
@@ -87,7 +87,7 @@ class Where:
 
 
 @frozen(eq=False, repr=False)
-class Started:
+class ListenResult:
     """
     What is listened on.
 
@@ -102,12 +102,12 @@ class Started:
 
 
 @frozen(eq=False, repr=False)
-class Stopped:
+class StopResult:
     """
     What became of the port.
 
     :ivar ok: Always true.
-    :ivar stopped: Whether it was closed; not when others hold it, or have left a hold.
+    :ivar stopped: Whether it was closed; not when others hold it, or have left a lease.
     """
 
     ok: bool
@@ -136,15 +136,15 @@ class Status:
 
 
 @frozen
-class Held:
+class KeptLease:
     """
     What pages hold, as it is written down.
 
-    :ivar holds: How many of them do.
+    :ivar leases: How many of them do.
     """
 
     port: Port
-    holds: Annotated[int, Between(1, SOCKETS_AUTHENTICATED)]
+    leases: Annotated[int, Between(1, SOCKETS_AUTHENTICATED)]
 
 
 _NAMESPACE: Final = f"{DAEMON_PREFIX}osc"
@@ -186,8 +186,8 @@ class Osc:
             "status": unstructure(self._status()),
         }
 
-    @method(Sending, Sent)
-    async def send(self, params: Sending) -> Sent:
+    @method(SendParams, SendResult)
+    async def send(self, params: SendParams) -> SendResult:
         """
         Send one message.
 
@@ -202,10 +202,10 @@ class Osc:
             message = f"args: at most {OSC_DATAGRAM_BYTES} bytes as OSC"
             raise BridgeError(Code.BAD_REQUEST, message)
         self._sender.send(datagram, params.port)
-        return Sent(ok=True, bytes=len(datagram), port=params.port)
+        return SendResult(ok=True, bytes=len(datagram), port=params.port)
 
-    @method_for(Where, Started)
-    async def listen(self, params: Where, caller: Caller) -> Started:
+    @method(ListenParams, ListenResult)
+    async def listen(self, params: ListenParams, caller: Caller) -> ListenResult:
         """
         Listen on one port, instead of any other, until ``stop``; a page that
         disconnects, and authenticates again within five minutes, still listens.
@@ -218,26 +218,26 @@ class Osc:
         holding = self._listener.hold(caller, params.port)
         # Watched only now: a page that has gone already leaves what is held first.
         caller.on_close(self._ended)
-        return Started(ok=True, port=params.port, started=await holding)
+        return ListenResult(ok=True, port=params.port, started=await holding)
 
-    @method_for(Nothing, Stopped)
-    async def stop(self, params: Nothing, caller: Caller) -> Stopped:
-        """Release this page's hold at once; the last hold closes the port."""
-        return Stopped(ok=True, stopped=await self._listener.release(caller))
+    @method(NoParams, StopResult)
+    async def stop(self, params: NoParams, caller: Caller) -> StopResult:
+        """Release this page's lease at once; the last lease closes the port."""
+        return StopResult(ok=True, stopped=await self._listener.release(caller))
 
-    @method(Nothing, Status)
-    async def status(self, params: Nothing) -> Status:
+    @method(NoParams, Status)
+    async def status(self, params: NoParams) -> Status:
         """Return the port that is listened on, and counts of what came."""
         return self._status()
 
     def restore(self) -> None:
         """Listen again on the port that pages held when the daemon ended."""
         try:
-            held = converter.structure(self._store.get(_NAMESPACE, _KEY), Held)
+            held = converter.structure(self._store.get(_NAMESPACE, _KEY), KeptLease)
         except Exception:  # noqa: BLE001 (none was, or another version wrote it)
             return
         if held.port not in self._reserved_ports:
-            restoring = self._listener.restore(held.port, held.holds)
+            restoring = self._listener.restore(held.port, held.leases)
             restoring.addErrback(self._not_restored)
 
     def _not_restored(self, failure: Failure) -> None:
@@ -249,19 +249,19 @@ class Osc:
 
     def _write_down(self) -> None:
         """Keep what pages hold, for the next start; nobody waits for it."""
-        port, holds = self._listener.port, self._listener.holds
+        port, leases = self._listener.port, self._listener.leases
         edit: Edit = Remove(_NAMESPACE, _KEY)
-        if port is not None and holds:
-            edit = Put(_NAMESPACE, _KEY, unstructure(Held(port, holds)))
+        if port is not None and leases:
+            edit = Put(_NAMESPACE, _KEY, unstructure(KeptLease(port, leases)))
         self._store.commit([edit]).addErrback(self._not_written)
 
     def _not_written(self, failure: Failure) -> None:
         failure.trap(BridgeError)  # the store has logged it
 
     def joined(self, page: Caller) -> None:
-        """Pass a hold that another page has left to one that has just authenticated."""
+        """Pass a lease that another page has left to one that has authenticated."""
         page.on_close(self._ended)
-        self._listener.inherit(page).addErrback(self._hold_failed)
+        self._listener.adopt(page).addErrback(self._hold_failed)
 
     def close(self) -> Deferred[Any]:
         """Close both ports."""
@@ -273,10 +273,10 @@ class Osc:
             raise BridgeError(Code.BAD_REQUEST, message)
 
     def _ended(self, caller: Caller) -> None:
-        self._listener.leave(caller).addErrback(self._hold_failed)
+        self._listener.release_later(caller).addErrback(self._hold_failed)
 
     def _hold_failed(self, failure: Failure) -> None:
-        self._log.failure("a hold on the OSC port could not be passed on", failure)
+        self._log.failure("a lease on the OSC port could not be passed on", failure)
 
     def _received(self, message: Message) -> None:
         self._push(Event.OSC, unstructure(message))

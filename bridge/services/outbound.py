@@ -21,14 +21,14 @@ from ..protocol.limits import (
     OUTBOUND_RESPONSE_BYTES,
 )
 from ..rpc.caller import Caller
-from ..rpc.registry import method_for
+from ..rpc.registry import method
 
 _MOST_SECONDS = OUTBOUND_MOST_MILLISECONDS / 1000 + CALL_SECONDS
 _SET_COOKIE = "set-cookie"
 
 
 @frozen(eq=False, repr=False)
-class Wanted:
+class FetchParams:
     """
     The request to make.
 
@@ -48,7 +48,7 @@ class Wanted:
 
 
 @frozen(eq=False, repr=False)
-class Response:
+class FetchResult:
     """
     The response, whatever its status: redirects are not followed.
 
@@ -91,8 +91,8 @@ class Outbound:
             "reach": "public addresses only; cross-origin rules do not apply",
         }
 
-    @method_for(Wanted, Response, seconds=_MOST_SECONDS)
-    async def fetch(self, params: Wanted, caller: Caller) -> Response:
+    @method(FetchParams, FetchResult, seconds=_MOST_SECONDS)
+    async def fetch(self, params: FetchParams, caller: Caller) -> FetchResult:
         """
         Make one HTTP request.
 
@@ -108,7 +108,7 @@ class Outbound:
         )
         fetched = await self._fetcher.fetch(request, caller)
         headers = {n: ", ".join(v) for n, v in fetched.headers if n != _SET_COOKIE}
-        return Response(
+        return FetchResult(
             status=fetched.status,
             status_text=_phrase(fetched.status),
             ok=HTTPStatus.OK <= fetched.status < HTTPStatus.MULTIPLE_CHOICES,

@@ -29,7 +29,7 @@ _Ref = Annotated[
 
 
 @frozen
-class Source:
+class InstallParams:
     """
     What to install.
 
@@ -46,7 +46,7 @@ class Source:
 
 
 @frozen
-class Chosen:
+class PluginIdParams:
     """
     Which plugin.
 
@@ -59,7 +59,7 @@ class Chosen:
 
 
 @frozen
-class ChosenUpdate:
+class UpdateParams:
     """
     Which plugin to update.
 
@@ -74,7 +74,7 @@ class ChosenUpdate:
 
 
 @frozen
-class Previewed:
+class PreviewParams:
     """
     What to preview: either a ``url`` or an ``id``.
 
@@ -89,9 +89,9 @@ class Previewed:
 
 
 @frozen
-class Named:
+class BuildParams:
     """
-    Nothing but a name.
+    How to name a build.
 
     :ivar ref: See ``install``.
     """
@@ -100,7 +100,7 @@ class Named:
 
 
 @frozen
-class ChosenOperation:
+class OperationParams:
     """
     Which operation.
 
@@ -111,7 +111,7 @@ class ChosenOperation:
 
 
 @frozen
-class ChosenKey:
+class KeyParams:
     """
     Which key.
 
@@ -124,12 +124,7 @@ class ChosenKey:
 
 
 @frozen
-class Done:
-    """Nothing: it is done."""
-
-
-@frozen
-class Installed:
+class InstallResult:
     """
     What was installed.
 
@@ -208,7 +203,7 @@ class PluginSet:
 
 
 @frozen
-class Looking:
+class CheckUpdatesParams:
     """
     How to look for updates.
 
@@ -220,7 +215,7 @@ class Looking:
 
 
 @frozen
-class Keys:
+class KeysResult:
     """
     The accepted keys.
 

@@ -39,25 +39,24 @@ from ..protocol.steps import Step
 from ..protocol.wire import unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event
-from ..rpc.registry import Nothing, method, method_for
+from ..rpc.registry import NoParams, NoResult, method
 from ..settings.options import Paths
 from ..store import Store
 from .pluginmessages import (
-    Chosen,
-    ChosenKey,
-    ChosenOperation,
-    ChosenUpdate,
-    Done,
-    Installed,
-    Keys,
-    Looking,
-    Named,
+    BuildParams,
+    CheckUpdatesParams,
+    InstallParams,
+    InstallResult,
+    KeyParams,
+    KeysResult,
     OperationEntry,
     OperationList,
+    OperationParams,
+    PluginIdParams,
     PluginSet,
-    Previewed,
+    PreviewParams,
     Refusal,
-    Source,
+    UpdateParams,
     with_trust,
 )
 
@@ -147,8 +146,8 @@ class PluginService:
             "installed": installed_ids(self._store),
         }
 
-    @method_for(Source, Installed, seconds=PROMPTED_CALL_SECONDS)
-    async def install(self, params: Source, caller: Caller) -> Installed:
+    @method(InstallParams, InstallResult, seconds=PROMPTED_CALL_SECONDS)
+    async def install(self, params: InstallParams, caller: Caller) -> InstallResult:
         """
         Install a plugin from its repository, after a prompt on the desktop.
 
@@ -164,11 +163,11 @@ class PluginService:
         )
         return self._installed(entry)
 
-    def _installed(self, entry: ListEntry) -> Installed:
-        return Installed(*with_trust(self._trust, [entry]))
+    def _installed(self, entry: ListEntry) -> InstallResult:
+        return InstallResult(*with_trust(self._trust, [entry]))
 
-    @method_for(Previewed, Preview, seconds=PROMPTED_CALL_SECONDS)
-    async def preview(self, params: Previewed, caller: Caller) -> Preview:
+    @method(PreviewParams, Preview, seconds=PROMPTED_CALL_SECONDS)
+    async def preview(self, params: PreviewParams, caller: Caller) -> Preview:
         """
         Clone and check a plugin without installing it; nothing is asked or run.
 
@@ -187,8 +186,8 @@ class PluginService:
         subject = Subject(params.url, params.id)
         return await self._previewer.preview(subject, params.ref, _Page(caller))
 
-    @method(Nothing, OperationList)
-    async def operations(self, params: Nothing) -> OperationList:
+    @method(NoParams, OperationList)
+    async def operations(self, params: NoParams) -> OperationList:
         """List the operations under way, and the outcomes of the last five minutes."""
         return OperationList([self._entry(one) for one in self._operations.recent()])
 
@@ -220,8 +219,8 @@ class PluginService:
         answer: dict[str, Any] = {} if result is None else unstructure(result)
         return answer
 
-    @method(ChosenOperation, Done)
-    async def cancel(self, params: ChosenOperation) -> Done:
+    @method(OperationParams, NoResult)
+    async def cancel(self, params: OperationParams) -> NoResult:
         """
         Cancel an operation: withdraw its prompt, stop its clone, roll it back.
 
@@ -229,17 +228,17 @@ class PluginService:
             commits already, has ended, or is unknown.
         """
         await self._operations.cancel(params.operation)
-        return Done()
+        return NoResult()
 
-    @method(Nothing, PluginList)
-    async def list(self, params: Nothing) -> PluginList:
+    @method(NoParams, PluginList)
+    async def list(self, params: NoParams) -> PluginList:
         """List the installed plugins, and why some are not in the bundle."""
         records = read_records(self._store)
         listing: PluginList = await self._in_thread(self._trees.listing, records)
         return evolve(listing, plugins=with_trust(self._trust, listing.plugins))
 
-    @method(Looking, Outdated, seconds=UPDATES_ANSWER_SECONDS + CALL_SECONDS)
-    async def check_updates(self, params: Looking) -> Outdated:
+    @method(CheckUpdatesParams, Outdated, seconds=UPDATES_ANSWER_SECONDS + CALL_SECONDS)
+    async def check_updates(self, params: CheckUpdatesParams) -> Outdated:
         """
         List the plugins that are behind, and those of which it is not known.
 
@@ -248,8 +247,8 @@ class PluginService:
         """
         return await self._updates.check(fresh=params.fresh)
 
-    @method_for(ChosenUpdate, Updated, seconds=PROMPTED_CALL_SECONDS)
-    async def update(self, params: ChosenUpdate, caller: Caller) -> Updated:
+    @method(UpdateParams, Updated, seconds=PROMPTED_CALL_SECONDS)
+    async def update(self, params: UpdateParams, caller: Caller) -> Updated:
         """
         Update a plugin from its repository, after a prompt.
 
@@ -271,8 +270,8 @@ class PluginService:
         (entry,) = with_trust(self._trust, [result.plugin])
         return evolve(result, plugin=entry)
 
-    @method_for(Chosen, Done, seconds=PROMPTED_CALL_SECONDS)
-    async def uninstall(self, params: Chosen, caller: Caller) -> Done:
+    @method(PluginIdParams, NoResult, seconds=PROMPTED_CALL_SECONDS)
+    async def uninstall(self, params: PluginIdParams, caller: Caller) -> NoResult:
         """
         Remove a plugin and its settings, after a prompt on the desktop.
 
@@ -281,10 +280,10 @@ class PluginService:
             when too many operations are under way.
         """
         await self._uninstaller.uninstall(params.id, params.ref, caller)
-        return Done()
+        return NoResult()
 
-    @method_for(Named, Report, seconds=PROMPTED_CALL_SECONDS)
-    async def build(self, params: Named, caller: Caller) -> Report:
+    @method(BuildParams, Report, seconds=PROMPTED_CALL_SECONDS)
+    async def build(self, params: BuildParams, caller: Caller) -> Report:
         """
         Rebuild the bundle; a failed build is answered with a report, too.
 
@@ -300,14 +299,14 @@ class PluginService:
         running.reached(Step.BUILD, "Building the bundle")
         return await self._rebuild.build()
 
-    @method(Nothing, Keys)
-    async def keys(self, params: Nothing) -> Keys:
+    @method(NoParams, KeysResult)
+    async def keys(self, params: NoParams) -> KeysResult:
         """List the authors' keys that were accepted."""
         records = read_records(self._store)
-        return Keys(self._trust.keys({of: r.key_id for of, r in records.items()}))
+        return KeysResult(self._trust.keys({of: r.key_id for of, r in records.items()}))
 
-    @method_for(ChosenKey, Done, seconds=PROMPTED_CALL_SECONDS)
-    async def forget_key(self, params: ChosenKey, caller: Caller) -> Done:
+    @method(KeyParams, NoResult, seconds=PROMPTED_CALL_SECONDS)
+    async def forget_key(self, params: KeyParams, caller: Caller) -> NoResult:
         """
         Stop trusting an author's key, after a prompt; uninstalls nothing.
 
@@ -317,4 +316,4 @@ class PluginService:
             or ``approval_unavailable``.
         """
         await self._key_ring.forget(params.key_id, params.ref, caller)
-        return Done()
+        return NoResult()

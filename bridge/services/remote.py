@@ -18,7 +18,6 @@ from twisted.logger import Logger
 
 from ..classes import define, frozen
 from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, shutting_down
-from ..protocol.excerpt import excerpt
 from ..protocol.limits import (
     CALL_SECONDS,
     REMOTE_CODE_CHARACTERS,
@@ -28,10 +27,11 @@ from ..protocol.limits import (
     REMOTE_VALUE_CHARACTERS,
 )
 from ..protocol.rules import Schema, Text
+from ..protocol.strictjson import dumps
 from ..protocol.wire import converter, unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event, Subscriber
-from ..rpc.registry import method, method_for
+from ..rpc.registry import method
 
 _MOST_SECONDS: Final = REMOTE_MOST_MILLISECONDS / 1000 + CALL_SECONDS
 _ID_BYTES: Final = 16
@@ -136,14 +136,14 @@ class SnippetAnswer:
             raise BridgeError(Code.BAD_REQUEST, rule)
 
     def evaluation(self) -> Evaluation:
-        """Return it as an evaluation, cut to the limits.  Takes a while."""
+        """Return it as an evaluation, cut to the limits."""
         if self.error is None:
             return Evaluation(True, bounded(self.value))
         return Evaluation(False, error=self.error[:REMOTE_VALUE_CHARACTERS])
 
 
 @frozen(eq=False, repr=False)
-class Delivered:
+class AnswerResult:
     """
     Whether an answer counted.
 
@@ -157,10 +157,11 @@ def bounded(value: Any) -> Any:
     """Return a value as it is, or the head of its JSON when that is too long."""
     if _is_cut(value):
         return value
-    head, characters = excerpt(value, REMOTE_VALUE_CHARACTERS)
-    if characters <= REMOTE_VALUE_CHARACTERS:
+    text = dumps(value).decode("utf-8")
+    if len(text) <= REMOTE_VALUE_CHARACTERS:
         return value
-    return {"truncated": True, "chars": characters, "head": head}
+    head = text[:REMOTE_VALUE_CHARACTERS]
+    return {"truncated": True, "chars": len(text), "head": head}
 
 
 def _is_cut(value: Any) -> bool:
@@ -176,19 +177,18 @@ def _is_cut(value: Any) -> bool:
 
 
 @define(eq=False, repr=False)
-class _Asked:
+class _Pending:
     """
     An evaluation under way.
 
     :ivar pages: Those that were asked and are still there.
-    :ivar answered: Whether one of them has answered.
     """
 
     pages: set[object]
-    answered: bool = False
     answer: Deferred[Evaluation] = field(factory=Deferred)
 
     def fail(self, why: str) -> None:
+        """Answer that there is no answer."""
         self.answer.errback(BridgeError(Code.UNAVAILABLE, why))
 
 
@@ -199,14 +199,12 @@ class SnippetEvaluator:
 
     :ivar _ask: Pushes an event to every page, and returns those it was pushed to.
     :ivar _random: Returns that many unguessable bytes.
-    :ivar _in_thread: Calls a function in a thread.
     """
 
     _ask: Callable[[str, Any], Sequence[Subscriber]]
     _random: Callable[[int], bytes]
     _clock: IReactorTime
-    _in_thread: Callable[..., Deferred[Evaluation]]
-    _waiting: dict[str, _Asked] = field(factory=dict)
+    _waiting: dict[str, _Pending] = field(factory=dict)
     _closed: bool = False
 
     _log: ClassVar[Logger] = Logger()
@@ -239,7 +237,7 @@ class SnippetEvaluator:
         if not pages:
             raise BridgeError(Code.UNAVAILABLE, "no page is paired")
         self._log.debug("a snippet is evaluated in {count} pages", count=len(pages))
-        asked = self._waiting[number] = _Asked(set(pages))
+        asked = self._waiting[number] = _Pending(set(pages))
         seconds = min(params.timeout_ms, REMOTE_MOST_MILLISECONDS) / 1000
         timeout = self._clock.callLater(seconds, asked.fail, "no page answered in time")
         for page in pages:
@@ -251,19 +249,15 @@ class SnippetEvaluator:
             if timeout.active():
                 timeout.cancel()
 
-    @method_for(SnippetAnswer, Delivered)
-    async def result(self, params: SnippetAnswer, caller: Caller) -> Delivered:
+    @method(SnippetAnswer, AnswerResult)
+    async def result(self, params: SnippetAnswer, caller: Caller) -> AnswerResult:
         """Accept a page's answer; a late or unrequested answer is dropped."""
         params.check()
         asked = self._waiting.get(params.id)
-        if asked is None or asked.answered or caller not in asked.pages:
-            return Delivered(False)
-        asked.answered = True
-        evaluation = await self._in_thread(params.evaluation)
-        if asked.answer.called:
-            return Delivered(False)  # it timed out meanwhile
-        asked.answer.callback(evaluation)
-        return Delivered(True)
+        if asked is None or asked.answer.called or caller not in asked.pages:
+            return AnswerResult(False)
+        asked.answer.callback(params.evaluation())
+        return AnswerResult(True)
 
     def close(self) -> None:
         """Refuse every waiting evaluation, and later ones."""
@@ -274,5 +268,5 @@ class SnippetEvaluator:
     def _left(self, page: Subscriber) -> None:
         for asked in list(self._waiting.values()):
             asked.pages.discard(page)
-            if not (asked.pages or asked.answered):
+            if not (asked.pages or asked.answer.called):
                 asked.fail("every page that was asked has gone")

@@ -31,7 +31,7 @@ from ..protocol.limits import (
 from ..protocol.rules import PARTIAL, Many, Schema, patterns, whole
 from ..protocol.wire import converter
 from ..rpc.caller import Caller
-from ..rpc.registry import Nothing, method, method_for
+from ..rpc.registry import NoParams, method
 
 _MOST_SECONDS: Final = SQL_BUSY_SECONDS + SQL_SECONDS + CALL_SECONDS
 _INTEGERS: Final = range(-(2**63), 2**63)
@@ -106,7 +106,7 @@ class Statement:
 
 
 @frozen(eq=False, repr=False)
-class Changed:
+class ExecuteResult:
     """
     What a statement has changed.
 
@@ -134,7 +134,7 @@ class DatabaseEntry:
 
 
 @frozen(eq=False, repr=False)
-class Listed:
+class DatabasesResult:
     """
     The databases, and what a statement may do.
 
@@ -188,7 +188,7 @@ class Sql:
         ]
         return {"databases": listed, **_ABOUT}
 
-    @method_for(Statement, Rows, seconds=_MOST_SECONDS)
+    @method(Statement, Rows, seconds=_MOST_SECONDS)
     async def query(self, params: Statement, caller: Caller) -> Rows:
         """
         Read rows by one SELECT statement, which ends with its page.
@@ -213,8 +213,8 @@ class Sql:
         )
         return rows
 
-    @method(Statement, Changed)
-    async def execute(self, params: Statement) -> Changed:
+    @method(Statement, ExecuteResult)
+    async def execute(self, params: Statement) -> ExecuteResult:
         """
         Change a database; refused, because every one of them is read-only.
 
@@ -223,10 +223,10 @@ class Sql:
         self._check(params)
         raise BridgeError(Code.BAD_REQUEST, "database: it is read-only")
 
-    @method(Nothing, Listed)
-    async def databases(self, params: Nothing) -> Listed:
+    @method(NoParams, DatabasesResult)
+    async def databases(self, params: NoParams) -> DatabasesResult:
         """List the databases, and the limits of statements."""
-        return converter.structure(self.describe(), Listed)
+        return converter.structure(self.describe(), DatabasesResult)
 
     def close(self) -> Deferred[None]:
         """End every statement that runs; fires when none is under way."""

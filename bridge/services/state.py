@@ -18,7 +18,7 @@ from ..protocol.limits import (
 from ..protocol.rules import PARTIAL, Schema, Text
 from ..protocol.strictjson import dumps
 from ..protocol.wire import converter
-from ..rpc.registry import Nothing, method
+from ..rpc.registry import NoResult, method
 from ..store import DAEMON_PREFIX, Put, Remove, Store
 
 
@@ -155,8 +155,8 @@ class State:
         """Read one value; ``null`` when there is none."""
         return Value(self._store.get(params.ns, params.key))
 
-    @method(Setting, Nothing)
-    async def set(self, params: Setting) -> Nothing:
+    @method(Setting, NoResult)
+    async def set(self, params: Setting) -> NoResult:
         """
         Set one value; answered when it is durable.
 
@@ -166,10 +166,10 @@ class State:
             ``internal`` when it can't be written: nothing has changed then.
         """
         await self._store.commit([Put(params.ns, params.key, params.value)])
-        return Nothing()
+        return NoResult()
 
-    @method(EntryRef, Nothing)
-    async def delete(self, params: EntryRef) -> Nothing:
+    @method(EntryRef, NoResult)
+    async def delete(self, params: EntryRef) -> NoResult:
         """
         Remove one value, which need not be there; answered when it is durable.
 
@@ -177,7 +177,7 @@ class State:
             daemon's; ``internal`` when the file can't be written.
         """
         await self._store.commit([Remove(params.ns, params.key)])
-        return Nothing()
+        return NoResult()
 
     @method(NamespaceRef, Entries)
     async def list(self, params: NamespaceRef) -> Entries:

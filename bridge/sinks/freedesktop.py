@@ -104,10 +104,10 @@ class Freedesktop:
             self._pause = DESKTOP_SECONDS
             self._look()
         else:
-            self._look_no_more()
+            self._cancel_retry()
 
     def _look(self) -> None:
-        self._look_no_more()
+        self._cancel_retry()
         finding = self._desktop.find()
         finding.addCallbacks(self._found, self._not_found)
         finding.addErrback(self._failed_unexpectedly)
@@ -123,11 +123,11 @@ class Freedesktop:
         """Ask a server that has the name again: no signal shows when it answers."""
         if self._unwatch is None or self.health() != Health.UP:
             return
-        self._look_no_more()
+        self._cancel_retry()
         self._again = self._clock.callLater(self._pause, self._look)
         self._pause = min(2 * self._pause, SINK_RETRY_SECONDS)
 
-    def _look_no_more(self) -> None:
+    def _cancel_retry(self) -> None:
         if self._again is not None and self._again.active():
             self._again.cancel()
         self._again = None
@@ -139,7 +139,7 @@ class Freedesktop:
             self._log.info("sink {name} has started", name=self.name)
 
     def _stop_watching(self) -> None:
-        self._look_no_more()
+        self._cancel_retry()
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None

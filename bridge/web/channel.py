@@ -28,9 +28,9 @@ from zope.interface import implementer
 
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
+from .connectionlimits import ConnectionLimits
 from .headers import last_refusal
 from .request import GuardedRequest
-from .shares import Shares
 
 _FULL_BYTES = FileDescriptor.bufferSize
 """With more unsent than this, Twisted pauses the writer."""
@@ -48,8 +48,8 @@ class GuardedChannel(HTTPChannel):
     MAX_LENGTH = limits.HEAD_BYTES
 
     transport: Any
-    shares: Shares
-    greed = 0
+    shared: ConnectionLimits
+    anonymous_answers = 0
     paused: bool
     line_mode: int
     _busyReceiving: bool  # noqa: N815
@@ -73,7 +73,7 @@ class GuardedChannel(HTTPChannel):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Forget the connection."""
         self._wait_no_more()
-        self.shares.leave(self)
+        self.shared.leave(self)
         super().connectionLost(reason)
 
     def readConnectionLost(self) -> None:
@@ -97,7 +97,7 @@ class GuardedChannel(HTTPChannel):
                 self.drop()
             return
         # Only a caller with the token gets to send a body.
-        if self.line_mode and not (self.paused or self.shares.turns.free):
+        if self.line_mode and not (self.paused or self.shared.quota.free):
             self._wait_for_turn()
         self._read(data)
 
@@ -115,8 +115,8 @@ class GuardedChannel(HTTPChannel):
         super().dataReceived(data)
         self._end_if_whole()
 
-    def take_turn(self) -> None:
-        """See ``bridge.web.shares.SharingConnection``."""
+    def resume_reading(self) -> None:
+        """See ``bridge.web.connectionlimits.LimitedConnection``."""
         self.paused = False
         self._networkProducer.resumeProducing()
         if data := self.clearLineBuffer():
@@ -159,7 +159,7 @@ class GuardedChannel(HTTPChannel):
         request.headReceived(self._command, self._path, self._version, self.length)
         if self.length != 0 and request.refusal is None:
             self._wait(limits.BODY_SECONDS)
-            self.shares.pending.leave(self)
+            self.shared.pending.leave(self)
             if request.expects_continue():
                 self._send100Continue()
 
@@ -168,7 +168,7 @@ class GuardedChannel(HTTPChannel):
         if self._lingering:
             return
         self._wait_no_more()
-        self.shares.turns.spend()
+        self.shared.quota.consume()
         super().allContentReceived()
 
     def requestDone(self, request: GuardedRequest) -> None:
@@ -179,14 +179,14 @@ class GuardedChannel(HTTPChannel):
         # calls use POST.  Any other client could fill the transport with refusals.
         called = request.method == b"POST" and request.refusal is None
         self._reading = called and full
-        self.greed += not called
+        self.anonymous_answers += not called
         if full:
-            unsent = self.shares.answers if called else self.shares.unsent
+            unsent = self.shared.answers if called else self.shared.unsent
             unsent.add(self, _FULL_BYTES + request.sentLength)
         if self.persistent and not self._dropped:
             self._wait(limits.KEEP_ALIVE_SECONDS)
             # Twisted would answer every request that has come, read or unread.
-            self.paused = full or not self.shares.turns.free
+            self.paused = full or not self.shared.quota.free
         super().requestDone(request)
         if self.paused:
             self._wait_for_turn()
@@ -195,8 +195,8 @@ class GuardedChannel(HTTPChannel):
     def resumeProducing(self) -> None:
         """Continue: all but the last of what was written has been read."""
         super().resumeProducing()
-        self.shares.unsent.leave(self)
-        self.shares.answers.leave(self)
+        self.shared.unsent.leave(self)
+        self.shared.answers.leave(self)
         if self._reading:
             self._reading = False
             if not (self._begun or self._handlingRequest):
@@ -216,7 +216,7 @@ class GuardedChannel(HTTPChannel):
         """Close now, whatever is under way."""
         self._dropped = True
         self._wait_no_more()
-        self.shares.leave(self)
+        self.shared.leave(self)
         self.transport.abortConnection()
 
     def _wait_for_turn(self) -> None:
@@ -225,10 +225,10 @@ class GuardedChannel(HTTPChannel):
         self._networkProducer.pauseProducing()
         if self._waitingForTransport or self._handlingRequest:
             return  # this is called again when that ends
-        if self.shares.turns.free:
-            self.take_turn()
+        if self.shared.quota.free:
+            self.resume_reading()
         else:
-            self.shares.turns.wait(self)
+            self.shared.quota.wait(self)
 
     def _end_if_whole(self) -> None:
         """Close when the client sends no more, and every request is answered."""
@@ -271,7 +271,7 @@ class GuardedChannel(HTTPChannel):
     def _refuse(self, error: BridgeError) -> None:
         """Answer bytes that are not a request, and stop reading."""
         if not self._lingering:
-            self.shares.turns.spend()
+            self.shared.quota.consume()
             self.transport.write(last_refusal(error))
             self._linger()
 
@@ -288,10 +288,10 @@ class GuardedChannel(HTTPChannel):
         self._wait_no_more()
         self._deadline = self.callLater(seconds, self._expired)
         if not self._reading:
-            self.shares.pending.join(self)
+            self.shared.pending.join(self)
 
     def _wait_no_more(self) -> None:
-        self.shares.pending.leave(self)
+        self.shared.pending.leave(self)
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None

@@ -18,10 +18,10 @@ from ..protocol.strictjson import dumps
 from ..protocol.version import PROTOCOL
 from ..protocol.wire import unstructure
 from .channel import GuardedChannel
+from .connectionlimits import make_connection_limits
 from .guard import Guard, Headers
 from .request import GuardedRequest, Head, Responder, is_upgrade, too_large
 from .routes import HEALTH, SOCKET, Routes
-from .shares import make_shares
 from .upgrade import upgrade
 from .websocket.socket import BridgeFactory
 
@@ -78,7 +78,7 @@ class GuardedSite(HTTPFactory):
         self._guard = guard
         self._routes = routes
         self._sockets = sockets
-        self.shares = make_shares(reactor)
+        self.shared = make_connection_limits(reactor)
 
     def validate(self, head: Head) -> Responder:
         """
@@ -129,7 +129,7 @@ class GuardedSite(HTTPFactory):
     def buildProtocol(self, addr: IAddress | None) -> Any:
         """Build the channel of a connection."""
         channel: Any = super().buildProtocol(addr)
-        channel.shares = self.shares
+        channel.shared = self.shared
         return channel
 
     def log(self, request: Any) -> None:

@@ -31,7 +31,7 @@ def upgrade(request: GuardedRequest, sockets: BridgeFactory) -> None:
     if sockets.is_full:
         raise BridgeError(Code.UNAVAILABLE, "too many sockets are open")
     channel: Any = request.channel
-    channel.shares.turns.spend(_UPGRADE_REQUESTS - 1)
+    channel.shared.quota.consume(_UPGRADE_REQUESTS - 1)
     # A client should wait for our handshake (RFC 6455, section 4.1); if it does not,
     # nothing is lost.
     handshake, early = _head(request), channel.clearLineBuffer()

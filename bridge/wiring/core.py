@@ -25,7 +25,7 @@ class Threads:
     :ivar checks: Unpacks, reads and validates trees.
     :ivar sql: Reads databases.
     :ivar icons: Decodes the images of notifications.
-    :ivar fetches: Reads what was fetched, and what was evaluated.
+    :ivar fetches: Reads what was fetched.
     """
 
     disk: Pool

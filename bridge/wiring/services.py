@@ -76,8 +76,8 @@ def make_services(
     osc = Osc(core.reactor, core.hub.push, reserved_ports, core.store)
     osc.restore()
     core.hub.on_join(osc.joined)
-    thread = core.threads.fetches.call
-    fetcher = HttpFetcher(policy, core.reactor, thread, core.client)
+    in_thread = core.threads.fetches.call
+    fetcher = HttpFetcher(policy, core.reactor, in_thread, core.client)
     sql = _make_sql(core)
 
     registry = Registry()
@@ -90,7 +90,7 @@ def make_services(
     registry.register("plugins", plugins.service)
     finish: list[Any] = [osc, sql, fetcher, fanout]
     if core.config.dev:
-        remote = SnippetEvaluator(core.hub.ask, os.urandom, core.reactor, thread)
+        remote = SnippetEvaluator(core.hub.ask, os.urandom, core.reactor)
         registry.register("remote", remote)
         finish.append(remote)
     registry.register("sql", sql)

@@ -204,7 +204,7 @@ class PromptTests(SynchronousTestCase):
     def test_install_with_a_known_key(self):
         """A prompt of its own has what the first one could not show."""
         prompt = PROMPTS.declared(URL, OFFER)
-        self.assertEqual(prompt.operation, Operation.GROW)
+        self.assertEqual(prompt.operation, Operation.MORE_PERMISSIONS)
         self.assertIn(f"{PLUGIN}\n{WISHES}\nHost: ", prompt.body)
 
     def test_plugin_that_wants_nothing(self):

@@ -85,7 +85,7 @@ class LiteralTests(SynchronousTestCase):
 
     def test_attack_own_address(self) -> None:
         """So is an address of this machine, also when it is public."""
-        self.patch(addresses, "is_own", lambda address: address == "1.1.1.1")
+        self.patch(addresses, "is_local_address", lambda address: address == "1.1.1.1")
         self.assertEqual(reads("http://1.1.1.1/"), NOT_PUBLIC)
         self.assertIsNone(reads("http://1.1.1.2/"))
 

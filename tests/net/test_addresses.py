@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.net import addresses as addresses
-from bridge.net.addresses import is_own, is_private_name, is_public
+from bridge.net.addresses import is_local_address, is_private_name, is_public
 
 PUBLIC = """
 1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255
@@ -83,26 +83,26 @@ class IsPublicTests(SynchronousTestCase):
 
 
 class IsOwnTests(SynchronousTestCase):
-    """``is_own``."""
+    """``is_local_address``."""
 
     def test_own(self) -> None:
         """The loopback address is this machine's."""
-        self.assertTrue(is_own("127.0.0.1"))
+        self.assertTrue(is_local_address("127.0.0.1"))
 
     def test_attack_second_address(self) -> None:
         """So is an address from which nothing is sent, when it has another there."""
-        self.assertTrue(is_own("127.0.0.5"))
+        self.assertTrue(is_local_address("127.0.0.5"))
 
     def test_any_address_can_be_bound(self) -> None:
         """Where any can, as a proxy may need it, only the source address decides."""
         self.patch(addresses, "_binds", lambda address: True)
-        self.assertTrue(is_own("127.0.0.1"))
-        self.assertFalse(is_own("192.0.2.1"))
+        self.assertTrue(is_local_address("127.0.0.1"))
+        self.assertFalse(is_local_address("192.0.2.1"))
 
     def test_not_own(self) -> None:
         """Addresses of others, and what is none, are not."""
         for address in ("192.0.2.1", "2001:db8::1", "x", "x:y"):
-            self.assertFalse(is_own(address))
+            self.assertFalse(is_local_address(address))
 
 
 class IsNearNameTests(SynchronousTestCase):

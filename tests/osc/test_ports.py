@@ -193,10 +193,10 @@ class ListenerTests(TestCase):
         """Not before, and not while another holds it."""
         for holder in ("a", "b"):
             await self.listener.hold(holder, self.port)
-        await self.listener.leave("a")
+        await self.listener.release_later("a")
         self.clock.advance(300)
         self.assertEqual(self.listener.port, self.port)
-        await self.listener.leave("b")
+        await self.listener.release_later("b")
         self.clock.advance(299)
         self.assertEqual(self.listener.port, self.port)
         self.clock.advance(1)
@@ -204,10 +204,10 @@ class ListenerTests(TestCase):
         self.assert_free(self.port)
 
     async def test_inherited(self) -> None:
-        """Who inherits receives on, and gives up what it never asked for."""
+        """Who adopts receives on, and gives up what it never asked for."""
         await self.listener.hold("a", self.port)
-        await self.listener.leave("a")
-        await self.listener.inherit("a2")
+        await self.listener.release_later("a")
+        await self.listener.adopt("a2")
         self.clock.advance(1000)
         self.send(encode(HELLO))
         await until(lambda: self.heard)
@@ -216,24 +216,24 @@ class ListenerTests(TestCase):
         self.assert_free(self.port)
 
     async def test_left_while_it_is_opened(self) -> None:
-        """A hold left before it was there is left to the next all the same."""
+        """A lease left before it was there is left to the next all the same."""
         await self.listener.hold("a", free_udp_port())
         asked: list[Deferred[Any]] = [
             self.listener.release("a"),
             self.listener.hold("b", self.port),
-            self.listener.leave("b"),
-            self.listener.inherit("b2"),
+            self.listener.release_later("b"),
+            self.listener.adopt("b2"),
         ]
         await gatherResults(asked)
         self.clock.advance(300)
         self.assertTrue(await self.listener.release("b2"))
 
     async def test_another_port_is_inherited_too(self) -> None:
-        """A hold that was left is on the port that replaced the first."""
+        """A lease that was left is on the port that replaced the first."""
         await self.listener.hold("a", free_udp_port())
-        await self.listener.leave("a")
+        await self.listener.release_later("a")
         await self.listener.hold("b", self.port)
-        await self.listener.inherit("a2")
+        await self.listener.adopt("a2")
         self.assertFalse(await self.listener.release("b"))
         self.assertTrue(await self.listener.release("a2"))
 
@@ -241,7 +241,7 @@ class ListenerTests(TestCase):
         """It is closed for all, also for those who left; nothing is waited for."""
         await self.listener.hold("a", self.port)
         await self.listener.hold("b", self.port)
-        await self.listener.leave("a")
+        await self.listener.release_later("a")
         await self.listener.close()
         self.assertEqual(self.clock.getDelayedCalls(), [])
         self.assert_free(self.port)

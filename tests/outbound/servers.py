@@ -24,7 +24,7 @@ from bridge.http.client import make_client
 from bridge.outbound.fetcher import HttpFetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps, loads
-from bridge.rpc.caller import PROGRAM, Caller
+from bridge.rpc.caller import HTTP_CALLER, Caller
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.outbound import Outbound
@@ -285,7 +285,10 @@ class OutboundCase(TestCase):
         return port
 
     def calling(
-        self, params: Any, fetcher: HttpFetcher | None = None, caller: Caller = PROGRAM
+        self,
+        params: Any,
+        fetcher: HttpFetcher | None = None,
+        caller: Caller = HTTP_CALLER,
     ) -> Deferred[Any]:
         """Call ``outbound/fetch``; fires with plain JSON, as it is sent."""
         registry = Registry()

@@ -24,14 +24,14 @@ def pieces_of(body: bytes, size: int) -> list[bytes]:
 
 def text_of(pieces: list[bytes], inflated: bool) -> Fragment:
     """Read a body, as it is received or inflated."""
-    text = bodytext.CodedBody("gzip") if inflated else bodytext.JsonText()
+    text = bodytext.CompressedBody("gzip") if inflated else bodytext.PlainBody()
     for piece in pieces:
         text.add(piece)
     return text.whole()
 
 
 class ReadTests(SynchronousTestCase):
-    """Tests for ``JsonText`` and ``CodedBody``."""
+    """Tests for ``PlainBody`` and ``CompressedBody``."""
 
     def read(self, body: bytes, inflated: bool = False, size: int = 7) -> object:
         """Read a body that comes in pieces: its text, or the refusal."""
@@ -94,7 +94,7 @@ class ReadTests(SynchronousTestCase):
     def test_attack_a_few_bytes_at_a_time(self) -> None:
         """A body in many small pieces takes little more memory than they have."""
         pieces = pieces_of(b"xyz" * 4096, 3)
-        text = bodytext.JsonText()
+        text = bodytext.PlainBody()
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
         for piece in pieces:

@@ -8,7 +8,7 @@ from twisted.internet.task import deferLater
 
 from bridge.outbound import fetcher
 from bridge.protocol.errors import BridgeError, Code
-from bridge.rpc.caller import Program
+from bridge.rpc.caller import HttpCaller
 
 from ..concurrency.pages import Page
 from ..waiting import until
@@ -29,7 +29,7 @@ class AtOnceTests(OutboundCase):
         self.fetching = self.fetcher()
         self.wanted = {"url": f"http://{HERE}:{port}/"}
 
-    def ask(self, caller: Program, **more: object) -> Deferred[object]:
+    def ask(self, caller: HttpCaller, **more: object) -> Deferred[object]:
         """Ask for a fetch."""
         return self.calling({**self.wanted, **more}, self.fetching, caller)
 
@@ -45,7 +45,7 @@ class AtOnceTests(OutboundCase):
 
     async def test_turns(self):
         """A caller has so many at once, and all together; others wait in order."""
-        one, other = Program(), Program()
+        one, other = HttpCaller(), HttpCaller()
         held = [self.ask(caller) for caller in (one, one, one, other, other)]
         await self.visited(3)
         self.assertEqual(len(self.fetching._shares._taken), 3)
@@ -63,7 +63,7 @@ class AtOnceTests(OutboundCase):
 
     async def test_waits_within_its_time(self):
         """The time of a fetch begins with the call, and its place is free again."""
-        one = Program()
+        one = HttpCaller()
         held = [self.ask(one) for _ in range(2)]
         await self.assert_unavailable(self.ask(one, timeoutMs=50), "within timeoutMs")
         self.assertEqual(self.fetching._shares._queue, [])
@@ -79,7 +79,7 @@ class AtOnceTests(OutboundCase):
         """So many of a caller wait, and of all; the end of the daemon ends them."""
         shares = self.fetching._shares
         shares.waiting, shares.waiting_each = 3, 2
-        one, other = Program(), Program()
+        one, other = HttpCaller(), HttpCaller()
         held = [self.ask(one) for _ in range(4)]
         await self.assert_unavailable(self.ask(one), "too many fetches wait")
         held += [self.ask(other) for _ in range(2)]

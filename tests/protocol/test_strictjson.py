@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from typing import Any
 
 from hypothesis import given, settings
@@ -15,7 +14,6 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import (
     FRAME_BYTES,
     JSON_DEPTH,
-    JSON_LONG_INTEGERS,
     JSON_VALUES,
     KIB,
 )
@@ -44,9 +42,6 @@ def stripped(text: bytes) -> bytes:
     return bytes(kept)
 
 
-INEXACT = "an integer that cannot be kept exactly"
-
-
 class StrictCase(SynchronousTestCase):
     """Reads texts."""
 
@@ -57,76 +52,24 @@ class StrictCase(SynchronousTestCase):
         return str(error.message)
 
 
-class IntegerTests(StrictCase):
-    """Tests for integers that would silently become floats."""
+class NumberTests(StrictCase):
+    """Tests for numbers."""
 
-    def test_bounds(self) -> None:
-        """What 64 bits hold, signed or not, is read exactly; what else is refused."""
-        for number in (2**64 - 1, -(2**63), 2**63, 10**18, -1, 0):
-            self.assertEqual(loads(b"%d" % number), number)
-            self.assertIs(type(loads(b"[%d]" % number)[0]), int)
-        for number in (2**64, -(2**63) - 1, 10**20 + 1, -(10**25), 10**300):
-            for shape in (b"%d", b"[%d]", b'{"a": %d }', b"[1,[%d,2]]", b"\n%d\t"):
-                self.assertEqual(
-                    self.refused(shape % number),
-                    INEXACT,
-                )
-
-    def test_as_pages_write(self) -> None:
-        """A page writes doubles below 1e21 as integers, with the fewest digits."""
-        for text, number in (
-            (b"100000000000000000000", 1e20),
-            (b"-123456789012345680000", -123456789012345680000.0),
-            (b"999999999999999900000", 999999999999999900000.0),
-        ):
-            self.assertEqual(loads(b"[%s]" % text), [number])
-        self.refused(b"123456789012345683968")
+    @given(st.integers(-(10**30), 10**30), values)
+    @settings(deadline=None)
+    def test_integers(self, number: int, neighbour: object) -> None:
+        """What 64 bits hold is read exactly; beyond, as a page reads it: a double."""
+        read = loads(json.dumps([neighbour, number]).encode("utf-8"))[1]
+        if -(2**63) <= number < 2**64:
+            self.assertEqual((type(read), read), (int, number))
+        else:
+            self.assertEqual((type(read), read), (float, float(number)))
 
     def test_floats(self) -> None:
         """A number written as a float is one, however large."""
         for text in (b"1e300", b"18446744073709551616.0", b"18446744073709551616e0"):
             self.assertEqual(loads(b"[%s]" % text), [float(text)])
         self.assertEqual(loads(b"1E-1234567890123456789012"), 0.0)
-
-    def test_digits_in_strings(self) -> None:
-        """Digits in a string are text, next to a large float too."""
-        digits = "9" * 40
-        for value in (
-            [1e300, digits],
-            {digits: 1e300},
-            [1e300, f'\\"{digits}\\', digits],
-        ):
-            self.assertEqual(loads(dumps(value)), value)
-
-    def test_attack_integer_on_the_edge_of_a_piece(self) -> None:
-        """A long text is looked through in pieces; no number falls between two."""
-        number = b"9" * 30
-        for offset in range(PIECE - 34, PIECE + 4):
-            text = b'["%s",%s]' % (b"x" * (offset - 4), number)
-            self.assertEqual(self.refused(text), INEXACT)
-            self.assertEqual(loads(b'["%s",1e300]' % (b"x" * offset))[1], 1e300)
-
-    def test_attack_many_long_integers(self) -> None:
-        """Only so many integers are compared; each takes long."""
-        number = b"100000000000000000000"
-        most = b",".join([number] * JSON_LONG_INTEGERS)
-        self.assertEqual(loads(b"[%s]" % most), [1e20] * JSON_LONG_INTEGERS)
-        message = self.refused(b"[%s,%s]" % (most, number))
-        self.assertEqual(message, "more than 1024 integers of 20 digits")
-        short = b",".join([b"1000000000000000000"] * JSON_VALUES)
-        self.assertEqual(len(loads(b"[1e300,%s]" % short[:-20])), JSON_VALUES)
-
-    @given(st.integers(-(10**30), 10**30), values)
-    @settings(deadline=None)
-    def test_any_integer(self, number: int, neighbour: object) -> None:
-        """An integer is read as it is, or refused; never as another."""
-        text = json.dumps([neighbour, number], ensure_ascii=False).encode("utf-8")
-        if -(2**63) <= number < 2**64:
-            self.assertEqual(loads(text)[1], number)
-        elif abs(number) < 10**21 and Decimal(repr(float(number))) == number:
-            self.assertEqual(loads(text)[1], float(number))
-        else:
-            self.refused(text)
 
 
 class ValuesTests(StrictCase):
@@ -260,7 +203,7 @@ class LoadsOwnTests(SynchronousTestCase):
         many = [0] * (JSON_VALUES + 2)
         self.assertRaises(BridgeError, loads, dumps(many))
         self.assertEqual(loads_own(dumps(many)), many)
-        for text in (b"NaN", nested(JSON_DEPTH + 1), b"1" * 30):
+        for text in (b"NaN", nested(JSON_DEPTH + 1), b"1" * 400):
             self.assertRaises(BridgeError, loads_own, text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.rpc.caller import PROGRAM
+from bridge.rpc.caller import HTTP_CALLER
 
 
 class ProgramTests(SynchronousTestCase):
@@ -13,6 +13,6 @@ class ProgramTests(SynchronousTestCase):
     def test_receives_nothing_and_never_ends(self) -> None:
         """It has no socket that could be pushed to or close."""
         ends: list[None] = []
-        PROGRAM.notify("osc", {})
-        PROGRAM.on_close(lambda _: ends.append(None))
+        HTTP_CALLER.notify("osc", {})
+        HTTP_CALLER.on_close(lambda _: ends.append(None))
         self.assertEqual(ends, [])

@@ -12,9 +12,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.rules import Text
-from bridge.rpc.caller import PROGRAM, Caller, Program
+from bridge.rpc.caller import HTTP_CALLER, Caller, HttpCaller
 from bridge.rpc.dispatch import Dispatcher
-from bridge.rpc.registry import Nothing, Registry, method, method_for
+from bridge.rpc.registry import NoParams, NoResult, Registry, method
 
 from ..strategies import SECRET, secretive
 
@@ -50,17 +50,17 @@ class Herb:
 class Kettle:
     """A service whose methods do what each test needs."""
 
-    waiting: Deferred[Nothing] = field(factory=Deferred)
+    waiting: Deferred[NoResult] = field(factory=Deferred)
     guests: list[Caller] = field(factory=list)
 
-    @method_for(Nothing, Nothing)
-    async def greet(self, params: Nothing, caller: Caller) -> Nothing:
+    @method(NoParams, NoResult)
+    async def greet(self, params: NoParams, caller: Caller) -> NoResult:
         """Remember who called."""
         self.guests.append(caller)
-        return Nothing()
+        return NoResult()
 
-    @method(Nothing, Nothing)
-    def wait(self, params: Nothing) -> Awaitable[Nothing]:
+    @method(NoParams, NoResult)
+    def wait(self, params: NoParams) -> Awaitable[NoResult]:
         """Answer when the test lets it."""
         return self.waiting
 
@@ -69,28 +69,28 @@ class Kettle:
         """Return the tea back."""
         return params
 
-    @method(Herb, Nothing)
-    async def pick(self, params: Herb) -> Nothing:
+    @method(Herb, NoResult)
+    async def pick(self, params: Herb) -> NoResult:
         """Is never called."""
         raise AssertionError
 
-    @method(Nothing, Nothing)
-    async def refuse(self, params: Nothing) -> Nothing:
+    @method(NoParams, NoResult)
+    async def refuse(self, params: NoParams) -> NoResult:
         """Refuse."""
         raise BridgeError(Code.UNAVAILABLE, "no water")
 
-    @method(Nothing, Nothing)
-    async def leak(self, params: Nothing) -> Nothing:
+    @method(NoParams, NoResult)
+    async def leak(self, params: NoParams) -> NoResult:
         """Break."""
         raise ZeroDivisionError(SECRET)
 
-    @method(Nothing, Nothing)
-    def break_at_once(self, params: Nothing) -> Awaitable[Nothing]:
+    @method(NoParams, NoResult)
+    def break_at_once(self, params: NoParams) -> Awaitable[NoResult]:
         """Break before there is anything to wait for."""
         raise ZeroDivisionError(SECRET)
 
-    @method(Nothing, Tea)
-    async def give_stones(self, params: Nothing) -> Tea:
+    @method(NoParams, Tea)
+    async def give_stones(self, params: NoParams) -> Tea:
         """Answer something else than was promised."""
         stones: Any = object()
         return stones  # type: ignore[no-any-return]
@@ -124,17 +124,17 @@ class DispatcherTests(SynchronousTestCase):
         self.assertEqual(answer, {"leafKind": "mint"})
 
     def test_caller(self) -> None:
-        """A method for callers receives its caller; by HTTP it is ``PROGRAM``."""
-        guest = Program()
+        """A method for callers receives its caller; by HTTP it is ``HTTP_CALLER``."""
+        guest = HttpCaller()
         ensureDeferred(self.dispatcher.call("kettle", "greet", {}, guest))
         self.call("greet")
-        self.assertEqual(self.kettle.guests, [guest, PROGRAM])
+        self.assertEqual(self.kettle.guests, [guest, HTTP_CALLER])
 
     def test_waits(self) -> None:
         """The answer comes when the method's Deferred fires."""
         calling = self.call("wait")
         self.assertNoResult(calling)
-        self.kettle.waiting.callback(Nothing())
+        self.kettle.waiting.callback(NoResult())
         self.assertEqual(self.successResultOf(calling), {})
 
     def test_refusal(self) -> None:

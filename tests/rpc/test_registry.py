@@ -7,7 +7,14 @@ from typing import Any
 from attrs import define, frozen
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.rpc.registry import Nothing, Registry, method, methods_of, summary_of
+from bridge.rpc.registry import (
+    NoParams,
+    NoResult,
+    Registry,
+    method,
+    methods_of,
+    summary_of,
+)
 
 
 @frozen
@@ -26,19 +33,19 @@ class Kettle:
     Not documented: how.
     """
 
-    @method(Water, Nothing)
-    async def fill(self, params: Water) -> Nothing:
+    @method(Water, NoResult)
+    async def fill(self, params: Water) -> NoResult:
         """Fill it."""
-        return Nothing()
+        return NoResult()
 
-    @method(Nothing, Water)
-    async def empty(self, params: Nothing) -> Water:
+    @method(NoParams, Water)
+    async def empty(self, params: NoParams) -> Water:
         """Empty it, all of it."""
         return Water(1.0)
 
-    async def secret(self, params: Nothing) -> Nothing:
+    async def secret(self, params: NoParams) -> NoResult:
         """Do what nobody may ask for."""
-        return Nothing()
+        return NoResult()
 
 
 class Lamp:
@@ -72,7 +79,7 @@ class RegistryTests(SynchronousTestCase):
         assert offered is not None
         self.assertEqual(
             (offered.name, offered.summary, offered.params, offered.result),
-            ("fill", "Fill it.", Water, Nothing),
+            ("fill", "Fill it.", Water, NoResult),
         )
 
     def test_not_found(self) -> None:
@@ -115,11 +122,11 @@ class DocumentedTests(SynchronousTestCase):
     def test_undocumented(self) -> None:
         """A method that callers could reach without a docstring can't be made."""
 
-        async def undocumented(self: object, params: Nothing) -> Nothing:
-            return params
+        async def undocumented(self: object, params: NoParams) -> NoResult:
+            return NoResult()
 
         with self.assertRaises(ValueError):
-            method(Nothing, Nothing)(undocumented)
+            method(NoParams, NoResult)(undocumented)
 
     def test_order(self) -> None:
         """Methods come in the order they are written."""

@@ -14,7 +14,7 @@ from jsonschema.validators import extend
 from bridge.protocol.errors import BridgeError, Prefix
 from bridge.protocol.rules import LENIENT, PARTIAL, Schema
 from bridge.protocol.strictjson import dumps
-from bridge.rpc.caller import PROGRAM, Caller
+from bridge.rpc.caller import HTTP_CALLER, Caller
 from bridge.rpc.dispatch import Dispatcher
 from bridge.schemas import PROTOCOL_FILE, read_schema
 
@@ -146,7 +146,7 @@ class CheckedDispatcher(Dispatcher):
     """A dispatcher whose answers are compared with the document."""
 
     async def call(
-        self, service: str, name: str, params: Any, caller: Caller = PROGRAM
+        self, service: str, name: str, params: Any, caller: Caller = HTTP_CALLER
     ) -> Any:
         """See ``Dispatcher.call``."""
         method = f"{service}/{name}"

@@ -135,7 +135,7 @@ class FailedHoldTests(OscCase):
     async def test_failure_is_logged(self) -> None:
         """A failure that nobody waits for is logged, when pages come and go."""
         await self.call("listen", port=self.port)
-        for name in ("leave", "inherit"):
+        for name in ("release_later", "adopt"):
             self.patch(Listener, name, lambda *_: fail(ZeroDivisionError()))
         self.page.go()
         self.osc.joined(Page())
@@ -347,7 +347,7 @@ class ListenTests(OscCase):
         return page
 
     async def test_goes_on_after_a_reconnect(self) -> None:
-        """The next page has the hold, without asking; its ``stop`` closes the port."""
+        """The next page has the lease, without asking; its ``stop`` closes the port."""
         await self.call("listen", port=self.port)
         page = self.reconnected()
         oscsend(self.port, "/a", "i", "1")
@@ -359,7 +359,7 @@ class ListenTests(OscCase):
         self.assertTrue((await self.call("stop", page))["stopped"])
 
     async def test_a_page_that_reloads_twice(self) -> None:
-        """It has one hold, whether or not it listens again."""
+        """It has one lease, whether or not it listens again."""
         await self.call("listen", port=self.port)
         self.page = self.reconnected()
         await self.call("listen", port=self.port)
@@ -367,7 +367,7 @@ class ListenTests(OscCase):
         self.assertTrue((await self.call("stop"))["stopped"])
 
     async def test_several_pages(self) -> None:
-        """A page that was there before inherits nothing, and stops nobody else."""
+        """A page that was there before adopts nothing, and stops nobody else."""
         other = Page()
         self.hub.add(other)
         await self.call("listen", port=self.port)
@@ -376,7 +376,7 @@ class ListenTests(OscCase):
         self.assertTrue((await self.call("stop", page))["stopped"])
 
     async def test_stopped_before_it_went(self) -> None:
-        """What was given up is not inherited."""
+        """What was given up is not adopted."""
         await self.call("listen", port=self.port)
         await self.call("stop")
         page = self.reconnected()
@@ -384,7 +384,7 @@ class ListenTests(OscCase):
         self.assertFalse((await self.call("stop", page))["stopped"])
 
     async def test_a_page_that_went_before_the_answer(self) -> None:
-        """Its hold is left to the next."""
+        """Its lease is left to the next."""
         self.page.gone = True
         await self.call("listen", port=self.port)
         self.assertFalse((await self.call("stop"))["stopped"])
@@ -471,12 +471,12 @@ class RestartTests(OscCase):
         """A released port, nonsense, a reserved or a taken port."""
         await self.call("listen", port=self.port)
         await self.call("stop")
-        taken = {"port": self.port, "holds": 1}
+        taken = {"port": self.port, "leases": 1}
         for value in (
             self.store.value,
             7,
-            {"port": 42069, "holds": 1},
-            {"port": self.port, "holds": 10_000},
+            {"port": 42069, "leases": 1},
+            {"port": self.port, "leases": 10_000},
         ):
             self.store.value = value
             await self.restart()

@@ -9,14 +9,14 @@ from typing import Any
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import REMOTE_IN_FLIGHT, REMOTE_VALUE_CHARACTERS
 from bridge.protocol.strictjson import dumps, loads
-from bridge.rpc.caller import PROGRAM, Caller
+from bridge.rpc.caller import HTTP_CALLER, Caller
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
 from bridge.services.remote import SnippetEvaluator, bounded
@@ -63,13 +63,9 @@ class RemoteCase(SynchronousTestCase):
         self.hub.add(self.page)
         numbers = count()
         random = lambda n: next(numbers).to_bytes(n)  # noqa: E731
-        self.remote = SnippetEvaluator(self.hub.ask, random, self.clock, self.in_thread)
+        self.remote = SnippetEvaluator(self.hub.ask, random, self.clock)
         self.registry = Registry()
         self.registry.register("remote", self.remote)
-
-    def in_thread(self, work: Callable[[], Any]) -> Deferred[Any]:
-        """Do it at once."""
-        return succeed(work())
 
     def calling(self, name: str, params: Any, caller: Caller) -> Deferred[Any]:
         """Call one method."""
@@ -78,7 +74,7 @@ class RemoteCase(SynchronousTestCase):
 
     def eval(self, code: str = "return 1", **more: Any) -> Deferred[Any]:
         """Ask for an evaluation."""
-        return self.calling("eval", {"code": code, **more}, PROGRAM)
+        return self.calling("eval", {"code": code, **more}, HTTP_CALLER)
 
     def answer(self, page: Caller | None = None, **answer: Any) -> Any:
         """SnippetAnswer, the newest evaluation unless ``id`` names another."""
@@ -204,7 +200,7 @@ class EvalTests(RemoteCase):
             ({"code": "x", "timeoutMs": 1.5}, "timeoutMs: wrong type"),
             ({"code": "x", "more": 1}, "unknown field"),
         ):
-            refused = self.calling("eval", params, PROGRAM)
+            refused = self.calling("eval", params, HTTP_CALLER)
             self.assertEqual(self.refusal(refused), (Code.BAD_REQUEST, rule))
         self.assertEqual(self.page.got, [])
         self.eval("x" * 65_536)
@@ -250,7 +246,7 @@ class AnswerTests(RemoteCase):
         evaluating = self.eval()
         late = Page()
         self.hub.add(late)
-        for stranger in (late, PROGRAM):
+        for stranger in (late, HTTP_CALLER):
             self.assertFalse(self.answer(stranger, ok=True, value="forged"))
         self.assertNoResult(evaluating)
         self.assertTrue(self.answer(ok=True, value="real"))

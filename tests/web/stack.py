@@ -28,7 +28,7 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.session import Rates
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
-from bridge.rpc.registry import Nothing, Registry, method
+from bridge.rpc.registry import NoParams, NoResult, Registry, method
 from bridge.web.guard import Guard, Origins
 from bridge.web.routes import Routes
 from bridge.web.site import GuardedSite, Health
@@ -76,14 +76,14 @@ class Kettle:
         """Return it back."""
         return params
 
-    @method(Text, Nothing)
-    async def note(self, params: Text) -> Nothing:
+    @method(Text, NoResult)
+    async def note(self, params: Text) -> NoResult:
         """Note the order of calls."""
         self.heard.append(params.text)
-        return Nothing()
+        return NoResult()
 
-    @method(Nothing, Anything)
-    def wait(self, params: Nothing) -> Awaitable[Anything]:
+    @method(NoParams, Anything)
+    def wait(self, params: NoParams) -> Awaitable[Anything]:
         """Answer when the test lets it."""
 
         def cancel(_: object) -> None:
@@ -93,18 +93,18 @@ class Kettle:
         self.waiting.append(waiting)
         return waiting
 
-    @method(Nothing, Nothing)
-    async def refuse(self, params: Nothing) -> Nothing:
+    @method(NoParams, NoResult)
+    async def refuse(self, params: NoParams) -> NoResult:
         """Refuse."""
         raise BridgeError(Code.UNAVAILABLE, "no water")
 
-    @method(Nothing, Nothing)
-    async def leak(self, params: Nothing) -> Nothing:
+    @method(NoParams, NoResult)
+    async def leak(self, params: NoParams) -> NoResult:
         """Break."""
         raise ZeroDivisionError(SECRET)
 
-    @method(Nothing, Anything)
-    async def surrogate(self, params: Nothing) -> Anything:
+    @method(NoParams, Anything)
+    async def surrogate(self, params: NoParams) -> Anything:
         """Answer what no JSON can hold."""
         return Anything("\ud800" + SECRET)
 

@@ -435,7 +435,7 @@ class FramingTests(ChannelCase):
             for name, value in ALWAYS.items():
                 self.assertEqual(answer.headers[name], value)
         self.assertNotIn(SECRET.encode(), received)
-        self.assertEqual(len(self.stack.site.shares.pending), 0)
+        self.assertEqual(len(self.stack.site.shared.pending), 0)
 
     @given(st.lists(st.integers(1, 60), max_size=8))
     @settings(deadline=None)
@@ -528,7 +528,7 @@ class PendingConnectionsTests(ChannelCase):
         """Those who only hold connections open drop each other; who asks is served."""
         idle = [self.connect()[1] for _ in range(500)]
         self.assertEqual(
-            len(self.stack.site.shares.pending), limits.CONNECTIONS_WAITING
+            len(self.stack.site.shared.pending), limits.CONNECTIONS_WAITING
         )
         kept = limits.CONNECTIONS_WAITING
         self.assertTrue(all(transport.aborting for transport in idle[:-kept]))
@@ -593,7 +593,7 @@ class PendingConnectionsTests(ChannelCase):
         """A connection that has gone takes no place and has no timer."""
         for raw in (b"", b"x", HEALTH, HEALTH[:20], b"bad\r\n\r\n"):
             self.stack.raw(raw)
-        self.assertEqual(len(self.stack.site.shares.pending), 0)
+        self.assertEqual(len(self.stack.site.shared.pending), 0)
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])
 
 

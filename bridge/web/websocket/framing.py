@@ -3,7 +3,7 @@ Autobahn's framing (RFC 6455), changed where it is too slow or too patient.
 
 Autobahn unmasks and validates byte by byte in Python, reads every frame that has come
 before any other socket has its turn, and keeps reading after a violation.  Here a
-piece of a frame is unmasked and validated at once in C, many frames are read over
+piece of a frame is unmasked and validated at once, many frames are read over
 several turns, and nothing is read after a violation.
 """
 
@@ -18,8 +18,7 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 
 from ...protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
-from .shorttext import SHORT_BYTES, head, short_text
-from .unmasking import unmasked
+from .textframes import SHORT_BYTES, head, parse_text_frame, unmasked
 
 _Utf8 = codecs.getincrementaldecoder("utf-8")
 
@@ -34,7 +33,7 @@ class _Quiet:
         return getattr(self._log, "debug" if level == "warn" else level)
 
 
-class Framing(WebSocketServerProtocol):
+class FrameCodec(WebSocketServerProtocol):
     """A server's end of one connection; needs what ``BridgeFactory`` sets."""
 
     log = _Quiet(WebSocketServerProtocol.log)
@@ -105,20 +104,20 @@ class Framing(WebSocketServerProtocol):
         data, start, count = self.data, 0, 0
         try:
             while count < FRAMES_PER_TURN and self.state == self.STATE_OPEN:
-                found = short_text(data, start, self.maxMessagePayloadSize)
+                found = parse_text_frame(data, start, self.maxMessagePayloadSize)
                 if found is None:
                     break
                 text, start = found
                 count += 1
                 if self.autoPingTimeoutCall is not None:
                     self._cancelAutoPingTimeoutCall()
-                self.short_text(text)
+                self.parse_text_frame(text)
         finally:
             # A text that a handler failed with must not be read twice.
             self.data = data[start:] if start else data
         return count
 
-    def short_text(self, payload: bytes) -> None:
+    def parse_text_frame(self, payload: bytes) -> None:
         """Accept a message that came as one frame, and is UTF-8."""
         raise NotImplementedError
 

@@ -17,14 +17,14 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ...classes import frozen
-from ...concurrency.tally import Tally
+from ...concurrency.throttledcounter import ThrottledCounter
 from ...protocol import limits
 from ...protocol.errors import BridgeError, CloseCode, CloseReason, Code
 from ...protocol.frames import error_fields
 from ...protocol.strictjson import Size, dumps
 from ..headers import ALWAYS
 from .conversation import Conversation, SharedContext
-from .framing import Framing
+from .framing import FrameCodec
 from .sendqueue import Backpressure
 
 _log = Logger()
@@ -49,7 +49,7 @@ class _Timer:
         return self.clock.callLater(delay, call, *args)
 
 
-class BridgeProtocol(Framing):
+class BridgeProtocol(FrameCodec):
     """One socket."""
 
     factory: BridgeFactory
@@ -86,8 +86,8 @@ class BridgeProtocol(Framing):
         else:
             self.conversation.received(payload, self._size)
 
-    def short_text(self, payload: bytes) -> None:
-        """Accept one message; see ``Framing.short_text``."""
+    def parse_text_frame(self, payload: bytes) -> None:
+        """Accept one message; see ``Framing.parse_text_frame``."""
         assert self.conversation is not None  # noqa: S101 (messages follow onOpen)
         self.conversation.received(payload)
 
@@ -187,7 +187,7 @@ class BridgeFactory(WebSocketServerFactory):
         # Autobahn's own timers run, roughly, on the global reactor.
         self._batched_timer = _Timer(context.clock)
         self.context = context
-        self.handshakes_refused = Tally(context.clock, _note_refused)
+        self.handshakes_refused = ThrottledCounter(context.clock, _note_refused)
         self._sockets_waiting: dict[BridgeProtocol, None] = {}
         self._sockets_authenticated: set[BridgeProtocol] = set()
         self._emptied: list[Deferred[None]] = []
@@ -200,7 +200,7 @@ class BridgeFactory(WebSocketServerFactory):
             openHandshakeTimeout=limits.HELLO_SECONDS,
             closeHandshakeTimeout=limits.CLOSE_SECONDS,
             echoCloseCodeReason=True,
-            # ``Framing`` does both.
+            # ``FrameCodec`` does both.
             applyMask=False,
             utf8validateIncoming=False,
             autoPingInterval=limits.PING_SECONDS,

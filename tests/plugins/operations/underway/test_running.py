@@ -53,7 +53,9 @@ class RunningTests(SynchronousTestCase):
 
     def test_report_of_a_prompt(self) -> None:
         """A prompt within the operation is reported as what it is about."""
-        self.running.reached(Step.AWAITING_CONFIRMATION, "Grow?", asking=Operation.GROW)
+        self.running.reached(
+            Step.AWAITING_CONFIRMATION, "Grow?", asking=Operation.MORE_PERMISSIONS
+        )
         (progress,) = self.audience.progresses
         self.assertEqual((progress.op, progress.message), ("grow", "Grow?"))
 

@@ -470,13 +470,13 @@ export interface Methods {
       started: boolean;
     };
   };
-  /** Release this page's hold at once; the last hold closes the port. */
+  /** Release this page's lease at once; the last lease closes the port. */
   "osc/stop": {
     params: { [name: string]: never };
     result: {
       /** Always true. */
       ok: boolean;
-      /** Whether it was closed; not when others hold it, or have left a hold. */
+      /** Whether it was closed; not when others hold it, or have left a lease. */
       stopped: boolean;
     };
   };
@@ -1004,7 +1004,6 @@ export const LIMITS = {
   restBodyBytes: 8388608,
   jsonDepth: 64,
   jsonValues: 65536,
-  jsonLongIntegers: 1024,
   lenientBytes: 65536,
   requestIdCharacters: 128,
   clientCharacters: 128,
@@ -1066,7 +1065,7 @@ export const LIMITS = {
   oscPushesPerSecond: 120,
   oscAddressPushesPerSecond: 30,
   oscWaitingAddresses: 512,
-  oscHoldSeconds: 300,
+  oscLeaseSeconds: 300,
   sqlRows: 10000,
   sqlResultBytes: 8388608,
   sqlParams: 64,

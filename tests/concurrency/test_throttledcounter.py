@@ -1,11 +1,11 @@
-"""Tests for bridge.concurrency.tally."""
+"""Tests for bridge.concurrency.throttledcounter."""
 
 from __future__ import annotations
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.concurrency.tally import Tally
+from bridge.concurrency.throttledcounter import ThrottledCounter
 
 
 class TallyTests(SynchronousTestCase):
@@ -15,7 +15,7 @@ class TallyTests(SynchronousTestCase):
         """The first is reported at once, what comes within a second when it is over."""
         clock = Clock()
         printed: list[int] = []
-        tally = Tally(clock, printed.append)
+        tally = ThrottledCounter(clock, printed.append)
         for _ in range(10):
             tally.add(2)
         self.assertEqual(printed, [2])
@@ -33,7 +33,7 @@ class TallyTests(SynchronousTestCase):
         """What is counted when it is closed is reported at once, without a timer."""
         clock = Clock()
         printed: list[int] = []
-        tally = Tally(clock, printed.append)
+        tally = ThrottledCounter(clock, printed.append)
         tally.add(1)
         tally.add(2)
         tally.close()
@@ -45,7 +45,7 @@ class TallyTests(SynchronousTestCase):
         """At the end the rest is reported, once, and nothing is left to be called."""
         clock = Clock()
         printed: list[int] = []
-        tally = Tally(clock, printed.append)
+        tally = ThrottledCounter(clock, printed.append)
         for _ in range(3):
             tally.add(1)
         tally.flush()

@@ -1,4 +1,4 @@
-"""The holders of the OSC port, and their holds after they have gone."""
+"""The holders of the OSC port, and their leases after they have gone."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from attrs import field
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from ..classes import define
-from ..protocol.limits import OSC_HOLD_SECONDS
+from ..protocol.limits import OSC_LEASE_SECONDS
 
 
 @define(eq=False, repr=False)
-class Holds:
+class PortLeases:
     """
-    The holds on the port: at most one for each holder.
+    The leases on the port: at most one for each holder.
 
-    A holder that disconnects leaves its hold behind, for ``OSC_HOLD_SECONDS``. Each
-    holder that connects inherits one of those, the one left last. So there are never
-    more holds than there were holders at once, however often they reconnect.
+    A holder that disconnects leaves its lease behind, for ``OSC_LEASE_SECONDS``. Each
+    holder that connects adopts one of those, the one left last. So there are never
+    more leases than there were holders at once, however often they reconnect.
 
-    :ivar _expired: Called when a hold that was left behind has expired.
+    :ivar _expired: Called when a lease that was left behind has expired.
     """
 
     _clock: IReactorTime
@@ -37,7 +37,7 @@ class Holds:
 
     def remove(self, holder: object) -> bool:
         """
-        End a hold.
+        End a lease.
 
         :return: Whether there was one.
         """
@@ -45,24 +45,24 @@ class Holds:
         self._holders.discard(holder)
         return held
 
-    def leave(self, holder: object) -> None:
-        """Keep the hold of a holder that has disconnected for the next to connect."""
+    def release_later(self, holder: object) -> None:
+        """Keep the lease of a holder that has disconnected for the next to connect."""
         if self.remove(holder):
             self.keep()
 
     def keep(self) -> None:
-        """Add a hold that was left behind: of a page, or before a restart."""
-        expiry = self._clock.callLater(OSC_HOLD_SECONDS, lambda: self._expire(expiry))
+        """Add a lease that was left behind: of a page, or before a restart."""
+        expiry = self._clock.callLater(OSC_LEASE_SECONDS, lambda: self._expire(expiry))
         self._left.append(expiry)
 
-    def inherit(self, holder: object) -> None:
-        """Pass the hold that was left last, if there is one, to ``holder``."""
+    def adopt(self, holder: object) -> None:
+        """Pass the lease that was left last, if there is one, to ``holder``."""
         if self._left and holder not in self._holders:
             self._left.pop().cancel()
             self._holders.add(holder)
 
     def clear(self) -> None:
-        """End every hold."""
+        """End every lease."""
         self._holders.clear()
         for expiry in self._left:
             expiry.cancel()

@@ -1,4 +1,4 @@
-"""Tests for bridge.web.websocket.shorttext; and that Autobahn reads the same."""
+"""Tests for bridge.web.websocket.textframes; and that Autobahn reads the same."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.web.websocket.shorttext import SHORT_BYTES, head, short_text
-from bridge.web.websocket.unmasking import translated
+from bridge.web.websocket.textframes import (
+    SHORT_BYTES,
+    head,
+    parse_text_frame,
+    unmasked,
+)
 
 from ..stack import Stack, write_request
 from .test_framing import HELLO, REQUEST, RawCase
@@ -24,7 +28,7 @@ def masked(payload: bytes, first: int = 0x81, mask: bytes = MASK) -> bytes:
     """Return a frame of a page, in the shortest form."""
     length = len(payload)
     size = bytes([0x80 | length]) if length < 126 else b"\xfe" + length.to_bytes(2)
-    return bytes([first]) + size + mask + translated(payload, mask, 0)
+    return bytes([first]) + size + mask + unmasked(payload, mask, 0)
 
 
 class ReadTests(SynchronousTestCase):
@@ -35,10 +39,10 @@ class ReadTests(SynchronousTestCase):
         for length in (0, 1, 125, 126, 257, 1000, 65535):
             payload = os.urandom(length).hex()[:length].encode("ascii")
             data = masked(b"{}") + masked(payload) + b"\x89"
-            _, start = short_text(data, 0, 0) or (b"", 0)
-            text, end = short_text(data, start, 0) or (b"", 0)
+            _, start = parse_text_frame(data, 0, 0) or (b"", 0)
+            text, end = parse_text_frame(data, start, 0) or (b"", 0)
             self.assertEqual((text, end), (payload, len(data) - 1))
-            self.assertIsNone(short_text(data, end, 0))
+            self.assertIsNone(parse_text_frame(data, end, 0))
 
     def test_anything_else_is_left(self) -> None:
         """Pieces, control frames, other opcodes, extensions, no mask, a long one."""
@@ -52,23 +56,23 @@ class ReadTests(SynchronousTestCase):
             b"\x81\xfe\x00\x02" + MASK + good[6:],
             b"\x81\xff" + (2).to_bytes(8) + MASK + good[6:],
         ):
-            self.assertIsNone(short_text(data, 0, 0), data)
+            self.assertIsNone(parse_text_frame(data, 0, 0), data)
 
     def test_attack_longer_than_allowed(self) -> None:
         """The limit before hello holds here as well."""
-        self.assertIsNotNone(short_text(masked(b"x" * 9), 0, 9))
-        self.assertIsNone(short_text(masked(b"x" * 10), 0, 9))
+        self.assertIsNotNone(parse_text_frame(masked(b"x" * 9), 0, 9))
+        self.assertIsNone(parse_text_frame(masked(b"x" * 10), 0, 9))
 
     def test_attack_not_utf8(self) -> None:
         """What is not UTF-8 is left for Autobahn to refuse."""
         for payload in (b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xc0\x80"):
-            self.assertIsNone(short_text(masked(payload), 0, 0))
-        self.assertIsNotNone(short_text(masked("ä€𝄞".encode()), 0, 0))
+            self.assertIsNone(parse_text_frame(masked(payload), 0, 0))
+        self.assertIsNotNone(parse_text_frame(masked("ä€𝄞".encode()), 0, 0))
 
     @given(st.binary(max_size=40), st.binary(min_size=4, max_size=4))
     def test_any_payload(self, payload: bytes, mask: bytes) -> None:
         """Whatever is UTF-8 is read as it was written."""
-        found = short_text(masked(payload, mask=mask), 0, 0)
+        found = parse_text_frame(masked(payload, mask=mask), 0, 0)
         try:
             payload.decode("utf-8")
         except UnicodeDecodeError:
@@ -79,7 +83,7 @@ class ReadTests(SynchronousTestCase):
     @given(st.binary(max_size=20))
     def test_any_bytes(self, data: bytes) -> None:
         """Whatever comes, it ends within the data."""
-        found = short_text(data, 0, 0)
+        found = parse_text_frame(data, 0, 0)
         self.assertTrue(found is None or 6 <= found[1] <= len(data))
 
 
@@ -154,7 +158,7 @@ class SameTests(RawCase):
             raise ZeroDivisionError
 
         self.receive(REQUEST)
-        self.patch(protocol, "short_text", fail)
+        self.patch(protocol, "parse_text_frame", fail)
         for payload in (b"1", b"2"):
             self.assertRaises(ZeroDivisionError, self.receive, masked(payload))
         self.assertEqual(read, [b"1", b"2"])

@@ -1,4 +1,4 @@
-"""Tests for bridge.web.shares, and for what it does to connections."""
+"""Tests for bridge.web.connectionlimits, and for what it does to connections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import limits
-from bridge.web.shares import PendingConnections, Turns, Unsent
+from bridge.web.connectionlimits import PendingConnections, RequestQuota, Unsent
 
 from .stack import BEARER, JSON, Anything, Stack, write_request
 from .test_channel import HEALTH, ChannelCase
@@ -21,18 +21,18 @@ MANY = 2000
 class Rival:
     """A connection that notes what is done to it."""
 
-    greed: int = 0
+    anonymous_answers: int = 0
     dropped: bool = False
-    turns: list[str] = field(factory=list)
+    quota: list[str] = field(factory=list)
     name: str = ""
 
     def drop(self) -> None:
         """Note it."""
         self.dropped = True
 
-    def take_turn(self) -> None:
+    def resume_reading(self) -> None:
         """Note it."""
-        self.turns.append(self.name)
+        self.quota.append(self.name)
 
 
 class PendingConnectionsTests(SynchronousTestCase):
@@ -41,7 +41,11 @@ class PendingConnectionsTests(SynchronousTestCase):
     def test_attack_greedy_connections(self) -> None:
         """The greediest goes first, however often it asks; then the oldest."""
         pending = PendingConnections(3)
-        silent, greedy, modest = Rival(), Rival(greed=9), Rival(greed=1)
+        silent, greedy, modest = (
+            Rival(),
+            Rival(anonymous_answers=9),
+            Rival(anonymous_answers=1),
+        )
         for rival in (silent, greedy, modest, greedy, Rival()):
             pending.join(rival)
         self.assertTrue(greedy.dropped)
@@ -59,44 +63,44 @@ class TurnsTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Build turns of four requests."""
         self.clock = Clock()
-        self.turns = Turns(4, self.clock)
+        self.quota = RequestQuota(4, self.clock)
 
     def test_a_turn_is_used_up(self) -> None:
         """After so many requests none is read until the next turn."""
         for _ in range(4):
-            self.assertTrue(self.turns.free)
-            self.turns.spend()
-        self.assertFalse(self.turns.free)
+            self.assertTrue(self.quota.free)
+            self.quota.consume()
+        self.assertFalse(self.quota.free)
         self.clock.advance(0)
-        self.assertTrue(self.turns.free)
+        self.assertTrue(self.quota.free)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_attack_starving_others(self) -> None:
         """Those who wait are served one request each, in their order."""
         order: list[str] = []
-        turns = self.turns
+        quota = self.quota
 
         class Greedy(Rival):
-            def take_turn(self) -> None:
+            def resume_reading(self) -> None:
                 order.append(self.name)
-                turns.spend()
+                quota.consume()
                 if len(order) < 12:
-                    turns.wait(self)
+                    quota.wait(self)
 
         for _ in range(4):
-            turns.spend()
+            quota.consume()
         for name in "abc":
-            turns.wait(Greedy(name=name))
+            quota.wait(Greedy(name=name))
         self.clock.advance(0)
         self.assertEqual("".join(order[:12]), "abc" * 4)
 
     def test_gone(self) -> None:
         """A connection that has gone gets no turn."""
         rival = Rival()
-        self.turns.wait(rival)
-        self.turns.leave(rival)
+        self.quota.wait(rival)
+        self.quota.leave(rival)
         self.clock.advance(0)
-        self.assertEqual(rival.turns, [])
+        self.assertEqual(rival.quota, [])
 
 
 class UnsentTests(SynchronousTestCase):
@@ -163,7 +167,7 @@ class PipeliningTests(ChannelCase):
         self.stack.clock.advance(0)
         self.assertLess(len(transport.value()), 2 * 65536)
         self.assertEqual(transport.producerState, "paused")
-        self.assertGreater(self.stack.site.shares.unsent.total, 65536)
+        self.assertGreater(self.stack.site.shared.unsent.total, 65536)
         answered = 0
         while len(transport.value()) > 65536:
             answered += self.answered(transport)
@@ -171,7 +175,7 @@ class PipeliningTests(ChannelCase):
             channel.resumeProducing()
             self.stack.clock.advance(0)
         self.assertEqual(answered + self.answered(transport), MANY)
-        self.assertEqual(self.stack.site.shares.unsent.total, 0)
+        self.assertEqual(self.stack.site.shared.unsent.total, 0)
         self.assertEqual(transport.producerState, "producing")
 
     def test_attack_many_that_do_not_read(self) -> None:
@@ -210,7 +214,7 @@ class PipeliningTests(ChannelCase):
         self.stack.kettle.waiting.pop().callback(Anything("x" * limits.MIB * 5))
         self.assertFalse(transport.aborting)
         self.assertEqual(self.answered(transport), 1)
-        self.assertEqual(self.stack.site.shares.unsent.total, 0)
+        self.assertEqual(self.stack.site.shared.unsent.total, 0)
         transport.clear()
         channel.resumeProducing()
         self.assertEqual(self.answered(transport), 1)
@@ -228,7 +232,7 @@ class PipeliningTests(ChannelCase):
         kept = [transport for transport in transports if not transport.aborting]
         self.assertEqual(len(kept), 4)
         transports[-1].protocol.resumeProducing()
-        self.assertLess(self.stack.site.shares.answers.total, 22 * limits.MIB)
+        self.assertLess(self.stack.site.shared.answers.total, 22 * limits.MIB)
 
     def test_half_closed_while_it_waits(self) -> None:
         """Who sends no more is answered all it sent, in as many turns as it takes."""
@@ -253,5 +257,5 @@ class PipeliningTests(ChannelCase):
     def test_gone_while_it_waits(self) -> None:
         """A connection that ends while it waits leaves nothing behind."""
         self.stack.raw(HEALTH * MANY)
-        self.assertEqual(len(self.stack.site.shares.pending), 0)
+        self.assertEqual(len(self.stack.site.shared.pending), 0)
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])

@@ -12,7 +12,7 @@ _SECONDS_BETWEEN = 1.0
 
 
 @define(eq=False, repr=False)
-class Tally:
+class ThrottledCounter:
     """
     Counts, and reports the count at most once a second.
 

@@ -5,7 +5,7 @@ What HTTP connections share, with a bound on the share of each.
 
     PendingConnections   places: the greediest connection is dropped first, then the
                          one that has waited longest
-    Turns                requests answered in one turn of the reactor, in rotation
+    RequestQuota         requests answered in one turn of the reactor, in rotation
     Unsent               memory for unread answers: the connection with most is dropped
 
 Connections without the token compete for places; those with it keep theirs, and have
@@ -23,17 +23,17 @@ from ..classes import define
 from ..protocol import limits
 
 
-class SharingConnection(Protocol):
+class LimitedConnection(Protocol):
     """A connection that shares resources with others."""
 
     @property
-    def greed(self) -> int:
+    def anonymous_answers(self) -> int:
         """How many of its requests were answered without the token."""
 
     def drop(self) -> None:
         """Close now, whatever is under way."""
 
-    def take_turn(self) -> None:
+    def resume_reading(self) -> None:
         """Read at least one request of those that have come."""
 
 
@@ -48,27 +48,27 @@ class PendingConnections:
     """
 
     _limit: int
-    _waiting: dict[SharingConnection, None] = field(factory=dict)
+    _waiting: dict[LimitedConnection, None] = field(factory=dict)
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def join(self, connection: SharingConnection) -> None:
+    def join(self, connection: LimitedConnection) -> None:
         """Add a connection, as the newest."""
         self._waiting.pop(connection, None)
         self._waiting[connection] = None
         if len(self._waiting) > self._limit:
-            greediest = max(self._waiting, key=lambda waiting: waiting.greed)
-            del self._waiting[greediest]
-            greediest.drop()
+            busiest = max(self._waiting, key=lambda waiting: waiting.anonymous_answers)
+            del self._waiting[busiest]
+            busiest.drop()
 
-    def leave(self, connection: SharingConnection) -> None:
+    def leave(self, connection: LimitedConnection) -> None:
         """Remove a connection, if present."""
         self._waiting.pop(connection, None)
 
 
 @define(eq=False, repr=False)
-class Turns:
+class RequestQuota:
     """
     Bounds the requests that are answered in one turn of the reactor.
 
@@ -80,7 +80,7 @@ class Turns:
     _clock: IReactorTime
     _left: int = field(init=False)
     _next: IDelayedCall | None = None
-    _waiting: dict[SharingConnection, None] = field(factory=dict)
+    _waiting: dict[LimitedConnection, None] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._left = self._limit
@@ -90,17 +90,17 @@ class Turns:
         """Whether a request may be read now."""
         return self._left > 0 and not self._waiting
 
-    def spend(self, requests: int = 1) -> None:
+    def consume(self, requests: int = 1) -> None:
         """Count a request that is answered in this turn, or what takes as long."""
         self._left -= requests
         self._schedule()
 
-    def wait(self, connection: SharingConnection) -> None:
-        """Call ``take_turn`` of a connection when it is due."""
+    def wait(self, connection: LimitedConnection) -> None:
+        """Call ``resume_reading`` of a connection when it is due."""
         self._waiting[connection] = None
         self._schedule()
 
-    def leave(self, connection: SharingConnection) -> None:
+    def leave(self, connection: LimitedConnection) -> None:
         """Remove a connection, if it waits."""
         self._waiting.pop(connection, None)
 
@@ -114,7 +114,7 @@ class Turns:
         while self._waiting and self._left > 0:
             connection = next(iter(self._waiting))
             del self._waiting[connection]
-            connection.take_turn()
+            connection.resume_reading()
         if self._waiting:
             self._schedule()
 
@@ -129,9 +129,9 @@ class Unsent:
 
     _limit: int
     total: int = 0
-    _sizes: dict[SharingConnection, int] = field(factory=dict)
+    _sizes: dict[LimitedConnection, int] = field(factory=dict)
 
-    def add(self, connection: SharingConnection, size: int) -> None:
+    def add(self, connection: LimitedConnection, size: int) -> None:
         """Count so many bytes; over the limit drop the connections with most."""
         self._sizes[connection] = self._sizes.get(connection, 0) + size
         self.total += size
@@ -140,13 +140,13 @@ class Unsent:
             self.leave(largest)
             largest.drop()
 
-    def leave(self, connection: SharingConnection) -> None:
+    def leave(self, connection: LimitedConnection) -> None:
         """Stop counting a connection: all is sent, or never will be."""
         self.total -= self._sizes.pop(connection, 0)
 
 
 @define(eq=False, repr=False)
-class Shares:
+class ConnectionLimits:
     """
     All that the connections of a daemon share.
 
@@ -155,23 +155,23 @@ class Shares:
     """
 
     pending: PendingConnections
-    turns: Turns
+    quota: RequestQuota
     unsent: Unsent
     answers: Unsent
 
-    def leave(self, connection: SharingConnection) -> None:
+    def leave(self, connection: LimitedConnection) -> None:
         """Forget a connection."""
         self.pending.leave(connection)
-        self.turns.leave(connection)
+        self.quota.leave(connection)
         self.unsent.leave(connection)
         self.answers.leave(connection)
 
 
-def make_shares(clock: IReactorTime) -> Shares:
+def make_connection_limits(clock: IReactorTime) -> ConnectionLimits:
     """Make what the connections of one daemon share."""
-    return Shares(
+    return ConnectionLimits(
         PendingConnections(limits.CONNECTIONS_WAITING),
-        Turns(limits.HTTP_REQUESTS_PER_TURN, clock),
+        RequestQuota(limits.HTTP_REQUESTS_PER_TURN, clock),
         Unsent(limits.HTTP_UNSENT_BYTES),
         Unsent(limits.UNSENT_BYTES),
     )

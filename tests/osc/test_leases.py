@@ -1,0 +1,99 @@
+"""Tests for bridge.osc.leases."""
+
+from __future__ import annotations
+
+from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.osc.leases import PortLeases
+
+
+class HoldsTests(SynchronousTestCase):
+    """Tests for who holds the port."""
+
+    def setUp(self) -> None:
+        """Begin with no lease."""
+        self.clock = Clock()
+        self.lengths: list[int] = []
+        self.leases = PortLeases(
+            self.clock, lambda: self.lengths.append(len(self.leases))
+        )
+
+    def test_one_for_each(self) -> None:
+        """Adding a holder again changes nothing, and one removal ends its lease."""
+        self.leases.add("a")
+        self.leases.add("a")
+        self.assertEqual(len(self.leases), 1)
+        self.assertTrue(self.leases.remove("a"))
+        self.assertFalse(self.leases.remove("a"))
+        self.assertFalse(self.leases)
+
+    def test_five_minutes(self) -> None:
+        """A lease that nobody adopts lasts that long, and then is reported."""
+        self.leases.add("a")
+        self.leases.release_later("a")
+        self.clock.advance(299.9)
+        self.assertEqual((len(self.leases), self.lengths), (1, []))
+        self.clock.advance(0.1)
+        self.assertEqual((len(self.leases), self.lengths), (0, [0]))
+        self.leases.adopt("b")
+        self.assertFalse(self.leases)
+
+    def test_leaving_without_a_hold(self) -> None:
+        """Nothing is left for anybody."""
+        self.leases.release_later("a")
+        self.assertFalse(self.leases)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_inherited(self) -> None:
+        """The next holder has it as if it were its own, and it no longer expires."""
+        self.leases.add("a")
+        self.leases.release_later("a")
+        self.leases.adopt("b")
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.assertFalse(self.leases.remove("a"))
+        self.assertTrue(self.leases.remove("b"))
+        self.assertFalse(self.leases)
+
+    def test_each_adopts_one(self) -> None:
+        """Of several, the one left last; the other waits for the next holder."""
+        for name, seconds in (("a", 100), ("b", 100)):
+            self.leases.add(name)
+            self.leases.release_later(name)
+            self.clock.advance(seconds)
+        self.leases.adopt("b2")
+        self.clock.advance(99)
+        self.assertEqual(len(self.leases), 2)
+        self.clock.advance(1)
+        self.assertEqual(self.lengths, [1])
+        self.assertTrue(self.leases.remove("b2"))
+
+    def test_attack_reconnecting_for_ever(self) -> None:
+        """A page that reloads again and again has one lease, and leaves one."""
+        self.leases.add(0)
+        for number in range(100):
+            self.leases.release_later(number)
+            self.leases.adopt(number + 1)
+            self.leases.add(number + 1)
+            self.assertEqual(len(self.leases), 1)
+        self.leases.release_later(100)
+        self.assertEqual(len(self.clock.getDelayedCalls()), 1)
+
+    def test_who_holds_adopts_nothing(self) -> None:
+        """A lease that was left stays for one that has none."""
+        for name in ("a", "b"):
+            self.leases.add(name)
+        self.leases.release_later("a")
+        self.leases.adopt("b")
+        self.assertEqual(len(self.leases), 2)
+        self.leases.adopt("c")
+        self.assertTrue(self.leases.remove("c"))
+
+    def test_clear(self) -> None:
+        """Nothing is held, and nothing expires."""
+        for name in ("a", "b"):
+            self.leases.add(name)
+        self.leases.release_later("a")
+        self.leases.clear()
+        self.assertFalse(self.leases)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
