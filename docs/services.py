@@ -7,7 +7,7 @@ from typing import Final
 from bridge.daemonlog.push import Line
 from bridge.osc.packets import Message
 from bridge.plugins.bundle.build import Report
-from bridge.plugins.operations.underway.progress import Progress
+from bridge.plugins.operations.job import Progress
 from bridge.protocol.frames import ErrorFields
 from bridge.rpc.hub import Event
 from bridge.services.logs import Logs

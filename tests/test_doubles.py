@@ -41,9 +41,9 @@ CONTRACTS: Final = {
         "test_doubles.FakeApproverTests",
         "approval.test_desktop.InMemoryTests",
     ),
-    "plugins.operations.bench.FakeAudience": (
-        "plugins.contracts.AudienceContract",
-        "plugins.test_doubles.FakeAudienceTests",
+    "plugins.operations.bench.FakeSink": (
+        "plugins.contracts.EventSinkContract",
+        "plugins.test_doubles.FakeSinkTests",
         "plugins.test_doubles.PushesTests",
     ),
     "plugins.operations.bench.FakeBuilder": (

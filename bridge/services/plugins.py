@@ -19,14 +19,11 @@ from ..plugins.installed.ids import installed_ids
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import ListEntry, PluginList, Trees
-from ..plugins.operations.install import Installer
+from ..plugins.operations.changes import PluginChanges, Updated
+from ..plugins.operations.job import Job, Progress, Request
+from ..plugins.operations.jobs import Jobs
 from ..plugins.operations.rebuild import Rebuild
-from ..plugins.operations.underway.operations import Operations
-from ..plugins.operations.underway.progress import Progress
-from ..plugins.operations.underway.running import Running, ref_of
-from ..plugins.operations.uninstall import KeyRing, Uninstaller
-from ..plugins.operations.update import Updated, Updater
-from ..plugins.upstream.preview import Previewer, Subject
+from ..plugins.upstream.preview import Previewer
 from ..plugins.upstream.previewed import Preview
 from ..plugins.upstream.updates import Outdated, Updates
 from ..protocol.errors import BridgeError, Code
@@ -64,7 +61,7 @@ from .pluginmessages import (
 @frozen
 class Pushes:
     """
-    Pushes the events of plugins to every page; see ``Audience``.
+    Pushes the events of plugins to every page; see ``EventSink``.
 
     :ivar push: ``Hub.push``.
     """
@@ -73,31 +70,31 @@ class Pushes:
     trust: Trust
 
     def progress(self, progress: Progress) -> None:
-        """See ``Audience.progress``."""
+        """See ``EventSink.progress``."""
         self.push(Event.PROGRESS, unstructure(progress))
 
     def plugins(self, entries: list[ListEntry]) -> None:
-        """See ``Audience.plugins``."""
+        """See ``EventSink.plugins``."""
         entries = with_trust(self.trust, entries)
         self.push(Event.PLUGINS, unstructure(PluginSet(entries)))
 
     def built(self, report: Report) -> None:
-        """See ``Audience.built``."""
+        """See ``EventSink.built``."""
         self.push(Event.BUILD, unstructure(report))
 
 
 @frozen
 class _Page:
-    """The caller of a preview, equal to itself; see ``Asker``."""
+    """The caller of a preview, equal to itself; see ``Requester``."""
 
     caller: Caller
 
     def progress(self, progress: Progress) -> None:
-        """See ``Asker.progress``."""
+        """See ``Requester.progress``."""
         self.caller.notify(Event.PROGRESS, unstructure(progress))
 
     def on_close(self, call: Callable[[], None]) -> None:
-        """See ``Asker.on_close``."""
+        """See ``Requester.on_close``."""
         self.caller.on_close(lambda _: call())
 
 
@@ -110,17 +107,14 @@ class PluginService:
     :ivar build_problem: Returns why no bundle can be built; empty when one can.
     """
 
-    _installer: Installer
-    _updater: Updater
-    _uninstaller: Uninstaller
-    _key_ring: KeyRing
+    _changes: PluginChanges
     _rebuild: Rebuild
     _store: Store
     _trees: Trees
     _trust: Trust
     _in_thread: InThread
     _updates: Updates
-    _operations: Operations
+    _jobs: Jobs
     _previewer: Previewer
     _approver: IApprover
     _place: Paths
@@ -158,9 +152,7 @@ class PluginService:
             ``moved``, ``busy`` or ``cancelled``; ``unavailable`` when too many
             operations are under way, of this page or in all.
         """
-        entry = await self._installer.install(
-            params.url, params.pin, params.ref, caller
-        )
+        entry = await self._changes.install(params.url, params.pin, params.ref, caller)
         return self._installed(entry)
 
     def _installed(self, entry: ListEntry) -> InstallResult:
@@ -183,27 +175,28 @@ class PluginService:
         """
         if (params.url is None) == (params.id is None):
             raise BridgeError(Code.BAD_REQUEST, "one of url and id is required")
-        subject = Subject(params.url, params.id)
-        return await self._previewer.preview(subject, params.ref, _Page(caller))
+        return await self._previewer.preview(
+            params.url, params.id, params.ref, _Page(caller)
+        )
 
     @method(NoParams, OperationList)
     async def operations(self, params: NoParams) -> OperationList:
         """List the operations under way, and the outcomes of the last five minutes."""
-        return OperationList([self._entry(one) for one in self._operations.recent()])
+        return OperationList([self._entry(one) for one in self._jobs.recent()])
 
-    def _entry(self, running: Running) -> OperationEntry:
-        outcome = running.outcome
+    def _entry(self, job: Job) -> OperationEntry:
+        outcome = job.outcome
         error = outcome.error if outcome else None
         done = outcome is not None and error is None
         return OperationEntry(
-            operation=running.name,
-            op=running.op,
-            id=running.plugin_id,
-            ref=running.ref.name if running.ref else None,
-            step=running.step,
-            message=running.message,
-            started_at=running.started_at,
-            cancellable=running.cancellable,
+            operation=job.name,
+            op=job.request.op,
+            id=job.request.plugin_id,
+            ref=job.request.ref,
+            step=job.step,
+            message=job.message,
+            started_at=job.started_at,
+            cancellable=job.cancellable,
             ended_at=outcome.at if outcome else None,
             outcome=outcome.end if outcome else None,
             error=Refusal(error.code, error.message) if error else None,
@@ -227,7 +220,7 @@ class PluginService:
         :raise BridgeError: ``bad_request`` with the prefix ``not_cancellable``: it
             commits already, has ended, or is unknown.
         """
-        await self._operations.cancel(params.operation)
+        await self._jobs.cancel(params.operation)
         return NoResult()
 
     @method(NoParams, PluginList)
@@ -263,7 +256,7 @@ class PluginService:
             ``install``'s; ``unavailable`` when too many operations are under way.
         """
         return self._updated(
-            await self._updater.update(params.id, params.pin, params.ref, caller)
+            await self._changes.update(params.id, params.pin, params.ref, caller)
         )
 
     def _updated(self, result: Updated) -> Updated:
@@ -279,7 +272,7 @@ class PluginService:
             ``not_installed``, ``denied`` or ``approval_unavailable``; ``unavailable``
             when too many operations are under way.
         """
-        await self._uninstaller.uninstall(params.id, params.ref, caller)
+        await self._changes.uninstall(params.id, params.ref, caller)
         return NoResult()
 
     @method(BuildParams, Report, seconds=PROMPTED_CALL_SECONDS)
@@ -290,13 +283,12 @@ class PluginService:
         :raise BridgeError: ``unavailable`` when too many operations are under way, of
             this page or in all.
         """
-        ref = ref_of(params.ref, Operation.BUILD)
-        run = self._operations.run
-        return await run(Operation.BUILD, None, self._build, ref, caller=caller)
+        request = Request(Operation.BUILD, ref=params.ref, caller=caller)
+        return await self._jobs.run(request, self._build)
 
-    async def _build(self, running: Running) -> Report:
-        running.commit()
-        running.reached(Step.BUILD, "Building the bundle")
+    async def _build(self, job: Job) -> Report:
+        job.commit()
+        job.reached(Step.BUILD, "Building the bundle")
         return await self._rebuild.build()
 
     @method(NoParams, KeysResult)
@@ -315,5 +307,5 @@ class PluginService:
         :raise BridgeError: ``bad_request`` with a prefix: ``not_trusted``, ``denied``
             or ``approval_unavailable``.
         """
-        await self._key_ring.forget(params.key_id, params.ref, caller)
+        await self._changes.forget_key(params.key_id, params.ref, caller)
         return NoResult()

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from .. import __version__
 from ..approval import (
@@ -29,14 +29,12 @@ from ..plugins.installed.journal import Journal
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.trees import Trees
 from ..plugins.operations.candidate import CandidateFetcher
-from ..plugins.operations.install import Installer
+from ..plugins.operations.changes import PluginChanges
+from ..plugins.operations.jobs import Jobs
 from ..plugins.operations.kept import KeptTree
 from ..plugins.operations.prompting import Prompting
 from ..plugins.operations.rebuild import Rebuild, Shutdown
 from ..plugins.operations.settlement import InstalledSet, recover
-from ..plugins.operations.underway.operations import Operations
-from ..plugins.operations.uninstall import KeyRing, Uninstaller
-from ..plugins.operations.update import Updater
 from ..plugins.upstream.look import GitUpstream
 from ..plugins.upstream.preview import Access, Previewer, Reach
 from ..plugins.upstream.updates import Updates
@@ -46,8 +44,6 @@ from ..services.plugins import PluginService, Pushes
 from ..settings.config import Config
 from . import oneshot
 from .core import Core
-
-T = TypeVar("T")
 
 
 @frozen
@@ -90,14 +86,12 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     journal = Journal(paths.data.journal)
     recovered = recover(journal, store, trees)
     trust = Trust(store)
-    audience = Pushes(core.hub.push, trust)
-    operations = Operations(
-        audience, reactor, _random_name, partial(check, trees.remove)
-    )
+    sink = Pushes(core.hub.push, trust)
+    jobs = Jobs(sink, reactor, _random_name, partial(check, trees.remove))
     kept = KeptTree(trees, reactor, check)
     bundler = HeldCopy()
     builder = oneshot.make_builder(reactor, paths, check, bundler)
-    rebuild = Rebuild(store, trees, builder, audience)
+    rebuild = Rebuild(store, trees, builder, sink)
     wording = Wording(paths.profile.permission_words)
     prompts = Prompts(paths.profile.application, wording)
     prompting = Prompting(approver, prompts, trust)
@@ -114,26 +108,24 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
         check,
         kept,
     )
-    installed = InstalledSet(store, trees, rebuild, audience, check, journal)
-
-    def pipeline(kind: Callable[..., T], *more: object) -> T:
-        return kind(
-            operations,
-            prompting,
-            fetcher,
-            installed,
-            trust,
-            store,
-            trees,
-            reactor,
-            check,
-            *more,
-        )
+    installed = InstalledSet(store, trees, rebuild, sink, check, journal)
 
     upstream = GitUpstream(client, reactor, check, reached)
     updates = Updates(store, upstream, reactor)
+    changes = PluginChanges(
+        jobs,
+        prompting,
+        fetcher,
+        installed,
+        trust,
+        store,
+        trees,
+        reactor,
+        check,
+        upstream,
+    )
     previewer = Previewer(
-        operations,
+        jobs,
         prompting,
         fetcher,
         kept,
@@ -145,29 +137,26 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
         check,
     )
     service = PluginService(
-        pipeline(Installer),
-        pipeline(Updater, upstream),
-        Uninstaller(operations, prompting, installed, store, trees, check),
-        KeyRing(operations, prompting, store, trust),
+        changes,
         rebuild,
         store,
         trees,
         trust,
         check,
         updates,
-        operations,
+        jobs,
         previewer,
         approver,
         paths,
         partial(build_problem, paths),
     )
     linking = Linking(
-        operations,
+        jobs,
         rebuild,
         trees,
         store,
         paths.profile,
-        audience,
+        sink,
         reactor,
         check,
         scanner,
@@ -177,7 +166,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     def prepare() -> None:
         sweep(paths.bundle.parent)
         if recovered is not None:
-            installed.resume(operations, recovered)
+            installed.resume(jobs, recovered)
         elif not (
             is_current(paths.bundle, __version__, installed_ids(store))
             or build_problem(paths)
@@ -185,7 +174,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
             rebuild.begin()
 
     notices = [] if recovered is None else [recovered.notice]
-    finish: list[Any] = [links, updates, Shutdown(operations, rebuild, reactor), kept]
+    finish: list[Any] = [links, updates, Shutdown(jobs, rebuild, reactor), kept]
     return PluginWiring(service, links, notices, prepare, finish)
 
 

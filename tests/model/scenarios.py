@@ -12,9 +12,10 @@ from contextlib import nullcontext
 from typing import Any
 from unittest import mock
 
+import bridge.plugins.operations.uninstall
+
 import bridge.plugins.installed.keys
 import bridge.plugins.operations.settlement
-import bridge.plugins.operations.uninstall
 import bridge.store.store
 import bridge.wiring.plugins
 from bridge.datadir.token import FollowedToken

@@ -10,7 +10,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from bridge.approval import Operation
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.installed.trees import ListEntry
-from bridge.plugins.operations.underway.progress import Progress
+from bridge.plugins.operations.job import Progress
 from bridge.plugins.tree.manifest import read_manifest
 from bridge.plugins.tree.tree import Tree
 from bridge.plugins.upstream.history import LogEntry
@@ -199,9 +199,9 @@ class UpstreamContract:
             self.assertTrue(error.message.startswith("clone_failed: "), error.message)
 
 
-class AudienceContract:
+class EventSinkContract:
     """
-    Facts about every ``Audience``.
+    Facts about every ``EventSink``.
 
     The test case makes it in ``setUp``, as ``self.subject``; ``heard`` returns how many
     reports have arrived.

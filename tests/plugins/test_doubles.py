@@ -18,16 +18,16 @@ from .clone.clones import CloneTestCase
 from .clone.commits import line_of
 from .clone.remotes import LATEST, FakeUpstream, new_commits
 from .contracts import (
-    AudienceContract,
     BuilderContract,
     ClonerContract,
+    EventSinkContract,
     UpstreamContract,
 )
 from .operations.bench import (
     COMMIT,
-    FakeAudience,
     FakeBuilder,
     FakeCloner,
+    FakeSink,
     files_of,
     url_of,
     write_tree,
@@ -166,11 +166,11 @@ class _NobodyTrusted:
         """Return when the user accepted a key."""
 
 
-class PushesTests(AudienceContract, SynchronousTestCase):
+class PushesTests(EventSinkContract, SynchronousTestCase):
     """The real one."""
 
     def setUp(self):
-        """See ``AudienceContract``."""
+        """See ``EventSinkContract``."""
         self.pushed: list[tuple[str, Any]] = []
         trust: Any = _NobodyTrusted()
         self.subject = Pushes(
@@ -178,17 +178,17 @@ class PushesTests(AudienceContract, SynchronousTestCase):
         )
 
     def heard(self):
-        """See ``AudienceContract``."""
+        """See ``EventSinkContract``."""
         return len(self.pushed)
 
 
-class FakeAudienceTests(AudienceContract, SynchronousTestCase):
+class FakeSinkTests(EventSinkContract, SynchronousTestCase):
     """The double."""
 
     def setUp(self):
-        """See ``AudienceContract``."""
-        self.subject = FakeAudience([])
+        """See ``EventSinkContract``."""
+        self.subject = FakeSink([])
 
     def heard(self):
-        """See ``AudienceContract``."""
+        """See ``EventSinkContract``."""
         return len(self.subject.events)

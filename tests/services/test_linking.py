@@ -89,12 +89,12 @@ class LinkTests(SynchronousTestCase):
         write_tree(self.tree, files_of("mine"), None)
         self.links = DevLinks(
             Linking(
-                self.bench.operations,
+                self.bench.jobs,
                 self.bench.rebuild,
                 self.bench.trees,
                 self.bench.store,
                 PROFILE,
-                self.bench.audience,
+                self.bench.sink,
                 self.bench.clock,
                 self.bench.threads,
                 self.bench.scanner,

@@ -9,7 +9,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
 from bridge.plugins.clone.transfer import clone_failed
-from bridge.plugins.operations.underway.progress import Audience, Progress
+from bridge.plugins.operations.job import Progress
+from bridge.plugins.operations.rebuild import EventSink
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.steps import Step
@@ -48,17 +49,14 @@ class PluginServiceTests(SynchronousTestCase):
         bench = self.bench
         self.upstream = FakeUpstream()
         self.service = PluginService(
-            bench.installer,
-            bench.updater,
-            bench.uninstaller,
-            bench.key_ring,
+            bench.changes,
             bench.rebuild,
             bench.store,
             bench.trees,
             bench.trust,
             bench.threads,
             Updates(bench.store, self.upstream, bench.clock),
-            bench.operations,
+            bench.jobs,
             bench.previewer,
             bench.approver,
             Paths(load_profile("reference"), bench.data, bench.data.root),
@@ -264,7 +262,7 @@ class PluginServiceTests(SynchronousTestCase):
         events = {event for event, _ in page.pushed}
         self.assertEqual(events, {"progress"})
         self.assertEqual({data["op"] for _, data in page.pushed}, {"preview"})
-        self.assertEqual(self.bench.audience.progresses, [])
+        self.assertEqual(self.bench.sink.progresses, [])
 
     def test_pins_and_refs(self):
         """They are optional; what breaks their rules is refused."""
@@ -424,8 +422,8 @@ class PushesTests(SynchronousTestCase):
         pushed = []
         bench = Bench(self)
         bench.publish("good")
-        entry = self.successResultOf(bench.installer.install(url_of("good")))
-        pushes: Audience = Pushes(
+        entry = self.successResultOf(bench.install(url_of("good")))
+        pushes: EventSink = Pushes(
             lambda event, data: pushed.append((event, data)), bench.trust
         )
         report = {"ok": True, "durationMs": 1, "plugins": ["good"], "errors": []}

@@ -32,9 +32,8 @@ from ..esbuild.executable import BundlerError
 from ..installed.records import is_recorded, read_records
 from ..installed.trees import LinkedTree, ListEntry, Trees, iso_time
 from ..operations.candidate import Scans
-from ..operations.rebuild import Rebuild
-from ..operations.underway.operations import Operations
-from ..operations.underway.progress import Audience
+from ..operations.jobs import Jobs
+from ..operations.rebuild import EventSink, Rebuild
 from ..policy.hits import Hit
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.tree import Tree
@@ -72,12 +71,12 @@ class Linked:
 class Linking:
     """Links working trees, each through a ``Link`` of its own."""
 
-    operations: Operations
+    jobs: Jobs
     rebuild: Rebuild
     trees: Trees
     store: Store
     profile: HostProfile
-    audience: Audience
+    sink: EventSink
     clock: IReactorTime
     in_thread: InThread
     scanner: Scans
@@ -114,7 +113,7 @@ class Link:
         manifest = load_manifest(tree, self._linking.profile)
         await self._scan(tree)
         self._check_id(manifest.id)
-        async with self._linking.operations.commit_lock:
+        async with self._linking.jobs.commit_lock:
             return await self._put(tree, manifest)
 
     async def _scan(self, tree: Tree) -> None:
@@ -193,14 +192,14 @@ class Link:
         await self._linking.in_thread(trees.link, plugin_id, tree)
         records = read_records(self._linking.store)
         entries = await self._linking.in_thread(trees.entries, records)
-        self._linking.audience.plugins(entries)
+        self._linking.sink.plugins(entries)
 
     async def end(self) -> None:
         """Remove the tree from the bundle."""
         if self._plugin_id is None:
             return
         plugin_id, self._plugin_id = self._plugin_id, None
-        async with self._linking.operations.commit_lock:
+        async with self._linking.jobs.commit_lock:
             try:
                 report = await self._exchange(plugin_id, None)
             finally:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from attrs import field
-from twisted.internet.defer import Deferred, DeferredSemaphore
+from twisted.internet.defer import DeferredSemaphore
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
@@ -27,8 +27,8 @@ from ..policy.scan import refuse
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.signature import Signed, verify_tree
 from ..tree.tree import Tree, read_tree
+from .job import Job
 from .kept import KeptTree, Pin, moved
-from .underway.running import Running
 
 
 class Cloner(Protocol):
@@ -98,9 +98,7 @@ class CandidateFetcher:
         """Return the manifest that ``fetch`` will find, if that is known already."""
         return self._kept.manifest(url, pin)
 
-    async def fetch(
-        self, running: Running, url: str, pin: Pin | None = None
-    ) -> Candidate:
+    async def fetch(self, job: Job, url: str, pin: Pin | None = None) -> Candidate:
         """
         Fetch what is at ``url``, or take what a preview has kept, and check it.
 
@@ -110,34 +108,31 @@ class CandidateFetcher:
             operation removes what is left.
         """
         if pin is None:
-            return await self.fetch_with(running, url, self._cloner)
+            return await self.fetch_with(job, url, self._cloner)
         root = self._kept.take(url, pin)
         if root is None:
             root = self._trees.fresh()
-            self._remove_later(running, root)
-            commit = await self._clone(running, url, root, self._cloner)
+            job.clones.append(root)
+            commit = await self._clone(job, url, root, self._cloner)
             if commit != pin.commit:
                 raise moved("the repository has another commit now; preview it again")
             tree = await self._in_thread(read_tree, root)
         else:
-            self._remove_later(running, root)
-            running.reached(Step.CLONE, "Using what was previewed")
+            job.clones.append(root)
+            job.reached(Step.CLONE, "Using what was previewed")
             tree = await self._in_thread(self._read_kept, root, pin)
-        candidate = await self._check(running, url, root, tree, pin.commit)
+        candidate = await self._check(job, url, root, tree, pin.commit)
         if candidate.pin != pin:
             raise moved("the tree is not the one that was previewed")
         return candidate
 
-    async def fetch_with(self, running: Running, url: str, cloner: Cloner) -> Candidate:
+    async def fetch_with(self, job: Job, url: str, cloner: Cloner) -> Candidate:
         """Fetch what is at ``url`` with another cloner; see ``fetch``."""
         root = self._trees.fresh()
-        self._remove_later(running, root)
-        commit = await self._clone(running, url, root, cloner)
+        job.clones.append(root)
+        commit = await self._clone(job, url, root, cloner)
         tree = await self._in_thread(read_tree, root)
-        return await self._check(running, url, root, tree, commit)
-
-    def _remove_later(self, running: Running, root: Path) -> None:
-        running.clones.append(root)
+        return await self._check(job, url, root, tree, commit)
 
     def _read_kept(self, root: Path, pin: Pin) -> Tree:
         """Read the kept files, if they still are those that were previewed."""
@@ -148,65 +143,56 @@ class CandidateFetcher:
         raise moved("the previewed files were changed on this computer")
 
     async def _check(
-        self, running: Running, url: str, root: Path, tree: Tree, commit: str
+        self, job: Job, url: str, root: Path, tree: Tree, commit: str
     ) -> Candidate:
-        running.raise_if_stopping()
-        running.reached(Step.VALIDATE, "Reading plugin.json")
+        job.raise_if_stopping()
+        job.reached(Step.VALIDATE, "Reading plugin.json")
         manifest = await self._in_thread(load_manifest, tree, self._profile)
-        running.raise_if_stopping()
-        running.reached(Step.POLICY, "Scanning the sources")
-        await self._scan(running, tree)
-        running.raise_if_stopping()
-        running.reached(Step.SIGNATURE, "Verifying the author's signature")
+        job.raise_if_stopping()
+        job.reached(Step.POLICY, "Scanning the sources")
+        await self._scan(job, tree)
+        job.raise_if_stopping()
+        job.reached(Step.SIGNATURE, "Verifying the author's signature")
         now = self._clock.seconds()
         signed = await self._in_thread(
             verify_tree, tree, manifest.id, self._profile, now
         )
-        running.raise_if_stopping()
+        job.raise_if_stopping()
         return Candidate(root, tree, url, commit, manifest, signed)
 
-    async def _scan(self, running: Running, tree: Tree) -> None:
-        def begin() -> Deferred[list[Hit]]:
-            modules = [self._profile.api_module]
-            return Deferred.fromCoroutine(_scanned(self._scanner, tree, modules))
-
+    async def _scan(self, job: Job, tree: Tree) -> None:
+        modules = [self._profile.api_module]
         try:
-            hits = await running.until(begin)
+            hits = await job.until(lambda: self._scanner.scan(tree, modules))
         except BundlerError as e:
             # Without a bundler there will be no bundle either.
             raise plugin_error(Prefix.BUILD_FAILED, str(e)) from None
         self._report(hits)
         refuse(hits)
 
-    async def _clone(
-        self, running: Running, url: str, root: Path, cloner: Cloner
-    ) -> str:
+    async def _clone(self, job: Job, url: str, root: Path, cloner: Cloner) -> str:
         def received(count: int) -> None:
-            running.reached(Step.CLONE, f"Received {count:,} bytes")
+            job.reached(Step.CLONE, f"Received {count:,} bytes")
 
         async def cloned() -> str:
             async with self._places:
-                running.reached(Step.CLONE, f"Cloning from {host_of(url)}")
+                job.reached(Step.CLONE, f"Cloning from {host_of(url)}")
                 return await cloner.clone(url, root, received)
 
         def still() -> None:
-            running.reached(Step.CLONE, running.message)
+            job.reached(Step.CLONE, job.message)
 
         if not self._places.tokens:
-            running.reached(Step.CLONE, "Waiting for another clone to end")
+            job.reached(Step.CLONE, "Waiting for another clone to end")
         # A page sees that a slow host has not made the daemon hang.
         reporting = LoopingCall(still)
         reporting.clock = self._clock
         reporting.start(CLONE_REPORT_SECONDS, now=False)
         try:
-            return await running.until(lambda: Deferred.fromCoroutine(cloned()))
+            return await job.until(cloned)
         finally:
             reporting.stop()
 
     def _report(self, hits: list[Hit]) -> None:
         for hit in hits:
             self._log.warn("source policy: {hit}", hit=hit.report)
-
-
-async def _scanned(scanner: Scans, tree: Tree, modules: Collection[str]) -> list[Hit]:
-    return await scanner.scan(tree, modules)

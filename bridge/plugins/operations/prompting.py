@@ -14,7 +14,7 @@ from ..installed.keys import Trust
 from ..tree.growth import differences
 from ..tree.manifest import Manifest
 from .candidate import Candidate
-from .underway.running import Running
+from .job import Job
 
 
 @define(eq=False)
@@ -31,24 +31,24 @@ class Prompting:
 
     _log: ClassVar[Logger] = Logger()
 
-    async def ask(self, running: Running, prompt: Prompt) -> None:
+    async def ask(self, job: Job, prompt: Prompt) -> None:
         """
         Wait until the user has confirmed.
 
         :raise BridgeError: ``denied`` or ``approval_unavailable``.
         """
-        running.reached(Step.AWAITING_CONFIRMATION, prompt.title, prompt.operation)
+        job.reached(Step.AWAITING_CONFIRMATION, prompt.title, prompt.operation)
         try:
-            await running.until(lambda: self._approver.approve(prompt, running.caller))
+            await job.until(lambda: self._approver.approve(prompt, job.request.caller))
         except BridgeError:
             raise
         except Exception:  # noqa: BLE001
-            running.raise_if_stopping()
+            job.raise_if_stopping()
             self._log.failure("the prompt failed")
             raise unavailable("the prompt could not be shown") from None
 
     async def ask_to_install(
-        self, running: Running, url: str, directory: str, shown: Manifest | None
+        self, job: Job, url: str, directory: str, shown: Manifest | None
     ) -> None:
         """
         Ask whether to install what is at ``url``.
@@ -58,10 +58,10 @@ class Prompting:
         :raise BridgeError: See ``ask``.
         """
         offer = None if shown is None else _offer(shown)
-        await self.ask(running, self.prompts.install(url, directory, offer))
+        await self.ask(job, self.prompts.install(url, directory, offer))
 
     async def ask_for_trust(
-        self, running: Running, candidate: Candidate, *, is_known: bool = False
+        self, job: Job, candidate: Candidate, *, is_known: bool = False
     ) -> bool:
         """
         Ask when the author's key is new.
@@ -74,10 +74,10 @@ class Prompting:
             return False
         offer, key_id = _offer(candidate.manifest), candidate.signed.key_id
         prompt = self.prompts.trust_key(candidate.url, key_id, offer, is_known=is_known)
-        await self._ask_for_key(running, prompt)
+        await self._ask_for_key(job, prompt)
         return True
 
-    async def ask_for_permissions(self, running: Running, candidate: Candidate) -> None:
+    async def ask_for_permissions(self, job: Job, candidate: Candidate) -> None:
         """
         Ask when a plugin that is to be installed declares anything.
 
@@ -87,11 +87,9 @@ class Prompting:
         """
         if differences(None, candidate.manifest).grows:
             offer = _offer(candidate.manifest)
-            await self.ask(running, self.prompts.declared(candidate.url, offer))
+            await self.ask(job, self.prompts.declared(candidate.url, offer))
 
-    async def ask_to_rotate(
-        self, running: Running, candidate: Candidate, old: str
-    ) -> None:
+    async def ask_to_rotate(self, job: Job, candidate: Candidate, old: str) -> None:
         """
         Ask whether a plugin may change from the key ``old`` to its candidate's.
 
@@ -100,10 +98,10 @@ class Prompting:
         prompt = self.prompts.rotate_key(
             candidate.manifest.id, candidate.url, old, candidate.signed.key_id
         )
-        await self._ask_for_key(running, prompt)
+        await self._ask_for_key(job, prompt)
 
     async def ask_to_grow(
-        self, running: Running, candidate: Candidate, old: Manifest | None
+        self, job: Job, candidate: Candidate, old: Manifest | None
     ) -> None:
         """
         Ask when a new version declares more than the installed one.
@@ -120,11 +118,11 @@ class Prompting:
         prompt = self.prompts.grow(
             new.id, candidate.url, old=version, new=new.version, gains=found
         )
-        await self.ask(running, prompt)
+        await self.ask(job, prompt)
 
-    async def _ask_for_key(self, running: Running, prompt: Prompt) -> None:
+    async def _ask_for_key(self, job: Job, prompt: Prompt) -> None:
         try:
-            await self.ask(running, prompt)
+            await self.ask(job, prompt)
         except BridgeError as e:
             if not e.message.startswith(f"{Prefix.DENIED}:"):
                 raise

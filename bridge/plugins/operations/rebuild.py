@@ -24,10 +24,10 @@ from ...protocol.limits import BUILD_END_SECONDS
 from ...store import Store
 from ..bundle.build import Report
 from ..installed.records import read_records
-from ..installed.trees import Trees, Verification
+from ..installed.trees import ListEntry, Trees, Verification
 from ..tree.tree import Verify
-from .underway.operations import Operations
-from .underway.progress import Audience
+from .job import Watcher
+from .jobs import Jobs
 
 
 class Builds(Protocol):
@@ -35,6 +35,16 @@ class Builds(Protocol):
 
     def build(self, verify: Verify) -> Deferred[Report]:
         """Verify trees and bundle them; a failed build is a report too."""
+
+
+class EventSink(Watcher, Protocol):
+    """Receives reports about plugins, for the pages."""
+
+    def plugins(self, entries: list[ListEntry]) -> None:
+        """The set of installed plugins has changed; these are all of it now."""
+
+    def built(self, report: Report) -> None:
+        """A build has ended."""
 
 
 @frozen
@@ -46,7 +56,7 @@ class Shutdown:
     killed.
     """
 
-    _operations: Operations
+    _jobs: Jobs
     _rebuild: Rebuild
     _clock: IReactorTime
 
@@ -61,7 +71,7 @@ class Shutdown:
     async def _close(self) -> None:
         cutting = self._clock.callLater(BUILD_END_SECONDS, self._rebuild.cut_off)
         try:
-            await self._operations.close()
+            await self._jobs.close()
             await self._rebuild.close()
         finally:
             if cutting.active():
@@ -86,7 +96,7 @@ class Rebuild:
     _store: Store
     _trees: Trees
     _builder: Builds
-    _audience: Audience
+    _sink: EventSink
     _building: Deferred[Report] | None = field(default=None, init=False)
     _cut: bool = field(default=False, init=False)
     _waiters: list[_Waiter] = field(factory=list, init=False)
@@ -141,7 +151,7 @@ class Rebuild:
                 waiter.report.errback(failure)
             return
         try:
-            self._audience.built(report)
+            self._sink.built(report)
         finally:
             for waiter in waiters:
                 waiter.report.callback(report)

@@ -26,10 +26,9 @@ from ..installed.exchange import Exchange, make_durable
 from ..installed.journal import Journal, JournalError
 from ..installed.records import read_records
 from ..installed.trees import Trees
-from .rebuild import Rebuild
-from .underway.operations import Operations
-from .underway.progress import Audience
-from .underway.running import Running, reason
+from .job import Job, Request, reason
+from .jobs import Jobs
+from .rebuild import EventSink, Rebuild
 
 
 @frozen
@@ -91,27 +90,25 @@ class InstalledSet:
     _store: Store
     _trees: Trees
     _rebuild: Rebuild
-    _audience: Audience
+    _sink: EventSink
     _in_thread: InThread
     _journal: Journal
     _pending: Exchange | None = field(default=None, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
-    async def begin(self, running: Running, lock: DeferredLock) -> None:
+    async def begin(self, job: Job, lock: DeferredLock) -> None:
         """
         Wait for the turn to change the set, from which on the operation is finished.
 
         :param lock: The commit lock.
         :raise BridgeError: It was cancelled, or an earlier change can't be settled.
         """
-        await running.hold(lock)
-        running.commit()
+        await job.hold(lock)
+        job.commit()
         await self.settle()
 
-    async def change(
-        self, running: Running, exchange: Exchange, edits: Sequence[Edit]
-    ) -> None:
+    async def change(self, job: Job, exchange: Exchange, edits: Sequence[Edit]) -> None:
         """
         Put a tree in place, or take one away, with its records, and build the bundle.
 
@@ -131,17 +128,17 @@ class InstalledSet:
             await self._record(edits)
             if exchange.new is not None:
                 await self._push_entries()
-                running.reached(Step.BUILD, "Building the bundle")
+                job.reached(Step.BUILD, "Building the bundle")
                 await self._build_with(exchange.plugin_id)
                 await self._end(exchange, exchange.old)
         except Exception:
             # Of an uninstall, the state may have it although its write failed.
             if not exchange.is_done(self._store):
-                await self._settle_or_log(running)
+                await self._settle_or_log(job)
                 raise
-        await self._settle_or_log(running)
+        await self._settle_or_log(job)
 
-    async def settle(self, running: Running | None = None) -> None:
+    async def settle(self, job: Job | None = None) -> None:
         """
         Make all agree on what has happened: trees, state, bundle and journal.
 
@@ -149,7 +146,7 @@ class InstalledSet:
         at a start, and goes on wherever it was ended before.  Call it with the commit
         lock, and before the state is read.
 
-        :param running: The operation that is settled; ``None`` for an earlier one's.
+        :param job: The operation that is settled; ``None`` for an earlier one's.
         :raise OSError: It can't be ended now; so does ``BridgeError``.  What can be
             read is settled even so.
         """
@@ -161,19 +158,19 @@ class InstalledSet:
             return
         done = exchange.is_done(self._store)
         if not done:
-            if running is not None:
-                running.roll_back()
+            if job is not None:
+                job.roll_back()
             self._take_back(exchange)
         try:
             await self._in_thread(self._move_trees, exchange)
         finally:
-            is_built = await self._publish(running if done else None)
+            is_built = await self._publish(job if done else None)
         await self._store.commit([])
         # A bundle that may have what was taken back is built again by the next start.
         if is_built or done:
             await self._end(exchange, exchange.old if done else exchange.new)
 
-    def resume(self, operations: Operations, recovered: Recovered) -> None:
+    def resume(self, jobs: Jobs, recovered: Recovered) -> None:
         """
         End what a kill has interrupted, in the background: with a build.
 
@@ -183,17 +180,18 @@ class InstalledSet:
         op = Operation(exchange.op)
         plugin_id = None if op == Operation.INSTALL else exchange.plugin_id
 
-        async def body(running: Running) -> None:
-            await running.hold(operations.plugin_lock(exchange.plugin_id))
-            await running.hold(operations.commit_lock)
-            running.commit()
-            await self.settle(running)
+        async def body(job: Job) -> None:
+            await job.hold(jobs.plugin_lock(exchange.plugin_id))
+            await job.hold(jobs.commit_lock)
+            job.commit()
+            await self.settle(job)
             if not recovered.finished:
                 raise BridgeError(
                     Code.UNAVAILABLE, "the daemon was ended meanwhile; ask again"
                 )
 
-        operations.run(op, plugin_id, body).addErrback(lambda _: None)
+        request = Request(op, plugin_id=plugin_id)
+        jobs.run(request, body).addErrback(lambda _: None)
 
     async def _record(self, edits: Sequence[Edit]) -> None:
         try:
@@ -219,16 +217,16 @@ class InstalledSet:
         if not report.has(plugin_id):
             raise plugin_error(Prefix.BUILD_FAILED, report.why_not(plugin_id))
 
-    async def _settle_or_log(self, running: Running) -> None:
+    async def _settle_or_log(self, job: Job) -> None:
         try:
-            await self.settle(running)
+            await self.settle(job)
         except Exception as e:  # noqa: BLE001
             # The next operation, or the next start, goes on with it.
             if (why := reason(e)) is None:
-                self._log.failure("{op} can't be settled yet", op=running.op)
+                self._log.failure("{op} can't be settled yet", op=job.request.op)
             else:
                 self._log.error(
-                    "{op} can't be settled yet: {why}", op=running.op, why=why
+                    "{op} can't be settled yet: {why}", op=job.request.op, why=why
                 )
 
     def _take_back(self, exchange: Exchange) -> None:
@@ -243,7 +241,7 @@ class InstalledSet:
         exchange.settling(self._store)(self._trees.directory)
         self._trees.unsettled.discard(exchange.plugin_id)
 
-    async def _publish(self, running: Running | None) -> bool:
+    async def _publish(self, job: Job | None) -> bool:
         """
         Push the set to pages, and build it.
 
@@ -254,8 +252,8 @@ class InstalledSet:
             await self._push_entries()
         except Exception:  # noqa: BLE001
             self._log.failure("the list of plugins was not pushed")
-        if running is not None:
-            running.reached(Step.BUILD, "Building the bundle")
+        if job is not None:
+            job.reached(Step.BUILD, "Building the bundle")
         try:
             report = await self._rebuild.build()
         except BridgeError:
@@ -270,7 +268,7 @@ class InstalledSet:
 
     async def _push_entries(self) -> None:
         entries = await self._in_thread(self._trees.entries, read_records(self._store))
-        self._audience.plugins(entries)
+        self._sink.plugins(entries)
 
     async def _end(self, exchange: Exchange, left: str | None) -> None:
         """

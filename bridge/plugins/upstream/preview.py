@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from attrs import field
-from twisted.internet.defer import Deferred, DeferredList, fail
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
@@ -31,12 +31,11 @@ from ..installed.keys import Trust
 from ..installed.records import Record, is_recorded, recorded
 from ..installed.trees import Trees
 from ..operations.candidate import Candidate, CandidateFetcher, Cloner
+from ..operations.changes import check_same_id, updatable
+from ..operations.job import Job, Progress, Request, cancelled
+from ..operations.jobs import Jobs
 from ..operations.kept import KeptTree
 from ..operations.prompting import Prompting
-from ..operations.underway.operations import Operations
-from ..operations.underway.progress import Progress
-from ..operations.underway.running import Running, cancelled, ref_of
-from ..operations.update import check_same_id, updatable
 from ..tree.changelog import read_changelog
 from ..tree.growth import differences
 from ..tree.manifest import Manifest, check_id
@@ -45,7 +44,7 @@ from .previewed import Changelog, InstalledVersion, Preview, PreviewedKey
 from .updates import Upstream
 
 
-class Asker(Protocol):
+class Requester(Protocol):
     """The page that wants a preview; equal to itself, however often it asks."""
 
     def progress(self, progress: Progress) -> None:
@@ -53,19 +52,6 @@ class Asker(Protocol):
 
     def on_close(self, call: Callable[[], None]) -> None:
         """Call ``call`` when the page has gone; at once if it has already."""
-
-
-@frozen
-class Subject:
-    """
-    What to preview: one of the two.
-
-    :ivar url: The URL of a repository.
-    :ivar plugin_id: An installed plugin, at the URL it was installed from.
-    """
-
-    url: str | None
-    plugin_id: str | None
 
 
 @frozen
@@ -94,38 +80,37 @@ class Access:
 class _Current:
     """The preview under way, and the pages that wait for it."""
 
-    subject: Subject
-    running: Running | None = None
-    _askers: list[Asker] = field(factory=list)
+    job: Job | None = None
+    _pages: list[Requester] = field(factory=list)
 
-    def add(self, asker: Asker) -> None:
+    def add(self, page: Requester) -> None:
         """Report to another page; when no page is left, the preview ends."""
-        if asker not in self._askers:
-            self._askers.append(asker)
-            asker.on_close(lambda: self._left(asker))
+        if page not in self._pages:
+            self._pages.append(page)
+            page.on_close(lambda: self._left(page))
 
-    def begin(self, running: Running) -> None:
+    def begin(self, job: Job) -> None:
         """Remember the operation; it ends if every page has left already."""
-        self.running = running
+        self.job = job
         self._end_if_left()
 
     def progress(self, progress: Progress) -> None:
         """See ``Watcher``."""
-        for asker in list(self._askers):
-            asker.progress(progress)
+        for page in list(self._pages):
+            page.progress(progress)
 
     def end(self) -> None:
         """Release the result: pages that stay open keep referring to this."""
-        self.running = None
-        self._askers.clear()
+        self.job = None
+        self._pages.clear()
 
-    def _left(self, asker: Asker) -> None:
-        self._askers = [one for one in self._askers if one != asker]
+    def _left(self, page: Requester) -> None:
+        self._pages = [one for one in self._pages if one != page]
         self._end_if_left()
 
     def _end_if_left(self) -> None:
-        if self.running is not None and not self._askers:
-            self.running.interrupt(cancelled("the page that asked has gone"))
+        if self.job is not None and not self._pages:
+            self.job.interrupt(cancelled("the page that asked has gone"))
 
 
 @define(eq=False)
@@ -136,7 +121,7 @@ class Previewer:
     :ivar in_thread: Where trees are read.
     """
 
-    _operations: Operations
+    _jobs: Jobs
     _prompting: Prompting
     _fetcher: CandidateFetcher
     _kept: KeptTree
@@ -155,103 +140,96 @@ class Previewer:
         )
 
     def preview(
-        self, subject: Subject, ref: str | None, asker: Asker
+        self,
+        url: str | None,
+        plugin_id: str | None,
+        ref: str | None,
+        page: Requester,
     ) -> Deferred[Preview]:
         """
         Preview a plugin, or join the preview of it that is under way.
 
+        :param url: The URL of a repository; else ``plugin_id`` is an installed plugin,
+            at the URL it was installed from.
         :param ref: The page's name for the operation.
-        :param asker: Receives the progress; when all who asked are gone, it ends.
-        :return: Fails with ``BridgeError``: ``busy``, ``private_address``, what an
-            install is refused with, or ``rate_limited``.
+        :param page: Receives the progress; when all who asked are gone, it ends.
+        :return: Fails with ``BridgeError``: what an install is refused with, or
+            ``private_address``.
+        :raise BridgeError: ``busy`` or ``rate_limited``, or the URL or plugin is not
+            one.
         """
-        try:
-            return self._join(subject, ref, asker) or self._begin(subject, ref, asker)
-        except BridgeError as refused:
-            return fail(refused)
-
-    def _join(
-        self, subject: Subject, ref: str | None, asker: Asker
-    ) -> Deferred[Preview] | None:
-        """Join an earlier request, or wait until one that is being cancelled ends."""
+        request = Request(Operation.PREVIEW, (url, plugin_id), plugin_id, ref)
         current = self._current
-        running = current.running if current else None
-        known = self._operations.find(ref_of(ref, Operation.PREVIEW, subject))
-        if known is not None:
-            if current and known is running:
-                current.add(asker)
-            return known.join()
-        if current is None or running is None:
-            return None
-        if running.stopping:
-            # A page that was reloaded may ask before its former preview has ended.
-            ended = DeferredList([running.ended])
-            return ended.addCallback(lambda _: self.preview(subject, ref, asker))
-        if current.subject != subject:
-            why = "another preview is under way; wait for it to end"
-            raise plugin_error(Prefix.BUSY, why)
-        current.add(asker)
-        return running.join()
+        known = self._jobs.find(request)
+        if known is None and current is not None and current.job is not None:
+            if current.job.stopping:
+                # A reloaded page may ask before its former preview has ended.
+                return current.job.ended().addCallback(
+                    lambda _: self.preview(url, plugin_id, ref, page)
+                )
+            if not current.job.request.is_same(request):
+                why = "another preview is under way; wait for it to end"
+                raise plugin_error(Prefix.BUSY, why)
+            known = current.job
+        if known is None:
+            return self._begin(request, page)
+        if current is not None and known is current.job:
+            current.add(page)
+        return known.join()
 
-    def _begin(
-        self, subject: Subject, ref: str | None, asker: Asker
-    ) -> Deferred[Preview]:
-        if subject.url is not None:
-            check_url(subject.url)
+    def _begin(self, request: Request, page: Requester) -> Deferred[Preview]:
+        url, plugin_id = request.subject
+        if url is not None:
+            check_url(url)
         else:
-            updatable(self._store, check_id(subject.plugin_id or ""))
+            updatable(self._store, check_id(plugin_id or ""))
         if self._budget.take() is None:
             raise BridgeError(
                 Code.RATE_LIMITED,
                 f"at most {PREVIEWS_PER_MINUTE} previews a minute",
                 math.ceil(self._budget.wait()),
             )
-        current = _Current(subject)
+        current = _Current()
 
-        async def body(running: Running) -> Preview:
+        async def body(job: Job) -> Preview:
             self._current = current
             try:
-                current.begin(running)
-                return await self._preview(running, subject)
+                current.begin(job)
+                return await self._preview(job, url, plugin_id)
             finally:
                 self._current = None
                 current.end()
 
-        current.add(asker)
-        return self._operations.run(
-            Operation.PREVIEW,
-            subject.plugin_id,
-            body,
-            ref_of(ref, Operation.PREVIEW, subject),
-            current,
-        )
+        current.add(page)
+        return self._jobs.run(request, body, current)
 
-    async def _preview(self, running: Running, subject: Subject) -> Preview:
-        url = subject.url
+    async def _preview(
+        self, job: Job, url: str | None, plugin_id: str | None
+    ) -> Preview:
         if url is None:
-            url = updatable(self._store, subject.plugin_id or "").url
-        running.raise_if_stopping()
+            url = updatable(self._store, plugin_id or "").url
+        job.raise_if_stopping()
         reach = self._access.reach(frozenset())
         try:
-            candidate = await self._fetcher.fetch_with(running, url, reach.cloner)
+            candidate = await self._fetcher.fetch_with(job, url, reach.cloner)
         except NotPublicError as e:
-            reach = await self._private_reach(running, url, e.addresses)
-            candidate = await self._fetcher.fetch_with(running, url, reach.cloner)
-        if subject.plugin_id is not None:
-            check_same_id(candidate, subject.plugin_id)
-        return await self._compared(running, candidate, reach)
+            reach = await self._private_reach(job, url, e.addresses)
+            candidate = await self._fetcher.fetch_with(job, url, reach.cloner)
+        if plugin_id is not None:
+            check_same_id(candidate, plugin_id)
+        return await self._compared(job, candidate, reach)
 
     async def _private_reach(
-        self, running: Running, url: str, addresses: tuple[str, ...]
+        self, job: Job, url: str, addresses: tuple[str, ...]
     ) -> Reach:
         """Ask whether this host may be reached, this once."""
         if not self._access.may_ask:
             raise _private("private hosts are not allowed")
         prompt = self._prompting.prompts.reach_host(url, addresses)
         try:
-            await self._prompting.ask(running, prompt)
+            await self._prompting.ask(job, prompt)
         except BridgeError as e:
-            running.raise_if_stopping()
+            job.raise_if_stopping()
             asked = not e.message.startswith(f"{Prefix.APPROVAL_UNAVAILABLE}:")
             how = "was not confirmed" if asked else "could not be asked for"
             raise _private(f"connecting to it {how}") from None
@@ -260,18 +238,16 @@ class Previewer:
         allowed = addresses or (target.host,)
         return self._access.reach(frozenset((one, target.port) for one in allowed))
 
-    async def _compared(
-        self, running: Running, candidate: Candidate, reach: Reach
-    ) -> Preview:
+    async def _compared(self, job: Job, candidate: Candidate, reach: Reach) -> Preview:
         """Compare a candidate with what is installed, and keep it."""
-        running.reached(Step.COMPARE, "Comparing it with what is installed")
+        job.reached(Step.COMPARE, "Comparing it with what is installed")
         manifest = candidate.manifest
         record = old = changelog = None
         if is_recorded(self._store, manifest.id):
             record = recorded(self._store, manifest.id)
             old = await self._in_thread(self._trees.sound_manifest, manifest.id, record)
-            changelog = await self._changelog(running, candidate, record, old, reach)
-        running.raise_if_stopping()
+            changelog = await self._changelog(job, candidate, record, old, reach)
+        job.raise_if_stopping()
         signed = candidate.signed
         trusted_at = self._trust.trusted_at(signed.key_id)
         return Preview(
@@ -290,7 +266,7 @@ class Previewer:
 
     async def _changelog(
         self,
-        running: Running,
+        job: Job,
         candidate: Candidate,
         record: Record,
         old: Manifest | None,
@@ -307,10 +283,8 @@ class Previewer:
                 old.version,
             )
         try:
-            behind = await running.until(
-                lambda: Deferred.fromCoroutine(
-                    reach.upstream.behind(record.url, record.commit)
-                )
+            behind = await job.until(
+                lambda: reach.upstream.behind(record.url, record.commit)
             )
         except BridgeError:
             behind = None

@@ -26,12 +26,12 @@ class LinkingTestCase(SynchronousTestCase):
         write_tree(self.tree, files_of("mine"), None)
         b = self.bench
         self.linking = Linking(
-            b.operations,
+            b.jobs,
             b.rebuild,
             b.trees,
             b.store,
             PROFILE,
-            b.audience,
+            b.sink,
             b.clock,
             b.threads,
             b.scanner,
@@ -136,7 +136,7 @@ class LinkTests(LinkingTestCase):
         self.bench.threads.failing["link"] = OSError(5, "I/O error")
         self.failureResultOf(ensureDeferred(self.link.end()), OSError)
         self.assertEqual(self.bench.trees.linked, {})
-        self.assertFalse(self.bench.operations.commit_lock.locked)
+        self.assertFalse(self.bench.jobs.commit_lock.locked)
 
 
 class RefusedTests(LinkingTestCase):
@@ -169,7 +169,7 @@ class RefusedTests(LinkingTestCase):
         self.assertEqual(self.kept(), [])
         self.assertEqual(self.bench.trees.linked, {})
         self.bench.publish("good")
-        installed = self.bench.installer.install(url_of("good"))
+        installed = self.bench.install(url_of("good"))
         self.assertEqual(self.successResultOf(installed).id, "good")
 
     def test_build_fails_later(self):
@@ -200,7 +200,7 @@ class RefusedTests(LinkingTestCase):
                 self.linked()
                 self.assertEqual(self.in_copy(), "export default 1;\n")
                 self.assertEqual(self.kept(), [LINK])
-                self.assertFalse(self.bench.operations.commit_lock.locked)
+                self.assertFalse(self.bench.jobs.commit_lock.locked)
 
     def test_another_id(self):
         """The id may not change while it is linked."""
@@ -241,7 +241,7 @@ class ShadowTests(LinkingTestCase):
         """Install it."""
         super().setUp()
         self.bench.publish("mine")
-        self.successResultOf(self.bench.installer.install(url_of("mine")))
+        self.successResultOf(self.bench.install(url_of("mine")))
         self.installed = self.bench.left()
         self.bench.events.clear()
 
@@ -270,7 +270,7 @@ class ShadowTests(LinkingTestCase):
         slow: Deferred[None] = Deferred()
         self.bench.builder.outcomes = [slow]
         linking = self.update()
-        installing = self.bench.installer.install(url_of("good"))
+        installing = self.bench.install(url_of("good"))
         self.assertNoResult(installing)
         self.assertNotIn("good", self.kept())
         slow.callback(None)

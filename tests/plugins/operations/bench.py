@@ -34,14 +34,12 @@ from bridge.plugins.installed.keys import Trust
 from bridge.plugins.installed.records import read_records
 from bridge.plugins.installed.trees import ListEntry, Trees
 from bridge.plugins.operations.candidate import CandidateFetcher
-from bridge.plugins.operations.install import Installer
+from bridge.plugins.operations.changes import PluginChanges
+from bridge.plugins.operations.jobs import Jobs
 from bridge.plugins.operations.kept import KeptTree, Pin
 from bridge.plugins.operations.prompting import Prompting
 from bridge.plugins.operations.rebuild import Rebuild
 from bridge.plugins.operations.settlement import InstalledSet
-from bridge.plugins.operations.underway.operations import Operations
-from bridge.plugins.operations.uninstall import KeyRing, Uninstaller
-from bridge.plugins.operations.update import Updater
 from bridge.plugins.tree.manifest import load_manifest
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.plugins.tree.tree import Verify, read_tree
@@ -224,8 +222,8 @@ class FakeBuilder:
 
 
 @define(eq=False)
-class FakeAudience:
-    """Writes the reports to pages into the list of events; see ``AudienceContract``."""
+class FakeSink:
+    """Writes reports to pages into the list of events; see ``EventSinkContract``."""
 
     events: list[str]
     progresses: list[Any] = field(factory=list)
@@ -233,18 +231,18 @@ class FakeAudience:
     reports: list[Report] = field(factory=list)
 
     def progress(self, progress: Any) -> None:
-        """See ``Audience``."""
+        """See ``EventSink``."""
         self.progresses.append(progress)
         op = "" if progress.op == "install" else f"{progress.op} "
         self.events.append(f"{op}{progress.step}")
 
     def plugins(self, entries: list[ListEntry]) -> None:
-        """See ``Audience``."""
+        """See ``EventSink``."""
         self.entries.append(entries)
         self.events.append(" ".join(["push plugins", *(e.id for e in entries)]))
 
     def built(self, report: Report) -> None:
-        """See ``Audience``."""
+        """See ``EventSink``."""
         self.reports.append(report)
         how = "ok" if report.ok else "failed"
         self.events.append(" ".join([f"push build {how}", *report.plugins]))
@@ -275,22 +273,22 @@ class Bench:
         self.approver = FakeApprover(self.events)
         self.builder = FakeBuilder(self.events, in_thread=self.threads)
         self.scanner = BlockingScanner(self.threads)
-        self.audience = FakeAudience(self.events)
+        self.sink = FakeSink(self.events)
         names = itertools.count(1)
-        self.operations = Operations(
-            self.audience,
+        self.jobs = Jobs(
+            self.sink,
             self.clock,
             lambda: f"operation-{next(names)}",
             lambda root: self.threads(self.trees.remove, root),
         )
         self.kept = KeptTree(self.trees, self.clock, self.threads)
-        self.rebuild = Rebuild(self.store, self.trees, self.builder, self.audience)
+        self.rebuild = Rebuild(self.store, self.trees, self.builder, self.sink)
         self.journal = Journal(self.data.journal)
         self.settlement = InstalledSet(
             self.store,
             self.trees,
             self.rebuild,
-            self.audience,
+            self.sink,
             self.threads,
             self.journal,
         )
@@ -305,20 +303,22 @@ class Bench:
         )
         prompts = Prompts("Sample Host", Wording(PROFILE.permission_words))
         self.prompting = Prompting(self.approver, prompts, self.trust)
-        self.installer = self._pipeline(Installer)
         self.upstream = FakeUpstream()
-        self.updater = self._pipeline(Updater, self.upstream)
-        self.uninstaller = Uninstaller(
-            self.operations,
+        self.changes = PluginChanges(
+            self.jobs,
             self.prompting,
+            self.fetcher,
             self.settlement,
+            self.trust,
             self.store,
             self.trees,
+            self.clock,
             self.threads,
+            self.upstream,
         )
         self.reached: list[frozenset[tuple[str, int]]] = []
         self.previewer = Previewer(
-            self.operations,
+            self.jobs,
             self.prompting,
             self.fetcher,
             self.kept,
@@ -329,25 +329,26 @@ class Bench:
             self.clock,
             self.threads,
         )
-        self.key_ring = KeyRing(self.operations, self.prompting, self.store, self.trust)
+
+    def install(self, *args: Any, **kwargs: Any) -> Deferred[Any]:
+        """See ``PluginChanges``; what that raises is a failure, as the rest is."""
+        return maybeDeferred(self.changes.install, *args, **kwargs)
+
+    def update(self, *args: Any, **kwargs: Any) -> Deferred[Any]:
+        """See ``install``."""
+        return maybeDeferred(self.changes.update, *args, **kwargs)
+
+    def uninstall(self, *args: Any, **kwargs: Any) -> Deferred[Any]:
+        """See ``install``."""
+        return maybeDeferred(self.changes.uninstall, *args, **kwargs)
+
+    def forget_key(self, *args: Any, **kwargs: Any) -> Deferred[Any]:
+        """See ``install``."""
+        return maybeDeferred(self.changes.forget_key, *args, **kwargs)
 
     def _reach(self, allowed: frozenset[tuple[str, int]]) -> Reach:
         self.reached.append(allowed)
         return Reach(self.cloner, self.upstream)
-
-    def _pipeline(self, kind: Any, *more: Any) -> Any:
-        return kind(
-            self.operations,
-            self.prompting,
-            self.fetcher,
-            self.settlement,
-            self.trust,
-            self.store,
-            self.trees,
-            self.clock,
-            self.threads,
-            *more,
-        )
 
     def publish(
         self,

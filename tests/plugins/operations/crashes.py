@@ -99,7 +99,7 @@ def kill_at_every_event(world: World) -> Iterator[bool]:
             parts: tuple[Any, ...] = (
                 bench.cloner,
                 bench.approver,
-                bench.audience,
+                bench.sink,
                 bench.builder,
             )
             for part in parts:
@@ -198,7 +198,7 @@ def assert_goes_on(world: World, bench: Bench) -> None:
     (ns, values), *_ = SETTING.items()
     edits = [Put(ns, key, value) for key, value in values.items()]
     assert outcome(bench.store.commit(edits)) is None
-    again = outcome(bench.uninstaller.uninstall("other"))
+    again = outcome(bench.uninstall("other"))
     assert again is None, again
     assert not bench.journal.exists()
     assert not bench.trees.unsettled

@@ -9,7 +9,7 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.underway.running import Running, cancelled
+from bridge.plugins.operations.job import Job, Request, cancelled
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import CLONE_REPORT_SECONDS, CLONES_AT_ONCE
 
@@ -31,7 +31,7 @@ class CandidateFetcherTests(SynchronousTestCase):
     def setUp(self):
         """Make one, and an operation."""
         self.bench = Bench(self)
-        self.running = Running(Operation.UPDATE, "good", self.bench.audience)
+        self.running = Job(Request(Operation.UPDATE, plugin_id="good"), self.bench.sink)
 
     def fetch(self, name):
         """Fetch what is in a repository."""
@@ -58,7 +58,7 @@ class CandidateFetcherTests(SynchronousTestCase):
         """The steps are reported as those of the operation they are part of."""
         self.bench.publish("good")
         self.successResultOf(self.fetch("good"))
-        reported = {(p.op, p.id) for p in self.bench.audience.progresses}
+        reported = {(p.op, p.id) for p in self.bench.sink.progresses}
         self.assertEqual(reported, {("update", "good")})
 
     def test_every_hit_is_logged(self):
@@ -85,7 +85,7 @@ class CandidateFetcherTests(SynchronousTestCase):
         fetching = self.fetch("good")
         for _ in range(3):
             self.bench.clock.advance(CLONE_REPORT_SECONDS)
-        messages = [p.message for p in self.bench.audience.progresses]
+        messages = [p.message for p in self.bench.sink.progresses]
         self.assertEqual(messages, ["Cloning from forge.example"] * 4)
         self.bench.clones.go_on()
         self.successResultOf(fetching)
@@ -96,9 +96,7 @@ class CandidateFetcherTests(SynchronousTestCase):
         self.bench.publish("good")
         self.bench.clones.slow = "clone"
         held = [self.fetch("good") for _ in range(CLONES_AT_ONCE)]
-        runnings = [
-            Running(Operation.INSTALL, None, self.bench.audience) for _ in range(2)
-        ]
+        runnings = [Job(Request(Operation.INSTALL), self.bench.sink) for _ in range(2)]
         waiting, other = (
             Deferred.fromCoroutine(self.bench.fetcher.fetch(one, url_of("good")))
             for one in runnings
@@ -139,7 +137,7 @@ class PinnedTests(SynchronousTestCase):
         self.bench = Bench(self)
         self.bench.publish("good")
         self.pin = self.bench.pin_of("good")
-        self.running = Running(Operation.INSTALL, None, self.bench.audience)
+        self.running = Job(Request(Operation.INSTALL), self.bench.sink)
 
     def fetch(self, pin=None, url=None):
         """Fetch it."""
@@ -164,7 +162,7 @@ class PinnedTests(SynchronousTestCase):
         self.assertEqual(
             self.bench.events, ["clone", "validate", "policy", "signature"]
         )
-        self.assertEqual(self.bench.audience.progresses[0].op, "install")
+        self.assertEqual(self.bench.sink.progresses[0].op, "install")
 
     def test_cloned_when_nothing_is_kept(self):
         """Without a kept tree the same tree is cloned."""

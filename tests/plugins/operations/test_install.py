@@ -5,7 +5,7 @@ import os
 from typing import Any
 from unittest import mock
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.exchange import Exchange
@@ -50,7 +50,7 @@ class PipelineTestCase(SynchronousTestCase):
 
     def install(self, name="good"):
         """Begin an install; the answer is written into the events."""
-        installing = self.bench.installer.install(url_of(name))
+        installing = self.bench.install(url_of(name))
 
         def answered(result):
             self.events.append("answer")
@@ -94,7 +94,7 @@ class InstallTests(PipelineTestCase):
     def test_every_step_is_reported_once_with_a_null_id(self):
         """The seven steps come in their order; the id is null throughout."""
         self.installed()
-        progresses = self.bench.audience.progresses
+        progresses = self.bench.sink.progresses
         steps = [p.step for p in progresses if p.op == "install"]
         self.assertEqual(steps, list(STEPS))
         self.assertEqual({p.id for p in progresses}, {None})
@@ -107,7 +107,7 @@ class InstallTests(PipelineTestCase):
         self.assertEqual(entry.commit, COMMIT)
         self.assertEqual(entry.key_id, KEY)
         self.assertEqual(entry.installed_at, "2023-11-14T22:13:20Z")
-        self.assertEqual(self.bench.audience.entries, [[entry]])
+        self.assertEqual(self.bench.sink.entries, [[entry]])
 
     def test_what_is_kept(self):
         """The tree, the record, the key and its mark are kept; nothing else is."""
@@ -188,7 +188,7 @@ class InstallTests(PipelineTestCase):
             self.bench.approver.prompts.clear()
             self.bench.keep(name)
             pin = self.bench.pin_of(name)
-            installing = self.bench.installer.install(url_of(name), pin)
+            installing = self.bench.install(url_of(name), pin)
             self.successResultOf(installing)
             first, *others = self.bench.approver.prompts
             self.assertEqual(len(others) + 1, asked)
@@ -201,9 +201,7 @@ class InstallTests(PipelineTestCase):
         """What the first prompt could not name is asked for later."""
         self.installed()
         self.publish_asking("other")
-        installing = self.bench.installer.install(
-            url_of("other"), self.bench.pin_of("other")
-        )
+        installing = self.bench.install(url_of("other"), self.bench.pin_of("other"))
         self.successResultOf(installing)
         _, declared = self.bench.approver.prompts[-2:]
         self.assertIn("Go online", declared.body)
@@ -221,9 +219,7 @@ class InstallTests(PipelineTestCase):
         chunks = self.bench.cloner.chunks = _Slow(self.bench.clock, [1000, 2500])
         self.installed()
         self.assertEqual(list(chunks.numbers), [1000, 2500])
-        messages = [
-            p.message for p in self.bench.audience.progresses if p.step == "clone"
-        ]
+        messages = [p.message for p in self.bench.sink.progresses if p.step == "clone"]
         self.assertEqual(
             messages,
             [
@@ -272,7 +268,7 @@ class RefusalTests(PipelineTestCase):
 
     def test_url(self):
         """A URL that is not https is refused before anything happens."""
-        installing = self.bench.installer.install("http://forge.example/a.git")
+        installing = self.bench.install("http://forge.example/a.git")
         message = self.failureResultOf(installing, BridgeError).value.message
         self.assertTrue(message.startswith("not_https: "))
         self.assertEqual(self.events, [])
@@ -431,10 +427,10 @@ class RefusalTests(PipelineTestCase):
         self.bench.publish("other")
         self.installed("other")
         self.before = self.bench.left()
-        self.successResultOf(self.bench.operations.commit_lock.acquire())
+        self.successResultOf(self.bench.jobs.commit_lock.acquire())
         installing = self.install()
         self.successResultOf(self.bench.store.commit(self.bench.trust.forgetting(KEY)))
-        self.bench.operations.commit_lock.release()
+        self.bench.jobs.commit_lock.release()
         error = self.failureResultOf(installing, BridgeError).value
         self.assertTrue(error.message.startswith("not_trusted: "))
         self.assertNotIn(KEYS, self.bench.left()[1])
@@ -639,7 +635,7 @@ class SeveralTests(PipelineTestCase):
         page, other = Page(), Page()
         self.bench.approver.answers = [None] * 9
         asked = [
-            self.bench.installer.install(f"https://forge.example/{n}", caller=page)
+            self.bench.install(f"https://forge.example/{n}", caller=page)
             for n in range(5)
         ]
         error = self.failureResultOf(asked[4], BridgeError).value
@@ -649,10 +645,10 @@ class SeveralTests(PipelineTestCase):
         )
         for number, caller in ((7, other), (8, None)):
             url = f"https://forge.example/{number}"
-            self.assertNoResult(self.bench.installer.install(url, caller=caller))
+            self.assertNoResult(self.bench.install(url, caller=caller))
         self.bench.approver.open[0].errback(BridgeError(Code.BAD_REQUEST, "denied: x"))
         self.failureResultOf(asked[0], BridgeError)
-        again = self.bench.installer.install("https://forge.example/9", caller=page)
+        again = self.bench.install("https://forge.example/9", caller=page)
         self.assertNoResult(again)
 
     def test_same_plugin_from_two_places(self):
@@ -712,7 +708,7 @@ class EndTests(PipelineTestCase):
 
     def end(self, installing):
         """Close; the install is given up and leaves nothing."""
-        self.successResultOf(self.bench.operations.close())
+        self.successResultOf(self.bench.jobs.close())
         error = self.failureResultOf(installing, BridgeError).value
         self.assertEqual(error.code, Code.UNAVAILABLE)
         self.assertEqual(self.bench.left(), self.before)
@@ -733,7 +729,7 @@ class EndTests(PipelineTestCase):
         """The clone is ended at once, and what it wrote is removed."""
         self.bench.clones.slow = "clone"
         installing = self.install()
-        self.successResultOf(self.bench.operations.close())
+        self.successResultOf(self.bench.jobs.close())
         self.end(installing)
         self.assertNotIn("validate", self.events)
 
@@ -741,7 +737,7 @@ class EndTests(PipelineTestCase):
         """A check is finished, and nothing after it begins."""
         self.bench.threads.slow = "load_manifest"
         installing = self.install()
-        closing = self.bench.operations.close()
+        closing = self.bench.jobs.close()
         self.bench.threads.go_on()
         self.successResultOf(closing)
         self.end(installing)
@@ -749,7 +745,7 @@ class EndTests(PipelineTestCase):
 
     def test_shutdown_before_the_commit(self):
         """An install that waits for another one's commit is given up."""
-        self.successResultOf(self.bench.operations.commit_lock.acquire())
+        self.successResultOf(self.bench.jobs.commit_lock.acquire())
         self.end(self.install())
         self.assertNotIn("move", self.events)
 
@@ -758,7 +754,7 @@ class EndTests(PipelineTestCase):
         gate: Deferred[Any] = Deferred()
         self.bench.builder.outcomes = [gate]
         installing = self.install()
-        closing = self.bench.operations.close()
+        closing = self.bench.jobs.close()
         self.assertNoResult(closing)
         gate.callback(None)
         self.successResultOf(closing)
@@ -766,7 +762,7 @@ class EndTests(PipelineTestCase):
 
     def test_nothing_after_the_end(self):
         """Nothing is begun by a daemon that is shutting down."""
-        self.successResultOf(self.bench.operations.close())
+        self.successResultOf(self.bench.jobs.close())
         error = self.failureResultOf(self.install(), BridgeError).value
         self.assertEqual(error.code, Code.UNAVAILABLE)
 
@@ -784,7 +780,7 @@ class EchoTests(PipelineTestCase):
                 self.bench.builder.outcomes = ["broken"]
             error = self.failureResultOf(self.install(secret), BridgeError).value
             self.assertNotIn(secret, error.message)
-        reported = json.dumps([p.message for p in self.bench.audience.progresses])
+        reported = json.dumps([p.message for p in self.bench.sink.progresses])
         self.assertNotIn(secret, reported)
         self.assertNotIn(os.sep + "plugins", reported)
 
@@ -797,7 +793,7 @@ class PinnedInstallTests(PipelineTestCase):
     def pinned(self, ref=None):
         """Begin to install what was previewed."""
         pin = self.bench.pin_of("good")
-        return self.bench.installer.install(url_of("good"), pin, ref)
+        return self.bench.install(url_of("good"), pin, ref)
 
     def test_kept_tree_is_installed(self):
         """The user is asked as ever; then the kept tree is put in place."""
@@ -820,7 +816,7 @@ class PinnedInstallTests(PipelineTestCase):
         pin = self.bench.pin_of("good")
         self.bench.publish("good", files_of("good", **{"main.ts": "export {};\n"}))
         self.bench.cloner.commit = "d" * 40
-        installing = self.bench.installer.install(url_of("good"), pin)
+        installing = self.bench.install(url_of("good"), pin)
         error = self.failureResultOf(installing, BridgeError).value
         self.assertTrue(error.message.startswith("moved: "))
         self.assertEqual(self.bench.left(), self.before)
@@ -839,7 +835,7 @@ class PinnedInstallTests(PipelineTestCase):
         """Another page's name for its install does not stand for another URL."""
         self.bench.publish("other")
         self.successResultOf(self.pinned(self.REF))
-        installing = self.bench.installer.install(url_of("other"), None, self.REF)
+        installing = self.bench.install(url_of("other"), None, self.REF)
         error = self.failureResultOf(installing, BridgeError).value
         self.assertEqual(error.message, "ref: another operation has this name")
         self.assertEqual(self.bench.installed(), ["good"])
@@ -850,8 +846,8 @@ class PinnedInstallTests(PipelineTestCase):
             self.events.clear()
             self.bench.approver.answers = answers
             installing = self.install()
-            (running,) = [o for o in self.bench.operations.recent() if not o.outcome]
-            self.successResultOf(self.bench.operations.cancel(running.name))
+            (running,) = [o for o in self.bench.jobs.recent() if not o.outcome]
+            self.successResultOf(self.bench.jobs.cancel(running.name))
             error = self.failureResultOf(installing, BridgeError).value
             self.assertTrue(error.message.startswith("cancelled: "))
             self.assertIn("withdrawn", self.events)
@@ -861,8 +857,8 @@ class PinnedInstallTests(PipelineTestCase):
         """A clone is ended at once, and what it wrote is removed."""
         self.bench.clones.slow = "clone"
         installing = self.install()
-        (running,) = self.bench.operations.recent()
-        self.successResultOf(self.bench.operations.cancel(running.name))
+        (running,) = self.bench.jobs.recent()
+        self.successResultOf(self.bench.jobs.cancel(running.name))
         error = self.failureResultOf(installing, BridgeError).value
         self.assertTrue(error.message.startswith("cancelled: "))
         self.assertEqual(self.bench.left(), self.before)
@@ -872,9 +868,9 @@ class PinnedInstallTests(PipelineTestCase):
         gate: Deferred[Any] = Deferred()
         self.bench.builder.outcomes = [gate]
         installing = self.install()
-        (running,) = self.bench.operations.recent()
+        (running,) = self.bench.jobs.recent()
         refused = self.failureResultOf(
-            self.bench.operations.cancel(running.name), BridgeError
+            maybeDeferred(self.bench.jobs.cancel, running.name), BridgeError
         )
         self.assertTrue(refused.value.message.startswith("not_cancellable: "))
         gate.callback(None)

@@ -60,7 +60,7 @@ class RunTests(RebuildTestCase):
         self.assertEqual(report.plugins, ["second"])
         (error,) = report.errors
         self.assertTrue(error.startswith("first is left out: unsigned: "), error)
-        self.assertEqual(self.bench.audience.reports, [report])
+        self.assertEqual(self.bench.sink.reports, [report])
 
     def test_attack_older_tree_put_back(self):
         """An old version of a plugin, validly signed, is left out and named."""
@@ -76,7 +76,7 @@ class RunTests(RebuildTestCase):
         self.builder.outcomes = [None, "broken"]
         reports = [self.successResultOf(self.rebuild.build()) for _ in range(4)]
         self.assertEqual([r.ok for r in reports], [True, False, True, True])
-        self.assertEqual(self.bench.audience.reports, reports)
+        self.assertEqual(self.bench.sink.reports, reports)
 
     def test_failed_build_reports_its_own_error_first(self):
         """What failed the build comes before what was left out of it."""
@@ -93,9 +93,9 @@ class RunTests(RebuildTestCase):
         self.failureResultOf(self.rebuild.build(), ZeroDivisionError)
         self.assertTrue(self.successResultOf(self.rebuild.build()).ok)
 
-    def test_broken_audience(self):
+    def test_broken_sink(self):
         """A report that can't be pushed is logged, and given to who asked."""
-        self.patch(type(self.rebuild._audience), "built", lambda *_: 1 / 0)
+        self.patch(type(self.rebuild._sink), "built", lambda *_: 1 / 0)
         for _ in range(2):
             report = self.successResultOf(self.rebuild.build())
             self.assertTrue(report.ok)
@@ -111,7 +111,7 @@ class RunTests(RebuildTestCase):
         other = self.rebuild.build()
         gate.callback(None)
         self.assertTrue(self.successResultOf(other).ok)
-        self.assertEqual(len(self.bench.audience.reports), 2)
+        self.assertEqual(len(self.bench.sink.reports), 2)
 
 
 class CoalescingTests(RebuildTestCase):
@@ -208,7 +208,7 @@ class EndingTests(RebuildTestCase):
         self.hanging: Deferred[Any] = Deferred(self.killed.append)
         self.builder.outcomes = [self.hanging]
         clock = self.bench.clock
-        self.shutdown = Shutdown(self.bench.operations, self.rebuild, clock)
+        self.shutdown = Shutdown(self.bench.jobs, self.rebuild, clock)
 
     def end(self):
         """Begin to end the daemon, and wait as long as a build may take then."""
@@ -225,7 +225,7 @@ class EndingTests(RebuildTestCase):
         for run in [*waiting, self.rebuild.build()]:
             error = self.failureResultOf(run, BridgeError).value
             self.assertEqual(error.code, "unavailable")
-        self.assertEqual(self.bench.audience.reports, [])
+        self.assertEqual(self.bench.sink.reports, [])
 
     def test_build_that_ends(self):
         """A build that ends by itself is waited for, and nothing is killed."""
@@ -240,7 +240,7 @@ class EndingTests(RebuildTestCase):
     def test_install(self):
         """An install is undone; the journal has the next start build the rest."""
         self.bench.publish("good")
-        installing = self.bench.installer.install(url_of("good"))
+        installing = self.bench.install(url_of("good"))
         self.end()
         error = self.failureResultOf(installing, BridgeError).value
         self.assertEqual(error.code, "unavailable")
@@ -249,7 +249,7 @@ class EndingTests(RebuildTestCase):
 
     def test_uninstall(self):
         """An uninstall stays done; the next start builds without the plugin."""
-        uninstalling = self.bench.uninstaller.uninstall("first")
+        uninstalling = self.bench.uninstall("first")
         self.end()
         self.successResultOf(uninstalling)
         self.assert_next_start_builds("second")
@@ -259,7 +259,7 @@ class EndingTests(RebuildTestCase):
         next_bench = Bench(at=self.bench.data.root.parent)
         found = recover(next_bench.journal, next_bench.store, next_bench.trees)
         assert found is not None
-        next_bench.settlement.resume(next_bench.operations, found)
+        next_bench.settlement.resume(next_bench.jobs, found)
         self.assertEqual(next_bench.events[-1], f"push build ok {ids}")
         self.assertFalse(next_bench.journal.exists())
         self.assertEqual(next_bench.left()[0], ids.split())

@@ -87,7 +87,7 @@ class OrderTests(SynchronousTestCase):
         bench.publish("good")
         faulty = FaultyOs()
         with running_on(faulty, exchange, journal):
-            self.successResultOf(bench.installer.install(url_of("good")))
+            self.successResultOf(bench.install(url_of("good")))
         calls = [name for name, _ in faulty.calls]
         moved = faulty.calls.index(("rename", "good"))
         begun = faulty.calls.index(("replace", "journal"))
@@ -106,7 +106,7 @@ class RecoverTests(SynchronousTestCase):
         """Install a plugin."""
         self.bench = Bench(self)
         self.bench.publish("good")
-        self.successResultOf(self.bench.installer.install(url_of("good")))
+        self.successResultOf(self.bench.install(url_of("good")))
         self.bench.events.clear()
 
     def recover(self):
@@ -124,7 +124,7 @@ class RecoverTests(SynchronousTestCase):
 
     def build(self, recovered):
         """Build after a recovery."""
-        self.bench.settlement.resume(self.bench.operations, recovered)
+        self.bench.settlement.resume(self.bench.jobs, recovered)
 
     def test_nothing_was_under_way(self):
         """Strays go, and nothing is built."""
@@ -154,7 +154,7 @@ class RecoverTests(SynchronousTestCase):
         gate: Deferred[Any] = Deferred()
         self.bench.builder.outcomes = [gate]
         self.build(recovered)
-        uninstalling = self.bench.uninstaller.uninstall("good")
+        uninstalling = self.bench.uninstall("good")
         self.assertNotIn("ask uninstall", self.bench.events)
         self.assertTrue(self.bench.journal.exists())
         gate.callback(None)
@@ -171,7 +171,7 @@ class RecoverTests(SynchronousTestCase):
         self.assertEqual(self.bench.events[-1], "push build failed good")
         self.assertTrue(self.bench.journal.exists())
         self.bench.builder.outcomes = ["no bundler", "no bundler"]
-        self.successResultOf(self.bench.uninstaller.uninstall("good"))
+        self.successResultOf(self.bench.uninstall("good"))
         self.assertEqual(self.bench.left()[0], [])
         self.assertFalse(self.bench.journal.exists())
 
@@ -182,7 +182,7 @@ class RecoverTests(SynchronousTestCase):
         self.successResultOf(self.bench.rebuild.close())
         self.build(recovered)
         self.assertTrue(self.bench.journal.exists())
-        self.assertFalse(self.bench.operations.commit_lock.locked)
+        self.assertFalse(self.bench.jobs.commit_lock.locked)
 
     def interrupted_build(self):
         """Begin an install by a new author, whose build does not end; start again."""
@@ -190,7 +190,7 @@ class RecoverTests(SynchronousTestCase):
         bench.publish("other", seed=OTHER_SEED)
         self.before = bench.left()
         hanging = bench.builder.outcomes = [Deferred()]
-        begun = bench.installer.install(url_of("other"))
+        begun = bench.install(url_of("other"))
         self.assertEqual((hanging, bench.events[-1]), ([], "run good other"))
         begun.addErrback(lambda _: None)
         self.bench = bench = Bench(at=bench.data.root.parent)
@@ -208,10 +208,10 @@ class RecoverTests(SynchronousTestCase):
             self.bench.events,
             ["rollback", "push plugins good", "run good", "push build ok good"],
         )
-        self.assertEqual({p.id for p in self.bench.audience.progresses}, {None})
+        self.assertEqual({p.id for p in self.bench.sink.progresses}, {None})
         self.assertEqual(self.bench.left(), self.before)
         self.assertFalse(self.bench.journal.exists())
-        (running,) = self.bench.operations.recent()
+        (running,) = self.bench.jobs.recent()
         assert running.outcome is not None and running.outcome.error is not None
         self.assertEqual(running.outcome.error.code, Code.UNAVAILABLE)
 
@@ -226,7 +226,7 @@ class RecoverTests(SynchronousTestCase):
         """Of an uninstall, the state decides."""
         bench = self.bench
         hanging = bench.builder.outcomes = [Deferred()]
-        bench.uninstaller.uninstall("good").addErrback(lambda _: None)
+        bench.uninstall("good").addErrback(lambda _: None)
         self.assertEqual((hanging, bench.events[-1]), ([], "run"))
         self.bench = bench = Bench(at=bench.data.root.parent)
         recovered = self.recover()
@@ -246,7 +246,7 @@ class RecoverTests(SynchronousTestCase):
         gate: Deferred[Any] = Deferred()
         self.bench.builder.outcomes = [gate]
         self.build(recovered)
-        updating = self.bench.updater.update("other")
+        updating = self.bench.update("other")
         self.assertEqual(self.bench.approver.prompts, [])
         gate.errback(BridgeError(Code.INTERNAL, "gone"))
         error = self.failureResultOf(updating, BridgeError).value

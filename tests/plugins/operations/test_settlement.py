@@ -10,7 +10,7 @@ from bridge.plugins.bundle.build import Report
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.journal import Journal
 from bridge.plugins.installed.records import former
-from bridge.plugins.operations.underway.running import Running
+from bridge.plugins.operations.job import Job, Request
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES
 from bridge.store import Drop, Put, Remove
@@ -25,7 +25,7 @@ class InstalledSetTests(SynchronousTestCase):
     def setUp(self):
         """Make one, and an operation."""
         self.bench = Bench(self)
-        self.running = Running(Operation.UPDATE, "good", self.bench.audience)
+        self.running = Job(Request(Operation.UPDATE, plugin_id="good"), self.bench.sink)
         kept = [Put("plugin:good", "a", 1), Put("bridge.x", "old", [2])]
         self.successResultOf(self.bench.store.commit(kept))
         self.before = self.bench.left()
@@ -111,7 +111,7 @@ class InstalledSetTests(SynchronousTestCase):
         """A bundle that was published without the plugin is a failed build."""
         self.bench.publish("good")
         self.patch(FakeBuilder, "report", lambda *_: LEFT_OUT)
-        installing = self.bench.installer.install(url_of("good"))
+        installing = self.bench.install(url_of("good"))
         self.assertEqual(
             self.refused(installing).message,
             "build_failed: the plugin was left out of the bundle",
@@ -128,7 +128,7 @@ class InstalledSetTests(SynchronousTestCase):
         bench = self.bench
         bench.publish("good")
         bench.threads.failing = {"end": OSError(5, "I/O error")}
-        self.refused(bench.installer.install(url_of("good")))
+        self.refused(bench.install(url_of("good")))
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 2)
         self.assertEqual(bench.events[-2:], ["run", "push build ok"])
         self.assertEqual(bench.installed(), [])
@@ -143,15 +143,15 @@ class InstalledSetTests(SynchronousTestCase):
 
         self.bench.publish("good")
         with mock.patch.object(Journal, "end", not_durable):
-            self.successResultOf(self.bench.installer.install(url_of("good")))
+            self.successResultOf(self.bench.install(url_of("good")))
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
-        self.successResultOf(self.bench.uninstaller.uninstall("good"))
+        self.successResultOf(self.bench.uninstall("good"))
 
     def test_uninstall_that_the_file_has(self):
         """It is done, although it is not known to be durable."""
         bench = self.bench
         bench.publish("good")
-        self.successResultOf(bench.installer.install(url_of("good")))
+        self.successResultOf(bench.install(url_of("good")))
         replace = Generations.replace
         failing = [NotDurableError(5, "I/O error")]
 
@@ -161,7 +161,7 @@ class InstalledSetTests(SynchronousTestCase):
                 raise failing.pop()
 
         with mock.patch.object(Generations, "replace", not_durable):
-            self.successResultOf(bench.uninstaller.uninstall("good"))
+            self.successResultOf(bench.uninstall("good"))
         self.assertEqual(bench.installed(), [])
         self.assertFalse(bench.journal.exists())
 

@@ -23,7 +23,7 @@ class UninstallTestCase(SynchronousTestCase):
         self.events = self.bench.events
         for name in ("good", "other"):
             self.bench.publish(name)
-            self.successResultOf(self.bench.installer.install(url_of(name)))
+            self.successResultOf(self.bench.install(url_of(name)))
             kept = [Put(f"plugin:{name}", "colour", "red")]
             self.successResultOf(self.bench.store.commit(kept))
         self.start()
@@ -35,7 +35,7 @@ class UninstallTestCase(SynchronousTestCase):
 
     def uninstall(self, plugin_id="good"):
         """Begin to uninstall; the answer is written into the events."""
-        uninstalling = self.bench.uninstaller.uninstall(plugin_id)
+        uninstalling = self.bench.uninstall(plugin_id)
 
         def answered(result):
             self.events.append("answer")
@@ -85,9 +85,9 @@ class UninstallTests(UninstallTestCase):
 
     def test_id_is_constant(self):
         """Every progress record names the plugin."""
-        self.bench.audience.progresses.clear()
+        self.bench.sink.progresses.clear()
         self.successResultOf(self.uninstall())
-        self.assertEqual({p.id for p in self.bench.audience.progresses}, {"good"})
+        self.assertEqual({p.id for p in self.bench.sink.progresses}, {"good"})
 
     def test_prompt(self):
         """The prompt names the plugin, and where it came from."""
@@ -114,13 +114,13 @@ class UninstallTests(UninstallTestCase):
             self.successResultOf(self.uninstall())
             self.assert_gone()
             self.assertTrue(self.bench.data.state.exists())
-            self.successResultOf(self.bench.installer.install(url_of("good")))
+            self.successResultOf(self.bench.install(url_of("good")))
 
     def test_again_after_it(self):
         """It can be installed again; its key is not asked for again."""
         self.successResultOf(self.uninstall())
         self.events.clear()
-        self.successResultOf(self.bench.installer.install(url_of("good")))
+        self.successResultOf(self.bench.install(url_of("good")))
         self.assertNotIn("ask trust_key", self.events)
 
     def test_twice(self):
@@ -150,7 +150,7 @@ class UninstallTests(UninstallTestCase):
             self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
             self.assert_gone()
             self.bench.threads.failing.clear()
-            self.successResultOf(self.bench.installer.install(url_of("good")))
+            self.successResultOf(self.bench.install(url_of("good")))
 
 
 class RefusalTests(UninstallTestCase):
@@ -190,7 +190,7 @@ class RefusalTests(UninstallTestCase):
         """The question is withdrawn."""
         self.bench.approver.answers = [None]
         uninstalling = self.uninstall()
-        self.successResultOf(self.bench.operations.close())
+        self.successResultOf(self.bench.jobs.close())
         error = self.failureResultOf(uninstalling, BridgeError).value
         self.assertEqual(error.code, Code.UNAVAILABLE)
 
@@ -200,17 +200,17 @@ class ForgetTests(UninstallTestCase):
 
     def forget(self, key_id=KEY):
         """Forget a key."""
-        return self.bench.key_ring.forget(key_id)
+        return self.bench.forget_key(key_id)
 
     def test_forgotten(self):
         """The key is accepted no longer, and has no marks; nothing is uninstalled."""
-        self.bench.audience.progresses.clear()
+        self.bench.sink.progresses.clear()
         self.successResultOf(self.forget())
         names, values = self.bench.left()
         self.assertEqual(names, ["good", "other"])
         self.assertNotIn(KEYS, values)
         self.assertNotIn(MARKS, values)
-        (progress,) = self.bench.audience.progresses
+        (progress,) = self.bench.sink.progresses
         self.assertEqual((progress.op, progress.id), ("forget_key", None))
         self.assertEqual(progress.step, "awaiting_confirmation")
 
@@ -223,9 +223,9 @@ class ForgetTests(UninstallTestCase):
 
     def test_ref(self):
         """What was given a name reports it."""
-        self.successResultOf(self.bench.key_ring.forget(KEY, "r1"))
-        self.successResultOf(self.bench.uninstaller.uninstall("good", "r2"))
-        progresses = self.bench.audience.progresses
+        self.successResultOf(self.bench.forget_key(KEY, "r1"))
+        self.successResultOf(self.bench.uninstall("good", "r2"))
+        progresses = self.bench.sink.progresses
         refs = {(progress.op, progress.ref) for progress in progresses}
         self.assertLessEqual({("forget_key", "r1"), ("uninstall", "r2")}, refs)
 
@@ -263,5 +263,5 @@ class ForgetTests(UninstallTestCase):
         self.successResultOf(self.forget())
         self.successResultOf(self.uninstall())
         self.events.clear()
-        self.successResultOf(self.bench.installer.install(url_of("good")))
+        self.successResultOf(self.bench.install(url_of("good")))
         self.assertIn("ask trust_key", self.events)

@@ -47,7 +47,7 @@ class UpdateTestCase(SynchronousTestCase):
         self.bench = Bench(self)
         self.events = self.bench.events
         self.bench.publish("good")
-        self.successResultOf(self.bench.installer.install(url_of("good")))
+        self.successResultOf(self.bench.install(url_of("good")))
         kept = [Put("plugin:good", "colour", "red")]
         self.successResultOf(self.bench.store.commit(kept))
         self.bench.clock.advance(60)
@@ -57,7 +57,7 @@ class UpdateTestCase(SynchronousTestCase):
     def start(self):
         """Compare with what is there now."""
         self.events.clear()
-        self.bench.audience.progresses.clear()
+        self.bench.sink.progresses.clear()
         self.before = self.state()
 
     def publish(self, version="1.1.0", **how):
@@ -75,7 +75,7 @@ class UpdateTestCase(SynchronousTestCase):
 
     def update(self, plugin_id="good"):
         """Begin an update; the answer is written into the events."""
-        updating = self.bench.updater.update(plugin_id)
+        updating = self.bench.update(plugin_id)
 
         def answered(result):
             self.events.append("answer")
@@ -121,7 +121,7 @@ class UpdateTests(UpdateTestCase):
     def test_every_step_is_reported_once_with_the_id(self):
         """The seven steps come in their order; the id is the plugin's throughout."""
         self.updated()
-        progresses = self.bench.audience.progresses
+        progresses = self.bench.sink.progresses
         self.assertEqual([p.step for p in progresses], list(STEPS))
         self.assertEqual({p.id for p in progresses}, {"good"})
 
@@ -147,7 +147,7 @@ class UpdateTests(UpdateTestCase):
         self.bench.approver.prompts.clear()
         self.bench.upstream.answers[url_of("good")] = KeyError("not asked")
         pin = Pin(COMMIT, "d" * 64)
-        self.assert_nothing_done(self.bench.updater.update("good", pin))
+        self.assert_nothing_done(self.bench.update("good", pin))
 
     def test_changed_tree_of_the_latest_commit(self):
         """A tree that was changed is put right, though its commit is the latest."""
@@ -166,8 +166,8 @@ class UpdateTests(UpdateTestCase):
         """A look at a repository that does not answer can be cancelled."""
         self.patch(FakeUpstream, "tip", lambda upstream, url: _never())
         updating = self.update()
-        (running,) = [o for o in self.bench.operations.recent() if not o.outcome]
-        self.successResultOf(self.bench.operations.cancel(running.name))
+        (running,) = [o for o in self.bench.jobs.recent() if not o.outcome]
+        self.successResultOf(self.bench.jobs.cancel(running.name))
         error = self.failureResultOf(updating, BridgeError).value
         self.assertTrue(error.message.startswith("cancelled: "))
 
@@ -177,7 +177,7 @@ class UpdateTests(UpdateTestCase):
         self.assertEqual(entry.version, "1.1.0")
         self.assertEqual(entry.installed_at, "2023-11-14T22:13:20Z")
         self.assertEqual(entry.updated_at, "2023-11-14T22:14:20Z")
-        self.assertEqual(self.bench.audience.entries[-1], [entry])
+        self.assertEqual(self.bench.sink.entries[-1], [entry])
 
     def test_what_is_kept(self):
         """Tree, record, key and mark are the new ones; settings stay, nothing else."""
@@ -381,7 +381,7 @@ class KeyTests(UpdateTestCase):
     def test_key_that_is_trusted_for_another_plugin(self):
         """A known key still has to be accepted for this plugin, every time."""
         self.bench.publish("other", seed=OTHER_SEED)
-        self.successResultOf(self.bench.installer.install(url_of("other")))
+        self.successResultOf(self.bench.install(url_of("other")))
         for seed in (OTHER_SEED, b"\x01" * 32):
             self.events.clear()
             self.publish(seed=seed)
@@ -411,10 +411,10 @@ class KeyTests(UpdateTestCase):
     def test_key_forgotten_meanwhile(self):
         """A key that was forgotten before the commit is not accepted by it."""
         self.publish()
-        self.successResultOf(self.bench.operations.commit_lock.acquire())
+        self.successResultOf(self.bench.jobs.commit_lock.acquire())
         updating = self.update()
         self.successResultOf(self.bench.store.commit(self.bench.trust.forgetting(KEY)))
-        self.bench.operations.commit_lock.release()
+        self.bench.jobs.commit_lock.release()
         error = self.failureResultOf(updating, BridgeError).value
         self.assertTrue(error.message.startswith("not_trusted: "))
         self.assertEqual(self.state()[2], self.before[2])
@@ -453,7 +453,7 @@ class RollbackTests(UpdateTestCase):
                 "answer",
             ],
         )
-        self.assertEqual(self.bench.audience.entries[-1][0].version, "1.0.0")
+        self.assertEqual(self.bench.sink.entries[-1][0].version, "1.0.0")
 
     def test_lost_state_file(self):
         """What was refused does not come back when only the file before is left."""
@@ -513,7 +513,7 @@ class RollbackTests(UpdateTestCase):
         self.assertEqual([*before, False], list(self.before))
         self.assertTrue(journal)
         self.assertFalse(self.bench.trust.is_trusted(OTHER_KEY))
-        self.assertEqual(self.bench.audience.entries[-1][0].version, "1.0.0")
+        self.assertEqual(self.bench.sink.entries[-1][0].version, "1.0.0")
         self.assertEqual(self.events[-2:], ["push build ok good", "answer"])
 
     def test_space_again_after_a_full_disk(self):
@@ -535,7 +535,7 @@ class RollbackTests(UpdateTestCase):
         self.assertEqual(bench.store.entries(RECORDS)["good"]["signedAt"], NOW + 10)
         recovered = recover(bench.journal, bench.store, bench.trees)
         assert recovered is not None
-        bench.settlement.resume(bench.operations, recovered)
+        bench.settlement.resume(bench.jobs, recovered)
         self.assertEqual(self.state(), self.before)
         previous = bench.data.state.with_name("state.json.bak")
         self.assertEqual(previous.read_bytes(), bench.data.state.read_bytes())
@@ -586,7 +586,7 @@ class UnsettledInstallTests(UpdateTestCase):
         self.bench.publish("other")
         self.bench.builder.outcomes = ["no such module"]
         with mock.patch.object(Exchange, "undo", side_effect=OSError(5, "I/O")):
-            self.failureResultOf(self.bench.installer.install(url_of("other")))
+            self.failureResultOf(self.bench.install(url_of("other")))
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
         self.assertEqual(self.state()[0], ["good", "other"])
         self.updated()
@@ -600,7 +600,7 @@ class EndTests(UpdateTestCase):
         """The question is withdrawn, and nothing has changed."""
         self.bench.approver.answers = [None]
         updating = self.update()
-        self.successResultOf(self.bench.operations.close())
+        self.successResultOf(self.bench.jobs.close())
         error = self.failureResultOf(updating, BridgeError).value
         self.assertEqual(error.code, Code.UNAVAILABLE)
         self.assertIn("withdrawn", self.events)
@@ -621,12 +621,12 @@ class GrowthTests(UpdateTestCase):
 
     def install_with(self, **fields):
         """Have a version installed that declares this."""
-        self.successResultOf(self.bench.uninstaller.uninstall("good"))
+        self.successResultOf(self.bench.uninstall("good"))
         text = manifest("good", **fields)
         self.bench.publish("good", files_of("good", **{"plugin.json": text}))
         later = [Drop(MARKS)]
         self.successResultOf(self.bench.store.commit(later))
-        self.successResultOf(self.bench.installer.install(url_of("good")))
+        self.successResultOf(self.bench.install(url_of("good")))
         self.start()
 
     def test_asked_after_the_checks(self):
@@ -700,8 +700,8 @@ class GrowthTests(UpdateTestCase):
         self.grow(hosts=["x.example"])
         self.bench.approver.answers = [True, None]
         updating = self.update()
-        running = self.bench.operations.recent()[0]
-        self.successResultOf(self.bench.operations.cancel(running.name))
+        running = self.bench.jobs.recent()[0]
+        self.successResultOf(self.bench.jobs.cancel(running.name))
         error = self.failureResultOf(updating, BridgeError).value
         self.assertTrue(error.message.startswith("cancelled: "))
         self.assertEqual(self.state(), self.before)
@@ -719,7 +719,7 @@ class PinnedUpdateTests(UpdateTestCase):
         """The kept tree is taken, and nothing cloned."""
         pin = self.bench.pin_of("good")
         self.bench.keep("good")
-        updating = self.bench.updater.update("good", pin)
+        updating = self.bench.update("good", pin)
         self.assertEqual(self.successResultOf(updating).plugin.version, "1.1.0")
         self.assertNotIn("clone", self.events)
 
@@ -728,7 +728,7 @@ class PinnedUpdateTests(UpdateTestCase):
         pin = self.bench.pin_of("good")
         self.publish("1.2.0")
         self.bench.cloner.commit = "d" * 40
-        updating = self.bench.updater.update("good", pin)
+        updating = self.bench.update("good", pin)
         error = self.failureResultOf(updating, BridgeError).value
         self.assertTrue(error.message.startswith("moved: "))
         self.assertEqual(self.state(), self.before)
@@ -736,8 +736,8 @@ class PinnedUpdateTests(UpdateTestCase):
     def test_same_ref(self):
         """The same name is the same update."""
         ref = "page-chose-this-1"
-        first = self.successResultOf(self.bench.updater.update("good", None, ref))
-        again = self.successResultOf(self.bench.updater.update("good", None, ref))
+        first = self.successResultOf(self.bench.update("good", None, ref))
+        again = self.successResultOf(self.bench.update("good", None, ref))
         self.assertIs(first, again)
         self.assertEqual(self.events.count("ask update"), 1)
 

@@ -22,9 +22,9 @@ from .bench import NOW, OTHER_SEED, Bench, FakeBuilder, files_of, manifest, url_
 MAY_BE_THERE: Final = {"plugins", "build", "state.json", "state.json.bak"}
 
 OPERATIONS: Final[dict[str, Callable[[Bench], Deferred[Any]]]] = {
-    "install": lambda bench: bench.installer.install(url_of("fresh")),
-    "update": lambda bench: bench.updater.update("good"),
-    "uninstall": lambda bench: bench.uninstaller.uninstall("good"),
+    "install": lambda bench: bench.install(url_of("fresh")),
+    "update": lambda bench: bench.update("good"),
+    "uninstall": lambda bench: bench.uninstall("good"),
 }
 
 
@@ -81,7 +81,7 @@ def make_template(root: Path) -> None:
     bench = bench_at(root)
     for name in ("good", "other"):
         bench.publish(name, files_of(name, **{"src/part.ts": "export {};\n"}))
-        outcome(bench.installer.install(url_of(name)))
+        outcome(bench.install(url_of(name)))
         outcome(bench.store.commit([Put(f"plugin:{name}", "colour", "red")]))
     later = {
         "plugin.json": manifest("good", version="1.1.0"),
@@ -180,7 +180,7 @@ class World:
     @staticmethod
     def go_on(bench: Bench, recovered: Recovered) -> None:
         """Build after a recovery."""
-        bench.settlement.resume(bench.operations, recovered)
+        bench.settlement.resume(bench.jobs, recovered)
 
     def assert_sound(self, bench: Bench) -> None:
         """See that one set is there, whole."""

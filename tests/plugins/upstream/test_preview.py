@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from attrs import define, evolve, field
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http.addresspolicy import NotPublicError
-from bridge.plugins.operations.underway.progress import Progress
+from bridge.plugins.operations.job import Progress
 from bridge.plugins.tree.growth import Difference
 from bridge.plugins.upstream.history import Behind, LogEntry
-from bridge.plugins.upstream.preview import Access, Subject
+from bridge.plugins.upstream.preview import Access
 from bridge.plugins.upstream.previewed import InstalledVersion, Preview
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import PREVIEW_KEPT_SECONDS, PREVIEWS_PER_MINUTE
@@ -80,13 +80,13 @@ class PreviewTestCase(SynchronousTestCase):
         page: Page | None = None,
     ) -> Deferred[Preview]:
         """Begin to preview a repository."""
-        subject = Subject(url_of(name), None)
-        return self.bench.previewer.preview(subject, ref, page or self.page)
+        preview = self.bench.previewer.preview
+        return maybeDeferred(preview, url_of(name), None, ref, page or self.page)
 
     def preview_installed(self, plugin_id: str = "good") -> Deferred[Preview]:
         """Begin to preview the update of a plugin."""
-        subject = Subject(None, plugin_id)
-        return self.bench.previewer.preview(subject, None, self.page)
+        preview = self.bench.previewer.preview
+        return maybeDeferred(preview, None, plugin_id, None, self.page)
 
     def result(self, name: str = "good") -> Preview:
         """Preview a repository."""
@@ -104,7 +104,7 @@ class PreviewTestCase(SynchronousTestCase):
 
     def install(self, **fields: Any) -> None:
         """Install ``good``, and publish a later version by the same author."""
-        self.successResultOf(self.bench.installer.install(url_of("good")))
+        self.successResultOf(self.bench.install(url_of("good")))
         text = manifest("good", version="1.1.0", **fields)
         self.bench.publish("good", files_of("good", **{"plugin.json": text}))
         self.bench.cloner.commit = LATER
@@ -141,7 +141,7 @@ class PreviewTests(PreviewTestCase):
         preview = self.result()
         pin = self.bench.pin_of("good")
         self.assertEqual((pin.commit, pin.digest), (preview.commit, preview.digest))
-        installing = self.bench.installer.install(url_of("good"), pin)
+        installing = self.bench.install(url_of("good"), pin)
         self.assertEqual(self.successResultOf(installing).id, "good")
         self.assertEqual(self.bench.left()[0], ["good"])
 
@@ -170,10 +170,11 @@ class PreviewTests(PreviewTestCase):
 
     def test_url_is_checked(self) -> None:
         """A URL that can't be installed is not fetched either."""
-        subject = Subject("http://forge.example/x", None)
-        previewing = self.bench.previewer.preview(subject, None, self.page)
+        preview = self.bench.previewer.preview
+        url = "http://forge.example/x"
+        previewing = maybeDeferred(preview, url, None, None, self.page)
         self.assert_prefix(self.refusal(previewing), "not_https")
-        self.assertEqual(self.bench.operations.recent(), [])
+        self.assertEqual(self.bench.jobs.recent(), [])
 
 
 class InstalledTests(PreviewTestCase):
@@ -377,7 +378,7 @@ class TurnTests(PreviewTestCase):
             self.successResultOf(preview)
         self.assertEqual(self.page.steps, STEPS)
         self.assertEqual(len(self.page._closing), 1)
-        self.assertIsNone(current.running)
+        self.assertIsNone(current.job)
 
     def test_busy(self) -> None:
         """Another one is refused until the first has ended, and costs nothing."""
@@ -433,9 +434,11 @@ class TurnTests(PreviewTestCase):
     def test_cancelled(self) -> None:
         """A preview is an operation that can be cancelled."""
         previewing = self.preview()
-        (running,) = self.bench.operations.recent()
-        self.assertEqual((running.op, running.plugin_id), ("preview", None))
-        cancelling = self.bench.operations.cancel(running.name)
+        (running,) = self.bench.jobs.recent()
+        self.assertEqual(
+            (running.request.op, running.request.plugin_id), ("preview", None)
+        )
+        cancelling = self.bench.jobs.cancel(running.name)
         self.bench.clones.go_on()
         self.successResultOf(cancelling)
         self.assert_prefix(self.refusal(previewing), "cancelled")
@@ -469,7 +472,7 @@ class TurnTests(PreviewTestCase):
     def test_shutdown(self) -> None:
         """The end of the daemon ends it."""
         previewing = self.preview()
-        closing = self.bench.operations.close()
+        closing = self.bench.jobs.close()
         self.bench.clones.go_on()
         self.successResultOf(closing)
         self.assertEqual(self.refusal(previewing).code, Code.UNAVAILABLE)

@@ -1,4 +1,4 @@
-"""Tests for ``bridge.plugins.operations.underway.operations``."""
+"""Tests for ``bridge.plugins.operations.jobs``."""
 
 import errno
 import itertools
@@ -6,29 +6,30 @@ import os
 from pathlib import Path
 from typing import Any
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.underway.operations import Operations
-from bridge.plugins.operations.underway.running import End, Outcome, Ref, Running
+from bridge.plugins.operations.job import End, Job, Outcome, Request
+from bridge.plugins.operations.jobs import Jobs
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
 from bridge.protocol.steps import Step
 
-from ..bench import NOW, FakeAudience
+from .bench import NOW, FakeSink
 
 INSTALL = Operation.INSTALL
+ANY = Request(INSTALL)
 
 
-def outcome_of(running: Running) -> Outcome:
+def outcome_of(job: Job) -> Outcome:
     """What an ended operation came to."""
-    assert running.outcome is not None
-    return running.outcome
+    assert job.outcome is not None
+    return job.outcome
 
 
-class OperationsTestCase(SynchronousTestCase):
+class JobsTestCase(SynchronousTestCase):
     """A test with operations."""
 
     def setUp(self):
@@ -37,8 +38,8 @@ class OperationsTestCase(SynchronousTestCase):
         self.clock = Clock()
         self.clock.advance(NOW)
         names = itertools.count(1)
-        self.operations = Operations(
-            FakeAudience(self.events),
+        self.jobs = Jobs(
+            FakeSink(self.events),
             self.clock,
             lambda: f"{next(names):016x}",
             self.remove,
@@ -52,11 +53,11 @@ class OperationsTestCase(SynchronousTestCase):
     def run_until(self, gate, op=INSTALL):
         """Run an operation that waits for ``gate``, and may be given up."""
 
-        async def body(running):
-            running.clones.append(Path("clone"))
-            return await running.until(lambda: gate)
+        async def body(job):
+            job.clones.append(Path("clone"))
+            return await job.until(lambda: gate)
 
-        return self.operations.run(op, None, body)
+        return maybeDeferred(self.jobs.run, Request(op), body)
 
     def answered(self, result):
         """Write the answer into the events."""
@@ -64,8 +65,8 @@ class OperationsTestCase(SynchronousTestCase):
         return result
 
 
-class OperationsTests(OperationsTestCase):
-    """Tests for ``Operations``."""
+class JobsTests(JobsTestCase):
+    """Tests for ``Jobs``."""
 
     def test_result(self):
         """An operation answers what it came to, and removes nothing."""
@@ -75,27 +76,27 @@ class OperationsTests(OperationsTestCase):
     def test_refusal_comes_after_the_removal(self):
         """The clone of a refused operation is removed before it is answered."""
         refused = BridgeError(Code.BAD_REQUEST, "no")
-        running = self.run_until(fail(refused))
-        running.addErrback(self.answered)
-        self.assertIs(self.failureResultOf(running).value, refused)
+        job = self.run_until(fail(refused))
+        job.addErrback(self.answered)
+        self.assertIs(self.failureResultOf(job).value, refused)
         self.assertEqual(self.events, ["clone removed", "answer"])
 
     def test_clone_that_stays(self):
         """What can't be removed is logged, and the rest is removed."""
 
-        async def body(running):
-            running.clones += [Path("stays"), Path("clone")]
+        async def body(job):
+            job.clones += [Path("stays"), Path("clone")]
             raise BridgeError(Code.BAD_REQUEST, "no")
 
-        self.failureResultOf(self.operations.run(INSTALL, None, body), BridgeError)
+        self.failureResultOf(self.jobs.run(Request(INSTALL), body), BridgeError)
         self.assertEqual(self.events, ["stays removed", "clone removed"])
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
     def test_defect_reveals_nothing_of_itself(self):
         """A defect is logged whole, and answered as ``internal``."""
         for defect in (KeyError("secret"), OSError(errno.EBADF, "secret")):
-            running = self.run_until(fail(defect))
-            error = self.failureResultOf(running, BridgeError).value
+            job = self.run_until(fail(defect))
+            error = self.failureResultOf(job, BridgeError).value
             self.assertEqual(error.code, Code.INTERNAL)
             self.assertNotIn("secret", error.message)
             self.assertEqual(len(self.flushLoggedErrors(type(defect))), 1)
@@ -112,20 +113,20 @@ class OperationsTests(OperationsTestCase):
     def test_dropped_answer(self):
         """An operation goes on when nobody waits for its answer any more."""
         gate: Deferred[Any] = Deferred()
-        running = self.run_until(gate)
-        running.addErrback(lambda _: None)
-        running.addCallback(self.events.append)
-        running.cancel()
+        job = self.run_until(gate)
+        job.addErrback(lambda _: None)
+        job.addCallback(self.events.append)
+        job.cancel()
         gate.callback(5)
         self.assertEqual(self.events, [None])
-        self.successResultOf(self.operations.close())
+        self.successResultOf(self.jobs.close())
 
     def test_dropped_answer_of_a_refused_operation(self):
         """Nobody is left to receive a failure, and nothing is logged."""
         gate: Deferred[Any] = Deferred()
-        running = self.run_until(gate)
-        running.addErrback(lambda _: None)
-        running.cancel()
+        job = self.run_until(gate)
+        job.addErrback(lambda _: None)
+        job.cancel()
         gate.errback(BridgeError(Code.BAD_REQUEST, "no"))
         self.assertEqual(self.events, ["clone removed"])
 
@@ -142,31 +143,31 @@ class OperationsTests(OperationsTestCase):
     def test_locks_are_released(self):
         """However an operation ends, the next one gets its locks."""
 
-        async def body(running):
-            await running.hold(self.operations.plugin_lock("sample"))
-            await running.hold(self.operations.commit_lock)
+        async def body(job):
+            await job.hold(self.jobs.plugin_lock("sample"))
+            await job.hold(self.jobs.commit_lock)
             raise BridgeError(Code.BAD_REQUEST, "no")
 
         for _ in range(2):
-            self.failureResultOf(self.operations.run(INSTALL, None, body), BridgeError)
-        self.assertFalse(self.operations.commit_lock.locked)
+            self.failureResultOf(self.jobs.run(Request(INSTALL), body), BridgeError)
+        self.assertFalse(self.jobs.commit_lock.locked)
 
     def test_one_lock_for_each_plugin(self):
         """A plugin's lock is the same for everybody, and no other's."""
-        one = self.operations.plugin_lock("sample")
-        self.assertIs(self.operations.plugin_lock("sample"), one)
-        self.assertIsNot(self.operations.plugin_lock("other"), one)
+        one = self.jobs.plugin_lock("sample")
+        self.assertIs(self.jobs.plugin_lock("sample"), one)
+        self.assertIsNot(self.jobs.plugin_lock("other"), one)
 
 
-class CloseTests(OperationsTestCase):
+class CloseTests(JobsTestCase):
     """Tests for the end."""
 
     def test_what_waits_is_given_up(self):
         """A waiting operation ends, undone, and nothing begins any more."""
         gate: Deferred[Any] = Deferred(lambda d: self.events.append("withdrawn"))
-        running = self.run_until(gate)
-        self.successResultOf(self.operations.close())
-        error = self.failureResultOf(running, BridgeError).value
+        job = self.run_until(gate)
+        self.successResultOf(self.jobs.close())
+        error = self.failureResultOf(job, BridgeError).value
         self.assertEqual(error.code, Code.UNAVAILABLE)
         self.assertEqual(self.events, ["withdrawn", "clone removed"])
         again = self.failureResultOf(self.run_until(gate), BridgeError).value
@@ -177,64 +178,64 @@ class CloseTests(OperationsTestCase):
         gate: Deferred[Any] = Deferred(lambda d: self.events.append("cancelled"))
         seen = []
 
-        async def body(running):
-            seen.append(running)
+        async def body(job):
+            seen.append(job)
             await gate
-            running.raise_if_stopping()
+            job.raise_if_stopping()
 
-        running = self.operations.run(INSTALL, None, body)
-        closing = self.operations.close()
+        job = self.jobs.run(Request(INSTALL), body)
+        closing = self.jobs.close()
         self.assertNoResult(closing)
         self.assertTrue(seen[0].stopping)
         gate.callback(None)
         self.successResultOf(closing)
-        self.failureResultOf(running, BridgeError)
+        self.failureResultOf(job, BridgeError)
         self.assertEqual(self.events, [])
 
     def test_commit_is_waited_for(self):
         """What is being committed is finished."""
         gate: Deferred[Any] = Deferred()
 
-        async def body(running):
-            running.commit()
+        async def body(job):
+            job.commit()
             await gate
             return 5
 
-        running = self.operations.run(INSTALL, None, body)
-        closing = self.operations.close()
-        also = self.operations.close()
+        job = self.jobs.run(Request(INSTALL), body)
+        closing = self.jobs.close()
+        also = self.jobs.close()
         self.assertNoResult(closing)
         gate.callback(None)
         self.successResultOf(closing)
         self.successResultOf(also)
-        self.assertEqual(self.successResultOf(running), 5)
+        self.assertEqual(self.successResultOf(job), 5)
 
     def test_commit_does_not_begin_any_more(self):
         """An operation that was stopped commits nothing."""
         gate: Deferred[Any] = Deferred()
 
-        async def body(running):
+        async def body(job):
             await gate
-            running.commit()
+            job.commit()
 
-        running = self.operations.run(INSTALL, None, body)
-        self.operations.close()
+        job = self.jobs.run(Request(INSTALL), body)
+        self.jobs.close()
         gate.callback(None)
-        self.failureResultOf(running, BridgeError)
+        self.failureResultOf(job, BridgeError)
 
 
-class OutcomeTests(OperationsTestCase):
+class OutcomeTests(JobsTestCase):
     """Tests for what is known of operations, and for joining them."""
 
-    REF = Ref("page-chose-this-1", ("install", "a"))
+    REF = Request(INSTALL, ("a",), ref="page-chose-this-1")
 
-    def begin(self, gate, ref=None):
+    def begin(self, gate, request=ANY):
         """Begin an operation that ends with ``gate``."""
 
-        async def body(running):
-            return await running.until(lambda: gate)
+        async def body(job):
+            return await job.until(lambda: gate)
 
-        return self.operations.run(INSTALL, None, body, ref)
+        return maybeDeferred(self.jobs.run, request, body)
 
     def test_under_way_and_ended(self):
         """What is under way is listed first, then what has ended, with how."""
@@ -243,15 +244,15 @@ class OutcomeTests(OperationsTestCase):
         self.begin(succeed(5))
         refused = BridgeError(Code.BAD_REQUEST, "no")
         self.failureResultOf(self.begin(fail(refused)))
-        running, done, failed = self.operations.recent()
-        self.assertIsNone(running.outcome)
-        self.assertTrue(running.cancellable)
+        job, done, failed = self.jobs.recent()
+        self.assertIsNone(job.outcome)
+        self.assertTrue(job.cancellable)
         self.assertEqual((outcome_of(done).end, outcome_of(done).result), (End.DONE, 5))
         self.assertEqual(outcome_of(failed).end, End.REFUSED)
         self.assertIs(outcome_of(failed).error, refused)
         self.assertEqual(failed.started_at, NOW * 1000)
         self.assertFalse(done.cancellable)
-        names = {one.name for one in (running, done, failed)}
+        names = {one.name for one in (job, done, failed)}
         self.assertEqual(len(names), 3)
         gate.callback(None)
 
@@ -259,16 +260,16 @@ class OutcomeTests(OperationsTestCase):
         """An outcome is known for five minutes, and no longer."""
         self.begin(succeed(5), self.REF)
         self.clock.advance(OUTCOME_SECONDS - 1)
-        self.assertEqual(len(self.operations.recent()), 1)
+        self.assertEqual(len(self.jobs.recent()), 1)
         self.clock.advance(1)
-        self.assertEqual(self.operations.recent(), [])
+        self.assertEqual(self.jobs.recent(), [])
         self.assertEqual(self.successResultOf(self.begin(succeed(6), self.REF)), 6)
 
     def test_attack_many_outcomes(self):
         """However many operations end, only the last ones are kept."""
         for number in range(OUTCOMES + 5):
             self.begin(succeed(number))
-        kept = [outcome_of(one).result for one in self.operations.recent()]
+        kept = [outcome_of(one).result for one in self.jobs.recent()]
         self.assertEqual(kept, list(range(5, OUTCOMES + 5)))
 
     def test_same_ref_joins(self):
@@ -282,7 +283,7 @@ class OutcomeTests(OperationsTestCase):
         self.assertEqual(self.successResultOf(second), 5)
         late = self.begin(succeed("another run"), self.REF)
         self.assertEqual(self.successResultOf(late), 5)
-        self.assertEqual(len(self.operations.recent()), 1)
+        self.assertEqual(len(self.jobs.recent()), 1)
 
     def test_same_ref_gets_the_same_refusal(self):
         """So it is with a refusal, and with a page that no longer listens."""
@@ -300,42 +301,44 @@ class OutcomeTests(OperationsTestCase):
     def test_attack_ref_of_another_request(self):
         """Who knows a page's name for its operation gets nothing else done by it."""
         self.begin(Deferred(), self.REF)
-        guessed = Ref(self.REF.name, ("install", "evil"))
+        guessed = Request(INSTALL, ("evil",), ref=self.REF.ref)
         error = self.failureResultOf(self.begin(succeed(1), guessed), BridgeError)
         self.assertEqual(error.value.message, "ref: another operation has this name")
-        self.assertEqual(len(self.operations.recent()), 1)
+        self.assertEqual(len(self.jobs.recent()), 1)
 
     def test_watcher(self):
         """An operation with a watcher of its own reports to nobody else."""
-        own = FakeAudience([])
+        own = FakeSink([])
 
-        async def body(running):
-            running.reached(Step.CLONE, "Cloning")
+        async def body(job):
+            job.reached(Step.CLONE, "Cloning")
 
-        self.operations.run(INSTALL, None, body, watcher=own)
+        self.jobs.run(Request(INSTALL), body, own)
         self.assertEqual([p.step for p in own.progresses], ["clone"])
         self.assertEqual(self.events, [])
 
 
-class CancelTests(OperationsTestCase):
-    """Tests for ``Operations.cancel``."""
+class CancelTests(JobsTestCase):
+    """Tests for ``Jobs.cancel``."""
 
     def only(self):
         """The one operation there is."""
-        (running,) = self.operations.recent()
-        return running
+        (job,) = self.jobs.recent()
+        return job
 
     def refusal(self, name):
         """Fail to cancel; the message."""
-        return self.failureResultOf(self.operations.cancel(name), BridgeError).value
+        return self.failureResultOf(
+            maybeDeferred(self.jobs.cancel, name), BridgeError
+        ).value
 
     def test_cancelled(self):
         """Its clone is removed, its caller refused, and only then it is answered."""
         gate: Deferred[Any] = Deferred(lambda d: self.events.append("withdrawn"))
-        running = self.run_until(gate)
-        cancelling = self.operations.cancel(self.only().name)
+        job = self.run_until(gate)
+        cancelling = self.jobs.cancel(self.only().name)
         cancelling.addCallback(lambda _: self.events.append("answer"))
-        error = self.failureResultOf(running, BridgeError).value
+        error = self.failureResultOf(job, BridgeError).value
         self.assertEqual(error.code, Code.BAD_REQUEST)
         self.assertTrue(error.message.startswith("cancelled: "))
         self.assertEqual(self.events, ["withdrawn", "clone removed", "answer"])
@@ -346,32 +349,32 @@ class CancelTests(OperationsTestCase):
         """Who cancels again while it ends gets the same answer."""
         gate: Deferred[Any] = Deferred()
 
-        async def body(running):
+        async def body(job):
             await gate
-            running.raise_if_stopping()
+            job.raise_if_stopping()
 
-        running = self.operations.run(INSTALL, None, body)
+        job = self.jobs.run(Request(INSTALL), body)
         name = self.only().name
-        first, second = (self.operations.cancel(name) for _ in range(2))
+        first, second = (self.jobs.cancel(name) for _ in range(2))
         self.assertNoResult(first)
         gate.callback(None)
         self.successResultOf(first)
         self.successResultOf(second)
-        self.failureResultOf(running, BridgeError)
+        self.failureResultOf(job, BridgeError)
 
     def test_commit(self):
         """What is being committed goes on."""
         gate: Deferred[Any] = Deferred()
 
-        async def body(running):
-            running.commit()
+        async def body(job):
+            job.commit()
             return await gate
 
-        running = self.operations.run(INSTALL, None, body)
+        job = self.jobs.run(Request(INSTALL), body)
         message = self.refusal(self.only().name).message
         self.assertTrue(message.startswith("not_cancellable: "), message)
         gate.callback(5)
-        self.assertEqual(self.successResultOf(running), 5)
+        self.assertEqual(self.successResultOf(job), 5)
 
     def test_unknown_and_ended(self):
         """What has ended, and what never was, can't be cancelled."""

@@ -15,34 +15,33 @@ from typing import Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
 from attrs import field
-from twisted.internet.defer import Deferred, DeferredList, DeferredLock, fail
+from twisted.internet.defer import Deferred, DeferredList, DeferredLock
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ....approval import Operation
-from ....classes import define
-from ....concurrency.shares import Holder
-from ....protocol.errors import (
+from ...approval import Operation
+from ...classes import define
+from ...concurrency.shares import Holder
+from ...protocol.errors import (
     BridgeError,
     Code,
     Prefix,
     plugin_error,
     shutting_down,
 )
-from ....protocol.limits import (
+from ...protocol.limits import (
     OPERATIONS_UNDER_WAY,
     OPERATIONS_UNDER_WAY_PER_CALLER,
     OUTCOME_SECONDS,
     OUTCOMES,
 )
-from .progress import Watcher
-from .running import End, Outcome, Ref, Running, cancelled, reason
+from .job import End, Job, Outcome, Request, Watcher, cancelled, reason
 
 T = TypeVar("T")
 
 
 @define(eq=False)
-class Operations:
+class Jobs:
     """
     Every plugin operation of the daemon.
 
@@ -59,8 +58,8 @@ class Operations:
     _by_plugin: WeakValueDictionary[str, DeferredLock] = field(
         factory=WeakValueDictionary
     )
-    _running: list[Running] = field(factory=list)
-    _ended: list[Running] = field(factory=list)
+    _jobs: list[Job] = field(factory=list)
+    _ended: list[Job] = field(factory=list)
     _closing: bool = False
 
     _log: ClassVar[Logger] = Logger()
@@ -69,84 +68,65 @@ class Operations:
         """Return the lock of the one operation that may change this plugin."""
         return self._by_plugin.setdefault(plugin_id, DeferredLock())
 
-    def find(self, ref: Ref | None) -> Running | None:
+    def find(self, request: Request) -> Job | None:
         """
         Find the operation that a page has named so, under way or ended lately.
 
         :raise BridgeError: ``bad_request``: the name is of another operation.
         """
-        if ref is None:
+        if request.ref is None:
             return None
-        for running in self.recent():
-            if running.ref and running.ref.name == ref.name:
-                if running.ref != ref:
-                    raise BridgeError(
-                        Code.BAD_REQUEST, "ref: another operation has this name"
-                    )
-                return running
-        return None
+        named = (job for job in self.recent() if job.request.ref == request.ref)
+        job = next(named, None)
+        if job is not None and not job.request.is_same(request):
+            raise BridgeError(Code.BAD_REQUEST, "ref: another operation has this name")
+        return job
 
-    def under_way(self, subject: Any) -> Running | None:
+    def under_way(self, request: Request) -> Job | None:
         """Find the operation under way that was asked for the same."""
-        found = (running for running in self._running if running.subject == subject)
-        return next(found, None)
+        return next((one for one in self._jobs if one.request.is_same(request)), None)
+
+    def is_installing(self, url: str) -> bool:
+        """Whether an install from a URL is under way."""
+        installs = (
+            one.request for one in self._jobs if one.request.op == Operation.INSTALL
+        )
+        return any(request.subject[:1] == (url,) for request in installs)
 
     def run(
         self,
-        op: Operation,
-        plugin_id: str | None,
-        body: Callable[[Running], Awaitable[T]],
-        ref: Ref | None = None,
+        request: Request,
+        body: Callable[[Job], Awaitable[T]],
         watcher: Watcher | None = None,
-        *,
-        subject: Any = None,
-        caller: Holder | None = None,
     ) -> Deferred[T]:
         """
-        Run an operation.
+        Run an operation, or join the one that has its ``ref``.
 
         Cancelling the Deferred does not stop it.
 
-        :param plugin_id: For progress records; ``None`` when not known yet.
-        :param ref: The page's name for it; an operation that has it, with the same
-            subject, is joined instead.
         :param watcher: Receives the progress; every page when it is ``None``.
-        :param subject: What is asked for; see ``under_way``.
-        :param caller: Who asks; it may have so many operations at once.
         :return: Fires when everything is done; fails with ``BridgeError`` when
             everything was rolled back.
+        :raise BridgeError: It is refused before it begins.
         """
-        try:
-            joined = self.find(ref)
-            if joined is not None:
-                return joined.join()
-            self._refuse_more(caller)
-        except BridgeError as refused:
-            return fail(refused)
-        running = Running(
-            op,
-            plugin_id,
-            watcher or self._watcher,
-            self._name(),
-            ref,
-            self._now(),
-            subject=subject,
-            caller=caller,
-        )
-        self._running.append(running)
-        answer: Deferred[T] = running.join()
-        going = Deferred.fromCoroutine(self._carry_out(running, body))
-        going.addBoth(running.answer)
+        known = self.find(request)
+        if known is not None:
+            return known.join()
+        self._refuse_more(request.caller)
+        job = Job(request, watcher or self._watcher, self._name(), self._now())
+        self._jobs.append(job)
+        answer: Deferred[T] = job.join()
+        Deferred.fromCoroutine(self._carry_out(job, body))
         return answer
 
     def _refuse_more(self, caller: Holder | None) -> None:
         if self._closing:
             raise shutting_down()
-        own = sum(running.caller is caller for running in self._running)
+        own = sum(job.request.caller is caller for job in self._jobs)
         whose = ""
         if caller is not None and own >= OPERATIONS_UNDER_WAY_PER_CALLER:
             whose = f"{own} plugin operations of this page"
-        elif len(self._running) >= OPERATIONS_UNDER_WAY:
+        elif len(self._jobs) >= OPERATIONS_UNDER_WAY:
             whose = f"{OPERATIONS_UNDER_WAY} plugin operations"
         if whose:
             raise BridgeError(
@@ -156,39 +136,32 @@ class Operations:
     def _now(self) -> int:
         return int(self._clock.seconds() * 1000)
 
-    async def _carry_out(
-        self, running: Running, body: Callable[[Running], Awaitable[T]]
-    ) -> T:
+    async def _carry_out(self, job: Job, body: Callable[[Job], Awaitable[T]]) -> None:
         try:
-            result = await body(running)
-            self._log.info("{op} is done", op=running.op)
-            running.outcome = Outcome(End.DONE, self._now(), result)
-            return result
+            result = await body(job)
+            self._log.info("{op} is done", op=job.request.op)
+            outcome = Outcome(End.DONE, self._now(), result)
         except Exception as e:  # noqa: BLE001
-            refusal = self._refusal(running, e)
-            await self._remove_clones(running)
-            stopped = running.stopping
-            end = End.CANCELLED if stopped else End.REFUSED
-            running.outcome = Outcome(end, self._now(), error=refusal)
-            raise refusal from None
-        finally:
-            running.release()
-            self._running.remove(running)
-            self._ended = [*self._ended, running][-OUTCOMES:]
-            running.ended.callback(None)
+            refusal = self._refusal(job, e)
+            await self._remove_clones(job)
+            end = End.CANCELLED if job.stopping else End.REFUSED
+            outcome = Outcome(end, self._now(), error=refusal)
+        self._jobs.remove(job)
+        self._ended = [*self._ended, job][-OUTCOMES:]
+        job.end(outcome)
 
-    async def _remove_clones(self, running: Running) -> None:
-        for clone in running.clones:
+    async def _remove_clones(self, job: Job) -> None:
+        for clone in job.clones:
             try:
                 await self._remove(clone)
-            except OSError:
+            except Exception:  # noqa: BLE001
                 self._log.failure("{name} is removed at the next start", name=clone)
 
-    def _refusal(self, running: Running, error: Exception) -> BridgeError:
-        step = running.failed_at or running.step
-        where: dict[str, Any] = {"op": running.op, "step": step}
-        if running.stopping:
-            why = running.why_stopped
+    def _refusal(self, job: Job, error: Exception) -> BridgeError:
+        step = job.failed_at or job.step
+        where: dict[str, Any] = {"op": job.request.op, "step": step}
+        if job.stopping:
+            why = job.why_stopped
             self._log.warn(
                 "{op} was cancelled at {step}: {why}", why=why.message, **where
             )
@@ -204,7 +177,7 @@ class Operations:
         self._log.failure("{op} failed at {step}", **where)
         return BridgeError(Code.INTERNAL, f"{undone}; see the daemon's log")
 
-    def recent(self) -> list[Running]:
+    def recent(self) -> list[Job]:
         """
         Return what is under way or ended within ``OUTCOME_SECONDS``, in that order.
 
@@ -212,28 +185,26 @@ class Operations:
         """
         oldest = self._now() - OUTCOME_SECONDS * 1000
         self._ended = [
-            running
-            for running in self._ended
-            if running.outcome and running.outcome.at > oldest
+            job for job in self._ended if job.outcome and job.outcome.at > oldest
         ]
-        return [*self._running, *self._ended]
+        return [*self._jobs, *self._ended]
 
     def cancel(self, name: str) -> Deferred[None]:
         """
         Cancel an operation, unless it commits already.
 
-        :return: Fires when it has ended and was rolled back; fails with
-            ``BridgeError``: ``not_cancellable``.
+        :return: Fires when it has ended and was rolled back.
+        :raise BridgeError: ``not_cancellable``.
         """
-        running = next((one for one in self._running if one.name == name), None)
-        if running is None:
+        job = next((one for one in self._jobs if one.name == name), None)
+        if job is None:
             why = "operation: none under way has this name"
-            return fail(plugin_error(Prefix.NOT_CANCELLABLE, why))
-        running.interrupt(cancelled("the operation was cancelled"))
-        if not running.stopping:
+            raise plugin_error(Prefix.NOT_CANCELLABLE, why)
+        job.interrupt(cancelled("the operation was cancelled"))
+        if not job.stopping:
             why = "it is being put in place already, and will end soon"
-            return fail(plugin_error(Prefix.NOT_CANCELLABLE, why))
-        return DeferredList([running.ended]).addCallback(lambda _: None)
+            raise plugin_error(Prefix.NOT_CANCELLABLE, why)
+        return job.ended()
 
     def close(self) -> Deferred[None]:
         """
@@ -242,7 +213,7 @@ class Operations:
         :return: Fires when nothing is under way.
         """
         self._closing = True
-        ended: list[Deferred[None]] = [running.ended for running in self._running]
-        for running in list(self._running):
-            running.interrupt()
+        ended = [job.ended() for job in self._jobs]
+        for job in list(self._jobs):
+            job.interrupt()
         return DeferredList(ended).addCallback(lambda _: None)

@@ -1,4 +1,4 @@
-"""Tests for ``bridge.plugins.operations.underway.running``."""
+"""Tests for ``bridge.plugins.operations.job``."""
 
 import errno
 import os
@@ -8,40 +8,38 @@ from twisted.internet.defer import CancelledError, Deferred, DeferredLock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.underway.running import (
-    Ref,
-    Running,
+from bridge.plugins.operations.job import (
+    End,
+    Job,
+    Outcome,
+    Request,
     cancelled,
     reason,
-    ref_of,
 )
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.steps import Step
 
-from ..bench import FakeAudience
+from .bench import FakeSink
 
 WHY = cancelled("the operation was cancelled")
 
 
-class RunningTests(SynchronousTestCase):
-    """Tests for ``Running``."""
+class JobTests(SynchronousTestCase):
+    """Tests for ``Job``."""
 
     def setUp(self) -> None:
         """Make one."""
-        self.audience = FakeAudience([])
-        ref = Ref("page-chose-this-1", ())
-        self.running = Running(
-            Operation.INSTALL, None, self.audience, "the-name", ref, 5
-        )
+        self.sink = FakeSink([])
+        request = Request(Operation.INSTALL, ref="page-chose-this-1")
+        self.job = Job(request, self.sink, "the-name")
 
     def test_progress_names_the_operation(self) -> None:
         """A report has both names, and whether it is not too late to cancel."""
-        self.running.reached(Step.CLONE, "Cloning")
-        self.running.commit()
-        self.running.reached(Step.MOVE, "Moving")
+        self.job.reached(Step.CLONE, "Cloning")
+        self.job.commit()
+        self.job.reached(Step.MOVE, "Moving")
         seen = [
-            (p.operation, p.ref, p.step, p.cancellable)
-            for p in self.audience.progresses
+            (p.operation, p.ref, p.step, p.cancellable) for p in self.sink.progresses
         ]
         self.assertEqual(
             seen,
@@ -53,62 +51,63 @@ class RunningTests(SynchronousTestCase):
 
     def test_report_of_a_prompt(self) -> None:
         """A prompt within the operation is reported as what it is about."""
-        self.running.reached(
+        self.job.reached(
             Step.AWAITING_CONFIRMATION, "Grow?", asking=Operation.MORE_PERMISSIONS
         )
-        (progress,) = self.audience.progresses
+        (progress,) = self.sink.progresses
         self.assertEqual((progress.op, progress.message), ("grow", "Grow?"))
 
     def test_interrupt(self) -> None:
         """What is waited for is cancelled, and nothing goes on."""
         waiting: Deferred[Any] = Deferred()
-        going = Deferred.fromCoroutine(self.running.until(lambda: waiting))
-        self.running.interrupt(WHY)
+        going = Deferred.fromCoroutine(self.job.until(lambda: waiting))
+        self.job.interrupt(WHY)
         self.failureResultOf(going, CancelledError)
-        self.assertTrue(self.running.stopping)
-        self.assertFalse(self.running.cancellable)
-        for go_on in (self.running.raise_if_stopping, self.running.commit):
+        self.assertTrue(self.job.stopping)
+        self.assertFalse(self.job.cancellable)
+        for go_on in (self.job.raise_if_stopping, self.job.commit):
             with self.assertRaises(BridgeError) as caught:
                 go_on()
             self.assertIs(caught.exception, WHY)
 
     def test_first_reason_stays(self) -> None:
         """A shutdown does not change why it was cancelled."""
-        self.running.interrupt(WHY)
-        self.running.interrupt()
-        self.assertIs(self.running.why_stopped, WHY)
+        self.job.interrupt(WHY)
+        self.job.interrupt()
+        self.assertIs(self.job.why_stopped, WHY)
 
     def test_shutdown(self) -> None:
         """Without a reason it is the shutdown's."""
-        self.running.interrupt()
-        self.assertEqual(self.running.why_stopped.code, Code.UNAVAILABLE)
+        self.job.interrupt()
+        self.assertEqual(self.job.why_stopped.code, Code.UNAVAILABLE)
 
     def test_commit_is_not_interrupted(self) -> None:
         """From its commit on, nothing is cancelled."""
-        self.running.commit()
-        self.running.interrupt(WHY)
-        self.assertFalse(self.running.stopping)
-        self.running.raise_if_stopping()
+        self.job.commit()
+        self.job.interrupt(WHY)
+        self.assertFalse(self.job.stopping)
+        self.job.raise_if_stopping()
 
     def test_interrupted_while_waiting_for_a_lock(self) -> None:
         """A lock that was not acquired is not released, either."""
         lock = DeferredLock()
         self.successResultOf(lock.acquire())
-        holding = Deferred.fromCoroutine(self.running.hold(lock))
-        self.running.interrupt(WHY)
+        holding = Deferred.fromCoroutine(self.job.hold(lock))
+        self.job.interrupt(WHY)
         self.failureResultOf(holding, CancelledError)
-        self.running.release()
+        self.job.end(Outcome(End.CANCELLED, 0))
         self.assertTrue(lock.locked)
 
 
-class RefTests(SynchronousTestCase):
-    """Tests for ``ref_of``."""
+class RequestTests(SynchronousTestCase):
+    """Tests for ``Request``."""
 
-    def test_subject_is_part_of_it(self) -> None:
-        """The same name with another subject is another reference."""
-        self.assertIsNone(ref_of(None, "install", "a"))
-        self.assertEqual(ref_of("x", "install", "a"), ref_of("x", "install", "a"))
-        self.assertNotEqual(ref_of("x", "install", "a"), ref_of("x", "install", "b"))
+    def test_same(self) -> None:
+        """What is asked for counts, and not who asks."""
+        one = Request(Operation.INSTALL, ("a",), ref="x")
+        self.assertTrue(one.is_same(Request(Operation.INSTALL, ("a",))))
+        self.assertFalse(one.is_same(Request(Operation.INSTALL, ("b",), ref="x")))
+        self.assertFalse(one.is_same(Request(Operation.UPDATE, ("a",), ref="x")))
 
 
 class ReasonTests(SynchronousTestCase):

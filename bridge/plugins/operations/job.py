@@ -1,29 +1,57 @@
-"""One plugin operation under way, and its outcome."""
+"""One plugin operation: what was asked for, how far it is, and what it came to."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from attrs import field
-from twisted.internet.defer import Deferred, DeferredLock
-from twisted.python.failure import Failure
+from twisted.internet.defer import Deferred, DeferredLock, ensureDeferred
 
-from ....approval import Operation
-from ....classes import define, frozen
-from ....concurrency.shares import Holder
-from ....protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
-from ....protocol.steps import Step
-from .progress import Progress, Watcher
+from ...approval import Operation
+from ...classes import define, frozen
+from ...concurrency.shares import Holder
+from ...protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
+from ...protocol.steps import Step
 
 T = TypeVar("T")
 
 # Not EIO: of a disk that breaks, it matters which file was read or written.
 _NO_ROOM: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS))
+
+
+@frozen
+class Progress:
+    """
+    A report to pages about one step.
+
+    :ivar op: The operation.
+    :ivar id: The plugin's, the same during one operation; null during an install.
+    :ivar step: What it does now.
+    :ivar message: For display; of what a caller sent it shows only the host.
+    :ivar operation: The daemon's name for it, for ``cancel``.
+    :ivar ref: The name that the page which asked for it has chosen; null without one.
+    :ivar cancellable: Whether it can still be cancelled.
+    """
+
+    op: Operation
+    id: str | None
+    step: Step
+    message: str
+    operation: str
+    ref: str | None
+    cancellable: bool
+
+
+class Watcher(Protocol):
+    """Receives the progress of operations."""
+
+    def progress(self, progress: Progress) -> None:
+        """An operation has reached a step, or goes on in it."""
 
 
 class End(StrEnum):
@@ -51,22 +79,27 @@ class Outcome:
 
 
 @frozen
-class Ref:
+class Request:
     """
-    A page's own name for an operation.
+    What is asked for, and by whom.
 
-    The same name and subject are the same operation, however often it is asked for.
-
-    :ivar subject: All that was asked for; the name can't be used for anything else.
+    :ivar subject: All that tells it from other requests for this operation.
+    :ivar plugin_id: For progress records; ``None`` when it is not known from the start.
+    :ivar ref: The page's own name for the operation.  The same name and subject are
+        the same operation, however often it is asked for.
+    :ivar caller: Who asks; it may have so many operations at once, and its prompts
+        that were not shown yet end with it.
     """
 
-    name: str
-    subject: Any
+    op: Operation
+    subject: tuple[Any, ...] = ()
+    plugin_id: str | None = None
+    ref: str | None = None
+    caller: Holder | None = None
 
-
-def ref_of(name: str | None, *subject: Any) -> Ref | None:
-    """Return the name of an operation and its subject; ``None`` without a name."""
-    return None if name is None else Ref(name, subject)
+    def is_same(self, other: Request) -> bool:
+        """Whether the other one asks for the same, whoever asks."""
+        return (self.op, self.subject) == (other.op, other.subject)
 
 
 def cancelled(detail: str) -> BridgeError:
@@ -88,13 +121,11 @@ def reason(error: Exception) -> str | None:
 
 
 @define(eq=False)
-class Running:
+class Job:
     """
     One operation, under way or ended.
 
-    :ivar plugin_id: For progress records; ``None`` when not known from the start.
     :ivar name: The daemon's name for it, which no other operation has.
-    :ivar ref: The page's name for it, if there is one.
     :ivar started_at: Milliseconds since the epoch.
     :ivar stopping: Whether it has to end.
     :ivar clones: Trees that are to be removed unless it is done.
@@ -102,15 +133,11 @@ class Running:
     :ivar failed_at: The step before the rollback, if there was one.
     :ivar message: The last message to pages.
     :ivar outcome: ``None`` while it is under way.
-    :ivar subject: What it was asked for, where a second time is to join it.
-    :ivar caller: Who asked for it; its prompts that were not shown yet end with it.
     """
 
-    op: Operation
-    plugin_id: str | None
+    request: Request
     _watcher: Watcher
     name: str = ""
-    ref: Ref | None = None
     started_at: int = 0
     stopping: bool = False
     clones: list[Path] = field(factory=list)
@@ -118,14 +145,11 @@ class Running:
     failed_at: Step | None = None
     message: str = ""
     outcome: Outcome | None = None
-    subject: Any = None
-    caller: Holder | None = None
-    ended: Deferred[None] = field(factory=Deferred)
     _committing: bool = False
     _why: BridgeError | None = None
     _waiting: Deferred[Any] | None = None
     _held: list[DeferredLock] = field(factory=list)
-    _askers: list[Deferred[Any]] = field(factory=list)
+    _ended: list[Deferred[None]] = field(factory=list)
 
     @property
     def cancellable(self) -> bool:
@@ -144,12 +168,12 @@ class Running:
         self.message = message
         self._watcher.progress(
             Progress(
-                asking or self.op,
-                self.plugin_id,
+                asking or self.request.op,
+                self.request.plugin_id,
                 step,
                 message,
                 self.name,
-                self.ref.name if self.ref else None,
+                self.request.ref,
                 self.cancellable,
             )
         )
@@ -174,14 +198,16 @@ class Running:
         """The refusal, once it was interrupted."""
         return self._why or shutting_down()
 
-    async def until(self, begin: Callable[[], Deferred[T]]) -> T:
+    async def until(
+        self, begin: Callable[[], Deferred[T] | Coroutine[Deferred[Any], Any, T]]
+    ) -> T:
         """
         Wait for something that can be cancelled: a prompt, a lock, a scan.
 
-        :param begin: Its Deferred is cancelled when the operation has to end.
+        :param begin: What it begins is cancelled when the operation has to end.
         """
         self.raise_if_stopping()
-        waiting = begin()
+        waiting: Deferred[T] = ensureDeferred(begin())
         self._waiting = waiting
         try:
             return await waiting
@@ -215,36 +241,37 @@ class Running:
         if self._waiting is not None:
             self._waiting.cancel()
 
-    def release(self) -> None:
-        """Release every lock, the last acquired first."""
+    def end(self, outcome: Outcome) -> None:
+        """Release every lock, the last acquired first, and answer who waits for it."""
+        self.outcome = outcome
         while self._held:
             self._held.pop().release()
+        for waiting in self._ended:
+            waiting.callback(None)
+        self._ended.clear()
+
+    def ended(self) -> Deferred[None]:
+        """
+        Wait for the end, as one of several may.
+
+        :return: Cancelling it does not stop the operation.
+        """
+        waiting: Deferred[None] = Deferred()
+        if self.outcome is None:
+            self._ended.append(waiting)
+        else:
+            waiting.callback(None)
+        return waiting
 
     def join(self) -> Deferred[Any]:
         """
-        Wait for the outcome, as one of several may.
+        Wait for the outcome; see ``ended``.
 
-        :return: Fires with the result, or fails with ``BridgeError``.  Cancelling it
-            does not stop the operation.
+        :return: Fires with the result, or fails with ``BridgeError``.
         """
-        asker: Deferred[Any] = Deferred()
-        if self.outcome is None:
-            self._askers.append(asker)
-        elif self.outcome.error is None:
-            asker.callback(self.outcome.result)
-        else:
-            asker.errback(self.outcome.error)
-        return asker
+        return self.ended().addCallback(lambda _: self._result())
 
-    def answer(self, outcome: Any) -> None:
-        """
-        Answer everyone who has joined.
-
-        :param outcome: A result or a ``Failure``.
-        """
-        askers, self._askers = self._askers, []
-        for asker in askers:
-            if isinstance(outcome, Failure):
-                asker.errback(outcome)
-            else:
-                asker.callback(outcome)
+    def _result(self) -> Any:
+        if self.outcome is not None and self.outcome.error is not None:
+            raise self.outcome.error
+        return self.outcome and self.outcome.result

@@ -1,0 +1,347 @@
+"""
+Installing, updating and uninstalling plugins: each completely, or not at all.
+
+An install and an update go the same way, from a question to the user to one commit.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from attrs import evolve
+from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.internet.interfaces import IReactorTime
+
+from ...approval import Operation
+from ...classes import define, frozen
+from ...concurrency.shares import Holder
+from ...concurrency.threads import InThread
+from ...protocol.errors import Prefix, plugin_error
+from ...protocol.steps import Step
+from ...store import Drop, Edit, Remove, Store
+from ..clone.urls import check_url
+from ..installed.exchange import Exchange
+from ..installed.ids import RECORDS
+from ..installed.keys import Trust, signed_earlier
+from ..installed.records import (
+    Record,
+    former,
+    is_recorded,
+    recorded,
+    settings_namespace,
+)
+from ..installed.trees import ListEntry, Trees
+from ..tree.manifest import Manifest, check_id
+from ..tree.versions import is_lower
+from .candidate import Candidate, CandidateFetcher
+from .job import Job, Request
+from .jobs import Jobs
+from .kept import Pin
+from .prompting import Prompting
+from .settlement import InstalledSet
+
+
+class Tips(Protocol):
+    """Looks at repositories; see ``GitUpstream``."""
+
+    async def tip(self, url: str) -> str:
+        """Return the commit of the default branch; can be cancelled."""
+
+
+@frozen
+class Updated:
+    """
+    What an update came to.
+
+    :ivar plugin: The plugin's list entry.
+    :ivar updated: Whether anything was new; if not, nothing was asked or changed.
+    """
+
+    plugin: ListEntry
+    updated: bool
+
+
+@define(eq=False)
+class PluginChanges:
+    """
+    Changes which plugins are installed, and whose keys are accepted.
+
+    Each method takes the page's name for the operation (``ref``) and who asks.  What
+    it returns fails with ``BridgeError`` after everything was rolled back; to cancel it
+    does not stop the operation.  What can be refused at once is raised.
+    """
+
+    _jobs: Jobs
+    _prompting: Prompting
+    _fetcher: CandidateFetcher
+    _installed: InstalledSet
+    _trust: Trust
+    _store: Store
+    _trees: Trees
+    _clock: IReactorTime
+    _in_thread: InThread
+    _tips: Tips
+
+    def install(
+        self,
+        url: str,
+        pin: Pin | None = None,
+        ref: str | None = None,
+        caller: Holder | None = None,
+    ) -> Deferred[ListEntry]:
+        """
+        Install the plugin at ``url``.
+
+        :param pin: The tree it has to be; any when it is ``None``.
+        :return: Fires with the plugin's list entry.
+        """
+        check_url(url)
+        request = Request(Operation.INSTALL, (url, pin), ref=ref, caller=caller)
+        if self._jobs.find(request) is None and self._jobs.is_installing(url):
+            why = "an install from this URL is already under way; wait for it to end"
+            raise plugin_error(Prefix.BUSY, why)
+        return self._jobs.run(request, lambda job: self._install(job, url, pin))
+
+    async def _install(self, job: Job, url: str, pin: Pin | None) -> ListEntry:
+        shown = self._fetcher.previewed(url, pin)
+        directory = str(self._trees.directory)
+        await self._prompting.ask_to_install(job, url, directory, shown)
+        candidate = await self._fetcher.fetch(job, url, pin)
+        await job.hold(self._jobs.plugin_lock(candidate.manifest.id))
+        await self._refuse_installed(candidate.manifest.id)
+        self._trust.check_mark(candidate.manifest.id, candidate.signed)
+        is_known = shown is not None
+        accepted = await self._prompting.ask_for_trust(
+            job, candidate, is_known=is_known
+        )
+        if not (accepted or is_known):
+            await self._prompting.ask_for_permissions(job, candidate)
+        await self._begin_move(job, candidate, accepted)
+        await self._refuse_installed(candidate.manifest.id)
+        return await self._commit(job, candidate, None)
+
+    async def _refuse_installed(self, plugin_id: str) -> None:
+        in_place = await self._in_thread(self._trees.has, plugin_id)
+        recorded = is_recorded(self._store, plugin_id)
+        if plugin_id in self._trees.unsettled and not recorded:
+            return  # what an earlier operation has left is taken away before the move
+        if in_place and not recorded:
+            raise plugin_error(
+                Prefix.ALREADY_INSTALLED,
+                f"{plugin_id} has a directory but no record; plugin-bridge doctor "
+                "shows how to fix it",
+            )
+        if recorded:
+            raise plugin_error(
+                Prefix.ALREADY_INSTALLED,
+                f"{plugin_id} is installed; uninstall it first",
+            )
+
+    def update(
+        self,
+        plugin_id: str,
+        pin: Pin | None = None,
+        ref: str | None = None,
+        caller: Holder | None = None,
+    ) -> Deferred[Updated]:
+        """
+        Fetch an installed plugin again from the URL it was installed from.
+
+        Who asks for the same that is under way joins it.
+
+        :param pin: The tree it has to become; any when it is ``None``.
+        """
+        check_id(plugin_id)
+        request = Request(Operation.UPDATE, (plugin_id, pin), plugin_id, ref, caller)
+        same = self._jobs.find(request) or self._jobs.under_way(request)
+        if same is not None:
+            return same.join()
+        return self._jobs.run(request, lambda job: self._update(job, plugin_id, pin))
+
+    async def _update(self, job: Job, plugin_id: str, pin: Pin | None) -> Updated:
+        await job.hold(self._jobs.plugin_lock(plugin_id))
+        record = updatable(self._store, plugin_id)
+        if plugin_id in self._trees.unsettled:  # what is installed now is not in place
+            await self._jobs.commit_lock.run(ensureDeferred, self._installed.settle())
+        latest = (
+            pin.commit if pin else await job.until(lambda: self._tips.tip(record.url))
+        )
+        if latest == record.commit:
+            same = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
+            if same is not None:
+                return Updated(ListEntry.recorded(same, record), updated=False)
+        installed = await self._in_thread(self._trees.manifest, plugin_id)
+        version = installed.version if installed else "unknown"
+        prompts = self._prompting.prompts
+        prompt = prompts.update(plugin_id, record.url, version, record.commit)
+        await self._prompting.ask(job, prompt)
+        candidate = await self._fetcher.fetch(job, record.url, pin)
+        self._refuse_older(plugin_id, candidate, record, installed)
+        if candidate.signed.key_id != record.key_id:
+            await self._prompting.ask_to_rotate(job, candidate, record.key_id)
+        accepted = await self._prompting.ask_for_trust(job, candidate)
+        # A changed tree could hide what the new version gains.
+        old = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
+        await self._prompting.ask_to_grow(job, candidate, old)
+        await self._begin_move(job, candidate, accepted)
+        return Updated(await self._commit(job, candidate, record), updated=True)
+
+    def _refuse_older(
+        self,
+        plugin_id: str,
+        candidate: Candidate,
+        record: Record,
+        installed: Manifest | None,
+    ) -> None:
+        """
+        Refuse another plugin, and an older one.
+
+        :param installed: ``None`` when it can't be read.
+        """
+        check_same_id(candidate, plugin_id)
+        if installed and is_lower(candidate.manifest.version, installed.version):
+            raise plugin_error(
+                Prefix.DOWNGRADE,
+                f"version {candidate.manifest.version} is lower than "
+                f"{installed.version}, which is installed; uninstall that first to go "
+                "back to it",
+            )
+        if candidate.signed.signed_at < record.signed_at:
+            raise signed_earlier(candidate.signed.signed_at, record.signed_at)
+        self._trust.check_mark(plugin_id, candidate.signed)
+
+    async def _begin_move(self, job: Job, candidate: Candidate, accepted: bool) -> None:
+        """
+        Wait for the turn to change the set, in which the key must still be trusted.
+
+        :param accepted: The result of ``ask_for_trust``.
+        """
+        await self._installed.begin(job, self._jobs.commit_lock)
+        self._prompting.check_trust(candidate, accepted)
+        job.reached(Step.MOVE, f"Putting {candidate.manifest.id} in place")
+
+    async def _commit(
+        self, job: Job, candidate: Candidate, replaced: Record | None
+    ) -> ListEntry:
+        """
+        Replace the tree and the record of a plugin, and build with the new ones.
+
+        :param replaced: The record of the tree in place; ``None`` for an install, which
+            must have no tree in place either.
+        :return: The plugin's list entry.
+        """
+        plugin_id = candidate.manifest.id
+        now = int(self._clock.seconds() * 1000)
+        record = _record(candidate, replaced, now)
+        edits = [
+            record.put(plugin_id),
+            *self._trust.acceptance(plugin_id, candidate.url, candidate.signed, now),
+        ]
+        settings = settings_namespace(plugin_id)
+        changed: list[Edit] = [*edits]
+        # The settings that the plugin makes from now on.  Existing ones are the user's.
+        if replaced is None and not self._store.entries(settings):
+            changed.append(Drop(settings))
+        exchange = Exchange(
+            job.request.op,
+            plugin_id,
+            candidate.root.name,
+            await self._in_thread(self._trees.aside, plugin_id) if replaced else None,
+            record.fields(),
+            former(self._store, changed),
+        )
+        await self._installed.change(job, exchange, edits)
+        return ListEntry.recorded(candidate.manifest, record)
+
+    def uninstall(
+        self, plugin_id: str, ref: str | None = None, caller: Holder | None = None
+    ) -> Deferred[None]:
+        """
+        Remove a plugin, however damaged, and its settings; its marks stay.
+
+        :return: Fires when it is removed, even if the bundle could not be built.
+        """
+        check_id(plugin_id)
+        request = Request(Operation.UNINSTALL, (plugin_id,), plugin_id, ref, caller)
+        return self._jobs.run(request, lambda job: self._uninstall(job, plugin_id))
+
+    async def _uninstall(self, job: Job, plugin_id: str) -> None:
+        await job.hold(self._jobs.plugin_lock(plugin_id))
+        record = recorded(self._store, plugin_id)
+        prompt = self._prompting.prompts.uninstall(plugin_id, record.url)
+        await self._prompting.ask(job, prompt)
+        await self._installed.begin(job, self._jobs.commit_lock)
+        job.reached(Step.REMOVE, f"Removing {plugin_id}")
+        aside = await self._in_thread(self._trees.aside, plugin_id)
+        exchange = Exchange(Operation.UNINSTALL, plugin_id, None, aside, None)
+        settings = settings_namespace(plugin_id)
+        edits: list[Edit] = [Remove(RECORDS, plugin_id), Drop(settings)]
+        await self._installed.change(job, exchange, edits)
+
+    def forget_key(
+        self, key_id: str, ref: str | None = None, caller: Holder | None = None
+    ) -> Deferred[None]:
+        """
+        Stop accepting a key; nothing is uninstalled.
+
+        :return: Fires when that is durable; fails with ``BridgeError`` when the key
+            is accepted as before, or when the durability is not known.
+        """
+        request = Request(Operation.FORGET_KEY, (key_id,), ref=ref, caller=caller)
+        return self._jobs.run(request, lambda job: self._forget_key(job, key_id))
+
+    async def _forget_key(self, job: Job, key_id: str) -> None:
+        self._trust.forgetting(key_id)
+        prompt = self._prompting.prompts.forget_key(key_id, self._trust.label(key_id))
+        await self._prompting.ask(job, prompt)
+        await job.hold(self._jobs.commit_lock)
+        job.commit()
+        await self._store.commit(self._trust.forgetting(key_id))
+
+
+def _record(candidate: Candidate, replaced: Record | None, now_ms: int) -> Record:
+    signed = candidate.signed
+    made = Record(
+        url=candidate.url,
+        commit=candidate.commit,
+        key_id=signed.key_id,
+        signed_at=signed.signed_at,
+        installed_at=now_ms,
+        updated_at=now_ms,
+    )
+    if replaced is None:
+        return made
+    # Always a new value, whatever the clock shows: the two sets are distinguished by
+    # their records.
+    later = max(now_ms, replaced.updated_at + 1)
+    return evolve(made, installed_at=replaced.installed_at, updated_at=later)
+
+
+def updatable(store: Store, plugin_id: str) -> Record:
+    """
+    Return the record of a plugin that can be updated.
+
+    :raise BridgeError: ``not_installed``, ``reinstall_required`` or ``not_https``.
+    """
+    record = recorded(store, plugin_id)
+    if not record.key_id:
+        raise plugin_error(
+            Prefix.REINSTALL_REQUIRED,
+            f"the record of {plugin_id} names no signing key; uninstall the plugin "
+            "and install it again",
+        )
+    check_url(record.url)
+    return record
+
+
+def check_same_id(candidate: Candidate, plugin_id: str) -> None:
+    """
+    Check that a repository still holds the plugin that was installed from it.
+
+    :raise BridgeError: ``manifest_invalid``.
+    """
+    if candidate.manifest.id != plugin_id:
+        raise plugin_error(
+            Prefix.MANIFEST_INVALID,
+            f"id: the repository now holds {candidate.manifest.id}",
+        )

@@ -1,1 +1,0 @@
-"""Operations while they run: their locks, progress and outcomes."""
