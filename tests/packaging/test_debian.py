@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -32,8 +31,6 @@ UNITS = "usr/lib/systemd/user"
 EXPOSURE = 68
 """In tenths: what ``systemd-analyze security`` may score at most."""
 
-MODULES: Final = 400
-"""How many a start imports at most until it has found its plugins; all are 520."""
 
 pytestmark = pytest.mark.whole
 
@@ -156,29 +153,6 @@ def test_its_own_python(release: debian.Release, root: Path, package: Path) -> N
     cached = (root / "usr/lib/plugin-bridge/bridge/__pycache__").iterdir()
     tag = f"cpython-{release.python.replace('.', '')}"
     assert {path.name.split(".")[1] for path in cached} == {tag}
-
-
-def test_plugin_cache(release: debian.Release, root: Path) -> None:
-    """
-    Twisted uses its cache of plugins: it imports only the plugins it is asked for.
-
-    With a cache that is rejected it imports all of them, with what they import.
-    """
-    program = (
-        "import sys; sys.path.insert(0, '/usr/lib/plugin-bridge'); "
-        "from twisted.application.service import IServiceMaker; "
-        "from twisted.plugin import getPlugins; "
-        "assert 'bridge' in [m.tapname for m in getPlugins(IServiceMaker)]; "
-        "assert 'twisted.plugins.cred_file' not in sys.modules; "
-        "assert 'twisted.plugins.autobahn_endpoints' not in sys.modules; "
-        "print(len(sys.modules))"
-    )
-    cache = root / "usr/lib/plugin-bridge/twisted/plugins/dropin.cache"
-    before = cache.stat().st_mtime_ns
-    python = f"python{release.python} -ISBW error"
-    count = int(debian.inside(root, f"{python} -c {shlex.quote(program)}"))
-    assert count < MODULES, count
-    assert cache.stat().st_mtime_ns == before
 
 
 def test_manual_pages(package: Path) -> None:
