@@ -203,10 +203,10 @@ class _Steps:
         elif all((self._data.root / need).exists() for need in (API_ENTRY, HOST_ENTRY)):
             self._say("host sources: already installed")
         else:
+            how = self._profile.sources or "get its release archive, or a checkout"
             raise SetupError(
                 f"the sources of {self._profile.application}'s plugin system are "
-                "missing: download the release archive of its plugin host, or check it "
-                "out, and pass its path with --host-sources"
+                f"missing: {how}; then pass the path with --host-sources"
             )
 
     def _own_library(self) -> Sources:

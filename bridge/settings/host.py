@@ -153,6 +153,8 @@ class HostProfile:
     :ivar permission_words: What prompts say of permissions; one without words is shown
         by its name, as a risk.
     :ivar names: Other names of the command, of options and of variables.
+    :ivar sources: Where to get the sources of its plugin system, as ``setup`` prints
+        it when they are missing.
     """
 
     name: Identifier
@@ -172,6 +174,7 @@ class HostProfile:
     databases: dict[str, Database] = field(factory=dict)
     permission_words: dict[Identifier, PermissionWords] = field(factory=dict)
     names: Names = field(factory=Names)
+    sources: Annotated[str, Text(300)] = ""
 
     @property
     def has_texts(self) -> bool:

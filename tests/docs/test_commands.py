@@ -19,10 +19,6 @@ PAGES: Final = (
 
 DEBIAN: Final = "tests/packaging/test_debian.py"
 ELSEWHERE: Final = {
-    "make demo": (
-        "installs this project; its steps are those of",
-        "tests/whole/test_browser.py::test_pair_install_reload_run",
-    ),
     "make test": (
         "runs this test; what it makes sure of is tested by",
         "tests/docs/test_commands.py::test_make",
@@ -47,7 +43,7 @@ ELSEWHERE: Final = {
         "installs libraries; the wheel is installed so by",
         "tests/packaging/test_wheel.py::test_pipx",
     ),
-    "python3 -m venv ~/plugin-bridge && ~/plugin-bridge/bin/pip install .": (
+    "python3 -m venv ~/bridge && ~/bridge/bin/pip install .": (
         "installs libraries; the wheel is installed so by",
         "tests/packaging/test_wheel.py::test_wheel_runs",
     ),
@@ -104,6 +100,7 @@ READ_BY: Final = {
     "bridge/reference/sample-plugin/README.md": "test_sample",
     "bridge/reference/template/README.md": "test_template",
     "docs/debugging.md": "test_debugging",
+    "docs/first-minutes.md": "test_first_minutes",
     "docs/hosts.md": "test_hosts",
     "docs/installing.md": "test_installing",
     "docs/man/plugin-bridge.1.md": "test_manual",

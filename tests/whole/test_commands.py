@@ -107,6 +107,10 @@ class CommandTests(SynchronousTestCase):
         """README's commands, from the start to a linked plugin."""
         self.reader().read(ROOT / "README.md")
 
+    def test_first_minutes(self) -> None:
+        """What a new user types, from the page to a plugin of their own."""
+        self.reader().read(ROOT / "docs" / "first-minutes.md")
+
     def test_using(self) -> None:
         """What users type, while a daemon runs."""
         reader = self.reader()
