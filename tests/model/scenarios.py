@@ -12,9 +12,8 @@ from contextlib import nullcontext
 from typing import Any
 from unittest import mock
 
-import bridge.plugins.operations.uninstall
-
 import bridge.plugins.installed.keys
+import bridge.plugins.operations.changes
 import bridge.plugins.operations.settlement
 import bridge.store.store
 import bridge.wiring.plugins
@@ -110,7 +109,7 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
         return None
 
     installed = bridge.plugins.operations.settlement.InstalledSet
-    uninstall = bridge.plugins.operations.uninstall
+    changes = bridge.plugins.operations.changes
     trust, wiring = bridge.plugins.installed.keys.Trust, bridge.wiring.plugins
     return {
         "acknowledged-early": (Store, "commit", early),
@@ -122,7 +121,7 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
         "not-journalled": (Journal, "begin", lambda *_: None),
         "not-settled": (installed, "settle", nothing),
         "not-taken-back": (installed, "_take_back", lambda *_: None),
-        "settings-kept": (uninstall, "Drop", lambda ns: Remove(ns, "none")),
+        "settings-kept": (changes, "Drop", lambda ns: Remove(ns, "none")),
         "token-not-followed": (FollowedToken, "look", lambda _: None),
         "undone-in-memory": (bridge.store.store, "NotDurableError", ZeroDivisionError),
     }

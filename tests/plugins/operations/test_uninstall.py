@@ -1,4 +1,4 @@
-"""Tests for ``bridge.plugins.operations.uninstall``, with all the rooms below it."""
+"""Tests for ``bridge.plugins.operations.changes``, with all the rooms below it."""
 
 import shutil
 
