@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import attrs
@@ -27,6 +29,10 @@ def made(decorators: Any) -> dict[str, Any]:
         _y: int = 2
 
     @decorators.define
+    class Derived(Point):
+        z: int = field(kw_only=True)
+
+    @decorators.define
     class Box:
         content: object
 
@@ -50,7 +56,7 @@ def made(decorators: Any) -> dict[str, Any]:
         def __repr__(self) -> str:
             return "own"
 
-    return {c.__name__: c for c in (Point, Other, Box, Plain, Ordered, Own)}
+    return {c.__name__: c for c in (Point, Other, Derived, Box, Plain, Ordered, Own)}
 
 
 class ClassesTests(SynchronousTestCase):
@@ -109,6 +115,37 @@ class ClassesTests(SynchronousTestCase):
         loop = Loop()
         loop.back = [loop]
         self.assertTrue(repr(loop).endswith("Loop(back=[...])"), repr(loop))
+
+    def test_derived(self) -> None:
+        """A class has the fields of its bases, and is frozen if one of them is."""
+
+        def check(made: dict[str, Any]) -> None:
+            derived = made["Derived"](1, 2, z=3)
+            self.assertEqual((derived.x, derived._y, derived.z), (1, 2, 3))
+            with self.assertRaises(attrs.exceptions.FrozenInstanceError):
+                derived.z = 4
+
+        self.each(check)
+
+    def test_fields(self) -> None:
+        """A class has its fields before there is an instance."""
+
+        def check(made: dict[str, Any]) -> None:
+            names = [field.name for field in attrs.fields(made["Point"])]
+            self.assertEqual(names, ["x", "_y", "seen"])
+
+        self.each(check)
+
+    def test_threads(self) -> None:
+        """Threads that make the first instances at once make good ones."""
+        before = sys.getswitchinterval()
+        self.addCleanup(sys.setswitchinterval, before)
+        sys.setswitchinterval(1e-6)
+        with ThreadPoolExecutor(4) as pool:
+            for _ in range(20):
+                point = made(classes)["Point"]
+                shown = {repr(p) for p in pool.map(point, [1] * 4)}
+                self.assertEqual(len(shown), 1)
 
     def test_frozen(self) -> None:
         """A frozen one can't be changed, but evolved."""

@@ -170,7 +170,7 @@ class ControlConnection(LineReceiver):
         return True
 
 
-@define(eq=False, repr=False, slots=False)
+@define(eq=False, repr=False)
 class ControlSocket(Factory):
     """
     Listens for commands.

@@ -64,7 +64,7 @@ class LogObservers:
     push: ILogObserver
 
 
-@define(eq=False, slots=False, repr=False)
+@define(eq=False, repr=False)
 class Daemon(Service):
     """
     Runs the parts that ``bridge.wiring`` has made.
@@ -126,7 +126,6 @@ class Daemon(Service):
         self._prepare()
         for pool in self._pools:
             pool.start()
-        gc.freeze()
         self._supervisor.ready(self._where, self._reactor)
         if self._status:
             self._supervisor.status(f"{self._where}; {self._status}")
@@ -138,25 +137,16 @@ class Daemon(Service):
     def _where(self) -> str:
         return f"listening on {self._listening}"
 
-    def _keep_what_is_loaded(self) -> None:
-        """
-        Return what loading has left, and collect nothing of the rest.
-
-        It stays.  Otherwise each full collection would look at all of it, in a turn of
-        100 ms, and would wait until garbage is a quarter of it.
-        """
-        gc.unfreeze()
-        gc.collect()
-        gc.freeze()
-        trim_after_loading()
-
     def _log_banner(self) -> None:
         if not self.running:
             return
         for level, line in self._banner.lines():
             self._log.emit(LogLevel.levelWithName(level), "{line}", line=line)
         self._log.info("{where}", where=self._where)
-        self._keep_what_is_loaded()
+        # What is loaded stays.  Otherwise each full collection would look at all of it,
+        # in a turn of 100 ms, and would wait until garbage is a quarter of it.
+        gc.freeze()
+        trim_after_loading()
 
     def _banner_failed(self, failure: Failure) -> None:
         self._log.failure("could not write the start-up lines", failure)

@@ -10,16 +10,18 @@ do, both ways.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
-from twisted.web.client import Agent
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import IAgent, IBodyProducer, IResponse
 from zope.interface import implementer
 
 from ..classes import define
 from .target import CheckedRequest
+
+if TYPE_CHECKING:
+    from twisted.web.client import Agent
 
 ANY_URL: Final = "http://target.invalid/"
 """The URL passed to treq; nothing is ever sent there."""

@@ -10,23 +10,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from OpenSSL.SSL import Error as TLSError
-from treq.client import HTTPClient
-from treq.content import collect
 from twisted.internet.defer import CancelledError
 from twisted.internet.error import ConnectError
-from twisted.web.client import (
-    Agent,
-    HTTPConnectionPool,
-    RequestTransmissionFailed,
-    ResponseFailed,
-)
-from twisted.web.iweb import (
-    UNKNOWN_LENGTH,
-    IResponse,
-)
+from twisted.web.iweb import UNKNOWN_LENGTH, IResponse
 
 from ..classes import define, frozen
 from ..protocol.errors import BridgeError, Code
@@ -34,6 +23,9 @@ from ..protocol.limits import OUTBOUND_RESPONSE_PIECES
 from .agent import ANY_URL, CheckedAgent
 from .endpoint import CheckedEndpoint
 from .target import CheckedRequest
+
+if TYPE_CHECKING:
+    from twisted.web.client import Agent, HTTPConnectionPool
 
 _BROKE_OFF = "the response broke off"
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -75,6 +67,7 @@ class Connections:
     _reactor: Any
     _endpoint: CheckedEndpoint
     _pool: HTTPConnectionPool
+    _agent: Agent
 
     async def ask(
         self, request: CheckedRequest, choose: Callable[[Head], B]
@@ -86,6 +79,8 @@ class Connections:
         :raise BridgeError: ``unavailable``: no response was received whole; or what
             the body refuses.
         """
+        from twisted.web.client import RequestTransmissionFailed, ResponseFailed
+
         for connection in self._endpoint.made:
             connection.expect_head()
         try:
@@ -109,11 +104,12 @@ class Connections:
     async def _ask(
         self, request: CheckedRequest, choose: Callable[[Head], B]
     ) -> tuple[Head, B]:
+        from treq.client import HTTPClient
+        from treq.content import collect
+
         heads: list[Head] = []
         agent = CheckedAgent(
-            Agent.usingEndpointFactory(self._reactor, self._endpoint, self._pool),
-            request,
-            lambda response: heads.append(_read_head(response)),
+            self._agent, request, lambda response: heads.append(_read_head(response))
         )
         answer: Any = await HTTPClient(agent).request(
             request.method,
@@ -146,9 +142,13 @@ def connections(reactor: Any, endpoint: CheckedEndpoint, *, keep: bool) -> Conne
 
     :param keep: Whether requests share a connection when the server lets them.
     """
+    # With treq a thirtieth of a start, in which nothing is requested.
+    from twisted.web.client import Agent, HTTPConnectionPool
+
     pool = HTTPConnectionPool(reactor, persistent=keep)
     pool.retryAutomatically = False
-    return Connections(reactor, endpoint, pool)
+    agent = Agent.usingEndpointFactory(reactor, endpoint, pool)
+    return Connections(reactor, endpoint, pool, agent)
 
 
 def _counted(add: Callable[[bytes], object]) -> Callable[[bytes], None]:

@@ -83,7 +83,7 @@ class Sender:
         return succeed(None) if port is None else maybeDeferred(port.stopListening)
 
 
-@define(slots=False, repr=False, eq=False)
+@define(eq=False, repr=False)
 class Receiver(_OscPort):
     """
     Receives on one port.

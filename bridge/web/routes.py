@@ -51,7 +51,7 @@ def _is_name(segment: str) -> bool:
     return _NAME.fullmatch(unquote(segment)) is not None
 
 
-@define(slots=False)
+@define
 class Routes:
     """
     The endpoints by path, behind the guard.

@@ -28,7 +28,7 @@ def _loaded_options() -> Any:
     from twisted.plugins.bridge_dropin import bridge
 
     # Collections would look at all that is being loaded, again and again: a third of
-    # the time that it takes.  The daemon has one made at the end of its start.
+    # the time that it takes, for half a megabyte.
     gc.disable()
     try:
         # It is a property, which loads the daemon.
