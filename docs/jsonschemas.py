@@ -13,11 +13,9 @@ from orjson import Fragment
 
 from bridge.osc.packets import Argument, Kind
 from bridge.protocol.errors import Code
-from bridge.protocol.rules import Like, Schema
+from bridge.protocol.rules import Lenient, Schema
 from bridge.protocol.wire import camel
 from bridge.rpc.registry import summary_of
-from bridge.services.notify import Overrides
-from bridge.sinks.notification import Patch
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 OPEN: Final = "x-open"
@@ -79,7 +77,6 @@ class SchemaMaker:
     written: bool = False
     defs: dict[str, Schema] = field(factory=dict)
     spelling: Callable[[str], str] = camel
-    ruled: bool = True
 
     def of(self, kind: Any) -> Schema:
         """Make the schema of an annotation; that of a class is a reference."""
@@ -122,15 +119,15 @@ class SchemaMaker:
         kind = attribute.type
         if self.written and attribute.default is None:
             kind = _without_none(kind)
-        words = rule_words(kind) if self.ruled else ""
+        words = rule_words(kind)
         rule = {RULE: words} if words else {}
         return {**self.of(kind), **described(meaning), **rule}
 
     def _ruled(self, kind: Any, *rules: Any) -> Schema:
         made = self.of(kind)
-        for rule in rules if self.ruled else ():
+        for rule in rules:
             more = rule.schema()
-            if isinstance(rule, Like):
+            if isinstance(rule, Lenient):
                 more = {**self.of(rule.kind), **more}
             made = merged(made, more)
         return made
@@ -152,8 +149,6 @@ class SchemaMaker:
     def _named(self, kind: Any) -> Schema:
         """Define a class, and return the reference to it."""
         name = NAMES.get(kind, kind.__name__)
-        if kind is Overrides:
-            return self._overrides(kind)
         made = self._definition(kind)
         if self.defs.setdefault(name, made) != made:
             raise ValueError(f"two classes are called {name}")
@@ -170,15 +165,6 @@ class SchemaMaker:
         if has(kind):
             return {**about, **self.object(kind)}
         raise ValueError(f"no schema of {kind}")
-
-    def _overrides(self, kind: Any) -> Schema:
-        """Overrides keep their rules only where they are delivered."""
-        types_only = SchemaMaker(ruled=False)
-        self.defs["Override"] = {
-            **described(summary_of(Patch)),
-            **types_only.object(Patch),
-        }
-        return {**kind.schema(), "additionalProperties": {"$ref": "#/$defs/Override"}}
 
 
 def _without_none(kind: Any) -> Any:

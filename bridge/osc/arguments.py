@@ -5,8 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
-from ..classes import frozen
-from ..protocol.rules import Schema, patterns, whole
+from ..protocol.rules import Check, Schema, patterns, whole
 from .packets import Argument, Kind
 
 _KINDS: Final[dict[str, tuple[type, ...]]] = {
@@ -37,7 +36,7 @@ def read_argument(given: Any) -> Argument | None:
     Read an argument as a caller writes it.
 
     :param given: A boolean, a string, a number, or ``{kind, value}``.
-    :return: ``None`` when it breaks the rule of ``OscArgument``.
+    :return: ``None`` when it breaks the rule ``OSC_ARGUMENT``.
     """
     if isinstance(given, dict):
         if set(given) != {"kind", "value"} or not isinstance(given["kind"], str):
@@ -69,34 +68,6 @@ def _fitting(kind: Kind, value: Any) -> Argument | None:
     return Argument(kind, value)
 
 
-@frozen
-class OscArgument:
-    """The rule for an argument of an OSC message."""
-
-    def broken(self, value: Any) -> bool:
-        """See ``Rule.broken``."""
-        return read_argument(value) is None
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return (
-            "a boolean, a number that fits in a 32-bit float, a string without NUL, "
-            "or one of these (an integer of 32 bits for int) with its kind: "
-            "{kind: bool, int, float or string, value}"
-        )
-
-    def schema(self) -> Schema:
-        """See ``Rule.schema``."""
-        plain = (_BOOLEAN, _FLOAT, _STRING)
-        kinds = {
-            Kind.BOOL: _BOOLEAN,
-            Kind.INT: _INTEGER,
-            Kind.FLOAT: _FLOAT,
-            Kind.STRING: _STRING,
-        }
-        return {"anyOf": [*plain, *(_of_kind(*each) for each in kinds.items())]}
-
-
 def _of_kind(kind: Kind, value: Schema) -> Schema:
     return {
         "type": "object",
@@ -104,3 +75,25 @@ def _of_kind(kind: Kind, value: Schema) -> Schema:
         "additionalProperties": False,
         "properties": {"kind": {"const": str(kind)}, "value": value},
     }
+
+
+_KIND_SCHEMAS: Final = {
+    Kind.BOOL: _BOOLEAN,
+    Kind.INT: _INTEGER,
+    Kind.FLOAT: _FLOAT,
+    Kind.STRING: _STRING,
+}
+
+OSC_ARGUMENT: Final = Check(
+    "a boolean, a number that fits in a 32-bit float, a string without NUL, "
+    "or one of these (an integer of 32 bits for int) with its kind: "
+    "{kind: bool, int, float or string, value}",
+    {
+        "anyOf": [
+            *(_BOOLEAN, _FLOAT, _STRING),
+            *(_of_kind(kind, value) for kind, value in _KIND_SCHEMAS.items()),
+        ]
+    },
+    lambda value: read_argument(value) is None,
+)
+"""The rule for an argument of an OSC message."""

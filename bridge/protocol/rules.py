@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from attrs import field
@@ -34,7 +35,7 @@ PARTIAL: Final = "x-partial"
 """The keyword of a schema that accepts more than the rule does."""
 
 LENIENT: Final = "x-lenient"
-"""The keyword of a schema that accepts less than the rule does; see ``Like``."""
+"""The keyword of a schema that accepts less than the rule does; see ``Lenient``."""
 
 NOT_BLANK: Final = f"[^{SPACES}]"
 """A pattern that finds a character that is no space, in Python and in JavaScript."""
@@ -43,7 +44,7 @@ NOT_BLANK: Final = f"[^{SPACES}]"
 class Rule(Protocol):
     """A check on one field's value, and its description in the reference."""
 
-    def broken(self, value: Any) -> bool:
+    def violates(self, value: Any) -> bool:
         """Whether ``value`` breaks this rule."""
 
     def describe(self) -> str:
@@ -95,8 +96,8 @@ class Text:
     def _compiled(self) -> re.Pattern[str] | None:
         return None if self.like is None else re.compile(self.like)
 
-    def broken(self, value: str) -> bool:
-        """See ``Rule.broken``."""
+    def violates(self, value: str) -> bool:
+        """See ``Rule.violates``."""
         if not self.least <= len(value) <= self.most:
             return True
         if not (self.control or value.isprintable()) and has_control(value, self.lines):
@@ -146,14 +147,14 @@ def has_control(text: str, lines: bool = False) -> bool:
 
 
 @frozen
-class Between:
+class Range:
     """A finite number from ``low`` to ``high``."""
 
     low: float
     high: float
 
-    def broken(self, value: float) -> bool:
-        """See ``Rule.broken``."""
+    def violates(self, value: float) -> bool:
+        """See ``Rule.violates``."""
         # The bounds first: an integer may be too large to ask whether it is finite.
         return not (self.low <= value <= self.high and math.isfinite(value))
 
@@ -172,14 +173,14 @@ def _written(number: float) -> str:
 
 
 @frozen
-class Many:
+class MaxItems:
     """At most ``most`` entries, when ``unique`` no two of them equal."""
 
     most: int
     unique: bool = False
 
-    def broken(self, value: list[Any]) -> bool:
-        """See ``Rule.broken``."""
+    def violates(self, value: list[Any]) -> bool:
+        """See ``Rule.violates``."""
         if len(value) > self.most:
             return True
         return self.unique and len(set(value)) != len(value)
@@ -200,8 +201,8 @@ class OneOf:
 
     allowed: tuple[str, ...]
 
-    def broken(self, value: str) -> bool:
-        """See ``Rule.broken``."""
+    def violates(self, value: str) -> bool:
+        """See ``Rule.violates``."""
         return value not in self.allowed
 
     def describe(self) -> str:
@@ -213,14 +214,37 @@ class OneOf:
         return {"enum": list(self.allowed)}
 
 
+@frozen(eq=False)
+class Check:
+    """
+    What only one kind of field requires.
+
+    :ivar words: The rule as text.
+    :ivar keywords: See ``Rule.schema``.
+    :ivar violates: See ``Rule.violates``.
+    """
+
+    words: str
+    keywords: Schema
+    violates: Callable[[Any], bool]
+
+    def describe(self) -> str:
+        """See ``Rule.describe``."""
+        return self.words
+
+    def schema(self) -> Schema:
+        """See ``Rule.schema``."""
+        return self.keywords
+
+
 @frozen
-class Like:
+class Lenient:
     """A value like the class ``kind``; any other is accepted as well, and ignored."""
 
     kind: type[Any]
 
-    def broken(self, value: Any) -> bool:
-        """See ``Rule.broken``; never."""
+    def violates(self, value: Any) -> bool:
+        """See ``Rule.violates``; never."""
         return False
 
     def describe(self) -> str:

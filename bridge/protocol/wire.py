@@ -55,14 +55,11 @@ def _exactly(kind: type, also: type | None = None) -> Read:
     return structure
 
 
-def make_converter(
-    spelling: Callable[[str], str] = camel, ruled: bool = True
-) -> Converter:
+def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
     """
     Build a converter that coerces nothing, and refuses unknown fields.
 
     :param spelling: From an attribute's name to the field's.
-    :param ruled: Whether the rules in annotations are enforced, or the types alone.
     """
     c = Converter(forbid_extra_keys=True)
     for kind in (str, bool, int):
@@ -84,9 +81,7 @@ def make_converter(
     c.register_structure_hook_func(lambda kind: kind == dict[str, Any], _object)
     c.register_structure_hook_factory(_is_list, lambda kind: _listed(c, kind))
     c.register_structure_hook_factory(_is_optional, lambda kind: _optional(c, kind))
-    c.register_structure_hook_factory(
-        _is_ruled, lambda kind: _ruled(c, kind, enforced=ruled)
-    )
+    c.register_structure_hook_factory(_is_ruled, lambda kind: _ruled(c, kind))
     return c
 
 
@@ -134,11 +129,9 @@ def _optional(c: Converter, kind: Any) -> Read:
     return lambda value, _: None if value is None else hook(value, present)
 
 
-def _ruled(c: Converter, kind: Any, *, enforced: bool) -> Read:
+def _ruled(c: Converter, kind: Any) -> Read:
     bare, *rules = get_args(kind)
     inner = c.get_structure_hook(bare)
-    if not enforced:
-        return lambda value, _: inner(value, bare)
 
     def structure(value: Any, _: Any) -> Any:
         value = inner(value, bare)
@@ -159,7 +152,7 @@ def _refusal(rule: Rule, value: Any) -> str | None:
         values and the bugs of a rule could not be distinguished.
     """
     try:
-        return rule.describe() if rule.broken(value) else None
+        return rule.describe() if rule.violates(value) else None
     except Exception as e:
         raise _RuleDefectError from e
 

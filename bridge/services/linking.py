@@ -24,7 +24,7 @@ from ..protocol.limits import (
     TREE_FILES,
     TREE_PATH_BYTES,
 )
-from ..protocol.rules import Many, Text
+from ..protocol.rules import MaxItems, Text
 from ..rpc.caller import Caller
 from ..rpc.registry import method
 
@@ -43,7 +43,7 @@ class WorkTree:
     directory: Annotated[
         str, Text(DEV_DIRECTORY_CHARACTERS, like=r"(?s)/[^\0]*", least=1)
     ]
-    files: Annotated[list[_File], Many(TREE_FILES, unique=True)]
+    files: Annotated[list[_File], MaxItems(TREE_FILES, unique=True)]
 
 
 @frozen

@@ -20,7 +20,7 @@ from ..protocol.limits import (
     LOG_SCOPE_RECORDS_PER_SECOND,
     LOG_SCOPES,
 )
-from ..protocol.rules import Like, Many
+from ..protocol.rules import Lenient, MaxItems
 from ..protocol.text import Secrets, no_secrets, redacted
 from ..rpc.registry import NoParams, method
 
@@ -35,7 +35,7 @@ class WriteParams:
     :ivar records: What is not a record is left out; the others are written.
     """
 
-    records: Annotated[list[Annotated[Any, Like(LogRecord)]], Many(LOG_RECORDS)]
+    records: Annotated[list[Annotated[Any, Lenient(LogRecord)]], MaxItems(LOG_RECORDS)]
 
 
 @frozen(eq=False, repr=False)

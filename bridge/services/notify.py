@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 from attrs import field
 from twisted.logger import Logger
@@ -18,18 +18,13 @@ from ..protocol.limits import (
     NOTIFY_SINKS,
     SINK_SECONDS,
 )
-from ..protocol.rules import Schema
-from ..protocol.wire import (
-    BrokenRuleError,
-    converter,
-    make_converter,
-    structure,
-    unstructure,
-)
+from ..protocol.rules import PARTIAL, Check, Lenient
+from ..protocol.wire import converter, structure, unstructure
 from ..rpc.caller import Caller
 from ..rpc.registry import NoParams, method
 from ..sinks.fanout import Delivery, Failed, Fanout
 from ..sinks.notification import (
+    FIELDS,
     Message,
     Notification,
     Patch,
@@ -38,67 +33,40 @@ from ..sinks.notification import (
     title_first,
 )
 
-
-@frozen
-class SinkNames:
-    """1 to ``most`` names of sinks."""
-
-    most: int
-
-    def broken(self, value: list[str]) -> bool:
-        """See ``Rule.broken``."""
-        if not 1 <= len(value) <= self.most:
-            return True
-        # A generator would take as long as four other fields.
-        for name in value:  # noqa: SIM110
-            if not 1 <= len(name) <= NOTIFY_SINK_CHARACTERS:
-                return True
-        return False
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return (
-            f"1 to {self.most} names, each of 1 to {NOTIFY_SINK_CHARACTERS} characters"
+_FIELDS: Final = frozenset(FIELDS)
+_SINK_NAMES: Final = Check(
+    f"1 to {NOTIFY_SINKS} names, each of 1 to {NOTIFY_SINK_CHARACTERS} characters",
+    {
+        "minItems": 1,
+        "maxItems": NOTIFY_SINKS,
+        "items": {"minLength": 1, "maxLength": NOTIFY_SINK_CHARACTERS},
+    },
+    lambda names: (
+        not (
+            1 <= len(names) <= NOTIFY_SINKS
+            and min(map(len, names)) >= 1
+            and max(map(len, names)) <= NOTIFY_SINK_CHARACTERS
         )
-
-    def schema(self) -> Schema:
-        """See ``Rule.schema``."""
-        name = {"minLength": 1, "maxLength": NOTIFY_SINK_CHARACTERS}
-        return {"minItems": 1, "maxItems": self.most, "items": name}
+    ),
+)
 
 
-@frozen(eq=False, repr=False)
-class Overrides:
-    """
-    What some sinks show instead.
-
-    :ivar patches: Each a ``Patch`` in plain JSON, by the name of its sink.  Its fields
-        have the right types; they must keep their rules only where the notification is
-        delivered to that sink.
-    """
-
-    patches: Mapping[str, Any]
-
-    @classmethod
-    def schema(cls) -> Schema:
-        """Return the schema, without that of the patches."""
-        return {"type": "object", "maxProperties": NOTIFY_OVERRIDES}
-
-
-_shapes = make_converter(ruled=False)
-
-
-def _overrides(value: Any, _: Any) -> Overrides:
-    if type(value) is not dict:
-        raise TypeError
-    if len(value) > NOTIFY_OVERRIDES:
-        raise BrokenRuleError(f"at most {NOTIFY_OVERRIDES} sinks")
-    for patch in value.values():
-        _shapes.structure(patch, Patch)
-    return Overrides(value)
-
-
-converter.register_structure_hook(Overrides, _overrides)
+_FEW_SINKS: Final = Check(
+    f"at most {NOTIFY_OVERRIDES} sinks",
+    {"maxProperties": NOTIFY_OVERRIDES},
+    lambda patches: len(patches) > NOTIFY_OVERRIDES,
+)
+_KNOWN_FIELDS: Final = Check(
+    "each an object, with no field but those of a notification",
+    {PARTIAL: True},
+    lambda patches: (
+        not all(
+            type(patch) is dict and patch.keys() <= _FIELDS
+            for patch in patches.values()
+        )
+    ),
+)
+"""The fields keep their rules only where the notification is delivered to that sink."""
 
 
 @frozen(kw_only=True, field_transformer=title_first, eq=False, repr=False)
@@ -111,8 +79,11 @@ class SendParams(Message):
         for each, by name.
     """
 
-    sinks: Annotated[list[str], SinkNames(NOTIFY_SINKS)] | None = None
-    overrides: Overrides | None = None
+    sinks: Annotated[list[str], _SINK_NAMES] | None = None
+    overrides: (
+        Annotated[dict[str, Annotated[Any, Lenient(Patch)]], _FEW_SINKS, _KNOWN_FIELDS]
+        | None
+    ) = None
 
 
 @frozen(eq=False, repr=False)
@@ -224,7 +195,7 @@ class Notify:
 
     def _deliveries(self, params: SendParams, base: Notification) -> Iterator[Delivery]:
         """Pair each target with what it shows."""
-        patches = {} if params.overrides is None else params.overrides.patches
+        patches = {} if params.overrides is None else params.overrides
         for requested_name, sink in self._requested(params.sinks).items():
             patch = self._patch(patches, sink.name)
             shown = base if patch is None else self._patched(params, patch, base)

@@ -11,7 +11,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define, frozen
-from ..osc.arguments import OscArgument, read_argument
+from ..osc.arguments import OSC_ARGUMENT, read_argument
 from ..osc.packets import Message, encode
 from ..osc.ports import Listener, Sender
 from ..protocol.errors import BridgeError, Code
@@ -24,7 +24,7 @@ from ..protocol.limits import (
     OSC_SEND_PORT,
     SOCKETS_AUTHENTICATED,
 )
-from ..protocol.rules import Between, Many, Text
+from ..protocol.rules import MaxItems, Range, Text
 from ..protocol.wire import converter, unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event
@@ -39,7 +39,7 @@ _ADDRESS = Text(
     meaning="a slash and then printable ASCII, without spaces and # * , ? [ ] { }",
 )
 
-Port = Annotated[int, Between(OSC_LEAST_PORT, 65535)]
+Port = Annotated[int, Range(OSC_LEAST_PORT, 65535)]
 
 
 @frozen(eq=False, repr=False)
@@ -54,8 +54,8 @@ class SendParams:
     """
 
     address: Annotated[str, _ADDRESS]
-    args: Annotated[list[Annotated[Any, OscArgument()]], Many(OSC_ARGUMENTS)] = field(
-        factory=list
+    args: Annotated[list[Annotated[Any, OSC_ARGUMENT]], MaxItems(OSC_ARGUMENTS)] = (
+        field(factory=list)
     )
     port: Port = OSC_SEND_PORT
 
@@ -144,7 +144,7 @@ class KeptLease:
     """
 
     port: Port
-    leases: Annotated[int, Between(1, SOCKETS_AUTHENTICATED)]
+    leases: Annotated[int, Range(1, SOCKETS_AUTHENTICATED)]
 
 
 _NAMESPACE: Final = f"{DAEMON_PREFIX}osc"

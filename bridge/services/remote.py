@@ -26,7 +26,7 @@ from ..protocol.limits import (
     REMOTE_MOST_MILLISECONDS,
     REMOTE_VALUE_CHARACTERS,
 )
-from ..protocol.rules import Schema, Text
+from ..protocol.rules import Check, Text
 from ..protocol.strictjson import dumps
 from ..protocol.wire import converter, unstructure
 from ..rpc.caller import Caller
@@ -38,21 +38,7 @@ _ID_BYTES: Final = 16
 _ID_CHARACTERS: Final = 22
 
 
-@frozen
-class NotNegative:
-    """A number from 0 up."""
-
-    def broken(self, value: int) -> bool:
-        """See ``Rule.broken``."""
-        return value < 0
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return "not negative"
-
-    def schema(self) -> Schema:
-        """See ``Rule.schema``."""
-        return {"minimum": 0}
+_NOT_NEGATIVE: Final = Check("not negative", {"minimum": 0}, lambda value: value < 0)
 
 
 @frozen(eq=False, repr=False)
@@ -67,7 +53,7 @@ class Snippet:
     """
 
     code: Annotated[str, Text(REMOTE_CODE_CHARACTERS, least=1)]
-    timeout_ms: Annotated[int, NotNegative()] = REMOTE_MILLISECONDS
+    timeout_ms: Annotated[int, _NOT_NEGATIVE] = REMOTE_MILLISECONDS
 
 
 @frozen(eq=False, repr=False)

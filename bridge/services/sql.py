@@ -28,7 +28,7 @@ from ..protocol.limits import (
     SQL_STATEMENT_BYTES,
     SQL_VALUE_BYTES,
 )
-from ..protocol.rules import PARTIAL, Many, Schema, patterns, whole
+from ..protocol.rules import PARTIAL, Check, MaxItems, patterns, whole
 from ..protocol.wire import converter
 from ..rpc.caller import Caller
 from ..rpc.registry import NoParams, method
@@ -51,39 +51,20 @@ _ABOUT: Final = {
 }
 
 
-@frozen
-class StatementText:
-    """A statement that SQLite might prepare: bounded, without NUL."""
-
-    def broken(self, value: str) -> bool:
-        """See ``Rule.broken``."""
-        return len(value.encode("utf-8")) > SQL_STATEMENT_BYTES or "\0" in value
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return f"a statement of at most {SQL_STATEMENT_BYTES} bytes, without NUL"
-
-    def schema(self) -> Schema:
-        """See ``Rule.schema``."""
-        bounds = {"maxLength": SQL_STATEMENT_BYTES}
-        return {**bounds, **patterns(whole(r"[^\u0000]*")), PARTIAL: True}
-
-
-@frozen
-class SqlParam:
-    """What a placeholder can stand for."""
-
-    def broken(self, value: Any) -> bool:
-        """See ``Rule.broken``."""
-        return isinstance(value, list | dict)
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return "each null, a boolean, a number or a string"
-
-    def schema(self) -> Schema:
-        """See ``Rule.schema``."""
-        return {"type": ["null", "boolean", "number", "string"]}
+_STATEMENT: Final = Check(
+    f"a statement of at most {SQL_STATEMENT_BYTES} bytes, without NUL",
+    {
+        "maxLength": SQL_STATEMENT_BYTES,
+        **patterns(whole(r"[^\u0000]*")),
+        PARTIAL: True,
+    },
+    lambda text: len(text.encode("utf-8")) > SQL_STATEMENT_BYTES or "\0" in text,
+)
+_PARAM: Final = Check(
+    "each null, a boolean, a number or a string",
+    {"type": ["null", "boolean", "number", "string"]},
+    lambda value: isinstance(value, list | dict),
+)
 
 
 @frozen(eq=False, repr=False)
@@ -98,8 +79,8 @@ class Statement:
     """
 
     database: str
-    sql: Annotated[str, StatementText()]
-    params: Annotated[list[Annotated[Any, SqlParam()]], Many(SQL_PARAMS)] = field(
+    sql: Annotated[str, _STATEMENT]
+    params: Annotated[list[Annotated[Any, _PARAM]], MaxItems(SQL_PARAMS)] = field(
         factory=list
     )
     blobs: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from attrs import field
 
@@ -15,52 +15,25 @@ from ..protocol.limits import (
     STATE_NAMESPACE_BYTES,
     STATE_VALUE_BYTES,
 )
-from ..protocol.rules import PARTIAL, Schema, Text
+from ..protocol.rules import PARTIAL, Check, Text
 from ..protocol.strictjson import dumps
 from ..protocol.wire import converter
 from ..rpc.registry import NoResult, method
 from ..store import DAEMON_PREFIX, Put, Remove, Store
 
-
-@frozen
-class NotReserved:
-    """A namespace of the page's."""
-
-    def broken(self, value: str) -> bool:
-        """See ``Rule.broken``."""
-        return value.startswith(DAEMON_PREFIX)
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return f"not starting with {DAEMON_PREFIX}, which is the daemon's"
-
-    def schema(self) -> Schema:
-        """See ``Rule.schema``."""
-        return {"not": {"pattern": f"^{re.escape(DAEMON_PREFIX)}"}}
-
-
-@frozen
-class JsonBytes:
-    """A value that takes at most ``most`` bytes as compact JSON."""
-
-    most: int
-
-    def broken(self, value: Any) -> bool:
-        """See ``Rule.broken``."""
-        return len(dumps(value)) > self.most
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return f"at most {self.most} bytes as compact JSON"
-
-    def schema(self) -> Schema:
-        """See ``Rule.schema``."""
-        return {PARTIAL: True}
-
-
+_NOT_RESERVED: Final = Check(
+    f"not starting with {DAEMON_PREFIX}, which is the daemon's",
+    {"not": {"pattern": f"^{re.escape(DAEMON_PREFIX)}"}},
+    lambda name: name.startswith(DAEMON_PREFIX),
+)
+_VALUE: Final = Check(
+    f"at most {STATE_VALUE_BYTES} bytes as compact JSON",
+    {PARTIAL: True},
+    lambda value: len(dumps(value)) > STATE_VALUE_BYTES,
+)
 _NAME = Text(STATE_NAME_CHARACTERS, like="[a-zA-Z0-9_.:-]+", least=1)
 
-Name = Annotated[str, _NAME, NotReserved()]
+Name = Annotated[str, _NAME, _NOT_RESERVED]
 Key = Annotated[str, _NAME]
 
 
@@ -89,7 +62,7 @@ class Setting:
 
     ns: Name
     key: Key
-    value: Annotated[Any, JsonBytes(STATE_VALUE_BYTES)]
+    value: Annotated[Any, _VALUE]
 
 
 @frozen(eq=False, repr=False)

@@ -29,9 +29,9 @@ from ..protocol.limits import (
 )
 from ..protocol.rules import (
     PARTIAL,
-    Between,
+    Check,
     OneOf,
-    Schema,
+    Range,
     Text,
     patterns,
     whole,
@@ -46,44 +46,33 @@ SOUNDS: Final = ("default", "error", "warning")
 SHORTEST_SECONDS: Final = 0.001
 """A shorter time becomes the target's default: no target can show it."""
 
-_SOUNDS_OR_NONE: Final = (*SOUNDS, "")
 _NAME: Final = re.compile(rf"[A-Za-z0-9._+-]{{1,{NOTIFY_ICON_NAME_CHARACTERS}}}")
 _IMAGES: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 
 
-@frozen
-class Icon:
-    """
-    The name of an icon or, with ``useBase64Icon``, an image in base64; or nothing.
+ICON: Final = Check(
+    f"a name of at most {NOTIFY_ICON_NAME_CHARACTERS} characters of "
+    "A-Z a-z 0-9 . _ + -, or with useBase64Icon the base64 of a PNG, JPEG or "
+    f"GIF, at most {NOTIFY_ICON_CHARACTERS} characters",
+    {"maxLength": NOTIFY_ICON_CHARACTERS, PARTIAL: True},
+    lambda text: len(text) > NOTIFY_ICON_CHARACTERS or not text.isprintable(),
+)
+"""
+The name of an icon or, with ``useBase64Icon``, an image in base64; or nothing.
 
-    Never a path: the program that shows the notification would open it, so a plugin
-    could probe for files and, on Windows, have credentials sent to a share.
+Never a path: the program that shows the notification would open it, so a plugin could
+probe for files and, on Windows, have credentials sent to a share.
 
-    Which of the two it is depends on another field, which a patch may change; so
-    ``notification`` checks that part.
-    """
+Which of the two it is depends on another field, which a patch may change; so
+``notification`` checks that part.
+"""
 
-    def broken(self, value: str) -> bool:
-        """See ``Rule.broken``."""
-        return len(value) > NOTIFY_ICON_CHARACTERS or not value.isprintable()
 
-    def accepts(self, text: str, is_image: bool) -> bool:
-        """Return whether ``text``, without spaces around it, is such an icon."""
-        if not text:
-            return True
-        return _is_image(text) if is_image else _NAME.fullmatch(text) is not None
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return (
-            f"a name of at most {NOTIFY_ICON_NAME_CHARACTERS} characters of "
-            "A-Z a-z 0-9 . _ + -, or with useBase64Icon the base64 of a PNG, JPEG or "
-            f"GIF, at most {NOTIFY_ICON_CHARACTERS} characters"
-        )
-
-    def schema(self) -> Schema:
-        """See ``Rule.schema``."""
-        return {"maxLength": NOTIFY_ICON_CHARACTERS, PARTIAL: True}
+def is_icon(text: str, is_image: bool) -> bool:
+    """Whether ``text``, without spaces around it, is such an icon."""
+    if not text:
+        return True
+    return _is_image(text) if is_image else _NAME.fullmatch(text) is not None
 
 
 def _is_image(text: str) -> bool:
@@ -93,24 +82,12 @@ def _is_image(text: str) -> bool:
         return False
 
 
-@frozen
-class Sound:
-    """A sound every overlay knows, or nothing; never a path, as ``Icon``."""
-
-    def broken(self, value: str) -> bool:
-        """See ``Rule.broken``."""
-        return not value.isprintable() or value.strip() not in _SOUNDS_OR_NONE
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return f"one of {', '.join(SOUNDS)}, or empty"
-
-    def schema(self) -> Schema:
-        """See ``Rule.schema``."""
-        return patterns(whole(f" *(?:{'|'.join(SOUNDS)})? *"))
-
-
-_ICON: Final = Icon()
+SOUND: Final = Check(
+    f"one of {', '.join(SOUNDS)}, or empty",
+    patterns(whole(f" *(?:{'|'.join(SOUNDS)})? *")),
+    lambda text: not text.isprintable() or text.strip() not in (*SOUNDS, ""),
+)
+"""A sound every overlay knows, or nothing; never a path, as ``ICON``."""
 
 Title = Annotated[
     str, Text(NOTIFY_TITLE_CHARACTERS, least=1, control=False, blank=False)
@@ -142,19 +119,19 @@ class Patch:
         Annotated[str, Text(NOTIFY_CONTENT_CHARACTERS, control=False, lines=True)]
         | None
     ) = None
-    timeout_secs: Annotated[float, Between(0, NOTIFY_TIMEOUT_SECONDS)] | None = None
-    icon: Annotated[str, _ICON] | None = None
+    timeout_secs: Annotated[float, Range(0, NOTIFY_TIMEOUT_SECONDS)] | None = None
+    icon: Annotated[str, ICON] | None = None
     use_base64_icon: bool | None = None
     source_app: Annotated[str, Text(NOTIFY_SOURCE_CHARACTERS, control=False)] | None = (
         None
     )
     sound: bool | None = None
-    volume: Annotated[float, Between(0, 1)] | None = None
-    audio_path: Annotated[str, Sound()] | None = None
-    height: (
-        Annotated[float, Between(NOTIFY_LEAST_HEIGHT, NOTIFY_MOST_HEIGHT)] | None
-    ) = None
-    opacity: Annotated[float, Between(0, 1)] | None = None
+    volume: Annotated[float, Range(0, 1)] | None = None
+    audio_path: Annotated[str, SOUND] | None = None
+    height: Annotated[float, Range(NOTIFY_LEAST_HEIGHT, NOTIFY_MOST_HEIGHT)] | None = (
+        None
+    )
+    opacity: Annotated[float, Range(0, 1)] | None = None
     urgency: Annotated[str, OneOf(("low", "normal", "critical"))] | None = None
     always_show: bool | None = None
 
@@ -228,8 +205,8 @@ def notification(
     """
     is_image = bool(message.use_base64_icon)
     timeout, icon = message.timeout_secs or 0, (message.icon or "").strip()
-    if not _ICON.accepts(icon, is_image):
-        raise BridgeError(Code.BAD_REQUEST, f"icon: {_ICON.describe()}")
+    if not is_icon(icon, is_image):
+        raise BridgeError(Code.BAD_REQUEST, f"icon: {ICON.words}")
     return Notification(
         title=message.title.strip(),
         content=message.content or "",

@@ -12,10 +12,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.rules import (
     LENIENT,
-    Between,
-    Like,
-    Many,
+    Lenient,
+    MaxItems,
     OneOf,
+    Range,
     Text,
     has_control,
 )
@@ -30,21 +30,21 @@ class TextTests(SynchronousTestCase):
         """Both bounds belong to what is allowed, and characters count, not bytes."""
         rule = Text(3, least=1)
         for text, broken in (("", True), ("a", False), ("äöü", False), ("abcd", True)):
-            self.assertEqual(rule.broken(text), broken)
+            self.assertEqual(rule.violates(text), broken)
 
     def test_pattern_is_whole(self) -> None:
         """The pattern covers all of the string, up to a trailing newline."""
         rule = Text(9, like="[a-z]+")
         for text, broken in (("ab", False), ("ab\n", True), ("ab1", True), ("", True)):
-            self.assertEqual(rule.broken(text), broken)
+            self.assertEqual(rule.violates(text), broken)
 
     def test_control_characters(self) -> None:
         """Control characters are refused only where the rule forbids them."""
         for text in ("a\x1b[2J", "a\nb", "\x00", "\x7f", "\x9b"):
             self.assertTrue(has_control(text))
-            self.assertTrue(Text(9, control=False).broken(text))
-            self.assertFalse(Text(9).broken(text))
-        self.assertFalse(Text(9, control=False).broken("a b ä"))
+            self.assertTrue(Text(9, control=False).violates(text))
+            self.assertFalse(Text(9).violates(text))
+        self.assertFalse(Text(9, control=False).violates("a b ä"))
 
     @given(texts)
     @settings(deadline=None)
@@ -77,7 +77,7 @@ class TextTests(SynchronousTestCase):
     @settings(deadline=None)
     def test_length_alone(self, text: str, most: int) -> None:
         """Without a pattern the length alone decides."""
-        self.assertEqual(Text(most).broken(text), len(text) > most)
+        self.assertEqual(Text(most).violates(text), len(text) > most)
 
 
 class BetweenTests(SynchronousTestCase):
@@ -85,7 +85,7 @@ class BetweenTests(SynchronousTestCase):
 
     def test_bounds(self) -> None:
         """Both bounds are allowed; what is not finite never is."""
-        rule = Between(0, 60)
+        rule = Range(0, 60)
         for number, broken in (
             (0, False),
             (60, False),
@@ -95,15 +95,15 @@ class BetweenTests(SynchronousTestCase):
             (math.inf, True),
             (-math.inf, True),
         ):
-            self.assertEqual(rule.broken(number), broken)
+            self.assertEqual(rule.violates(number), broken)
 
     def test_infinite_bound(self) -> None:
         """Even an unbounded rule refuses infinity."""
-        self.assertTrue(Between(0, math.inf).broken(math.inf))
+        self.assertTrue(Range(0, math.inf).violates(math.inf))
 
     def test_words(self) -> None:
         """The rule names its bounds without needless digits."""
-        self.assertEqual(Between(0, 0.5).describe(), "0 to 0.5")
+        self.assertEqual(Range(0, 0.5).describe(), "0 to 0.5")
 
 
 class ManyTests(SynchronousTestCase):
@@ -111,19 +111,19 @@ class ManyTests(SynchronousTestCase):
 
     def test_count(self) -> None:
         """More entries than allowed are refused."""
-        self.assertFalse(Many(2).broken(["a", "a"]))
-        self.assertTrue(Many(2).broken(["a", "b", "c"]))
+        self.assertFalse(MaxItems(2).violates(["a", "a"]))
+        self.assertTrue(MaxItems(2).violates(["a", "b", "c"]))
 
     def test_unique(self) -> None:
         """Duplicates are refused only where the rule forbids them."""
-        self.assertTrue(Many(2, unique=True).broken(["a", "a"]))
-        self.assertFalse(Many(2, unique=True).broken(["a", "b"]))
+        self.assertTrue(MaxItems(2, unique=True).violates(["a", "a"]))
+        self.assertFalse(MaxItems(2, unique=True).violates(["a", "b"]))
 
     def test_words(self) -> None:
         """The rule words itself."""
-        self.assertEqual(Many(8).describe(), "at most 8 entries")
+        self.assertEqual(MaxItems(8).describe(), "at most 8 entries")
         self.assertEqual(
-            Many(8, unique=True).describe(), "at most 8 entries, no duplicates"
+            MaxItems(8, unique=True).describe(), "at most 8 entries, no duplicates"
         )
 
 
@@ -133,8 +133,8 @@ class MoreTextTests(SynchronousTestCase):
     def test_lines(self) -> None:
         """Tabs and line breaks may be spared from the control characters."""
         rule = Text(9, control=False, lines=True)
-        self.assertFalse(rule.broken("a\tb\r\nc"))
-        self.assertTrue(rule.broken("a\x1bb"))
+        self.assertFalse(rule.violates("a\tb\r\nc"))
+        self.assertTrue(rule.violates("a\x1bb"))
         self.assertEqual(
             rule.describe(),
             "at most 9 characters, no control characters except tabs and line breaks",
@@ -143,8 +143,8 @@ class MoreTextTests(SynchronousTestCase):
     def test_blank(self) -> None:
         """A text may have to be more than white space."""
         rule = Text(9, blank=False)
-        self.assertTrue(rule.broken("  "))
-        self.assertFalse(rule.broken(" a"))
+        self.assertTrue(rule.violates("  "))
+        self.assertFalse(rule.violates(" a"))
         self.assertEqual(rule.describe(), "at most 9 characters, not blank")
 
     def test_exact(self) -> None:
@@ -158,8 +158,8 @@ class OneOfTests(SynchronousTestCase):
     def test_choice(self) -> None:
         """Only the given strings are allowed, exactly."""
         rule = OneOf(("low", "high"))
-        self.assertFalse(rule.broken("low"))
-        self.assertTrue(rule.broken("Low"))
+        self.assertFalse(rule.violates("low"))
+        self.assertTrue(rule.violates("Low"))
         self.assertEqual(rule.describe(), "one of low, high")
 
 
@@ -168,14 +168,14 @@ class SchemaTests(SynchronousTestCase):
 
     def test_numbers_and_lists(self) -> None:
         """Each has the keywords of its bounds."""
-        self.assertEqual(Between(1, 2).schema(), {"minimum": 1, "maximum": 2})
-        self.assertEqual(Many(3).schema(), {"maxItems": 3})
+        self.assertEqual(Range(1, 2).schema(), {"minimum": 1, "maximum": 2})
+        self.assertEqual(MaxItems(3).schema(), {"maxItems": 3})
         unique = {"maxItems": 3, "uniqueItems": True}
-        self.assertEqual(Many(3, unique=True).schema(), unique)
+        self.assertEqual(MaxItems(3, unique=True).schema(), unique)
         self.assertEqual(OneOf(("a", "b")).schema(), {"enum": ["a", "b"]})
-        self.assertEqual(Like(str).schema(), {LENIENT: True})
-        self.assertFalse(Like(str).broken(1))
-        self.assertIn("ignored", Like(str).describe())
+        self.assertEqual(Lenient(str).schema(), {LENIENT: True})
+        self.assertFalse(Lenient(str).violates(1))
+        self.assertIn("ignored", Lenient(str).describe())
 
     def test_texts(self) -> None:
         """A text has its lengths, and a pattern for each thing that is required."""

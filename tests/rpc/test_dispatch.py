@@ -30,8 +30,8 @@ class Tea:
 class Broken:
     """A rule with a bug."""
 
-    def broken(self, value: str) -> bool:
-        """See ``Rule.broken``."""
+    def violates(self, value: str) -> bool:
+        """See ``Rule.violates``."""
         raise TypeError(SECRET)
 
     def describe(self) -> str:
@@ -187,7 +187,7 @@ class DispatcherTests(SynchronousTestCase):
         self.assertIs(error.code, Code.INTERNAL)
         self.assertNotIn(SECRET, str(error))
         (logged,) = self.flushLoggedErrors(TypeError)
-        self.assertIn("in broken", logged.getTraceback())
+        self.assertIn("in violates", logged.getTraceback())
 
     def test_wrong_result(self) -> None:
         """A result that can't be written is a bug too."""

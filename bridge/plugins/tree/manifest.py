@@ -19,7 +19,7 @@ from ...protocol.limits import (
 )
 from ...protocol.rules import (
     WINDOWS_DEVICES,
-    Many,
+    MaxItems,
     Schema,
     Text,
     patterns,
@@ -77,8 +77,8 @@ class SingleLine:
     most: int
     blank: bool = False
 
-    def broken(self, value: str) -> bool:
-        """See ``Rule.broken``."""
+    def violates(self, value: str) -> bool:
+        """See ``Rule.violates``."""
         if len(value) > self.most or _LINE.fullmatch(value) is None:
             return True
         return not self.blank and _SHOWING.search(value) is None
@@ -100,8 +100,8 @@ class SingleLine:
 class Host:
     """A host's name in lower case, or an IPv4 address, with or without a port."""
 
-    def broken(self, value: str) -> bool:
-        """See ``Rule.broken``."""
+    def violates(self, value: str) -> bool:
+        """See ``Rule.violates``."""
         if len(value) > MANIFEST_TEXT_CHARACTERS:
             return True
         match = _HOST.fullmatch(value)
@@ -126,7 +126,7 @@ _SingleLine = Annotated[str, SingleLine(MANIFEST_TEXT_CHARACTERS)]
 _Name = Annotated[
     str, Text(MANIFEST_TEXT_CHARACTERS, like=r"[A-Za-z0-9_.:-]+", least=1)
 ]
-_Names = Annotated[list[_Name], Many(MANIFEST_LIST_ENTRIES, unique=True)]
+_Names = Annotated[list[_Name], MaxItems(MANIFEST_LIST_ENTRIES, unique=True)]
 _Id = Annotated[str, Text(40, like=PLUGIN_ID, least=2)]
 
 
@@ -160,7 +160,7 @@ class Manifest:
     version: _SingleLine
     api_version: Annotated[str, Text(MANIFEST_RANGE_CHARACTERS, least=1, control=False)]
     description: Annotated[str, SingleLine(MANIFEST_TEXT_CHARACTERS, blank=True)] = ""
-    tags: Annotated[list[_SingleLine], Many(MANIFEST_TAGS, unique=True)] = field(
+    tags: Annotated[list[_SingleLine], MaxItems(MANIFEST_TAGS, unique=True)] = field(
         factory=list
     )
     permissions: _Names = field(factory=list)
@@ -168,9 +168,9 @@ class Manifest:
     actions: _Names = field(factory=list)
     events: _Names = field(factory=list)
     hosts: Annotated[
-        list[Annotated[str, Host()]], Many(MANIFEST_LIST_ENTRIES, unique=True)
+        list[Annotated[str, Host()]], MaxItems(MANIFEST_LIST_ENTRIES, unique=True)
     ] = field(factory=list)
-    dependencies: Annotated[list[_Id], Many(MANIFEST_LIST_ENTRIES, unique=True)] = (
+    dependencies: Annotated[list[_Id], MaxItems(MANIFEST_LIST_ENTRIES, unique=True)] = (
         field(factory=list)
     )
     author: _SingleLine | None = None

@@ -18,7 +18,7 @@ from attrs import fields
 from ...classes import frozen
 from ...protocol.errors import BridgeError
 from ...protocol.limits import SIGNATURE_BYTES, SIGNED_AHEAD_SECONDS
-from ...protocol.rules import Between, OneOf, Text
+from ...protocol.rules import OneOf, Range, Text
 from ...protocol.strictjson import loads_unique
 from ...protocol.wire import camel, converter, structure, unstructure
 from ...settings.host import HostProfile
@@ -53,7 +53,7 @@ class SignatureFile:
     public_key: _Digits64
     digest: _Digits64
     signature: Annotated[str, Text(128, like=r"[0-9A-Fa-f]+", least=128)]
-    signed_at: Annotated[int, Between(0, 2**63 - 1)] = 0
+    signed_at: Annotated[int, Range(0, 2**63 - 1)] = 0
 
 
 _FIELDS: Final = tuple(camel(a.name) for a in fields(SignatureFile))

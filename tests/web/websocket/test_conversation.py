@@ -299,10 +299,10 @@ class CallTests(ConversationCase):
     def test_bug_in_a_rule(self) -> None:
         """A frame that can't be read because of a bug is logged, and answered so."""
 
-        def broken(rule: Text, value: str) -> bool:
+        def violates(rule: Text, value: str) -> bool:
             raise TypeError(SECRET)
 
-        self.patch(Text, "broken", broken)
+        self.patch(Text, "violates", broken)
         self.patch(wire, "converter", wire.make_converter())
         self.patch(frames, "converter", wire.converter)
         self.send({"type": "request", "id": "a", "service": "x", "method": "y"})

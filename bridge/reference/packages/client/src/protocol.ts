@@ -252,31 +252,31 @@ export type OscArgument = {
 export type OscKind = "bool" | "int" | "float" | "string" | "other";
 
 /** What one target gets instead; what is absent or null stays as it is. */
-export type Override = {
-  /** The first line. */
+export type Patch = {
+  /** The first line; 1 to 200 characters, no control characters, not blank. */
   title?: string | null;
-  /** The text below it. */
+  /** The text below it; at most 2000 characters, no control characters except tabs and line breaks. */
   content?: string | null;
-  /** Seconds to show it; 0 is the target's default. */
+  /** Seconds to show it; 0 is the target's default; 0 to 60. */
   timeoutSecs?: number | null;
-  /** An icon's name, or with `useBase64Icon` an image; empty is none. */
+  /** An icon's name, or with `useBase64Icon` an image; empty is none; a name of at most 128 characters of A-Z a-z 0-9 . _ + -, or with useBase64Icon the base64 of a PNG, JPEG or GIF, at most 131072 characters. */
   icon?: string | null;
   /** Whether `icon` is an image. */
   useBase64Icon?: boolean | null;
-  /** The sender's name; the host application by default. */
+  /** The sender's name; the host application by default; at most 64 characters, no control characters. */
   sourceApp?: string | null;
   /** Whether to play a sound; the target decides by default. */
   sound?: boolean | null;
-  /** How loud; 0 is muted. */
+  /** How loud; 0 is muted; 0 to 1. */
   volume?: number | null;
-  /** Which sound; empty is none. */
+  /** Which sound; empty is none; one of default, error, warning, or empty. */
   audioPath?: string | null;
-  /** Height of the overlay's panel. */
+  /** Height of the overlay's panel; 16 to 1024. */
   height?: number | null;
-  /** Opacity of the overlay's panel. */
+  /** Opacity of the overlay's panel; 0 to 1. */
   opacity?: number | null;
-  /** How important it is; `normal` by default. */
-  urgency?: string | null;
+  /** How important it is; `normal` by default; one of low, normal, critical. */
+  urgency?: "low" | "normal" | "critical" | null;
   /** Whether the overlay shows it even where it would not. */
   alwaysShow?: boolean | null;
 };
@@ -404,8 +404,8 @@ export interface Methods {
       alwaysShow?: boolean | null;
       /** The targets that show it; every one when absent; 1 to 8 names, each of 1 to 32 characters. */
       sinks?: Array<string> | null;
-      /** What some of them are to show instead: an object of these fields for each, by name. */
-      overrides?: { [name: string]: Override } | null;
+      /** What some of them are to show instead: an object of these fields for each, by name; at most 32 sinks; each an object, with no field but those of a notification. */
+      overrides?: { [name: string]: Patch } | null;
     };
     result: {
       /** Whether at least one target accepted it. */
