@@ -158,6 +158,8 @@ def main(line: list[str]) -> None:
     tests = tests or sorted({mirrored(folder) for folder in folders})
     results = []
     for path in paths:
+        if not list(mutants(path.read_text("utf-8"))):
+            continue
         sys.stderr.write(f"{path.relative_to(ROOT)} ")
         # Each begins without any module of ours.
         with get_context("fork").Pool(1) as pool:

@@ -74,7 +74,7 @@ class Runs:
                 runs.broken.append(name)
             else:
                 runs.tests[name] = {**test, "seconds": seconds}
-        runs._after = _dependent(_module_name(path))
+        runs._after = _dependent(path)
         _import(measured["modules"], runs._after)
         return runs
 
@@ -206,10 +206,13 @@ def _module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _dependent(changed: str) -> set[str]:
+def _dependent(path: Path) -> set[str]:
     """Name a module, and those of ours that depend on it."""
     graph = grimp.build_graph("bridge", "tests", cache_dir=None)
-    return {changed, *graph.find_downstream_modules(changed)}
+    name = _module_name(path)
+    # What is imported from a package imports the package.
+    package = path.name == "__init__.py"
+    return {name, *graph.find_downstream_modules(name, as_package=package)}
 
 
 def _import(modules: list[str], after: set[str]) -> None:

@@ -13,7 +13,8 @@ from .runs import ROOT
 
 _CHANGES = {
     "x = a < b": {"a < b -> a <= b", "a < b -> a >= b"},
-    "x = a and not b": {"a and not b -> a or not b", "not b -> b"},
+    "x = a and b": {"a and b -> a or b"},
+    "x = not b": {"not b -> b"},
     "a: int | None = 3": {"3 -> 4", "3 -> 2"},
     "def f():\n    'text'\n    x = g()\n    return x": {"return x -> return None"},
     "if a:\n    raise b": {"if a: ... -> if not a: ...", "raise b -> pass"},
