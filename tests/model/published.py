@@ -124,7 +124,7 @@ class Forge:
         return self._all[commit]
 
     async def tip(self, url: str) -> str:
-        """See ``bridge.plugins.operations.update.Tips``."""
+        """See ``bridge.plugins.operations.changes.Tips``."""
         return self.latest[url.rsplit("/", 1)[1].removesuffix(".git")].commit
 
     async def clone(self, url: str, into: Path, progress: Callable[[int], None]) -> str:
