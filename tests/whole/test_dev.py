@@ -3,7 +3,6 @@
 import json
 import queue
 import re
-import shutil
 import signal
 import subprocess
 import threading
@@ -15,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ..directories import fresh_directory
 from ..waiting import wait_until
 from .browser import open_browser
-from .daemon import PATIENCE_SECONDS, command, environment, run, running, set_up
+from .daemon import PATIENCE_SECONDS, command, environment, running, set_up
 from .test_install import tree
 
 LINK = ".tmp-dev-mine"
@@ -170,14 +169,6 @@ class DevTests(SynchronousTestCase):
                 self.assertEqual(browser.console_errors(), [])
             self.assertEqual(dev.stop(), 0)
 
-    def test_metafile_rules_hold(self):
-        """What a plugin may not reach it does not reach linked, either."""
-        self.replace("@bridge/plugin-api", "../../host/packages/host/src/index")
-        with running(self.home, "--dev"), self.dev() as dev:
-            dev.wait_for("refused: ")
-        self.assertNotIn(b"Marker of mine", self.bundle)
-        self.assertEqual(self.trees(), [])
-
     def test_killed_daemon(self):
         """After SIGKILL the next daemon has neither the copy nor the bundle of it."""
         with running(self.home, "--dev") as daemon, self.dev() as dev:
@@ -191,25 +182,6 @@ class DevTests(SynchronousTestCase):
             wait_until(lambda: b"Marker of mine" not in self.bundle)
             self.assertEqual(self.trees(), [])
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
-
-    def test_stopped_daemon(self):
-        """A daemon that is stopped takes the plugin out before it ends."""
-        with running(self.home, "--dev") as daemon, self.dev() as dev:
-            dev.wait_for("built in")
-            daemon.stop()
-            self.assertEqual(dev.wait(), 1)
-            self.assertIn("shutting down", dev.lines[-1])
-        self.assertNotIn(b"Marker of mine", self.bundle)
-        self.assertEqual(self.trees(), [])
-        self.assertNotIn("Traceback", "".join(daemon.lines))
-
-    def test_without_dev(self):
-        """A daemon without ``--dev`` links nothing; the command reports it."""
-        with running(self.home):
-            ended = run(self.home, "dev", *self.where, str(self.tree))
-        self.assertEqual(ended.returncode, 1)
-        self.assertIn("run: plugin-bridge run --dev", ended.stderr)
-        self.assertEqual(self.trees(), [])
 
     def test_attack_page(self):
         """A page has no way to it: no service, no path, and not the socket's words."""
@@ -225,21 +197,3 @@ class DevTests(SynchronousTestCase):
                 page.send(asked)
                 self.assertEqual(page.receive()["event"], "error")
         self.assertEqual(self.trees(), [])
-
-    def test_git_work_tree(self):
-        """What git ignores is not linked."""
-        self.write(".gitignore", "dist/\n")
-        self.write("dist/x.js", "eval('1');\n")
-        subprocess.run(["git", "init", "--quiet"], cwd=self.tree, check=True)
-        with running(self.home, "--dev"), self.dev() as dev:
-            dev.wait_for("built in")
-            names = sorted(p.name for p in (self.data / "plugins" / LINK).iterdir())
-        self.assertEqual(names, [".gitignore", "main.ts", "plugin.json"])
-
-    def test_tree_that_goes(self):
-        """When the whole tree is gone the last good build stays; that is reported."""
-        with running(self.home, "--dev"), self.dev() as dev:
-            dev.wait_for("built in")
-            shutil.rmtree(self.tree)
-            dev.wait_for("not sent: there is no directory")
-            self.assertIn(b"Marker of mine", self.bundle)

@@ -3,8 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
-import stat
 import time
 from pathlib import Path
 
@@ -157,106 +155,6 @@ class InstallTests(InstallCase):
                 page.result("state", "set", value)
             page.result("plugins", "install", {"url": url})
 
-    def test_it_is_still_there_after_a_restart(self):
-        """Another daemon on the same directory lists and builds it."""
-        url = self.publish("good", tree("good"))
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            page.result("plugins", "install", {"url": url})
-            before = self.bundle.read_bytes()
-        with self.daemon() as daemon, daemon.page() as page:
-            report = page.result("plugins", "build")
-            self.assertEqual(report["plugins"], ["good"])
-        self.assertEqual(self.bundle.read_bytes(), before)
-
-    def test_an_update_is_found(self):
-        """A new commit is listed, and neither files nor state change by that."""
-        url = self.publish("good", tree("good"))
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            plugin = page.result("plugins", "install", {"url": url})["plugin"]
-            before = self.left()
-            latest = self.forge.publish(self.home / "trees" / "good", "good", "New")
-            (update,) = page.result("plugins", "check_updates")["updates"]
-            self.assertEqual(self.left(), before)
-        (entry,) = update.pop("changelog")
-        self.assertEqual(
-            update,
-            {
-                "id": "good",
-                "current": plugin["commit"],
-                "latest": latest,
-                "commitsBehind": 1,
-            },
-        )
-        self.assertEqual((entry["commit"], entry["summary"]), (latest, "New"))
-        self.assertRegex(entry["time"], r"\A\d{4}-\d\d-\d\dT.*Z\Z")
-
-    def test_update_that_does_not_build(self):
-        """The tree, the records and the bundle are again what they were."""
-        url = self.publish("good", tree("good"))
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            page.result("plugins", "install", {"url": url})
-            before = self.left()
-            broken = tree("good")
-            broken["main.ts"] += "import './gone';\n"
-            self.publish("good", broken)
-            message = page.refusal("plugins", "update", {"id": "good"})
-            self.assertTrue(message.startswith("build_failed: "), message)
-            self.assertEqual(self.left(), before)
-            main = self.data / "plugins" / "good" / "main.ts"
-            self.assertEqual(main.read_text(), tree("good")["main.ts"])
-
-    def test_daemon_that_was_killed(self):
-        """After an interruption the next daemon has the old set and its bundle."""
-        url = self.publish("good", tree("good"))
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            page.result("plugins", "install", {"url": url})
-            before = self.left()
-        directory = self.data / "plugins"
-        (directory / "good").rename(directory / ".tmp-0b")
-        (self.data / "journal").write_text(
-            '{"op": "uninstall", "pluginId": "good", "new": null, "old": ".tmp-0b", '
-            '"record": null}'
-        )
-        self.bundle.write_text("of another set")
-        with self.daemon() as daemon, daemon.page():
-            reported = "the uninstall of good was interrupted, and was rolled back"
-            self.assertIn(reported, "".join(daemon.lines))
-            wait_until(lambda: not (self.data / "journal").exists())
-        self.assertEqual(self.left(), before)
-
-    def test_killed_while_it_builds_what_does_not_build(self):
-        """The next daemon finds out, and takes it back: other plugins can be built."""
-        broken = tree("broken")
-        broken["main.ts"] += "import './gone';\n"
-        url = self.publish("broken", broken)
-        journal, state = self.data / "journal", self.data / "state.json"
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            before = page.result("plugins", "build")["plugins"], *self.left()
-            request = {"type": "request", "id": "x", "service": "plugins"}
-            page.send({**request, "method": "install", "params": {"url": url}})
-            wait_until(
-                lambda: state.exists() and b"broken" in state.read_bytes(), pause=0.001
-            )
-            daemon.stop(9)
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            wait_until(lambda: not journal.exists())
-            report = page.result("plugins", "build")
-            self.assertEqual(report["errors"], [])
-            self.assertEqual((report["plugins"], *self.left()), before)
-
-    def test_build_plugins_alongside_a_running_daemon(self):
-        """``--build-plugins`` works while a daemon runs, as installers do it."""
-        with self.daemon("--dev"):
-            ended = run(
-                self.home,
-                "run",
-                "--host=reference",
-                f"--data-dir={self.data}",
-                "--build-plugins",
-            )
-        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
-        self.assertEqual(json.loads(ended.stdout)["errors"], [])
-
     def test_attack_planted_in_an_open_directory(self):
         """What others left in a directory that was open is neither run nor built."""
         mark = self.home / "it ran"
@@ -302,29 +200,6 @@ class InstallTests(InstallCase):
         check_tree(self.data / "bin")
         check_tree(self.data / "build")
         self.assertIn(b"Marker of good", self.bundle.read_bytes())
-
-    def test_directories_removed_under_a_daemon(self):
-        """``build`` and ``plugins`` are made again when they are needed."""
-        url = self.publish("good", tree("good"))
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            shutil.rmtree(self.data / "build")
-            shutil.rmtree(self.data / "plugins")
-            page.result("plugins", "install", {"url": url})
-            shutil.rmtree(self.data / "build")
-            self.assertTrue(page.result("plugins", "build")["ok"])
-        for name in ("build", "plugins"):
-            mode = (self.data / name).stat().st_mode
-            self.assertEqual(stat.S_IMODE(mode), 0o700)
-        self.assertIn(b"Marker of good", self.bundle.read_bytes())
-
-    def test_without_a_prompt_nothing_is_installed(self):
-        """Without ``--dev`` and without a prompt every install is refused."""
-        url = self.publish("good", tree("good"))
-        with self.daemon() as daemon, daemon.page() as page:
-            before = self.left()
-            message = page.refusal("plugins", "install", {"url": url})
-            self.assertTrue(message.startswith("approval_unavailable: "), message)
-            self.assertEqual(self.left(), before)
 
     def test_each_bad_input_has_its_prefix_and_leaves_nothing(self):
         """Every refusal of the pipeline names its step, and leaves no trace."""
@@ -381,18 +256,6 @@ class InstallTests(InstallCase):
             message = page.refusal("plugins", "install", {"url": first})
             self.assertTrue(message.startswith("already_installed: "), message)
             self.assertEqual(self.left(), before)
-
-    def test_changed_tree_is_left_out_of_the_bundle(self):
-        """A tree that was changed after its installation is named, not compiled."""
-        url = self.publish("good", tree("good"))
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            page.result("plugins", "install", {"url": url})
-            file = self.data / "plugins" / "good" / "main.ts"
-            file.write_text(file.read_text().replace("Marker", "MarkerReplaced"))
-            report = page.result("plugins", "build")
-        self.assertEqual((report["ok"], report["plugins"]), (True, []))
-        self.assertIn("good", report["errors"][0])
-        self.assertNotIn(b"MarkerReplaced", self.bundle.read_bytes())
 
     def test_a_plugins_whole_life(self):
         """Installed, updated, refused as older, uninstalled: each is in the bundle."""

@@ -1,12 +1,10 @@
 """The daemon's life as its user sees it: start, refuse to start, end."""
 
-import json
 import os
 import re
 import shutil
 import signal
 import socket
-import stat
 import subprocess
 import sys
 import time
@@ -62,24 +60,6 @@ class LifeTests(SynchronousTestCase):
             self.assertIn(reported, log)
         self.assertNotIn(daemon.token, log)
         self.assertNotIn("Traceback", log)
-
-    def test_dev_is_shown(self):
-        """With ``--dev`` the banner warns."""
-        with running(self.home, "--dev") as daemon:
-            daemon.stop()
-        self.assertIn("developer mode: ON", "".join(daemon.lines))
-
-    def test_health_needs_no_token(self):
-        """The liveness probe answers with version and service names."""
-        with running(self.home) as daemon:
-            status, headers, body = daemon.http("GET", "/v1/health")
-        self.assertEqual(status, 200)
-        self.assertEqual(body["ok"], True)
-        self.assertEqual(
-            body["services"],
-            ["logs", "notify", "osc", "outbound", "plugins", "sql", "state"],
-        )
-        self.assertNotIn("server", headers)
 
     def test_signals_end_it_cleanly(self):
         """SIGTERM and SIGINT close every socket with 1001 and end the process."""
@@ -248,14 +228,6 @@ class LifeTests(SynchronousTestCase):
             got = page.result("state", "get", {"ns": "a", "key": "b"})
         self.assertEqual(got, {"value": [1, "ü"]})
 
-    def test_files_are_private(self):
-        """Data directory, token and state can be read by their owner alone."""
-        with running(self.home) as daemon, daemon.page() as page:
-            page.result("state", "set", {"ns": "a", "key": "b", "value": 1})
-        for name in (".", "token", "state.json", "lock", "plugins", "build"):
-            mode = stat.S_IMODE(os.stat(self.home / "data" / name).st_mode)
-            self.assertEqual(mode & 0o077, 0, name)
-
     def refused(self, *arguments, more=None):
         """Run a daemon that doesn't start: its status, and its one line."""
         ended = run(self.home, "run", *arguments, more=more)
@@ -287,71 +259,6 @@ class LifeTests(SynchronousTestCase):
         with running(self.home) as daemon:
             self.assertTrue((daemon.data / "lock").exists())
 
-    def test_second_daemon_is_refused(self):
-        """A second daemon on the same directory exits 1 with one line."""
-        with running(self.home):
-            status, line = self.refused(
-                "--listen=127.0.0.1:0", f"--data-dir={self.home}/data"
-            )
-        self.assertEqual(status, 1)
-        self.assertIn("another daemon", line)
-
-    def test_taken_port_is_reported(self):
-        """A taken port exits 1 with one line that names it."""
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            status, line = self.refused(f"--listen=127.0.0.1:{port}")
-        self.assertEqual(status, 1)
-        self.assertIn(f"127.0.0.1:{port}", line)
-
-    def test_usage_errors_name_the_option(self):
-        """A wrong option exits 2 and is named; so is a wrong variable."""
-        for arguments, more, named in (
-            (["--listen=0.0.0.0:1"], {}, "--listen"),
-            (["--listen=192.168.1.1:42081"], {}, "--listen"),
-            (["--rate=fast"], {}, "--rate"),
-            (["--nonsense"], {}, "--nonsense"),
-            (["--host=/nowhere"], {}, "--host"),
-            (["--sink=nonsense"], {}, "--sink: must be one of overlay, freedesktop"),
-            (["--overlay-addr=127.0.0.1:0"], {}, "--overlay-addr"),
-            (["--overlay-addr=[::1]:42081"], {}, "--overlay-addr"),
-            (["--overlay-addr=192.168.1.2:42069"], {}, "--overlay-addr"),
-            ([f"--ca-file={__file__}"], {}, "--ca-file"),
-            ([], {"BRIDGE_CA_FILE": "/nowhere"}, "BRIDGE_CA_FILE"),
-            ([], {"BRIDGE_CA_FILE": __file__}, "BRIDGE_CA_FILE"),
-            ([], {"BRIDGE_SINK": "overlay,nonsense"}, "BRIDGE_SINK: must be one of"),
-            (["--print-token", "--rotate-token"], {}, "--rotate-token"),
-            ([], {"BRIDGE_LISTEN": "example.com:1"}, "BRIDGE_LISTEN"),
-            ([], {"BRIDGE_DEV": "maybe"}, "BRIDGE_DEV"),
-        ):
-            status, line = self.refused(*arguments, more=more)
-            self.assertEqual(status, 2, line)
-            self.assertIn(named, line)
-
-    def test_data_directory_that_cannot_be_made_is_reported(self):
-        """A file where the data directory should be is one line, in every mode."""
-        for mode in ([], ["--print-token"], ["--build-plugins"]):
-            status, line = self.refused(f"--data-dir={__file__}", *mode)
-            self.assertEqual(status, 1)
-            self.assertIn(f"{__file__} is not a directory", line)
-
-    def test_environment_sets_every_option(self):
-        """What a flag can do, its variable can; the flag wins."""
-        more = {"BRIDGE_DATA_DIR": str(self.home / "there"), "BRIDGE_PRINT_TOKEN": "1"}
-        ended = run(self.home, "run", more=more)
-        self.assertEqual(ended.returncode, 0, ended.stderr)
-        self.assertEqual(
-            ended.stdout, (self.home / "there" / "token").read_text("ascii")
-        )
-
-    def test_print_token_prints_nothing_else(self):
-        """``--print-token`` makes the token when needed and prints it alone."""
-        data = f"--data-dir={self.home}/data"
-        first = run(self.home, "run", data, "--print-token")
-        again = run(self.home, "run", data, "--print-token")
-        self.assertRegex(first.stdout, r"\A[A-Za-z0-9_-]{43}\n\Z")
-        self.assertEqual((first.stdout, first.returncode), (again.stdout, 0))
-
     def test_rotated_token_closes_sockets(self):
         """A running daemon follows ``--rotate-token`` at once."""
         with running(self.home) as daemon, daemon.page() as page:
@@ -381,50 +288,6 @@ class LifeTests(SynchronousTestCase):
             before = daemon.switches()
             time.sleep(5)
             self.assertLess(daemon.switches() - before, 5)
-
-    def test_unsafe_token_file_is_refused(self):
-        """A token that others can read stops the start; the message has the fix."""
-        data = self.home / "data"
-        data.mkdir()
-        (data / "token").write_text("A" * 43 + "\n")
-        (data / "token").chmod(0o644)
-        status, line = self.refused("--listen=127.0.0.1:0", f"--data-dir={data}")
-        self.assertEqual(status, 1)
-        self.assertIn("--rotate-token", line)
-
-    def test_newer_state_is_never_overwritten(self):
-        """A state file of an unknown shape stops the start and stays as it is."""
-        data = self.home / "data"
-        data.mkdir()
-        (data / "state.json").write_text('{"format":2}')
-        status, line = self.refused("--listen=127.0.0.1:0", f"--data-dir={data}")
-        self.assertEqual(status, 1)
-        self.assertIn("state.json", line)
-        self.assertEqual((data / "state.json").read_text(), '{"format":2}')
-
-    def test_damaged_state_is_set_aside_and_reported(self):
-        """A damaged state file is kept aside, and the banner has a line about it."""
-        data = self.home / "data"
-        data.mkdir()
-        (data / "state.json").write_text("{{{")
-        with running(self.home) as daemon:
-            daemon.stop()
-        self.assertIn("state.json", "".join(daemon.lines))
-        self.assertEqual((data / "state.json.corrupt-1").read_text(), "{{{")
-
-    def test_build_without_bundler_names_the_command(self):
-        """``--build-plugins`` prints a report, and exits 1 when it has errors."""
-        ended = run(
-            self.home,
-            "run",
-            "--host=reference",
-            f"--data-dir={self.home}/data",
-            "--build-plugins",
-        )
-        self.assertEqual(ended.returncode, 1, ended.stderr)
-        report = json.loads(ended.stdout)
-        self.assertEqual(report["ok"], False)
-        self.assertIn("plugin-bridge setup", " ".join(report["errors"]))
 
     def test_twistd_runs_it_as_a_daemon(self):
         """Plain ``twistd bridge`` finds the plugin, and goes to the background."""

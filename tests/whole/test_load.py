@@ -7,26 +7,19 @@ import os
 import random
 import socket
 import struct
-import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
-from websocket import WebSocketException
 
 from bridge.protocol.limits import (
-    HELLO_SECONDS,
     SLOW_CLOSE_SECONDS,
-    SOCKETS_AUTHENTICATED,
-    SOCKETS_AWAITING_HELLO,
     UNSENT_BYTES,
 )
 
 from ..directories import fresh_directory
 from ..rawsocket import CONTINUATION, TEXT, RawSocket, close_frame, frame, text
 from ..waiting import wait_until
-from ..web.stack import write_request
 from .daemon import Daemon, running
 
 FREELY = ("--rate=100000", "--burst=100000")
@@ -55,28 +48,6 @@ def reset(raw: RawSocket) -> None:
     """Cut a connection with a reset."""
     raw.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     raw.socket.close()
-
-
-@contextlib.contextmanager
-def silent_upgrades(
-    daemon: Daemon, per_second: int, origin: str | None
-) -> Iterator[None]:
-    """Open so many sockets a second that never send hello, while the block runs."""
-    ended = threading.Event()
-
-    def attack() -> None:
-        with contextlib.ExitStack() as stack:
-            while not ended.wait(1 / per_second):
-                with contextlib.suppress(OSError):
-                    stack.enter_context(RawSocket(daemon.port, origin=origin))
-
-    thread = threading.Thread(target=attack)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 @pytest.mark.whole
@@ -120,85 +91,6 @@ class LoadTests(SynchronousTestCase):
             with contextlib.suppress(AssertionError):  # it ends within a frame
                 self.assertTrue(never.ended().reset)
             never.socket.close()
-
-    def test_attack_sockets_that_wait_for_ever(self) -> None:
-        """128 may wait for a hello, 5 s long; one more takes the oldest one's place."""
-        with self.daemon() as daemon, RawSocket(daemon.port) as page:
-            page.hello(daemon.token)
-            begun = time.monotonic()
-            waiting = [RawSocket(daemon.port) for _ in range(SOCKETS_AWAITING_HELLO)]
-            with RawSocket(daemon.port) as another:
-                with waiting.pop(0) as oldest:
-                    end = oldest.ended()
-                self.assertEqual((end.code, end.reason), (1013, "too_many_sockets"))
-                self.assertEqual(another.hello(daemon.token)["type"], "welcome")
-            page.send(asked(1, "get", key="k"))
-            self.assertTrue(page.answer()["ok"])
-            for raw in waiting:
-                end = raw.ended()
-                self.assertEqual((end.code, end.reason), (1008, "hello_required"))
-                raw.socket.close()
-            self.assertGreaterEqual(time.monotonic() - begun, HELLO_SECONDS - 0.5)
-
-    def test_attack_silent_upgrades(self) -> None:
-        """Twenty of them a second, whatever their origin, keep no page out."""
-        for origin in None, "http://localhost:9000":
-            with (
-                self.subTest(origin=origin),
-                running(self.home) as daemon,
-                silent_upgrades(daemon, 20, origin),
-            ):
-                time.sleep(2.0)
-                connected = 0
-                for _ in range(20):
-                    begun = time.monotonic()
-                    with contextlib.suppress(WebSocketException, OSError, ValueError):
-                        with daemon.page() as page:
-                            connected += page.welcome["type"] == "welcome"
-                        self.assertLess(time.monotonic() - begun, 2.0)
-                    time.sleep(0.1)
-                self.assertGreaterEqual(connected, 19)
-
-    def test_attack_pipelining_without_reading(self) -> None:
-        """60 connections that never read take little memory, and a page is served."""
-        with self.daemon() as daemon, RawSocket(daemon.port) as page:
-            page.hello(daemon.token)
-            page.send(asked(1, "get", key="k"))
-            page.answer()
-            before = daemon.memory()
-            host = f"127.0.0.1:{daemon.port}"
-            health = write_request("GET", "/v1/health", (), host=host) * 1500
-            with contextlib.ExitStack() as stack:
-                for _ in range(60):
-                    connection = stack.enter_context(
-                        socket.create_connection(("127.0.0.1", daemon.port))
-                    )
-                    connection.settimeout(0.1)
-                    with contextlib.suppress(OSError):
-                        for _ in range(20):
-                            connection.sendall(health)
-                for number in range(20):
-                    page.send(asked(number, "get", key="k"))
-                    self.assertTrue(page.answer()["ok"])
-            self.assertLess(daemon.memory("VmHWM") - before, 40 * 1024)
-
-    def test_attack_more_pages_than_may_be(self) -> None:
-        """64 pages are served, the next is 503, until one of them goes."""
-        with self.daemon() as daemon, contextlib.ExitStack() as stack:
-            pages: list[RawSocket] = []
-            for _ in range(SOCKETS_AUTHENTICATED):
-                pages.append(stack.enter_context(RawSocket(daemon.port)))
-                pages[-1].hello(daemon.token)
-            with RawSocket(daemon.port) as refused:
-                self.assertEqual(refused.status, 503)
-            for page in pages:
-                page.send(asked(1, "get", key="k"))
-            for page in pages:
-                self.assertTrue(page.answer()["ok"])
-            pages[0].send(close_frame(1000))
-            pages[0].ended()
-            with RawSocket(daemon.port) as again:
-                self.assertEqual(again.hello(daemon.token)["type"], "welcome")
 
     def test_attack_connections_without_end(self) -> None:
         """Hundreds of connections, however they end, leave no file and no memory."""

@@ -5,7 +5,6 @@ import os
 import pty
 import signal
 import socket
-import stat
 import subprocess
 import threading
 from typing import Any
@@ -16,7 +15,7 @@ from ..approval.test_servers import xfce4_notifyd
 from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, command, environment, run
 from .test_install import InstallCase, manifest, tree
-from .test_prompt import CONFIRM, DENY, PromptCase
+from .test_prompt import CONFIRM, PromptCase
 
 REFUSED, WRONG_USAGE, NO_DAEMON, INTERRUPTED = 1, 2, 3, 130
 
@@ -109,23 +108,6 @@ class ManageTests(_Typed, InstallCase):
             mixed = self.type("update", "--all", "good")
             self.assertEqual(mixed.returncode, WRONG_USAGE)
 
-    def test_refusals_in_plain_words(self):
-        """A refusal is a sentence and status 1; with ``--json`` it is on the output."""
-        with self.daemon("--dev"):
-            refused = self.type("install", "http://forge.example/x")
-            self.assertEqual(refused.returncode, REFUSED)
-            self.assertEqual(
-                refused.stderr,
-                "plugin-bridge install: url: must start with https://\n",
-            )
-            self.assertNotIn("bad_request", refused.stderr)
-            as_json = self.type("install", "--json", "http://forge.example/x")
-            error = json.loads(as_json.stdout)["error"]
-            self.assertTrue(error["message"].startswith("not_https: "), error)
-            unknown = self.type("disable", "god")
-            self.assertEqual(unknown.returncode, REFUSED)
-            self.assertIn("no plugin with this id is installed", unknown.stderr)
-
     def test_status(self):
         """At most ten lines, with a daemon and without; 3 without."""
         url = self.publish("good", tree("good"))
@@ -148,23 +130,6 @@ class ManageTests(_Typed, InstallCase):
         self.assertIn("daemon: not running\n", stopped.stdout)
         self.assertIn("not built yet", stopped.stdout)
         self.assertIn("cannot build: no bundler; run: ", stopped.stdout)
-
-    def test_no_daemon(self):
-        """Without a daemon the status is 3, and the message starts one."""
-        done = self.type("list")
-        self.assertEqual(done.returncode, NO_DAEMON)
-        self.assertIn("run: plugin-bridge run --host reference", done.stderr)
-
-    def test_socket_is_private_and_goes(self):
-        """It has mode 0600, speaks the protocol without ``--dev``, and is removed."""
-        path = self.data / "control.socket"
-        with self.daemon():
-            mode = path.lstat().st_mode
-            self.assertTrue(stat.S_ISSOCK(mode))
-            self.assertEqual(stat.S_IMODE(mode), 0o600)
-            # Once it answers, it ends in order.
-            self.assertEqual(self.type("list").returncode, 0)
-        self.assertFalse(path.exists())
 
     def test_attack_calls_without_the_token(self):
         """The socket alone is not enough, and calls by HTTP are not there."""
@@ -224,19 +189,6 @@ class PromptedTests(_Typed, PromptCase):
             reader.join()
         self.assertRegex(shown.decode(), r"\[(\x1b\[32m)?#+\.*")
         self.assertIn("installed good 1.0.0", shown.decode())
-
-    def test_denied(self):
-        """A denied prompt installs nothing; the status is 1, the words are plain."""
-        url = self.publish("good")
-        with self.daemon():
-            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-            started = self.begin("install", url, **pipes)
-            self.press(DENY, "manage-denied.png")
-            _, err = started.communicate(timeout=PATIENCE_SECONDS)
-            self.assertEqual(started.returncode, REFUSED, err)
-            self.assertIn("the prompt was declined", err)
-            self.assertNotIn("\x1b", err)
-            self.assertEqual(self.done("list")["plugins"], [])
 
     def test_ctrl_c_withdraws_the_prompt(self):
         """Ctrl-C cancels the operation in the daemon; its prompt disappears."""

@@ -1,6 +1,5 @@
 """Previews, pinned installs and operations of a real daemon, with a real git server."""
 
-import signal
 import socket
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from ..forge import RogueServer
 from ..waiting import wait_until
 from .daemon import run, running
-from .test_install import MAIN, InstallCase, manifest, tree
+from .test_install import InstallCase, manifest, tree
 
 REF = "page-chose-this-name-1"
 
@@ -88,31 +87,6 @@ class PreviewTests(PreviewCase):
             self.assertEqual(self.trees(), ["good"])
             self.assertIn("Marker of good", self.bundle.read_text())
 
-    def test_attack_moved_between_preview_and_install(self):
-        """When nothing is kept any more, another commit is refused."""
-        url = self.version("1.0.0")
-        other = self.publish("other", tree("other"))
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            _, pin = self.preview(page, url=url)
-            self.preview(page, url=other)
-            self.version("1.1.0")
-            params = {"url": url, "pin": pin}
-            message = page.refusal("plugins", "install", params)
-            self.assertTrue(message.startswith("moved: "), message)
-            self.assertEqual(page.result("plugins", "list")["plugins"], [])
-
-    def test_attack_kept_tree_swapped_on_disk(self):
-        """Who can write to the kept tree gets nothing installed by that."""
-        url = self.version("1.0.0")
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            _, pin = self.preview(page, url=url)
-            (kept,) = self.trees()
-            path = self.data / "plugins" / kept / "main.ts"
-            path.write_text(MAIN.replace("Marker", "Swapped") % ("good", "good"))
-            message = page.refusal("plugins", "install", {"url": url, "pin": pin})
-            self.assertTrue(message.startswith("moved: "), message)
-            self.assertEqual(self.trees(), [])
-
     def test_update(self):
         """An update shows what is new, and asks for what it gains."""
         url = self.version("1.0.0")
@@ -140,21 +114,6 @@ class PreviewTests(PreviewCase):
             ]
             self.assertEqual(asked, ["update", "grow"])
 
-    def test_kept_tree_ends_with_the_daemon(self):
-        """It is removed at the end; what a killed one has left, by the next start."""
-        url = self.version("1.0.0")
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            self.preview(page, url=url)
-            self.assertEqual(len(self.trees()), 1)
-        self.assertEqual(self.trees(), [])
-        with self.daemon("--dev") as daemon:
-            with daemon.page() as page:
-                self.preview(page, url=url)
-            daemon.stop(signal.SIGKILL)
-        self.assertEqual(len(self.trees()), 1)
-        with self.daemon("--dev"):
-            self.assertEqual(self.trees(), [])
-
     def test_attack_probing_the_network(self):
         """Without a confirmed prompt, no private host sees a connection."""
         with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -167,19 +126,6 @@ class PreviewTests(PreviewCase):
                     self.assertTrue(message.startswith("private_address: "), message)
                 with self.assertRaises(BlockingIOError):
                     listening.accept()
-
-    def test_attack_flood(self):
-        """A page gets six previews a minute, however it asks."""
-        url = self.version("1.0.0")
-        with self.daemon("--dev") as daemon:
-            for _ in range(3):
-                with daemon.page() as page:
-                    self.preview(page, url=url)
-                    self.preview(page, url=url)
-            with daemon.page() as page:
-                got = page.call("plugins", "preview", {"url": url})
-            self.assertEqual(got["error"]["code"], "rate_limited")
-            self.assertGreater(got["error"]["retryAfter"], 0)
 
 
 @pytest.mark.whole
@@ -229,31 +175,3 @@ class OperationTests(PreviewCase):
             again = run(self.home, *where, name)
             self.assertEqual(again.returncode, 1)
             self.assertIn("commits already, has ended, or is unknown", again.stderr)
-
-    def test_preview_ends_with_its_page(self):
-        """When the page has gone, its preview is stopped, and leaves nothing."""
-        server = self.slow_host()
-        with self.trusting(server, "--dev") as daemon:
-            with daemon.page() as page:
-                self.begin(page, "preview", {"url": server.url})
-                while page.receive().get("data", {}).get("step") != "clone":
-                    pass
-            with daemon.page() as page:
-                operation = self.under_way(page, "cancelled")
-                self.assertEqual(operation["op"], "preview")
-                self.assertEqual(self.trees(), [])
-
-    def test_only_one_preview(self):
-        """While one is under way, another page's preview of another URL is refused."""
-        server = self.slow_host()
-        with (
-            self.trusting(server, "--dev") as daemon,
-            daemon.page() as page,
-            daemon.page() as other,
-        ):
-            self.begin(page, "preview", {"url": server.url})
-            self.under_way(other)
-            message = other.refusal("plugins", "preview", {"url": server.url + "x"})
-            self.assertTrue(message.startswith("busy: "), message)
-            pushed = [push["event"] for push in other.pushes]
-            self.assertNotIn("progress", pushed)

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
-from websocket import WebSocketBadStatusException, create_connection
 
 from ..directories import fresh_directory
 from ..schemas.checking import DOCUMENT
-from .daemon import Page, running
+from .daemon import running
 
 
 def documented():
@@ -24,41 +23,6 @@ class SocketTests(SynchronousTestCase):
     def setUp(self):
         """A daemon, shared by the steps of a test."""
         self.home = fresh_directory(self)
-
-    def closed(self, daemon, *frames):
-        """Open a socket, send frames, and give how it was closed."""
-        page = Page(daemon.port)
-        try:
-            for frame in frames:
-                page.send(frame)
-            return page.closed_with()
-        finally:
-            page.close()
-
-    def test_wrong_token(self):
-        """A wrong token closes with 1008 ``unauthorized``."""
-        hello = {"type": "hello", "token": "A" * 43, "client": "c/1.0.0"}
-        with running(self.home) as daemon:
-            self.assertEqual(self.closed(daemon, hello), (1008, "unauthorized"))
-
-    def test_no_hello(self):
-        """Any other first frame, and five seconds of silence, close with 1008."""
-        request = {"type": "request", "id": "1", "service": "state", "method": "list"}
-        with running(self.home) as daemon:
-            for frames in ([request], []):
-                closed = self.closed(daemon, *frames)
-                self.assertEqual(closed, (1008, "hello_required"))
-
-    def test_foreign_origin(self):
-        """A page of another origin gets 403 instead of a socket."""
-        with running(self.home) as daemon:
-            refused = self.assertRaises(
-                WebSocketBadStatusException,
-                create_connection,
-                f"ws://127.0.0.1:{daemon.port}/v1/ws",
-                origin="https://evil.example",
-            )
-        self.assertEqual(refused.status_code, 403)
 
     def test_services_are_an_object_by_name(self):
         """``welcome`` has the version, and the services by name, as pages expect."""
@@ -106,16 +70,3 @@ class SocketTests(SynchronousTestCase):
             self.assertEqual(info["ok"], True)
             self.assertEqual([p for p in page.pushes if p["event"] == "error"], [])
         self.assertIn("[host] a line", Path(info["location"]).read_text("utf-8"))
-
-    def test_404_names_dev(self):
-        """Without ``--dev`` every other path names the option that it needs."""
-        with running(self.home) as daemon:
-            for method, path in (
-                ("GET", "/"),
-                ("GET", "/v1/describe"),
-                ("POST", "/v1/state/list"),
-                ("DELETE", "/v2"),
-            ):
-                status, _, body = daemon.http(method, path)
-                self.assertEqual(status, 404)
-                self.assertIn("--dev", body["error"]["message"])
