@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, Final
 
 from attrs import evolve
 from jsonschemas import DIALECT, OPEN, SchemaMaker, described
-from services import DEV_ONLY, EVENTS, SERVICES
 
+import bridge.services
+from bridge.daemonlog.push import Line
+from bridge.osc.packets import Message
+from bridge.plugins.bundle.build import Report
+from bridge.plugins.operations.job import Progress
 from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix, Retry
 from bridge.protocol.rules import Schema
@@ -18,8 +24,27 @@ from bridge.protocol.wire import camel
 from bridge.rpc.hub import Event
 from bridge.rpc.registry import Method, methods_of, summary_of
 from bridge.services.logs import WriteParams
+from bridge.services.pluginmessages import PluginSet
+from bridge.services.remote import Question
 from bridge.web.site import Health
 from bridge.wiring.services import LIGHT
+
+EVENTS: Final[dict[Event, type]] = {
+    Event.LOG: Line,
+    Event.ERROR: frames.ErrorFields,
+    Event.PROGRESS: Progress,
+    Event.PLUGINS: PluginSet,
+    Event.BUILD: Report,
+    Event.REMOTE: Question,
+    Event.OSC: Message,
+}
+"""The data of each event."""
+
+DEV_ONLY: Final = frozenset({"remote"})
+"""What is there only with ``--dev``: a service, and an event."""
+
+CONTROL_ONLY: Final = "linking"
+"""The module of the service that only the control socket has."""
 
 COMMON: Final = frozenset({Code.BAD_REQUEST, Code.RATE_LIMITED, Code.INTERNAL})
 """The codes that any call can be refused with."""
@@ -37,6 +62,19 @@ _SERVICE: Final[Schema] = {
 """The description of a service; what else it holds is its own."""
 
 _UNITS: Final = ("KIB", "MIB")
+
+
+@cache
+def services() -> dict[str, type]:
+    """Return the class of every service that pages can reach, by its name."""
+    found = {}
+    for module in iter_modules(bridge.services.__path__, "bridge.services."):
+        name = module.name.rpartition(".")[2]
+        for kind in vars(import_module(module.name)).values():
+            own = isinstance(kind, type) and kind.__module__ == module.name
+            if own and any(methods_of(kind)) and name != CONTROL_ONLY:
+                found[name] = kind
+    return found
 
 
 @cache
@@ -129,7 +167,7 @@ def _push() -> Schema:
 def _services() -> dict[str, Any]:
     return {
         name: {**described(summary_of(kind)), **_dev(name)}
-        for name, kind in sorted(SERVICES.items())
+        for name, kind in sorted(services().items())
     }
 
 
@@ -141,7 +179,7 @@ def _methods(reads: SchemaMaker, writes: SchemaMaker) -> dict[str, Any]:
     """Every method, by service and name."""
     return {
         f"{name}/{m.name}": _method(reads, writes, name, m)
-        for name, kind in sorted(SERVICES.items())
+        for name, kind in sorted(services().items())
         for m in methods_of(kind)
     }
 
@@ -170,7 +208,7 @@ def _method(
 
 def _named(service: str, m: Method) -> set[str]:
     """Collect what a method's refusals name, and those of a method that they name."""
-    others = {other.name: other for other in methods_of(SERVICES[service])}
+    others = {other.name: other for other in methods_of(services()[service])}
     found = set(_QUOTED.findall(m.refusals))
     for name in found & (set(others) - {m.name}):
         found = found | set(_QUOTED.findall(others[name].refusals))
