@@ -69,8 +69,8 @@ class Site:
         class Answers(_Answers):
             def do_GET(self) -> None:
                 """Answer with a file."""
-                page, _, *rest = self.path.removeprefix("/").split("?")[0].split("/")
-                name = "/".join(rest) or "index.html"
+                page, *rest = self.path.removeprefix("/").split("?")[0].split("/")
+                name = "/".join(rest[1:]) or "index.html"
                 suffix = Path(name).suffix
                 if page not in PAGES:
                     self.send_error(404)

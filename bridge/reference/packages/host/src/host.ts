@@ -67,10 +67,14 @@ export function startHost(
   const cards = new PluginCards();
   const names = shownNames(table.flatMap(({ manifest }) => readManifest(manifest) ?? []));
   const questions = new Questions(later);
+  const realms = new FrameRealms({ later, isVisible: page.isVisible });
+  if (table.length > 0 && !page.safe) {
+    realms.prepare();
+  }
   const runtime = createRuntime(table, {
     ...page,
     realmRuntime,
-    realms: new FrameRealms({ later, isVisible: page.isVisible }),
+    realms,
     daemon: daemonOf(link),
     log,
     environment,

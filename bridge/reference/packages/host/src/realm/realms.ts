@@ -54,8 +54,14 @@ export class FrameRealms implements Realms {
     this.#parts = parts;
   }
 
+  /** Make the frame, which takes the browser a while, before the first start needs it. */
+  prepare(): void {
+    // What is wrong with it, the first start reports.
+    this.#opened().catch(() => undefined);
+  }
+
   async start(script: string): Promise<RealmPort> {
-    const { port, failures } = await (this.#frame ??= this.#open());
+    const { port, failures } = await this.#opened();
     this.#starts += 1;
     const start = this.#starts;
     const failed = new Signal<Failure>();
@@ -76,6 +82,11 @@ export class FrameRealms implements Realms {
     this.#watch?.end();
     this.#element?.remove();
     this.#frame = undefined;
+  }
+
+  #opened(): Promise<Frame> {
+    this.#frame ??= this.#open();
+    return this.#frame;
   }
 
   async #open(): Promise<Frame> {
