@@ -20,13 +20,14 @@ from twisted.trial.unittest import SynchronousTestCase
 from ..webserver import serving
 from ..whole.browser import ARTEFACTS, Browser, open_browser
 from ..whole.daemon import Daemon, running
-from .greedy import NO_IDS, greedy, honest
+from .greedy import FILLING, NO_IDS, greedy, honest
 from .placing import place
 from .running import FLAGS, RATES
 from .servers import Site
 
 # Less than usual, so that it is soon full.
 _MEMORY = "--js-flags=--max-old-space-size=160"
+_NAMED_SECONDS = 240.0
 _ROOM = '[data-testid="plugin-cards-%s"]'
 _ROW = '[data-testid="plugin-%s"]'
 
@@ -45,10 +46,14 @@ new MutationObserver((_, observer) => {
 """
 
 
-@pytest.mark.whole
-class LossTests(SynchronousTestCase):
-    """Tests for what is left to the others, on one page for all of them."""
+class PageTestCase(SynchronousTestCase):
+    """
+    A page with greedy plugins and an honest one.
 
+    :ivar greedy: Those that are greedy; all that can be on one page when empty.
+    """
+
+    greedy: ClassVar[tuple[str, ...]] = ()
     stack: ClassVar[ExitStack]
     browser: ClassVar[Browser]
     daemon: ClassVar[Daemon]
@@ -60,7 +65,7 @@ class LossTests(SynchronousTestCase):
         cls.stack = ExitStack()
         enter = cls.stack.enter_context
         home = Path(enter(TemporaryDirectory(prefix="bridge-losses-")))
-        bundle = place(home, [*greedy(), honest()], NO_IDS)
+        bundle = place(home, [*greedy(*cls.greedy), honest()], NO_IDS)
         cls.daemon = enter(running(home, *RATES, "--dev"))
         cls.page = enter(serving(Site(bundle).answers())) + "/page/1"
         cls.browser = enter(open_browser(*FLAGS, _MEMORY))
@@ -135,6 +140,34 @@ class LossTests(SynchronousTestCase):
         logs = self.daemon.data / "logs"
         texts = [path.read_text("utf-8") for path in sorted(logs.glob("plugins.log*"))]
         return "".join(texts).splitlines()
+
+
+@pytest.mark.whole
+class MemoryTests(PageTestCase):
+    """Tests for plugins that end the process of all others."""
+
+    greedy = ("filling", "filling-later", "lingering", "marks")
+
+    def test_memory(self) -> None:
+        """What fills the memory is named once it did so alone; the others go on."""
+        end = time.monotonic() + _NAMED_SECONDS
+        while {self.status(plugin) for plugin in FILLING} != {"stopped"}:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.5)
+        for plugin in sorted(FILLING):
+            self.assertIn("ended twice", self.text(_ROW % plugin))
+            self.assertTrue(self.browser.find(f"#start-{plugin}").is_displayed())
+        for plugin in ("honest", "lingering", "marks"):
+            self.until_status(plugin, "running")
+        named = [line for line in self.log_lines() if "was stopped" in line]
+        self.assertEqual(len(named), len(FILLING))
+        self.assert_honest()
+        self.browser.picture(ARTEFACTS / "memory.png")
+
+
+@pytest.mark.whole
+class LossTests(PageTestCase):
+    """Tests for what is left to the others, on one page for all of them."""
 
     def test_0_named(self) -> None:
         """D1, D3, D9: what can't start is named, with its line; the others run."""

@@ -118,19 +118,21 @@ export const pageScenarios = {
 
   plugins_that_do_not_answer() {
     const entries = readEntries({ plugins: [installed("some-one"), installed("other")] });
-    const why = "All plugins stopped while it started, and it may not be why.";
     const compiled = [
       runs("some-one", { silent: true }),
-      runs("other", { stage: "held", error: why }),
+      runs("other", { stage: "stopped", error: "it sent too much" }),
     ];
     const rows = rowsOf(entries, compiled, NEVER, ALWAYS);
     equal(rows.map(({ status, words }) => [status, words]), [
-      ["held", "Held after all plugins stopped."],
+      ["stopped", "Stopped: it sent too much."],
       ["silent", "Doesn't answer. Turn it off to stop it."],
     ]);
     equal(rows.map(isToStart), [true, false]);
     // In safe mode the switch of the page starts them all.
-    const safe = [runs("other", { stage: "held" }), runs("some-one", { stage: "held", error: why, enabled: false })];
+    const safe = [
+      runs("other", { stage: "suspended" }),
+      runs("some-one", { stage: "stopped", enabled: false }),
+    ];
     equal(rowsOf(entries, safe, NEVER, ALWAYS).map(isToStart), [false, false]);
     const [off] = rowsOf(entries.slice(0, 1), [], NEVER, NEVER);
     equal([off?.status, off?.enabled], ["off", false]);

@@ -243,7 +243,7 @@ export const realmScenarios = {
     const page = await connected(table);
     await page.world.pass(20_000);
     page.realms.lost.emit();
-    equal(stages(page), ["aa starting", "bb waiting", "cc waiting"]);
+    equal(stages(page), ["aa starting", "bb starting", "cc starting"]);
     await quiet();
     await quiet();
     equal([stages(page), page.realms.rebuilt], [["aa running", "bb running", "cc running"], 1]);
@@ -253,47 +253,91 @@ export const realmScenarios = {
   },
 
   async attack_memory_that_ends_all() {
-    // It fills its memory while it starts: every realm ends, again and again.
-    const bomb: Entry = {
-      manifest: { id: "bomb" },
-      text: foreignText(({ t }, send) => {
-        if (t === "init") {
-          send(JSON.stringify({ t: "loaded", id: "bomb", schema: null }));
+    const ids = ["aa", "bb", "bomb", "dd", "ee"];
+    const page = await connected(ids.map((id) => entry(id, { activate: nothing })));
+    const running = (): string[] =>
+      page.runtime.plugins().filter(({ stage }) => stage === "running").map(({ id }) => id);
+    // Whatever runs with it ends with it, five seconds after it was started.
+    const live = async (seconds: number): Promise<void> => {
+      for (let second = 0; second < seconds; second += 5) {
+        await page.world.pass(5_000);
+        if (running().includes("bomb")) {
+          page.realms.lost.emit();
         }
-      }),
+        await quiet();
+      }
     };
-    const page = await connected([bomb, entry("victim", { activate: nothing })]);
-    equal(stages(page), ["bomb starting", "victim running"]);
-    page.realms.lost.emit();
-    await quiet();
-    // The one that was starting comes last.
-    equal(stages(page), ["bomb starting", "victim running"]);
-    await page.world.pass(4_000);
-    page.realms.lost.emit();
-    await quiet();
-    equal(stages(page), ["bomb held", "victim running"]);
+    await live(5);
+    equal(running(), ids);
+    // Again: half of them wait.
+    await live(5);
+    equal(running(), ["aa", "bb", "bomb"]);
+    await live(5);
+    equal(running(), ["aa", "bb", "dd", "ee"]);
+    equal(page.runtime.plugins()[2]?.stage, "paused");
+    // Those have survived, so the next is tried, alone, twice.
+    await live(10);
+    equal(running(), ["bomb"]);
+    await live(5);
+    equal(running(), ["bomb"]);
+    equal(page.runtime.plugins().map(({ error }) => error), ["", "", "", "", ""]);
+    await live(5);
+    equal(running(), ["aa", "bb", "dd", "ee"]);
+    const { stage, error } = page.runtime.plugins()[2] ?? {};
+    const why = "the process of all plugins ended twice while nothing but it ran there";
+    equal([stage, error], ["stopped", why]);
+    equal(page.lines.filter((line) => line.includes("was stopped")), [`bomb: was stopped: ${why}`]);
+    // The others go on, and it may be started again.
+    await live(120);
+    equal(running(), ["aa", "bb", "dd", "ee"]);
+    await page.runtime.setEnabled("bomb", true);
+    equal(running(), ids);
   },
 
-  async attack_memory_that_ends_all_later() {
-    const page = await connected([
-      entry("old-one", { activate: nothing }),
-      entry("bomb", { activate: nothing }),
-    ]);
-    await page.world.pass(30_000);
-    page.realms.lost.emit();
+  async memory_that_ends_only_with_another() {
+    // Neither does it alone, so neither is accused.
+    const page = await connected(["aa", "bb"].map((id) => entry(id, { activate: nothing })));
+    const count = (stage: string): number =>
+      page.runtime.plugins().filter((plugin) => plugin.stage === stage).length;
+    for (let second = 0; second < 300; second += 5) {
+      await page.world.pass(5_000);
+      if (count("running") === 2) {
+        page.realms.lost.emit();
+      }
+      await quiet();
+    }
+    equal(count("stopped"), 0);
+  },
+
+  async only_plugin_whose_process_ends() {
+    const page = await connected([entry("only-one", { activate: nothing })]);
+    const die = async (after: number): Promise<string[]> => {
+      await page.world.pass(after);
+      page.realms.lost.emit();
+      await quiet();
+      return stages(page);
+    };
+    // Long after each other says nothing about it.
+    equal(await die(4_000), ["only-one running"]);
+    equal(await die(600_000), ["only-one running"]);
+    equal(await die(5_000), ["only-one stopped"]);
+  },
+
+  async memory_and_dependencies() {
+    // What it depends on waits while it is tried.
+    const bomb = entry("bomb", { activate: nothing }, { dependencies: ["aa"] });
+    const page = await connected([entry("aa", { activate: nothing }), bomb]);
+    for (let end = 0; end < 2; end += 1) {
+      page.realms.lost.emit();
+      await quiet();
+    }
+    equal(stages(page), ["aa running", "bomb paused"]);
+    await page.world.pass(10_000);
     await quiet();
-    await page.world.pass(4_000);
-    page.realms.lost.emit();
+    equal(stages(page), ["aa paused", "bomb running"]);
+    await page.world.pass(10_000);
     await quiet();
-    // Either may be why, so both wait for the user, and neither is accused.
-    equal(stages(page), ["old-one held", "bomb held"]);
-    equal(page.runtime.plugins()[0]?.error, "All plugins stopped while it started, and it may not be why.");
-    await page.runtime.setEnabled("old-one", false);
-    await page.runtime.setEnabled("old-one", true);
-    equal(stages(page), ["old-one running", "bomb held"]);
-    // Its button needs no switch.
-    await page.runtime.setEnabled("bomb", true);
-    equal(stages(page), ["old-one running", "bomb running"]);
+    equal(stages(page), ["aa running", "bomb running"]);
   },
 
   async realm_that_does_not_answer() {

@@ -266,7 +266,7 @@ export const runtimeScenarios = {
     const events: string[] = [];
     const page = await connected([noting("some-plugin", events)], { safe: true });
     equal(page.runtime.safeMode, { active: true });
-    equal([stages(page), events], [["some-plugin held"], []]);
+    equal([stages(page), events], [["some-plugin suspended"], []]);
     equal(await page.runtime.setEnabled("some-plugin", false), "done");
     equal(await page.runtime.setEnabled("some-plugin", true), "done");
     equal(events, []);

@@ -76,11 +76,19 @@ class EndTests(ScenarioTestCase):
         self.prove()
 
     def test_attack_memory_that_ends_all(self) -> None:
-        """What fills the memory while it starts is held, and the others go on."""
+        """What ends them twice alone is named, can be started, and the others go on."""
         self.prove()
 
-    def test_attack_memory_that_ends_all_later(self) -> None:
-        """What does it later is not known: those that started last are held."""
+    def test_memory_that_ends_only_with_another(self) -> None:
+        """A plugin that never ended them alone is not named."""
+        self.prove()
+
+    def test_only_plugin_whose_process_ends(self) -> None:
+        """A page's only plugin is named when that happens soon again."""
+        self.prove()
+
+    def test_memory_and_dependencies(self) -> None:
+        """A plugin is tried without those that it depends on."""
         self.prove()
 
     def test_realm_that_does_not_answer(self) -> None:

@@ -6,21 +6,22 @@ import { type Manifest, readManifest } from "./manifest.js";
 import type { Realms } from "./realm/realms.js";
 import { Script } from "./realm/script.js";
 import { Signal } from "./signal.js";
+import { Suspects } from "./suspects.js";
 import { text } from "./wire.js";
 
 const STARTED_AT_ONCE = 4;
 const AGAIN_MILLISECONDS = 60_000;
-const PROVEN_MILLISECONDS = 10_000;
+const TRIED_MILLISECONDS = 10_000;
 
 /**
  * The state of a compiled plugin.
  *
  * - `waiting`: for the daemon, or for the plugin's settings.
  * - `failed`: it did not start.
- * - `stopped`: it ran, and the page ended it, since it broke a rule.
+ * - `stopped`: it ran, and the page ended it.
  * - `off`: switched off; it does not run.
- * - `held`: it does not run because the page is in safe mode, or, with an `error`, because
- *   all plugins stopped more than once.
+ * - `suspended`: it does not run because the page is in safe mode.
+ * - `paused`: it does not run while it is found out which plugin ends all of them.
  */
 export type Stage =
   | "waiting"
@@ -29,14 +30,15 @@ export type Stage =
   | "failed"
   | "stopped"
   | "off"
-  | "held";
+  | "suspended"
+  | "paused";
 
 /** A plugin of this bundle. */
 export interface Compiled {
   readonly manifest: Manifest;
   readonly script: Script;
   stage: Stage;
-  /** Why it failed, or why it waits or is held; empty otherwise. */
+  /** Why it failed, was stopped, or waits; empty otherwise. */
   error: string;
   /** Whether it failed only because of what it depends on. */
   lacks: boolean;
@@ -44,8 +46,6 @@ export interface Compiled {
   instance: Instance | undefined;
   /** Counts its starts and ends; what an earlier one finds is of no interest. */
   run: number;
-  /** Since when it runs, by the page's clock. */
-  since: number;
   /** Its last end. */
   stopped: Promise<void>;
 }
@@ -79,14 +79,16 @@ export class Plugins {
   // More at once make each start take longer than all would one after the other.
   readonly #fewAtOnce = concurrencyLimiter(STARTED_AT_ONCE);
   #installed: ReadonlySet<string> = new Set();
+  readonly #suspects = new Suspects();
   #lostAt = -Infinity;
-  #losses = 0;
+  #tried = TRIED_MILLISECONDS;
+  #cancel = (): void => undefined;
 
-  /** @param held Whether the page is in safe mode. */
-  constructor(table: readonly Entry[], parts: PluginParts, held: boolean) {
+  /** @param safe Whether the page is in safe mode. */
+  constructor(table: readonly Entry[], parts: PluginParts, safe: boolean) {
     this.#parts = parts;
     for (const entry of table) {
-      this.#add(entry, held ? "held" : "waiting");
+      this.#add(entry, safe ? "suspended" : "waiting");
     }
     parts.realms.lost.listen(() => void this.#restartAll());
   }
@@ -105,13 +107,16 @@ export class Plugins {
    * No other can keep a plugin from starting.
    */
   async start(): Promise<void> {
-    const startable = this.all.filter(({ stage, lacks }) => stage === "waiting" || lacks);
+    const { areTried } = this.#suspects;
+    const startable = this.all.filter(
+      ({ stage, lacks }) => stage === "waiting" || (lacks && !areTried),
+    );
     await Promise.all(startable.map((compiled) => this.#begin(compiled)));
   }
 
-  /** Safe mode is over: what it held waits to be started. */
+  /** Safe mode is over: what it suspended waits to be started. */
   release(): void {
-    for (const compiled of this.all.filter(({ stage }) => stage === "held")) {
+    for (const compiled of this.all.filter(({ stage }) => stage === "suspended")) {
       this.#become(compiled, "waiting");
     }
   }
@@ -119,8 +124,8 @@ export class Plugins {
   /** Start a plugin that was switched on, and what has missed it. */
   async switchOn(id: string): Promise<void> {
     const compiled = this.#compiled.get(id);
-    const isHeld = compiled?.stage === "held" && compiled.error === "";
-    if (compiled !== undefined && compiled.instance === undefined && !isHeld) {
+    const isStartable = compiled?.instance === undefined && compiled?.stage !== "suspended";
+    if (compiled !== undefined && isStartable) {
       this.#become(compiled, "waiting");
       await this.start();
     }
@@ -130,7 +135,7 @@ export class Plugins {
   /** Stop a plugin that was switched off; nothing of it is left after this. */
   async switchOff(id: string): Promise<void> {
     const compiled = this.#compiled.get(id);
-    if (compiled !== undefined && (compiled.stage !== "held" || compiled.error !== "")) {
+    if (compiled !== undefined && compiled.stage !== "suspended") {
       const run = this.#nextRun(compiled);
       const { instance } = compiled;
       compiled.instance = undefined;
@@ -184,7 +189,6 @@ export class Plugins {
       lacks: false,
       instance: undefined,
       run: 0,
-      since: 0,
       stopped: Promise.resolve(),
     });
   }
@@ -203,7 +207,8 @@ export class Plugins {
     }
     this.#become(compiled, "starting");
     await compiled.stopped;
-    const missing = await this.#missing(compiled.manifest);
+    // While plugins are tried, those that they depend on may have to wait.
+    const missing = this.#suspects.areTried ? "" : await this.#missing(compiled.manifest);
     if (missing !== "" && compiled.run === run) {
       this.#become(compiled, "failed", missing);
       compiled.lacks = true;
@@ -220,7 +225,6 @@ export class Plugins {
       this.changed.emit();
       await instance.activate();
       if (compiled.instance === instance) {
-        compiled.since = this.#parts.environment.now();
         this.#become(compiled, "running");
       }
     } catch (e) {
@@ -279,47 +283,58 @@ export class Plugins {
     return dependencies.some((other) => this.#needs(other, wanted, seen));
   }
 
-  /**
-   * All realms have ended at once: one has filled the memory that they share.
-   *
-   * Nothing says which, so each is started again, one after the other, those last that
-   * were just starting. When that happens again soon, what was starting then is held.
-   */
+  /** All realms have ended at once: one has filled the memory that they share. */
   async #restartAll(): Promise<void> {
     const { environment, log, realms } = this.#parts;
-    const now = environment.now();
-    const isAgain = now - this.#lostAt < AGAIN_MILLISECONDS;
-    this.#lostAt = now;
-    this.#losses += 1;
-    const losses = this.#losses;
-    const ran = this.all.filter(({ stage }) => stage === "running");
-    const started = this.all.filter(({ stage }) => stage === "starting");
-    const young = ran.filter(({ since }) => now - since < PROVEN_MILLISECONDS);
-    const held = !isAgain ? [] : started.length > 0 ? started : young;
-    for (const compiled of [...ran, ...started]) {
+    const lived = environment.now() - this.#lostAt;
+    this.#lostAt = environment.now();
+    const ran = this.all.filter(({ stage }) => stage === "running" || stage === "starting");
+    for (const compiled of ran) {
       this.#closeOne(compiled);
-      const isHeld = held.includes(compiled);
-      const why = "All plugins stopped while it started, and it may not be why.";
-      this.#become(compiled, isHeld ? "held" : "waiting", isHeld ? why : "");
+      this.#become(compiled, "waiting");
     }
     realms.rebuild();
     log.add("warn", HOST_SCOPE, "all plugins stopped at once, and are started again");
-    for (const compiled of [...ran, ...started]) {
-      if (compiled.stage === "waiting" && this.#losses === losses) {
-        await this.#soon(this.#begin(compiled));
-      }
+    const isAgain = lived < AGAIN_MILLISECONDS;
+    if (isAgain && !this.#suspects.areTried) {
+      this.#tried = Math.max(TRIED_MILLISECONDS, 2 * lived);
     }
-    if (this.#losses === losses) {
-      // Those before it, that were not there when they were needed.
-      await this.start();
+    if (isAgain || this.#suspects.areTried || ran.length === 1) {
+      this.#name(this.#suspects.ended(ran.map(({ manifest }) => manifest.id)));
+    }
+    await this.#try();
+  }
+
+  /** Stop a plugin that was found to end all others. */
+  #name(id: string): void {
+    const compiled = this.#compiled.get(id);
+    if (compiled !== undefined) {
+      const why = "the process of all plugins ended twice while nothing but it ran there";
+      this.#parts.log.add("error", id, `was stopped: ${why}`);
+      this.#become(compiled, "stopped", why);
     }
   }
 
-  #soon(start: Promise<void>): Promise<void> {
-    return new Promise((resolve) => {
-      const forget = this.#parts.environment.later(PROVEN_MILLISECONDS, resolve);
-      void start.then(resolve).then(forget);
-    });
+  /** Start what may run now, and let the others wait until that has run for a while. */
+  async #try(): Promise<void> {
+    this.#cancel();
+    for (const compiled of this.all) {
+      const { stage, manifest } = compiled;
+      const waits = this.#suspects.waits(manifest.id);
+      if (stage === "paused" && !waits) {
+        this.#become(compiled, "waiting");
+      } else if (["waiting", "starting", "running"].includes(stage) && waits) {
+        this.#closeOne(compiled);
+        this.#become(compiled, "paused");
+      }
+    }
+    if (this.#suspects.areTried) {
+      this.#cancel = this.#parts.environment.later(this.#tried, () => {
+        this.#suspects.survived();
+        void this.#try();
+      });
+    }
+    await this.start();
   }
 
   #closeOne(compiled: Compiled): void {

@@ -68,7 +68,7 @@ export interface Runtime {
   /**
    * The settings a plugin declares; empty when it has none.
    *
-   * `undefined` while it is not loaded: it is off, held, waiting, or could not be.
+   * `undefined` while it is not loaded: it does not run, or could not be.
    */
   settingsSchema(id: string): Schema | undefined;
   /** The values of the schema by key, defaults included. */

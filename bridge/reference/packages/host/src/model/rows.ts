@@ -99,8 +99,8 @@ function present(entry: Entry, plugin: PluginState, changed: boolean): Shown {
     const words = `${plugin.version} is running; ${next} starts after a reload.`;
     return { status: "changed", words, reload: true };
   }
-  const held = plugin.stage === "held" && !plugin.enabled;
-  return { ...of(held ? { ...plugin, stage: "off" } : plugin), reload: changed };
+  const isOff = plugin.stage === "suspended" && !plugin.enabled;
+  return { ...of(isOff ? { ...plugin, stage: "off" } : plugin), reload: changed };
 }
 
 function leftRow(plugin: PluginState, known: boolean): Row {
@@ -111,14 +111,14 @@ function leftRow(plugin: PluginState, known: boolean): Row {
   return { id, name, version, entry: undefined, details: "", enabled, ...shown };
 }
 
-const STAGES: { readonly [stage in Stage]: string } = {
+const STAGES: { readonly [stage in Exclude<Stage, "stopped">]: string } = {
   waiting: "Waiting for the bridge.",
   starting: "Starting…",
   running: "Running.",
   failed: "Didn't start.",
-  stopped: "Stopped, since it broke a rule of the page.",
   off: "Off, still installed.",
-  held: "Doesn't run in safe mode.",
+  suspended: "Doesn't run in safe mode.",
+  paused: "Waits while it is found out which plugin stops all of them.",
 };
 
 function of({ stage, error, silent }: PluginState): Shown {
@@ -126,16 +126,15 @@ function of({ stage, error, silent }: PluginState): Shown {
     const words = "Doesn't answer. Turn it off to stop it.";
     return { status: "silent", words, reload: false, details: error };
   }
-  if (stage === "held" && error !== "") {
-    const words = "Held after all plugins stopped.";
-    return { status: stage, words, reload: false, details: error };
+  if (stage === "stopped") {
+    return { status: stage, words: `Stopped: ${error}.`, reload: false };
   }
   return { status: stage, words: STAGES[stage], reload: false, details: error };
 }
 
-/** Whether a plugin is on and waits for the user to start it. */
-export function isToStart({ status, details, enabled }: Row): boolean {
-  return status === "held" && details !== "" && enabled;
+/** Whether a plugin is on and waits for the user to start it again. */
+export function isToStart({ status, enabled }: Row): boolean {
+  return status === "stopped" && enabled;
 }
 
 /** The version and the status of a row, which may name the version itself. */

@@ -300,8 +300,8 @@ export function AskAgain({ model, row }: { readonly model: PageModel; readonly r
   );
 }
 
-/** Start a plugin that was held after all plugins had stopped. */
-export function StartHeld({ model, row }: { readonly model: PageModel; readonly row: Row }) {
+/** Start a plugin again that the page has stopped. */
+export function StartStopped({ model, row }: { readonly model: PageModel; readonly row: Row }) {
   return isToStart(row) ? (
     <div class="actions">
       <Button

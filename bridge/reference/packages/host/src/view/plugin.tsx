@@ -8,7 +8,7 @@ import { fragmentOf } from "../model/route.js";
 import { type Row, versionAndWords } from "../model/rows.js";
 import { count } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { AskAgain, Button, ButtonLink, By, Copy, Details, Outside, StartHeld, Title } from "./parts.js";
+import { AskAgain, Button, ButtonLink, By, Copy, Details, Outside, StartStopped, Title } from "./parts.js";
 import { PluginSwitch } from "./pluginlist.js";
 
 interface PluginProps extends ViewProps {
@@ -30,7 +30,7 @@ export function PluginView({ model, id }: PluginProps) {
       </div>
       <Standing row={row} />
       <AskAgain model={model} row={row} />
-      <StartHeld model={model} row={row} />
+      <StartStopped model={model} row={row} />
       <Acts model={model} row={row} />
       {row.entry === undefined ? null : <About model={model} entry={row.entry} />}
     </section>

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import { fragmentOf } from "../model/route.js";
 import { type Row, matching, versionAndWords } from "../model/rows.js";
 import type { ViewProps } from "./app.js";
-import { AskAgain, Button, ButtonLink, Field, Select, StartHeld, Switch, Title } from "./parts.js";
+import { AskAgain, Button, ButtonLink, Field, Select, StartStopped, Switch, Title } from "./parts.js";
 
 const FEW = 6;
 
@@ -154,7 +154,7 @@ function PluginRow(props: ViewProps & { readonly row: Row; readonly selected: bo
         </p>
         {update === undefined ? null : <p class="strong small">There is an update.</p>}
         <AskAgain model={model} row={row} />
-        <StartHeld model={model} row={row} />
+        <StartStopped model={model} row={row} />
       </div>
       <PluginSwitch model={model} row={row} />
     </li>
