@@ -20,7 +20,7 @@ from twisted.internet.task import react
 from bridge.plugins.bundle.bundling import host_flags
 from bridge.plugins.bundle.prerequisites import HOST_ENTRY
 from bridge.plugins.installed.records import Record
-from bridge.plugins.installed.trees import Trees, Verification
+from bridge.plugins.installed.trees import Trees
 from bridge.plugins.tree.signature import key_id, read_signature
 from tests.plugins.bundle.workshop import MAIN, Workshop
 from tests.plugins.operations.bench import PROFILE, files_of, write_tree
@@ -57,9 +57,8 @@ async def rebuild(
 ) -> float:
     """Rebuild once; the seconds it took."""
     begun = time.perf_counter()
-    verification = Verification(trees, records)
-    report = await builder.build(verification.verify)
-    assert report.ok and not verification.faults, (report, verification.faults)
+    report = await builder.build(lambda: trees.verified_trees(records))
+    assert report.ok and not report.errors, report
     return time.perf_counter() - begun
 
 

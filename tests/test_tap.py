@@ -314,7 +314,7 @@ class DaemonTests(TestCase):
         builder = oneshot.make_builder(reactor, place, at_once, HeldCopy())
         shutil.rmtree(place.data.build)
         shutil.rmtree(place.data.plugins)
-        report = await builder.build(dict)
+        report = await builder.build(lambda: ({}, {}))
         self.assertIn("bundler missing", report.errors[0])
         for path in (place.data.build, place.data.plugins):
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o700)
@@ -326,7 +326,7 @@ class DaemonTests(TestCase):
         builder = oneshot.make_builder(reactor, place, at_once, HeldCopy())
         place.data.root.chmod(0o777)
         place.data.build.chmod(0o777)
-        report = await builder.build(dict)
+        report = await builder.build(lambda: ({}, {}))
         (error,) = report.errors
         self.assertIn("build can be written by other users", error)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
-from attrs import evolve
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
@@ -24,7 +24,7 @@ from ..plugins.bundle.build import Builder, Report
 from ..plugins.esbuild.executable import BundlerError, Executable, HeldCopy
 from ..plugins.installed.journal import Journal
 from ..plugins.installed.records import read_records
-from ..plugins.installed.trees import Trees, Verification
+from ..plugins.installed.trees import Trees
 from ..plugins.operations.rebuild import Builds
 from ..plugins.operations.settlement import recover
 from ..plugins.policy.scan import Scanner
@@ -156,12 +156,10 @@ async def build(reactor: Any, paths: Paths) -> Report:
         )
     try:
         records = read_records(Store.view(paths.data.state))
-        verification = Verification(trees, records)
         builder = _builder(reactor, paths, maybeDeferred, HeldCopy())
-        report = await builder.build(verification.verify)
+        return await builder.build(partial(trees.verified_trees, records))
     finally:
         lock.release()
-    return evolve(report, errors=[*report.errors, *verification.left_out])
 
 
 def _not_built(error: str) -> Report:

@@ -118,7 +118,7 @@ class BuilderContract:
     async def test_report(self):
         """A report names the plugins, sorted."""
         report = await self.subject.build(
-            lambda: {"bb": self.tree("bb"), "aa": self.tree("aa")}
+            lambda: ({"bb": self.tree("bb"), "aa": self.tree("aa")}, {})
         )
         self.assertIsInstance(report, Report)
         self.assertEqual((report.ok, report.errors), (True, []))
@@ -128,7 +128,7 @@ class BuilderContract:
     async def test_broken(self):
         """A failed build is a report too, with the plugins that it was to have."""
         self.make_broken()
-        report = await self.subject.build(lambda: {"aa": self.tree("aa")})
+        report = await self.subject.build(lambda: ({"aa": self.tree("aa")}, {}))
         self.assertEqual((report.ok, report.plugins), (False, ["aa"]))
         self.assertEqual(list(map(type, report.errors)), [str])
 
@@ -136,13 +136,13 @@ class BuilderContract:
         """A defect is a failure of the build, and no report."""
         self.make_defective()
         await self.assertFailure(
-            self.subject.build(lambda: {"aa": self.tree("aa")}), ZeroDivisionError
+            self.subject.build(lambda: ({"aa": self.tree("aa")}, {})), ZeroDivisionError
         )
 
     async def test_cancelled(self):
         """A cancelled build fails with ``CancelledError``."""
         self.make_slow()
-        building = self.subject.build(lambda: {"aa": self.tree("aa")})
+        building = self.subject.build(lambda: ({"aa": self.tree("aa")}, {}))
         self.assertIsInstance(building, Deferred)
         self.assertFalse(building.called)
         building.cancel()

@@ -305,7 +305,7 @@ class Trial:
             __version__,
             warnings.append,
         )
-        report = await builder.build(lambda: {plugin_id: self._tree})
+        report = await builder.build(lambda: ({plugin_id: self._tree}, {}))
         if not report.has(plugin_id):
             raise plugin_error(Prefix.BUILD_FAILED, report.why_not(plugin_id))
         return "\n".join([f"in {report.duration_ms} ms", *warnings])

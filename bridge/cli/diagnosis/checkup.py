@@ -192,7 +192,7 @@ def _changed(place: Paths) -> Iterator[Finding]:
     except StoreError:
         return
     trees = Trees(place.data, place.profile, str)
-    for plugin_id, why in sorted(trees.sort_out(records)[1].items()):
+    for plugin_id, why in sorted(trees.verified_trees(records)[1].items()):
         text = f"{plugin_id} is left out of the next build: {why}"
         fix = f"uninstall it and install it again, from {records[plugin_id].url}"
         yield Finding("plugin", Level.WRONG, visible(text), visible(fix))

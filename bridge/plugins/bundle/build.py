@@ -116,8 +116,8 @@ class Builder:
         A cancelled build has published a whole bundle or nothing, and ends only when
         nothing else is left of it.
 
-        :param verify: Returns what it is to be made of; called in a thread, right
-            before the build begins: no build of another daemon is waited for between.
+        :param verify: Called in a thread, right before the build begins: no build of
+            another daemon is waited for between.
         :return: Fires with the report; a failed build is a report too.
         """
         return Deferred.fromCoroutine(self._build(verify))
@@ -127,16 +127,18 @@ class Builder:
         run = _BuildRun(self, Staging(self.theme_dir / self.profile.theme_name))
         try:
             await run.steps(verify)
-            ok, errors = True, run.left_out
+            why = []
         except BundlerError as e:
-            ok, errors = False, [str(e)]
+            why = [str(e)]
         except OSError as e:
-            why = f"the bundle could not be made: {e.strerror or 'I/O error'}"
-            ok, errors = False, [why]
+            why = [f"the bundle could not be made: {e.strerror or 'I/O error'}"]
         finally:
             run.staging.release()
         duration = round((self.reactor.seconds() - started) * 1000)
-        return Report(ok, duration, sorted(map(plugin_of, run.directories)), errors)
+        errors = [*why, *run.left_out]
+        return Report(
+            not why, duration, sorted(map(plugin_of, run.directories)), errors
+        )
 
 
 @define
@@ -203,7 +205,8 @@ class _BuildRun:
         missing = missing_files(data.root, needed)
         if not missing and not self.staging.claim():
             return None
-        trees = verify()
+        trees, faults = verify()
+        self.left_out += (f"{one} is left out: {why}" for one, why in faults.items())
         self.directories = sorted(trees, key=plugin_of)
         for path in missing:
             what = _MISSING.get(path, "host sources missing")

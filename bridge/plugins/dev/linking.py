@@ -201,12 +201,10 @@ class Link:
         plugin_id, self._plugin_id = self._plugin_id, None
         async with self._linking.jobs.commit_lock:
             try:
-                report = await self._exchange(plugin_id, None)
+                await self._exchange(plugin_id, None)
             finally:
                 # However that went: nobody will take it out later.
                 self._linking.trees.linked.pop(plugin_id, None)
-        for line in report.errors:
-            self._log.warn("without {id}: {line}", id=plugin_id, line=line)
         self._log.info("{id} is no longer linked", id=plugin_id)
 
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -33,7 +34,7 @@ from ..tree.manifest import (
     read_manifest,
 )
 from ..tree.signature import verify_tree
-from ..tree.tree import Tree, read_tree, unsigned
+from ..tree.tree import Tree, Verified, read_tree, unsigned
 from .ids import TEMPORARY
 from .records import Record
 
@@ -221,33 +222,20 @@ class Trees:
 
     def listing(self, records: Mapping[str, Record]) -> PluginList:
         """List linked trees and the recorded plugins, verified as before a build."""
-        linked = dict(self.linked)
-        listing = PluginList([one.entry for one in linked.values()], [])
-        for plugin_id, record in records.items():
-            if plugin_id in linked:
-                continue
-            try:
-                listing.plugins.append(self.entry(plugin_id, record))
-                self.verified(plugin_id, record)
-            except BridgeError as e:
-                listing.broken.append(Broken(plugin_id, e.message))
-                if listing.plugins and listing.plugins[-1].id == plugin_id:
-                    listing.plugins[-1] = evolve(listing.plugins[-1], problem=e.message)
-        listing.plugins.sort(key=_id)
-        return listing
+        faults = self.verified_trees(records)[1]
+        return PluginList(
+            [evolve(one, problem=faults.get(one.id)) for one in self.entries(records)],
+            [Broken(plugin_id, why) for plugin_id, why in faults.items()],
+        )
 
     def entries(self, records: Mapping[str, Record]) -> list[ListEntry]:
         """List the same as ``listing``, without verification."""
         linked = dict(self.linked)
         found = [one.entry for one in linked.values()]
-        for plugin_id, record in records.items():
-            if plugin_id in linked:
-                continue
-            try:
-                found.append(self.entry(plugin_id, record))
-            except BridgeError:
-                continue
-        return sorted(found, key=_id)
+        for plugin_id in records.keys() - linked.keys():
+            with suppress(BridgeError):
+                found.append(self.entry(plugin_id, records[plugin_id]))
+        return sorted(found, key=lambda one: one.id)
 
     def entry(self, plugin_id: str, record: Record) -> ListEntry:
         """
@@ -321,14 +309,11 @@ class Trees:
             )
         return tree
 
-    def sort_out(
-        self, records: Mapping[str, Record]
-    ) -> tuple[dict[str, Tree], dict[str, str]]:
+    def verified_trees(self, records: Mapping[str, Record]) -> Verified:
         """
         Read every tree, and verify those that no linked one stands for.
 
-        :return: What to build, see ``Verify``: the sound ones and the linked trees;
-            and why each other plugin is not built, by id.
+        :return: What to build, and why each other plugin is not built.
         """
         linked = dict(self.linked)
         sound: dict[str, Tree] = {}
@@ -359,33 +344,6 @@ class Trees:
             raise plugin_error(Prefix.NOT_TRUSTED, str(e)) from None
         except OSError:
             raise unsigned("the tree cannot be read") from None
-
-
-@define(eq=False)
-class Verification:
-    """
-    The verification of the installed trees, for one build.
-
-    :ivar faults: Why each other plugin is not built, by id; there after ``verify``.
-    """
-
-    _trees: Trees
-    _records: Mapping[str, Record]
-    faults: dict[str, str] = field(factory=dict, init=False)
-
-    def verify(self) -> Mapping[str, Tree]:
-        """Verify every tree, and return what to build; see ``Verify``.  Blocks."""
-        sound, self.faults = self._trees.sort_out(self._records)
-        return sound
-
-    @property
-    def left_out(self) -> list[str]:
-        """A line for each plugin that is not built."""
-        return [f"{name} is left out: {why}" for name, why in self.faults.items()]
-
-
-def _id(entry: ListEntry) -> str:
-    return entry.id
 
 
 def iso_time(milliseconds: int) -> str:

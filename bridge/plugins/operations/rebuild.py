@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import ClassVar, Protocol
 
-from attrs import evolve, field
+from attrs import field
 from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
@@ -24,8 +24,8 @@ from ...protocol.limits import BUILD_END_SECONDS
 from ...store import Store
 from ..bundle.build import Report
 from ..installed.records import read_records
-from ..installed.trees import ListEntry, Trees, Verification
-from ..tree.tree import Verify
+from ..installed.trees import ListEntry, Trees
+from ..tree.tree import Verified, Verify
 from .job import Watcher
 from .jobs import Jobs
 
@@ -126,17 +126,13 @@ class Rebuild:
         return waiter.report
 
     def begin(self) -> None:
-        """Build for nobody in particular; errors are only logged."""
-
-        def log_errors(report: Report) -> None:
-            for line in report.errors:
-                self._log.warn("the build at the start: {line}", line=line)
+        """Build for nobody in particular."""
 
         def log_failure(failure: Failure) -> None:
             failure.trap(BridgeError)
             self._log.warn("there was no build at the start")
 
-        self.build().addCallbacks(log_errors, log_failure)
+        self.build().addErrback(log_failure)
 
     async def _build_for_waiters(self) -> None:
         waiters, self._waiters = self._waiters, []
@@ -157,22 +153,23 @@ class Rebuild:
                 waiter.report.callback(report)
 
     async def _build_once(self) -> Report:
-        verification = Verification(self._trees, read_records(self._store))
-        report = await self._until_cut_off(verification.verify)
-        for line in verification.left_out:
-            self._log.warn("{line}", line=line)
-        return evolve(report, errors=[*report.errors, *verification.left_out])
-
-    async def _until_cut_off(self, verify: Verify) -> Report:
         if self._cut:
             raise shutting_down()
+        records = read_records(self._store)
+
+        def verify() -> Verified:
+            return self._trees.verified_trees(records)
+
         self._building = self._builder.build(verify)
         try:
-            return await self._building
+            report = await self._building
         except CancelledError:
             raise shutting_down() from None
         finally:
             self._building = None
+        for line in report.errors:
+            self._log.warn("{line}", line=line)
+        return report
 
     def cut_off(self) -> None:
         """Refuse new builds, and kill the one under way."""

@@ -27,13 +27,17 @@ SIGNATURE_FILE: Final = "plugin.sig"
 
 GIT_FOLDER: Final = ".git"
 
-Verify = Callable[[], "Mapping[str, Tree]"]
+Verified = tuple["Mapping[str, Tree]", Mapping[str, str]]
 """
-Verifies what a build is made of, and returns it.  Blocks.
+What a build is made of.
 
 Each tree is called by its name below ``plugins/``: the id of an installed plugin, or
-the directory of a linked tree; there is one for each plugin.
+the directory of a linked tree; there is one for each plugin.  The second are the other
+plugins, by id: why each is not built.
 """
+
+Verify = Callable[[], Verified]
+"""Verifies what a build is made of, and returns it.  Blocks."""
 
 
 def _sorted(files: Mapping[str, bytes]) -> Mapping[str, bytes]:

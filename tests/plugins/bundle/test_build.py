@@ -204,7 +204,7 @@ class PublishingTests(BuildCase):
 
         def verify():
             verified.append(list(sound))
-            return sound
+            return sound, {}
 
         building = self.shop.builder().build(verify)
         await deferLater(reactor, 0.3)
@@ -263,7 +263,7 @@ class SwappedTests(BuildCase):
         def verify():
             trees = self.shop.trees("aa")
             change()
-            return trees
+            return trees, {}
 
         return builder.build(verify)
 
@@ -618,7 +618,7 @@ class MissingTests(BuildCase):
                 return super().spawnProcess(*args, **kwargs)
 
         report = await self.shop.builder(Swapping()).build(
-            lambda: self.shop.trees("aa")
+            lambda: (self.shop.trees("aa"), {})
         )
         self.assertEqual(report.errors, [])
         self.assertFalse(witness.exists())
@@ -687,7 +687,7 @@ class BundlerEndTests(BuildCase):
             f"#!/bin/sh\necho $$ > {self.shop.root}/leader\nexec sleep 600\n"
         )
         clock = SlowClock()
-        building = self.shop.builder(clock).build(lambda: self.shop.trees("aa"))
+        building = self.shop.builder(clock).build(lambda: (self.shop.trees("aa"), {}))
         await self._until_written("leader")
         clock.advance(60)
         report = await building
@@ -703,7 +703,7 @@ class BundlerEndTests(BuildCase):
             f"sleep 0.2\necho $$ > {self.shop.root}/leader\n"
         )
         clock = SlowClock()
-        building = self.shop.builder(clock).build(lambda: self.shop.trees("aa"))
+        building = self.shop.builder(clock).build(lambda: (self.shop.trees("aa"), {}))
         await self._until_written("leader")
         self.addCleanup(os.kill, self._pid("child"), signal.SIGKILL)
         await self._until_dead("leader")
@@ -767,7 +767,9 @@ class BundlerEndTests(BuildCase):
             def spawnProcess(self, *args, **kwargs):
                 raise OSError(11, "Resource temporarily unavailable")
 
-        report = await self.shop.builder(Full()).build(lambda: self.shop.trees("aa"))
+        report = await self.shop.builder(Full()).build(
+            lambda: (self.shop.trees("aa"), {})
+        )
         self.assertEqual(
             report.errors,
             ["esbuild could not be started: Resource temporarily unavailable"],
@@ -801,7 +803,7 @@ class BundlerEndTests(BuildCase):
             return Deferred.fromCoroutine(late(work, *args))
 
         building = self.shop.builder(defer_to_thread=defer).build(
-            lambda: self.shop.trees("aa")
+            lambda: (self.shop.trees("aa"), {})
         )
         await begun
         building.cancel()

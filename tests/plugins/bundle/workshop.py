@@ -137,7 +137,7 @@ class Workshop:
 
     def build(self, *ids: str) -> Deferred[Report]:
         """Build a bundle of these plugins."""
-        return self.builder().build(lambda: self.trees(*ids))
+        return self.builder().build(lambda: (self.trees(*ids), {}))
 
     def trees(self, *ids: str) -> dict[str, Tree]:
         """Read the trees of these plugins."""

@@ -111,7 +111,7 @@ class ListingTests(TreesTestCase):
 
     def fault(self, record=RECORD):
         """The reason for which ``sample`` is not built."""
-        sound, faults = self.trees.sort_out({"sample": record})
+        sound, faults = self.trees.verified_trees({"sample": record})
         self.assertEqual(sound, {})
         listing = self.trees.listing({"sample": record})
         self.assertEqual(listing.broken, [Broken("sample", faults["sample"])])
@@ -151,7 +151,7 @@ class ListingTests(TreesTestCase):
         listing = self.trees.listing({"sample": RECORD})
         self.assertEqual([e.id for e in listing.plugins], ["sample"])
         self.assertEqual(listing.broken, [])
-        sound, faults = self.trees.sort_out({"sample": RECORD})
+        sound, faults = self.trees.verified_trees({"sample": RECORD})
         self.assertEqual((list(sound), faults), (["sample"], {}))
         files = read_tree(self.data.plugin("sample")).files
         self.assertEqual(sound["sample"].files, files)
@@ -164,12 +164,12 @@ class ListingTests(TreesTestCase):
         )
         self.assertIsNone(self.trees.sound_manifest("sample", RECORD))
         record = evolve(RECORD, signed_at=RECORD.signed_at - 1)
-        self.assertEqual(self.trees.sort_out({"sample": record})[1], {})
+        self.assertEqual(self.trees.verified_trees({"sample": record})[1], {})
 
     def test_attack_times_restored(self):
         """Every byte is read each time: what was verified before counts for nothing."""
         self.write()
-        sound, _ = self.trees.sort_out({"sample": RECORD})
+        sound, _ = self.trees.verified_trees({"sample": RECORD})
         self.assertEqual(list(sound), ["sample"])
         main = self.data.plugin("sample") / "main.ts"
         before, content = main.stat(), main.read_bytes()
@@ -178,7 +178,7 @@ class ListingTests(TreesTestCase):
         self.assertEqual(main.stat().st_size, before.st_size)
         self.assertTrue(self.fault().startswith("unsigned: the tree was changed"))
         main.write_bytes(content)
-        sound, _ = self.trees.sort_out({"sample": RECORD})
+        sound, _ = self.trees.verified_trees({"sample": RECORD})
         self.assertEqual(list(sound), ["sample"])
 
     def test_attack_planted_tree(self):
@@ -202,7 +202,7 @@ class ListingTests(TreesTestCase):
             self.assertIn(f"{file.parent} can be written", self.fault())
             shutil.rmtree(root)
         self.write()
-        self.assertEqual(self.trees.sort_out({"sample": RECORD})[1], {})
+        self.assertEqual(self.trees.verified_trees({"sample": RECORD})[1], {})
 
     def test_attack_link_to_itself(self):
         """A link that leads nowhere is that plugin's fault, and no other's."""
@@ -241,7 +241,9 @@ class ListingTests(TreesTestCase):
         """A tree that somebody else signed is not the one that was recorded."""
         self.write(seed=OTHER_SEED)
         self.assertTrue(self.fault().startswith("not_trusted: "))
-        sound, _ = self.trees.sort_out({"sample": evolve(RECORD, key_id=OTHER_KEY)})
+        sound, _ = self.trees.verified_trees(
+            {"sample": evolve(RECORD, key_id=OTHER_KEY)}
+        )
         self.assertEqual(list(sound), ["sample"])
 
     def test_record_without_a_key(self):
@@ -253,7 +255,7 @@ class ListingTests(TreesTestCase):
     def test_device_name(self):
         """What an earlier version installed as a device of Windows is left out."""
         write_tree(self.data.plugin("con"), files_of("con"), "con")
-        sound, faults = self.trees.sort_out({"con": RECORD})
+        sound, faults = self.trees.verified_trees({"con": RECORD})
         self.assertEqual(sound, {})
         self.assertTrue(faults["con"].startswith("invalid_id: "))
 
@@ -269,7 +271,7 @@ class ListingTests(TreesTestCase):
     def test_clock_set_back(self):
         """What was accepted stays so, whatever the clock shows later."""
         self.write(signed_at=NOW + 10**9)
-        sound, faults = self.trees.sort_out({"sample": RECORD})
+        sound, faults = self.trees.verified_trees({"sample": RECORD})
         self.assertEqual((list(sound), faults), (["sample"], {}))
 
 
@@ -302,7 +304,7 @@ class LinkedTests(TreesTestCase):
         self.assertEqual(listing.broken, [])
         self.assertEqual(listing.plugins, self.trees.entries(records))
         self.assertEqual([p.dev for p in listing.plugins], [None, True])
-        sound, faults = self.trees.sort_out(records)
+        sound, faults = self.trees.verified_trees(records)
         self.assertEqual(sorted(sound), [".tmp-dev-sample", "other"])
         self.assertIs(sound[".tmp-dev-sample"], self.tree)
         self.assertEqual(faults, {})

@@ -17,7 +17,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.internet.task import Clock
 from zope.interface import implementer
@@ -204,7 +204,7 @@ class FakeBuilder:
         return Deferred.fromCoroutine(self._build(verify))
 
     async def _build(self, verify: Verify) -> Report:
-        trees = await self.in_thread(verify)
+        trees, faults = await self.in_thread(verify)
         self.events.append(" ".join(["run", *trees]))
         outcome: Any = self.outcomes.pop(0) if self.outcomes else None
         if isinstance(outcome, Deferred):
@@ -212,7 +212,9 @@ class FakeBuilder:
             outcome = None
         if isinstance(outcome, Exception):
             raise outcome
-        return self.report(trees, outcome)
+        report = self.report(trees, outcome)
+        left_out = [f"{one} is left out: {why}" for one, why in faults.items()]
+        return evolve(report, errors=[*report.errors, *left_out])
 
     def report(self, trees: Collection[str], error: str | None = None) -> Report:
         """Return the report of a run."""

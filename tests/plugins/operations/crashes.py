@@ -205,7 +205,7 @@ def assert_goes_on(world: World, bench: Bench) -> None:
     bench = world.bench(bench.data.root.parent)
     assert recover(bench.journal, bench.store, bench.trees) is None
     assert bench.store.entries(ns) == values
-    sound, faults = bench.trees.sort_out(read_records(bench.store))
+    sound, faults = bench.trees.verified_trees(read_records(bench.store))
     assert not faults, faults
     assert bench.left()[0] == list(sound)
     published = json.loads(bench.data.root.with_name("bundle").read_text())
