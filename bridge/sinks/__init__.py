@@ -5,6 +5,5 @@ Where notifications go.
 
     notification    what is to be shown, validated
     fanout          ISink; brings a notification to each of its targets
-    parts           what sinks are made of
-    overlay, ...    the sinks
+    overlay, ...    the sinks, and what they need
 """

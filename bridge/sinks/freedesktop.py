@@ -24,7 +24,6 @@ from ..protocol.limits import DESKTOP_SECONDS, SINK_RETRY_SECONDS
 from .fanout import Health, ISink, SinkError, UnavailableError
 from .icons import IconFiles, ImageError
 from .notification import Notification
-from .parts import SinkParts
 
 RENDERS_ANYWAY: Final = frozenset({"dunst"})
 """Servers that read a body as markup without listing ``body-markup``."""
@@ -189,7 +188,7 @@ def note(
     Convert a notification for a server.
 
     :param picture: The file of its image, or empty.
-    :param entry: See ``SinkParts.desktop_entry``.
+    :param entry: The application's ``.desktop`` file without its ending, or empty.
     """
     timeout = notification.timeout
     return Note(
@@ -204,9 +203,3 @@ def note(
         # 0 would mean that it never goes.
         expire_ms=DEFAULT_MS if timeout is None else max(1, round(timeout * 1000)),
     )
-
-
-def make(parts: SinkParts) -> Freedesktop:
-    """Make the sink."""
-    icons = IconFiles(parts.icons, parts.reactor, parts.thread)
-    return Freedesktop(parts.desktop, icons, parts.reactor, parts.desktop_entry)

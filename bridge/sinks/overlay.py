@@ -30,7 +30,6 @@ from ..protocol.limits import OVERLAY_BYTES, OVERLAY_SMALL_BYTES
 from ..settings.values import Address
 from .fanout import Health, ISink, RejectedError, SinkError, UnavailableError
 from .notification import FIELDS, SOUNDS, Notification
-from .parts import SinkParts
 
 VOLUME: Final = 0.7
 """The volume of a requested sound, when none was given."""
@@ -146,8 +145,3 @@ class Overlay(DatagramProtocol):
         """See ``ISink``."""
         port, self._port = self._port, None
         return None if port is None else port.stopListening()
-
-
-def make(parts: SinkParts) -> Overlay:
-    """Make the sink."""
-    return Overlay(parts.reactor, parts.overlay)

@@ -1,8 +1,17 @@
 """
-A sink whose other end is a WebSocket server on this machine.
+Sinks whose other end is a WebSocket server on this machine.
 
-It connects when it starts and again whenever the connection fails or is lost, later
+They connect when they start and again whenever the connection fails or is lost, later
 each time.  ``up`` is an open socket; nothing is kept for later.
+
+``xsoverlay``: XSOverlay's API, which its documentation prefers to datagrams
+(https://xsoverlay.vercel.app/Developer/API/websockets/websockets).  The address must
+name a client.  A frame is an envelope, with a command and its parameters as the text of
+another JSON object.
+
+``ovrtoolkit``: OVR Toolkit's API (https://wiki.ovrtoolkit.co.uk/#/Websocket).  A frame
+is an object with a kind and, as the text of another, its parameters: a title, a body,
+and an image in base64.  It uses nothing else.
 """
 
 from __future__ import annotations
@@ -10,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
+from urllib.parse import quote
 
 from attrs import field
 from autobahn.twisted.websocket import WebSocketClientFactory, WebSocketClientProtocol
@@ -32,8 +42,10 @@ from ..protocol.limits import (
     SINK_RETRY_SECONDS,
     SINK_START_SECONDS,
 )
+from ..protocol.strictjson import dumps
 from .fanout import Health, ISink, UnavailableError
 from .notification import Notification
+from .overlay import Overlay, panel
 
 LOOPBACK = "127.0.0.1"
 
@@ -139,18 +151,20 @@ class SinkConnectionFactory(ReconnectingClientFactory, WebSocketClientFactory): 
 @define(eq=False)
 class WebSocketSink:
     """
-    What such sinks share; each has a name, a port, and a way to write a notification.
+    One such sink.
 
     :ivar port: Of the server, on 127.0.0.1.
+    :ivar path: Of the server's URL.
+    :ivar write: Writes a notification as the other end reads it: one text frame.
     """
 
-    name: ClassVar[str]
-    description: ClassVar[str]
-    honours: ClassVar[tuple[str, ...]]
-
-    _reactor: Any
-    _application: str
+    name: str
+    description: str
+    honours: tuple[str, ...]
     port: int
+    path: str
+    write: Callable[[Notification], bytes]
+    _reactor: Any
     has_started: bool = field(default=False, init=False)
     _connection: SinkConnection | None = field(default=None, init=False)
     _client: Any = field(default=None, init=False)
@@ -158,21 +172,9 @@ class WebSocketSink:
 
     _log: ClassVar[Logger] = Logger()
 
-    def write(self, notification: Notification) -> bytes:
-        """
-        Write a notification as the other end reads it: one text frame.
-
-        :raise RejectedError: It can't be shown there.
-        """
-        raise NotImplementedError
-
-    def path(self) -> str:
-        """Return the path of the server's URL."""
-        raise NotImplementedError
-
     def start(self) -> None:
         """See ``ISink``; it need not be there yet."""
-        url = f"ws://{LOOPBACK}:{self.port}{self.path()}"
+        url = f"ws://{LOOPBACK}:{self.port}{self.path}"
         self._client = client = SinkConnectionFactory(url, reactor=self._reactor)
         now = self._reactor.seconds
         client.protocol = partial(SinkConnection, self._opened, now)  # type: ignore[assignment]
@@ -231,3 +233,50 @@ class WebSocketSink:
 
     def _abort(self, connector: Any) -> None:
         connector.transport.abortConnection()
+
+
+def xsoverlay(reactor: Any, application: str, port: int = 42070) -> WebSocketSink:
+    """Make the sink that sends to XSOverlay."""
+
+    def write(notification: Notification) -> bytes:
+        shown = dumps({"type": 1, **panel(notification)}).decode("utf-8")
+        return dumps(
+            {
+                "sender": application,
+                "target": "xsoverlay",
+                "command": "SendNotification",
+                "jsonData": shown,
+                "rawData": None,
+            }
+        )
+
+    return WebSocketSink(
+        "xsoverlay",
+        "XSOverlay, by its WebSocket",
+        Overlay.honours,
+        port,
+        f"/?client={quote(application, safe='')}",
+        write,
+        reactor,
+    )
+
+
+def ovrtoolkit(reactor: Any, port: int = 11450) -> WebSocketSink:
+    """Make the sink that sends to OVR Toolkit."""
+
+    def write(notification: Notification) -> bytes:
+        shown = {"title": notification.title, "body": notification.content}
+        if notification.image:
+            shown["icon"] = notification.image
+        text = dumps(shown).decode("utf-8")
+        return dumps({"messageType": "SendNotification", "json": text})
+
+    return WebSocketSink(
+        "ovrtoolkit",
+        "OVR Toolkit, by its WebSocket",
+        ("title", "content", "icon", "useBase64Icon"),
+        port,
+        "/api",
+        write,
+        reactor,
+    )

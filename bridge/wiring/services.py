@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import Any, Final
-
-from twisted.logger import Logger
 
 from ..classes import frozen
 from ..databases.databases import Databases
@@ -21,10 +20,13 @@ from ..services.remote import SnippetEvaluator
 from ..services.sql import Sql
 from ..services.state import State
 from ..sinks.fanout import Fanout
-from ..sinks.parts import SinkParts
+from ..sinks.freedesktop import Freedesktop
+from ..sinks.icons import IconFiles
+from ..sinks.overlay import Overlay
+from ..sinks.websocket import ovrtoolkit, xsoverlay
 from .core import Core
 from .plugins import PluginWiring
-from .sinks import chosen, make_sink
+from .sinks import chosen
 
 LIGHT: Final = frozenset(
     {
@@ -38,8 +40,6 @@ LIGHT: Final = frozenset(
     }
 )
 """Methods with a budget of their own; see ``bridge.protocol.session.Rates``."""
-
-_log = Logger()
 
 
 @frozen(eq=False, repr=False)
@@ -101,25 +101,21 @@ def make_services(
 
 
 def make_sinks(core: Core) -> Fanout:
-    """Make the sinks that are wanted; one that can't be made is logged, and skipped."""
-    profile = core.paths.profile
-    parts = SinkParts(
-        core.reactor,
-        core.config.overlay_addr,
-        profile.application,
-        core.desktop,
-        profile.desktop_entry,
-        core.paths.data.icons,
-        core.threads.icons.call,
-    )
+    """Make the sinks that are wanted."""
+    profile, reactor = core.paths.profile, core.reactor
+
+    def freedesktop() -> Freedesktop:
+        icons = IconFiles(core.paths.data.icons, reactor, core.threads.icons.call)
+        return Freedesktop(core.desktop, icons, reactor, profile.desktop_entry)
+
+    makers: dict[str, Callable[[], Any]] = {
+        "overlay": lambda: Overlay(reactor, core.config.overlay_addr),
+        "freedesktop": freedesktop,
+        "xsoverlay": lambda: xsoverlay(reactor, profile.application),
+        "ovrtoolkit": lambda: ovrtoolkit(reactor),
+    }
     wanted = [profile.sink_aliases.get(name, name) for name in core.config.sink]
-    sinks = []
-    for name in chosen(wanted):
-        try:
-            sinks.append(make_sink(name, parts))
-        except Exception:  # noqa: BLE001
-            _log.failure("skipped sink {name} because it failed to load", name=name)
-    return Fanout(core.reactor, sinks)
+    return Fanout(reactor, [makers[name]() for name in chosen(wanted)])
 
 
 def _make_sql(core: Core) -> Sql:

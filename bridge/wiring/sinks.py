@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
-from typing import Any, Final
-
-from ..sinks.parts import SinkParts
+from typing import Final
 
 SINKS: Final = {
     "overlay": True,
@@ -21,8 +18,3 @@ def chosen(names: Iterable[str]) -> list[str]:
     """Return the sinks that are named; when none is, the default ones."""
     wanted = set(names)
     return [n for n, usual in SINKS.items() if (n in wanted if wanted else usual)]
-
-
-def make_sink(name: str, parts: SinkParts) -> Any:
-    """Make an ``ISink``; only those that are used are loaded, by the module's name."""
-    return import_module(f"bridge.sinks.{name}").make(parts)

@@ -14,10 +14,9 @@ from twisted.logger import globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.protocol.limits import SINK_FRAME_BYTES, SINK_RETRY_SECONDS
+from bridge.sinks import websocket
 from bridge.sinks.fanout import Health, UnavailableError
-from bridge.sinks.ovrtoolkit import OVRToolkit
 from bridge.sinks.websocket import SinkConnection
-from bridge.sinks.xsoverlay import XSOverlay
 from tests.contracts import SinkContract
 
 from ..waiting import until
@@ -100,7 +99,7 @@ class Server:
 class WebSocketCase(TestCase):
     """A server, and a sink for it."""
 
-    kind: Any = XSOverlay
+    kind = "xsoverlay"
 
     def setUp(self) -> None:
         """Listen."""
@@ -114,7 +113,11 @@ class WebSocketCase(TestCase):
 
     def sink(self) -> Any:
         """Make a sink."""
-        sink = self.kind(reactor, "Sample & Co", self.port)
+        makers = {
+            "xsoverlay": lambda: websocket.xsoverlay(reactor, "Sample & Co", self.port),
+            "ovrtoolkit": lambda: websocket.ovrtoolkit(reactor, self.port),
+        }
+        sink = makers[self.kind]()
         self.addCleanup(lambda: maybeDeferred(sink.close))
         return sink
 
@@ -135,7 +138,7 @@ class WebSocketCase(TestCase):
 
 
 class XSOverlayTests(WebSocketCase, SinkContract):
-    """Tests for bridge.sinks.xsoverlay."""
+    """Tests for the sink for XSOverlay."""
 
     async def test_frames(self) -> None:
         """XSOverlay would show all of it."""
@@ -149,9 +152,9 @@ class XSOverlayTests(WebSocketCase, SinkContract):
 
 
 class OVRToolkitTests(WebSocketCase, SinkContract):
-    """Tests for bridge.sinks.ovrtoolkit."""
+    """Tests for the sink for OVR Toolkit."""
 
-    kind = OVRToolkit
+    kind = "ovrtoolkit"
 
     async def test_frames(self) -> None:
         """OVR Toolkit would show the title, the text and the image."""
@@ -257,7 +260,7 @@ class LifeTests(WebSocketCase):
         """What is sent is not held to the limit on what is received."""
         image = text64(png() + os.urandom(90_000))
         self.assertGreater(len(image), SINK_FRAME_BYTES)
-        for kind in (XSOverlay, OVRToolkit):
+        for kind in ("xsoverlay", "ovrtoolkit"):
             self.kind = kind
             ((_, text),) = await self.frames(evolve(LEAST, image=image))
             self.assertIn(image, text.replace("\\", ""))

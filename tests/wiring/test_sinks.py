@@ -2,35 +2,14 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
-from twisted.internet.defer import execute
-from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
-from zope.interface.verify import verifyObject
 
-from bridge.settings.values import Address
-from bridge.sinks.fanout import ISink
-from bridge.sinks.parts import SinkParts
-from bridge.wiring.sinks import SINKS, chosen, make_sink
+from bridge.wiring.sinks import chosen
 
 
 class SinksTests(SynchronousTestCase):
     """Tests for choosing and making."""
-
-    def test_each_makes_what_it_is_named(self):
-        """What ships is in order, and each is the sink of its name."""
-        self.assertEqual(
-            list(SINKS), ["overlay", "freedesktop", "xsoverlay", "ovrtoolkit"]
-        )
-        parts = SinkParts(
-            Clock(), Address("127.0.0.1", 1), "Sample", None, "", Path("/none"), execute
-        )
-        for name in SINKS:
-            sink = make_sink(name, parts)
-            self.assertTrue(verifyObject(ISink, sink))
-            self.assertEqual(sink.name, name)
-            self.assertFalse(sink.has_started)
 
     def test_chosen(self):
         """The default ones when none is named; else exactly those named."""
