@@ -56,7 +56,6 @@ from ..protocol.limits import (
 from ..protocol.strictjson import dumps
 from ..system.users import is_user
 from ..web.websocket.conversation import Conversation, SharedContext
-from ..web.websocket.sendqueue import Backpressure
 
 MODE: Final = 0o600
 
@@ -120,7 +119,7 @@ class ControlConnection(LineReceiver):
             return
         self._admitted()
         self._conversation = Conversation(self._context, self)
-        self._wire.registerProducer(Backpressure(self._conversation.send_queue), True)
+        self._wire.registerProducer(self._conversation.send_queue, True)
 
     def lineReceived(self, line: bytes) -> None:
         """Accept one frame."""

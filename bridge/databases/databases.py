@@ -12,14 +12,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from ..classes import define
 from ..concurrency.shares import Holder, Place, Shares
-from ..protocol.limits import (
-    SQL_IDLE_SECONDS,
-    SQL_SECONDS,
-    SQL_STATEMENTS_AT_ONCE,
-    SQL_STATEMENTS_AT_ONCE_PER_CALLER,
-    SQL_STATEMENTS_WAITING,
-    SQL_STATEMENTS_WAITING_PER_CALLER,
-)
+from ..protocol import limits
 from .query import Query
 from .reader import Reader
 from .results import Rows
@@ -50,10 +43,10 @@ class Databases:
     def __attrs_post_init__(self) -> None:
         self._turns = Shares(
             "statements",
-            SQL_STATEMENTS_AT_ONCE,
-            SQL_STATEMENTS_AT_ONCE_PER_CALLER,
-            SQL_STATEMENTS_WAITING,
-            SQL_STATEMENTS_WAITING_PER_CALLER,
+            limits.SQL_STATEMENTS_AT_ONCE,
+            limits.SQL_STATEMENTS_AT_ONCE_PER_CALLER,
+            limits.SQL_STATEMENTS_WAITING,
+            limits.SQL_STATEMENTS_WAITING_PER_CALLER,
         )
 
     async def read(
@@ -88,7 +81,7 @@ class Databases:
         reader = idle.pop() if idle else self._open(alias)
         place.end = reader.interrupt
         # SQLite looks at the time by itself, but not within every step.
-        late = self._clock.callLater(SQL_SECONDS, reader.interrupt)
+        late = self._clock.callLater(limits.SQL_SECONDS, reader.interrupt)
         try:
             rows: Rows = await self._in_thread(lambda: reader.read(query).written())
             return rows
@@ -106,9 +99,11 @@ class Databases:
         if self._closed:
             self._close_idle()
         elif self._sweep is not None and self._sweep.active():
-            self._sweep.reset(SQL_IDLE_SECONDS)
+            self._sweep.reset(limits.SQL_IDLE_SECONDS)
         else:
-            self._sweep = self._clock.callLater(SQL_IDLE_SECONDS, self._close_idle)
+            self._sweep = self._clock.callLater(
+                limits.SQL_IDLE_SECONDS, self._close_idle
+            )
 
     def _close_idle(self) -> None:
         if self._sweep is not None and self._sweep.active():

@@ -9,14 +9,8 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import (
-    SQL_BUSY_SECONDS,
-    SQL_HEAP_BYTES,
-    SQL_PARAMS,
-    SQL_PATTERN_BYTES,
-    SQL_STATEMENT_BYTES,
-)
 from .sqliteerrors import primary_code
 
 Identity = tuple[int, int]
@@ -29,10 +23,10 @@ _LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 250,
-    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: SQL_PATTERN_BYTES,
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: SQL_STATEMENT_BYTES,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: limits.SQL_PATTERN_BYTES,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: limits.SQL_STATEMENT_BYTES,
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
-    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: SQL_PARAMS,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: limits.SQL_PARAMS,
     sqlite3.SQLITE_LIMIT_VDBE_OP: 25_000,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
@@ -47,7 +41,7 @@ _PRAGMAS: Final = (
     "mmap_size = 0",
     # A sort must not fill the disk; the heap, which is the whole process's, is bounded.
     "temp_store = MEMORY",
-    f"hard_heap_limit = {SQL_HEAP_BYTES}",
+    f"hard_heap_limit = {limits.SQL_HEAP_BYTES}",
 )
 
 
@@ -102,7 +96,7 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{how}",
         uri=True,
-        timeout=SQL_BUSY_SECONDS,
+        timeout=limits.SQL_BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
         cached_statements=KEPT_STATEMENTS,

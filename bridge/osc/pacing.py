@@ -9,14 +9,10 @@ from attrs import field
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from ..classes import define
-from ..protocol.limits import (
-    OSC_ADDRESS_PUSHES_PER_SECOND,
-    OSC_PUSHES_PER_SECOND,
-    OSC_WAITING_ADDRESSES,
-)
+from ..protocol import limits
 from .packets import Message
 
-_SPACING = 1 / OSC_ADDRESS_PUSHES_PER_SECOND
+_SPACING = 1 / limits.OSC_ADDRESS_PUSHES_PER_SECOND
 _EARLY = 1e-9  # times are sums of floats: a billionth early is on time
 
 
@@ -48,7 +44,7 @@ class Pacing:
             self._waiting[address] = message
         elif len(self._waiting) < self._room() and self._may(address):
             self._send(message)
-        elif len(self._waiting) >= OSC_WAITING_ADDRESSES:
+        elif len(self._waiting) >= limits.OSC_WAITING_ADDRESSES:
             self.dropped += 1
         else:
             self._waiting[address] = message
@@ -89,7 +85,7 @@ class Pacing:
             when, address = self._pushed.popleft()
             if self._last[address] == when:
                 del self._last[address]
-        return OSC_PUSHES_PER_SECOND - len(self._pushed)
+        return limits.OSC_PUSHES_PER_SECOND - len(self._pushed)
 
     def _may(self, address: str) -> bool:
         """Whether the address may be pushed again."""

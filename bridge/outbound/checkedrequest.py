@@ -8,14 +8,8 @@ from typing import Final
 
 from .. import __version__
 from ..http.target import CheckedRequest, Target
+from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import (
-    OUTBOUND_DEFAULT_MILLISECONDS,
-    OUTBOUND_MOST_MILLISECONDS,
-    OUTBOUND_REQUEST_BYTES,
-    OUTBOUND_REQUEST_HEADERS,
-    OUTBOUND_REQUEST_HEADERS_BYTES,
-)
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
@@ -59,23 +53,25 @@ def make_request(
     if method not in METHODS:
         raise _refused("method", f"must be one of {', '.join(METHODS)}")
     content = body.encode("utf-8")
-    if len(content) > OUTBOUND_REQUEST_BYTES:
-        raise _refused("body", f"at most {OUTBOUND_REQUEST_BYTES} bytes in UTF-8")
+    if len(content) > limits.OUTBOUND_REQUEST_BYTES:
+        raise _refused(
+            "body", f"at most {limits.OUTBOUND_REQUEST_BYTES} bytes in UTF-8"
+        )
     _check_headers(headers)
     given = {name.lower() for name in headers}
     sent = [*headers.items(), *((n, v) for n, v in _DEFAULTS.items() if n not in given)]
     if milliseconds is None:
-        milliseconds = OUTBOUND_DEFAULT_MILLISECONDS
-    seconds = min(max(milliseconds, 1), OUTBOUND_MOST_MILLISECONDS) / 1000
+        milliseconds = limits.OUTBOUND_DEFAULT_MILLISECONDS
+    seconds = min(max(milliseconds, 1), limits.OUTBOUND_MOST_MILLISECONDS) / 1000
     return CheckedRequest(target, method, tuple(sent), content, seconds)
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:
-    if len(headers) > OUTBOUND_REQUEST_HEADERS:
-        raise _refused("headers", f"at most {OUTBOUND_REQUEST_HEADERS}")
+    if len(headers) > limits.OUTBOUND_REQUEST_HEADERS:
+        raise _refused("headers", f"at most {limits.OUTBOUND_REQUEST_HEADERS}")
     size = sum(len(name) + len(value) for name, value in headers.items())
-    if size > OUTBOUND_REQUEST_HEADERS_BYTES:
-        most = OUTBOUND_REQUEST_HEADERS_BYTES
+    if size > limits.OUTBOUND_REQUEST_HEADERS_BYTES:
+        most = limits.OUTBOUND_REQUEST_HEADERS_BYTES
         raise _refused("headers", f"at most {most} bytes in all")
     for name, value in headers.items():
         if not _TOKEN.fullmatch(name):

@@ -16,23 +16,15 @@ from ..concurrency.shares import Holder, Shares
 from ..http.addresspolicy import AddressPolicy
 from ..http.client import HttpClient
 from ..http.target import CheckedRequest
+from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import (
-    MIB,
-    OUTBOUND_AT_ONCE,
-    OUTBOUND_AT_ONCE_PER_CALLER,
-    OUTBOUND_RECEIVED_BYTES,
-    OUTBOUND_RESPONSE_BYTES,
-    OUTBOUND_WAITING,
-    OUTBOUND_WAITING_PER_CALLER,
-)
 from .bodytext import INFLATED, CompressedBody, PlainBody, too_large
 
 if TYPE_CHECKING:
     from ..http.exchange import Head
 
 # Put together within a millisecond: to have a thread do it takes longer.
-_SHORT_BYTES: Final = MIB
+_SHORT_BYTES: Final = limits.MIB
 
 _READS: Final = frozenset({"GET", "HEAD"})
 _LATE: Final = BridgeError(Code.UNAVAILABLE, "no whole response within timeoutMs")
@@ -73,10 +65,10 @@ class HttpFetcher:
     def __attrs_post_init__(self) -> None:
         self._shares = Shares(
             "fetches",
-            OUTBOUND_AT_ONCE,
-            OUTBOUND_AT_ONCE_PER_CALLER,
-            OUTBOUND_WAITING,
-            OUTBOUND_WAITING_PER_CALLER,
+            limits.OUTBOUND_AT_ONCE,
+            limits.OUTBOUND_AT_ONCE_PER_CALLER,
+            limits.OUTBOUND_WAITING,
+            limits.OUTBOUND_WAITING_PER_CALLER,
         )
 
     async def fetch(self, request: CheckedRequest, caller: Holder | None) -> Fetched:
@@ -147,13 +139,13 @@ class _ReceivedBytes:
 
     def add(self, count: int) -> None:
         self._so_far += count
-        if self._so_far > OUTBOUND_RECEIVED_BYTES:
+        if self._so_far > limits.OUTBOUND_RECEIVED_BYTES:
             message = "the server's answer: too many bytes were received"
             raise BridgeError(Code.UNAVAILABLE, message)
 
 
 def _body(head: Head) -> PlainBody | CompressedBody:
     """Return what a body goes into, unless it is too large."""
-    if head.length is not None and head.length > OUTBOUND_RESPONSE_BYTES:
+    if head.length is not None and head.length > limits.OUTBOUND_RESPONSE_BYTES:
         raise too_large()
     return CompressedBody(head.coding) if head.coding else PlainBody()

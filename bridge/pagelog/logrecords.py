@@ -8,12 +8,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Final
 
 from ..classes import frozen
-from ..protocol.limits import (
-    LOG_CLOCK_SECONDS,
-    LOG_MESSAGE_CHARACTERS,
-    LOG_RECORDS,
-    LOG_SCOPE_CHARACTERS,
-)
+from ..protocol import limits
 from ..protocol.rules import OneOf
 from ..protocol.text import one_line, timestamp
 from ..settings.config import LOG_LEVELS
@@ -72,7 +67,7 @@ def read_records(batch: Any) -> tuple[list[Record], int]:
         return [], 1
     records = [
         record
-        for entry in batch[:LOG_RECORDS]
+        for entry in batch[: limits.LOG_RECORDS]
         if (record := read_record(entry)) is not None
     ]
     return records, len(batch) - len(records)
@@ -88,10 +83,10 @@ def read_record(entry: Any) -> Record | None:
         return None
     if not isinstance(scope, str | None) or type(ts) not in (type(None), int, float):
         return None
-    shown = one_line(message, LOG_MESSAGE_CHARACTERS)
+    shown = one_line(message, limits.LOG_MESSAGE_CHARACTERS)
     if not shown:
         return None
-    named = one_line(scope or "", LOG_SCOPE_CHARACTERS) or _DEFAULT_SCOPE
+    named = one_line(scope or "", limits.LOG_SCOPE_CHARACTERS) or _DEFAULT_SCOPE
     return Record(level, named.translate(_BRACKETS), shown, _seconds(ts))
 
 
@@ -122,7 +117,7 @@ def write_records(records: Iterable[Record], now: float) -> str:
 
 
 def _own_time(record: Record, now: float) -> str:
-    if record.at is None or abs(record.at - now) <= LOG_CLOCK_SECONDS:
+    if record.at is None or abs(record.at - now) <= limits.LOG_CLOCK_SECONDS:
         return ""
     try:
         return f"ts={timestamp(record.at)} "

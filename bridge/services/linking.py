@@ -17,18 +17,13 @@ from twisted.logger import Logger
 from ..classes import define, frozen
 from ..plugins.dev.linking import Link, Linked, Linking, SourcesRefusedError
 from ..plugins.policy.hits import Hit
+from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, Prefix, shutting_down
-from ..protocol.limits import (
-    DEV_DIRECTORY_CHARACTERS,
-    DEV_LINKS,
-    TREE_FILES,
-    TREE_PATH_BYTES,
-)
 from ..protocol.rules import MaxItems, Text
 from ..rpc.caller import Caller
 from ..rpc.registry import method
 
-_File = Annotated[str, Text(TREE_PATH_BYTES, like=r"(?s)[^\0]*", least=1)]
+_File = Annotated[str, Text(limits.TREE_PATH_BYTES, like=r"(?s)[^\0]*", least=1)]
 
 
 @frozen
@@ -41,9 +36,9 @@ class WorkTree:
     """
 
     directory: Annotated[
-        str, Text(DEV_DIRECTORY_CHARACTERS, like=r"(?s)/[^\0]*", least=1)
+        str, Text(limits.DEV_DIRECTORY_CHARACTERS, like=r"(?s)/[^\0]*", least=1)
     ]
-    files: Annotated[list[_File], MaxItems(TREE_FILES, unique=True)]
+    files: Annotated[list[_File], MaxItems(limits.TREE_FILES, unique=True)]
 
 
 @frozen
@@ -108,8 +103,8 @@ class DevLinks:
             raise shutting_down()
         link = self._links.get(caller)
         if link is None:
-            if len(self._links) >= DEV_LINKS:
-                why = f"{DEV_LINKS} trees are linked; end one of them first"
+            if len(self._links) >= limits.DEV_LINKS:
+                why = f"{limits.DEV_LINKS} trees are linked; end one of them first"
                 raise BridgeError(Code.UNAVAILABLE, why)
             link = self._links[caller] = _Link(self._linking.begin())
             caller.on_close(self._end)

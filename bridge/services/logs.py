@@ -13,13 +13,8 @@ from ..classes import define, frozen
 from ..concurrency.throttledcounter import ThrottledCounter
 from ..pagelog.logrecords import LogRecord, Record, read_records, write_records
 from ..pagelog.writer import LogWriter
+from ..protocol import limits
 from ..protocol.bucket import TokenBucket
-from ..protocol.limits import (
-    LOG_RECORDS,
-    LOG_SCOPE_RECORDS_BURST,
-    LOG_SCOPE_RECORDS_PER_SECOND,
-    LOG_SCOPES,
-)
 from ..protocol.rules import Lenient, MaxItems
 from ..protocol.text import Secrets, no_secrets, redacted
 from ..rpc.registry import NoParams, method
@@ -35,7 +30,9 @@ class WriteParams:
     :ivar records: What is not a record is left out; the others are written.
     """
 
-    records: Annotated[list[Annotated[Any, Lenient(LogRecord)]], MaxItems(LOG_RECORDS)]
+    records: Annotated[
+        list[Annotated[Any, Lenient(LogRecord)]], MaxItems(limits.LOG_RECORDS)
+    ]
 
 
 @frozen(eq=False, repr=False)
@@ -142,7 +139,8 @@ class Logs:
         self.drop(bad, "they break a rule")
         kept = [r for r in records if self._budget(r.scope).take() is not None]
         if len(kept) < len(records):
-            why = f"one scope writes over {LOG_SCOPE_RECORDS_PER_SECOND:.0f} a second"
+            rate = limits.LOG_SCOPE_RECORDS_PER_SECOND
+            why = f"one scope writes over {rate:.0f} a second"
             self.drop(len(records) - len(kept), why)
         return kept
 
@@ -152,14 +150,14 @@ class Logs:
 
         More scopes than a page has plugins share one.
         """
-        if scope not in self._budgets and len(self._budgets) >= LOG_SCOPES:
+        if scope not in self._budgets and len(self._budgets) >= limits.LOG_SCOPES:
             self._budgets = {s: b for s, b in self._budgets.items() if not b.is_full}
-            if len(self._budgets) >= LOG_SCOPES:
+            if len(self._budgets) >= limits.LOG_SCOPES:
                 scope = ""
         if scope not in self._budgets:
             self._budgets[scope] = TokenBucket(
-                LOG_SCOPE_RECORDS_PER_SECOND,
-                LOG_SCOPE_RECORDS_BURST,
+                limits.LOG_SCOPE_RECORDS_PER_SECOND,
+                limits.LOG_SCOPE_RECORDS_BURST,
                 self._clock.seconds,
             )
         return self._budgets[scope]

@@ -10,14 +10,8 @@ from attrs import field
 from twisted.logger import Logger
 
 from ..classes import define, frozen
+from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import (
-    CALL_SECONDS,
-    NOTIFY_OVERRIDES,
-    NOTIFY_SINK_CHARACTERS,
-    NOTIFY_SINKS,
-    SINK_SECONDS,
-)
 from ..protocol.rules import PARTIAL, Check, Lenient
 from ..protocol.wire import converter, structure, unstructure
 from ..rpc.caller import Caller
@@ -35,26 +29,27 @@ from ..sinks.notification import (
 
 _FIELDS: Final = frozenset(FIELDS)
 _SINK_NAMES: Final = Check(
-    f"1 to {NOTIFY_SINKS} names, each of 1 to {NOTIFY_SINK_CHARACTERS} characters",
+    f"1 to {limits.NOTIFY_SINKS} names, "
+    f"each of 1 to {limits.NOTIFY_SINK_CHARACTERS} characters",
     {
         "minItems": 1,
-        "maxItems": NOTIFY_SINKS,
-        "items": {"minLength": 1, "maxLength": NOTIFY_SINK_CHARACTERS},
+        "maxItems": limits.NOTIFY_SINKS,
+        "items": {"minLength": 1, "maxLength": limits.NOTIFY_SINK_CHARACTERS},
     },
     lambda names: (
         not (
-            1 <= len(names) <= NOTIFY_SINKS
+            1 <= len(names) <= limits.NOTIFY_SINKS
             and min(map(len, names)) >= 1
-            and max(map(len, names)) <= NOTIFY_SINK_CHARACTERS
+            and max(map(len, names)) <= limits.NOTIFY_SINK_CHARACTERS
         )
     ),
 )
 
 
 _FEW_SINKS: Final = Check(
-    f"at most {NOTIFY_OVERRIDES} sinks",
-    {"maxProperties": NOTIFY_OVERRIDES},
-    lambda patches: len(patches) > NOTIFY_OVERRIDES,
+    f"at most {limits.NOTIFY_OVERRIDES} sinks",
+    {"maxProperties": limits.NOTIFY_OVERRIDES},
+    lambda patches: len(patches) > limits.NOTIFY_OVERRIDES,
 )
 _KNOWN_FIELDS: Final = Check(
     "each an object, with no field but those of a notification",
@@ -147,7 +142,7 @@ class Notify:
         plain: dict[str, Any] = unstructure(self._targets())
         return plain
 
-    @method(SendParams, SendResult, seconds=SINK_SECONDS + CALL_SECONDS)
+    @method(SendParams, SendResult, seconds=limits.SINK_SECONDS + limits.CALL_SECONDS)
     async def send(self, params: SendParams, caller: Caller) -> SendResult:
         """
         Show a notification on every target, or on those that are named.
@@ -246,7 +241,7 @@ class Notify:
 
 def _unknown(requested_name: str, available: list[str]) -> BridgeError:
     # Cut, and escaped: it is the caller's.
-    cut = json.dumps(requested_name[:NOTIFY_SINK_CHARACTERS])
+    cut = json.dumps(requested_name[: limits.NOTIFY_SINK_CHARACTERS])
     return BridgeError(
         Code.BAD_REQUEST,
         f"sinks: no sink is called {cut}; there are {', '.join(available)}",

@@ -14,16 +14,8 @@ from ..classes import define, frozen
 from ..osc.arguments import OSC_ARGUMENT, read_argument
 from ..osc.packets import Message, encode
 from ..osc.ports import Listener, Sender
+from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import (
-    OSC_ADDRESS_BYTES,
-    OSC_ARGUMENTS,
-    OSC_DATAGRAM_BYTES,
-    OSC_LEAST_PORT,
-    OSC_LISTEN_PORT,
-    OSC_SEND_PORT,
-    SOCKETS_AUTHENTICATED,
-)
 from ..protocol.rules import MaxItems, Range, Text
 from ..protocol.wire import converter, unstructure
 from ..rpc.caller import Caller
@@ -33,13 +25,13 @@ from ..store import DAEMON_PREFIX, Edit, Put, Remove, Store
 
 # Graphic ASCII, except what OSC 1.0 reserves for patterns and packets.
 _ADDRESS = Text(
-    OSC_ADDRESS_BYTES,
+    limits.OSC_ADDRESS_BYTES,
     like=r"/((?![#*,?\[\]{}])[!-~])*",
     least=1,
     meaning="a slash and then printable ASCII, without spaces and # * , ? [ ] { }",
 )
 
-Port = Annotated[int, Range(OSC_LEAST_PORT, 65535)]
+Port = Annotated[int, Range(limits.OSC_LEAST_PORT, 65535)]
 
 
 @frozen(eq=False, repr=False)
@@ -54,10 +46,10 @@ class SendParams:
     """
 
     address: Annotated[str, _ADDRESS]
-    args: Annotated[list[Annotated[Any, OSC_ARGUMENT]], MaxItems(OSC_ARGUMENTS)] = (
-        field(factory=list)
-    )
-    port: Port = OSC_SEND_PORT
+    args: Annotated[
+        list[Annotated[Any, OSC_ARGUMENT]], MaxItems(limits.OSC_ARGUMENTS)
+    ] = field(factory=list)
+    port: Port = limits.OSC_SEND_PORT
 
 
 @frozen(eq=False, repr=False)
@@ -83,7 +75,7 @@ class ListenParams:
     :ivar port: The port of 127.0.0.1; not the daemon's own, nor the overlay's.
     """
 
-    port: Port = OSC_LISTEN_PORT
+    port: Port = limits.OSC_LISTEN_PORT
 
 
 @frozen(eq=False, repr=False)
@@ -144,7 +136,7 @@ class KeptLease:
     """
 
     port: Port
-    leases: Annotated[int, Range(1, SOCKETS_AUTHENTICATED)]
+    leases: Annotated[int, Range(1, limits.SOCKETS_AUTHENTICATED)]
 
 
 _NAMESPACE: Final = f"{DAEMON_PREFIX}osc"
@@ -180,8 +172,8 @@ class Osc:
     def describe(self) -> dict[str, Any]:
         """Return the ports, the event and the status."""
         return {
-            "sendPort": OSC_SEND_PORT,
-            "listenPort": OSC_LISTEN_PORT,
+            "sendPort": limits.OSC_SEND_PORT,
+            "listenPort": limits.OSC_LISTEN_PORT,
             "event": str(Event.OSC),
             "status": unstructure(self._status()),
         }
@@ -198,8 +190,8 @@ class Osc:
         self._check(params.port)
         args = [argument for arg in params.args if (argument := read_argument(arg))]
         datagram = encode(Message(params.address, args))
-        if len(datagram) > OSC_DATAGRAM_BYTES:
-            message = f"args: at most {OSC_DATAGRAM_BYTES} bytes as OSC"
+        if len(datagram) > limits.OSC_DATAGRAM_BYTES:
+            message = f"args: at most {limits.OSC_DATAGRAM_BYTES} bytes as OSC"
             raise BridgeError(Code.BAD_REQUEST, message)
         self._sender.send(datagram, params.port)
         return SendResult(ok=True, bytes=len(datagram), port=params.port)
@@ -284,10 +276,10 @@ class Osc:
     def _status(self) -> Status:
         receiver = self._listener.receiver
         if receiver is None:
-            return Status(listening=False, send_port=OSC_SEND_PORT)
+            return Status(listening=False, send_port=limits.OSC_SEND_PORT)
         return Status(
             listening=True,
-            send_port=OSC_SEND_PORT,
+            send_port=limits.OSC_SEND_PORT,
             listen_port=self._listener.port,
             received=receiver.received,
             dropped=receiver.pacing.dropped,

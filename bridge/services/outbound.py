@@ -12,18 +12,11 @@ from ..classes import define, frozen
 from ..http.target import read_url
 from ..outbound.checkedrequest import METHODS, make_request
 from ..outbound.fetcher import HttpFetcher
-from ..protocol.limits import (
-    CALL_SECONDS,
-    OUTBOUND_DEFAULT_MILLISECONDS,
-    OUTBOUND_MOST_MILLISECONDS,
-    OUTBOUND_REQUEST_BYTES,
-    OUTBOUND_REQUEST_HEADERS,
-    OUTBOUND_RESPONSE_BYTES,
-)
+from ..protocol import limits
 from ..rpc.caller import Caller
 from ..rpc.registry import method
 
-_MOST_SECONDS = OUTBOUND_MOST_MILLISECONDS / 1000 + CALL_SECONDS
+_MOST_SECONDS = limits.OUTBOUND_MOST_MILLISECONDS / 1000 + limits.CALL_SECONDS
 _SET_COOKIE = "set-cookie"
 
 
@@ -81,11 +74,11 @@ class Outbound:
         """Return what can be requested, and the limits."""
         return {
             "requestMethods": list(METHODS),
-            "maxRequestBytes": OUTBOUND_REQUEST_BYTES,
-            "maxResponseBytes": OUTBOUND_RESPONSE_BYTES,
-            "maxHeaders": OUTBOUND_REQUEST_HEADERS,
-            "defaultTimeoutMs": OUTBOUND_DEFAULT_MILLISECONDS,
-            "maxTimeoutMs": OUTBOUND_MOST_MILLISECONDS,
+            "maxRequestBytes": limits.OUTBOUND_REQUEST_BYTES,
+            "maxResponseBytes": limits.OUTBOUND_RESPONSE_BYTES,
+            "maxHeaders": limits.OUTBOUND_REQUEST_HEADERS,
+            "defaultTimeoutMs": limits.OUTBOUND_DEFAULT_MILLISECONDS,
+            "maxTimeoutMs": limits.OUTBOUND_MOST_MILLISECONDS,
             "bodies": "text",
             "redirects": "not followed; the page decides",
             "reach": "public addresses only; cross-origin rules do not apply",

@@ -26,12 +26,8 @@ from ..plugins.operations.rebuild import Rebuild
 from ..plugins.upstream.preview import Previewer
 from ..plugins.upstream.previewed import Preview
 from ..plugins.upstream.updates import Outdated, Updates
+from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import (
-    CALL_SECONDS,
-    PROMPTED_CALL_SECONDS,
-    UPDATES_ANSWER_SECONDS,
-)
 from ..protocol.steps import Step
 from ..protocol.wire import unstructure
 from ..rpc.caller import Caller
@@ -140,7 +136,7 @@ class PluginService:
             "installed": installed_ids(self._store),
         }
 
-    @method(InstallParams, InstallResult, seconds=PROMPTED_CALL_SECONDS)
+    @method(InstallParams, InstallResult, seconds=limits.PROMPTED_CALL_SECONDS)
     async def install(self, params: InstallParams, caller: Caller) -> InstallResult:
         """
         Install a plugin from its repository, after a prompt on the desktop.
@@ -158,7 +154,7 @@ class PluginService:
     def _installed(self, entry: ListEntry) -> InstallResult:
         return InstallResult(*with_trust(self._trust, [entry]))
 
-    @method(PreviewParams, Preview, seconds=PROMPTED_CALL_SECONDS)
+    @method(PreviewParams, Preview, seconds=limits.PROMPTED_CALL_SECONDS)
     async def preview(self, params: PreviewParams, caller: Caller) -> Preview:
         """
         Clone and check a plugin without installing it; nothing is asked or run.
@@ -230,7 +226,11 @@ class PluginService:
         listing: PluginList = await self._in_thread(self._trees.listing, records)
         return evolve(listing, plugins=with_trust(self._trust, listing.plugins))
 
-    @method(CheckUpdatesParams, Outdated, seconds=UPDATES_ANSWER_SECONDS + CALL_SECONDS)
+    @method(
+        CheckUpdatesParams,
+        Outdated,
+        seconds=limits.UPDATES_ANSWER_SECONDS + limits.CALL_SECONDS,
+    )
     async def check_updates(self, params: CheckUpdatesParams) -> Outdated:
         """
         List the plugins that are behind, and those of which it is not known.
@@ -240,7 +240,7 @@ class PluginService:
         """
         return await self._updates.check(fresh=params.fresh)
 
-    @method(UpdateParams, Updated, seconds=PROMPTED_CALL_SECONDS)
+    @method(UpdateParams, Updated, seconds=limits.PROMPTED_CALL_SECONDS)
     async def update(self, params: UpdateParams, caller: Caller) -> Updated:
         """
         Update a plugin from its repository, after a prompt.
@@ -263,7 +263,7 @@ class PluginService:
         (entry,) = with_trust(self._trust, [result.plugin])
         return evolve(result, plugin=entry)
 
-    @method(PluginIdParams, NoResult, seconds=PROMPTED_CALL_SECONDS)
+    @method(PluginIdParams, NoResult, seconds=limits.PROMPTED_CALL_SECONDS)
     async def uninstall(self, params: PluginIdParams, caller: Caller) -> NoResult:
         """
         Remove a plugin and its settings, after a prompt on the desktop.
@@ -275,7 +275,7 @@ class PluginService:
         await self._changes.uninstall(params.id, params.ref, caller)
         return NoResult()
 
-    @method(BuildParams, Report, seconds=PROMPTED_CALL_SECONDS)
+    @method(BuildParams, Report, seconds=limits.PROMPTED_CALL_SECONDS)
     async def build(self, params: BuildParams, caller: Caller) -> Report:
         """
         Rebuild the bundle; a failed build is answered with a report, too.
@@ -297,7 +297,7 @@ class PluginService:
         records = read_records(self._store)
         return KeysResult(self._trust.keys({of: r.key_id for of, r in records.items()}))
 
-    @method(KeyParams, NoResult, seconds=PROMPTED_CALL_SECONDS)
+    @method(KeyParams, NoResult, seconds=limits.PROMPTED_CALL_SECONDS)
     async def forget_key(self, params: KeyParams, caller: Caller) -> NoResult:
         """
         Stop trusting an author's key, after a prompt; uninstalls nothing.

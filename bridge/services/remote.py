@@ -17,15 +17,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ..classes import define, frozen
+from ..protocol import limits
 from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, shutting_down
-from ..protocol.limits import (
-    CALL_SECONDS,
-    REMOTE_CODE_CHARACTERS,
-    REMOTE_IN_FLIGHT,
-    REMOTE_MILLISECONDS,
-    REMOTE_MOST_MILLISECONDS,
-    REMOTE_VALUE_CHARACTERS,
-)
 from ..protocol.rules import Check, Text
 from ..protocol.strictjson import dumps
 from ..protocol.wire import converter, unstructure
@@ -33,7 +26,7 @@ from ..rpc.caller import Caller
 from ..rpc.hub import Event, Subscriber
 from ..rpc.registry import method
 
-_MOST_SECONDS: Final = REMOTE_MOST_MILLISECONDS / 1000 + CALL_SECONDS
+_MOST_SECONDS: Final = limits.REMOTE_MOST_MILLISECONDS / 1000 + limits.CALL_SECONDS
 _ID_BYTES: Final = 16
 _ID_CHARACTERS: Final = 22
 
@@ -52,8 +45,8 @@ class Snippet:
         and never more than 60000.
     """
 
-    code: Annotated[str, Text(REMOTE_CODE_CHARACTERS, least=1)]
-    timeout_ms: Annotated[int, _NOT_NEGATIVE] = REMOTE_MILLISECONDS
+    code: Annotated[str, Text(limits.REMOTE_CODE_CHARACTERS, least=1)]
+    timeout_ms: Annotated[int, _NOT_NEGATIVE] = limits.REMOTE_MILLISECONDS
 
 
 @frozen(eq=False, repr=False)
@@ -125,7 +118,7 @@ class SnippetAnswer:
         """Return it as an evaluation, cut to the limits."""
         if self.error is None:
             return Evaluation(True, bounded(self.value))
-        return Evaluation(False, error=self.error[:REMOTE_VALUE_CHARACTERS])
+        return Evaluation(False, error=self.error[: limits.REMOTE_VALUE_CHARACTERS])
 
 
 @frozen(eq=False, repr=False)
@@ -144,9 +137,9 @@ def bounded(value: Any) -> Any:
     if _is_cut(value):
         return value
     text = dumps(value).decode("utf-8")
-    if len(text) <= REMOTE_VALUE_CHARACTERS:
+    if len(text) <= limits.REMOTE_VALUE_CHARACTERS:
         return value
-    head = text[:REMOTE_VALUE_CHARACTERS]
+    head = text[: limits.REMOTE_VALUE_CHARACTERS]
     return {"truncated": True, "chars": len(text), "head": head}
 
 
@@ -158,7 +151,7 @@ def _is_cut(value: Any) -> bool:
         and value["truncated"] is True
         and type(value["chars"]) is int
         and type(value["head"]) is str
-        and len(value["head"]) <= REMOTE_VALUE_CHARACTERS
+        and len(value["head"]) <= limits.REMOTE_VALUE_CHARACTERS
     )
 
 
@@ -199,9 +192,9 @@ class SnippetEvaluator:
         """Return the event that asks a page, and the limits."""
         return {
             "pushEvent": str(Event.REMOTE),
-            "maxCodeChars": REMOTE_CODE_CHARACTERS,
-            "defaultTimeoutMs": REMOTE_MILLISECONDS,
-            "maxTimeoutMs": REMOTE_MOST_MILLISECONDS,
+            "maxCodeChars": limits.REMOTE_CODE_CHARACTERS,
+            "defaultTimeoutMs": limits.REMOTE_MILLISECONDS,
+            "maxTimeoutMs": limits.REMOTE_MOST_MILLISECONDS,
         }
 
     @method(Snippet, Evaluation, seconds=_MOST_SECONDS)
@@ -214,8 +207,8 @@ class SnippetEvaluator:
         """
         if self._closed:
             raise shutting_down()
-        if len(self._waiting) >= REMOTE_IN_FLIGHT:
-            why = f"{REMOTE_IN_FLIGHT} evaluations are under way already"
+        if len(self._waiting) >= limits.REMOTE_IN_FLIGHT:
+            why = f"{limits.REMOTE_IN_FLIGHT} evaluations are under way already"
             raise BridgeError(Code.UNAVAILABLE, why)
         number = base64.urlsafe_b64encode(self._random(_ID_BYTES)).decode("ascii")
         number = number[:_ID_CHARACTERS]
@@ -224,7 +217,7 @@ class SnippetEvaluator:
             raise BridgeError(Code.UNAVAILABLE, "no page is paired")
         self._log.debug("a snippet is evaluated in {count} pages", count=len(pages))
         asked = self._waiting[number] = _Pending(set(pages))
-        seconds = min(params.timeout_ms, REMOTE_MOST_MILLISECONDS) / 1000
+        seconds = min(params.timeout_ms, limits.REMOTE_MOST_MILLISECONDS) / 1000
         timeout = self._clock.callLater(seconds, asked.fail, "no page answered in time")
         for page in pages:
             page.on_close(self._left)

@@ -15,50 +15,42 @@ from ..classes import define, frozen
 from ..databases.databases import Databases
 from ..databases.query import Param, Query
 from ..databases.results import Rows
+from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import (
-    CALL_SECONDS,
-    SQL_BUSY_SECONDS,
-    SQL_COLUMNS,
-    SQL_PARAMS,
-    SQL_RESULT_BYTES,
-    SQL_ROWS,
-    SQL_SECONDS,
-    SQL_SLOW_VALUE_BYTES,
-    SQL_STATEMENT_BYTES,
-    SQL_VALUE_BYTES,
-)
 from ..protocol.rules import PARTIAL, Check, MaxItems, patterns, whole
 from ..protocol.wire import converter
 from ..rpc.caller import Caller
 from ..rpc.registry import NoParams, method
 
-_MOST_SECONDS: Final = SQL_BUSY_SECONDS + SQL_SECONDS + CALL_SECONDS
+_MOST_SECONDS: Final = (
+    limits.SQL_BUSY_SECONDS + limits.SQL_SECONDS + limits.CALL_SECONDS
+)
 _INTEGERS: Final = range(-(2**63), 2**63)
 _ABOUT: Final = {
-    "maxRows": SQL_ROWS,
-    "maxResultBytes": SQL_RESULT_BYTES,
-    "maxParams": SQL_PARAMS,
-    "maxStatementMs": round(SQL_SECONDS * 1000),
+    "maxRows": limits.SQL_ROWS,
+    "maxResultBytes": limits.SQL_RESULT_BYTES,
+    "maxParams": limits.SQL_PARAMS,
+    "maxStatementMs": round(limits.SQL_SECONDS * 1000),
     "paths": "A database is named by its alias, never by a path.",
     "statements": "One statement per call; a semicolon at its end is fine.",
     "reads": (
         "Only SELECT, without ATTACH and PRAGMA; integers beyond 2^53-1 are strings; "
-        f"values over {SQL_SLOW_VALUE_BYTES} bytes only without functions that search, "
-        f"none over {SQL_VALUE_BYTES}; at most {SQL_COLUMNS} columns."
+        f"values over {limits.SQL_SLOW_VALUE_BYTES} bytes only without functions that "
+        f"search, none over {limits.SQL_VALUE_BYTES}; "
+        f"at most {limits.SQL_COLUMNS} columns."
     ),
     "blobs": "A blob is {blobBytes}, and with blobs: true {blobBytes, base64}.",
 }
 
 
 _STATEMENT: Final = Check(
-    f"a statement of at most {SQL_STATEMENT_BYTES} bytes, without NUL",
+    f"a statement of at most {limits.SQL_STATEMENT_BYTES} bytes, without NUL",
     {
-        "maxLength": SQL_STATEMENT_BYTES,
+        "maxLength": limits.SQL_STATEMENT_BYTES,
         **patterns(whole(r"[^\u0000]*")),
         PARTIAL: True,
     },
-    lambda text: len(text.encode("utf-8")) > SQL_STATEMENT_BYTES or "\0" in text,
+    lambda text: len(text.encode("utf-8")) > limits.SQL_STATEMENT_BYTES or "\0" in text,
 )
 _PARAM: Final = Check(
     "each null, a boolean, a number or a string",
@@ -80,8 +72,8 @@ class Statement:
 
     database: str
     sql: Annotated[str, _STATEMENT]
-    params: Annotated[list[Annotated[Any, _PARAM]], MaxItems(SQL_PARAMS)] = field(
-        factory=list
+    params: Annotated[list[Annotated[Any, _PARAM]], MaxItems(limits.SQL_PARAMS)] = (
+        field(factory=list)
     )
     blobs: bool = False
 

@@ -8,13 +8,7 @@ from typing import Annotated, Any, Final
 from attrs import field
 
 from ..classes import define, frozen
-from ..protocol.limits import (
-    STATE_FILE_BYTES,
-    STATE_HOST_BYTES,
-    STATE_NAME_CHARACTERS,
-    STATE_NAMESPACE_BYTES,
-    STATE_VALUE_BYTES,
-)
+from ..protocol import limits
 from ..protocol.rules import PARTIAL, Check, Text
 from ..protocol.strictjson import dumps
 from ..protocol.wire import converter
@@ -27,11 +21,11 @@ _NOT_RESERVED: Final = Check(
     lambda name: name.startswith(DAEMON_PREFIX),
 )
 _VALUE: Final = Check(
-    f"at most {STATE_VALUE_BYTES} bytes as compact JSON",
+    f"at most {limits.STATE_VALUE_BYTES} bytes as compact JSON",
     {PARTIAL: True},
-    lambda value: len(dumps(value)) > STATE_VALUE_BYTES,
+    lambda value: len(dumps(value)) > limits.STATE_VALUE_BYTES,
 )
-_NAME = Text(STATE_NAME_CHARACTERS, like="[a-zA-Z0-9_.:-]+", least=1)
+_NAME = Text(limits.STATE_NAME_CHARACTERS, like="[a-zA-Z0-9_.:-]+", least=1)
 
 Name = Annotated[str, _NAME, _NOT_RESERVED]
 Key = Annotated[str, _NAME]
@@ -115,11 +109,11 @@ class State:
         return {
             "location": self._location,
             "limits": {
-                "nameChars": STATE_NAME_CHARACTERS,
-                "valueBytes": STATE_VALUE_BYTES,
-                "fileBytes": STATE_FILE_BYTES,
-                "hostBytes": STATE_HOST_BYTES,
-                "namespaceBytes": STATE_NAMESPACE_BYTES,
+                "nameChars": limits.STATE_NAME_CHARACTERS,
+                "valueBytes": limits.STATE_VALUE_BYTES,
+                "fileBytes": limits.STATE_FILE_BYTES,
+                "hostBytes": limits.STATE_HOST_BYTES,
+                "namespaceBytes": limits.STATE_NAMESPACE_BYTES,
             },
         }
 

@@ -26,16 +26,8 @@ from twisted.internet.interfaces import IReactorTime
 
 from ..classes import define
 from ..concurrency.shares import Holder, Shares
+from ..protocol import limits
 from ..protocol.errors import BridgeError
-from ..protocol.limits import (
-    ICON_EDGE_PIXELS,
-    ICON_FILE_SECONDS,
-    ICON_FILES,
-    ICON_PIXELS,
-    ICON_SCANS,
-    ICONS_WAITING,
-    ICONS_WAITING_PER_CALLER,
-)
 
 _FORMATS = ("PNG", "JPEG", "GIF")
 _JPEG = b"\xff\xd8"
@@ -60,9 +52,9 @@ def small_png(image: bytes) -> bytes:
         with Image.open(io.BytesIO(image), formats=_FORMATS) as opened:
             _check(opened.size)
             _check_scans(image)
-            opened.draft("RGB", (ICON_EDGE_PIXELS, ICON_EDGE_PIXELS))
+            opened.draft("RGB", (limits.ICON_EDGE_PIXELS, limits.ICON_EDGE_PIXELS))
             shown = opened.convert("RGBA")
-            shown.thumbnail((ICON_EDGE_PIXELS, ICON_EDGE_PIXELS))
+            shown.thumbnail((limits.ICON_EDGE_PIXELS, limits.ICON_EDGE_PIXELS))
     except ImageError:
         raise
     # The library raises what its code happens to run into: SyntaxError, struct.error...
@@ -75,18 +67,18 @@ def small_png(image: bytes) -> bytes:
 
 def _check(size: tuple[int, int]) -> None:
     width, height = size
-    if not 0 < width * height <= ICON_PIXELS:
-        raise ImageError(f"the image has more than {ICON_PIXELS} pixels")
+    if not 0 < width * height <= limits.ICON_PIXELS:
+        raise ImageError(f"the image has more than {limits.ICON_PIXELS} pixels")
 
 
 def _check_scans(image: bytes) -> None:
     """Refuse a JPEG that is drawn over and over: each scan is work for all pixels."""
-    if image.startswith(_JPEG) and image.count(_SCAN) > ICON_SCANS:
-        raise ImageError(f"the image has more than {ICON_SCANS} scans")
+    if image.startswith(_JPEG) and image.count(_SCAN) > limits.ICON_SCANS:
+        raise ImageError(f"the image has more than {limits.ICON_SCANS} scans")
 
 
 def _one_at_a_time() -> Shares:
-    return Shares("icons", 1, 1, ICONS_WAITING, ICONS_WAITING_PER_CALLER)
+    return Shares("icons", 1, 1, limits.ICONS_WAITING, limits.ICONS_WAITING_PER_CALLER)
 
 
 @define(eq=False, repr=False)
@@ -149,9 +141,9 @@ class IconFiles:
         timer = self._timers.pop(path, None)
         if timer is not None:
             timer.cancel()
-        while len(self._timers) >= ICON_FILES:
+        while len(self._timers) >= limits.ICON_FILES:
             self._drop(next(iter(self._timers)))
-        later = self._clock.callLater(ICON_FILE_SECONDS, self._drop, path)
+        later = self._clock.callLater(limits.ICON_FILE_SECONDS, self._drop, path)
         self._timers[path] = later
 
     def _drop(self, path: Path) -> None:

@@ -16,17 +16,8 @@ from attrs import evolve, fields
 
 from ..classes import frozen
 from ..concurrency.shares import Holder
+from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import (
-    NOTIFY_CONTENT_CHARACTERS,
-    NOTIFY_ICON_CHARACTERS,
-    NOTIFY_ICON_NAME_CHARACTERS,
-    NOTIFY_LEAST_HEIGHT,
-    NOTIFY_MOST_HEIGHT,
-    NOTIFY_SOURCE_CHARACTERS,
-    NOTIFY_TIMEOUT_SECONDS,
-    NOTIFY_TITLE_CHARACTERS,
-)
 from ..protocol.rules import (
     PARTIAL,
     Check,
@@ -46,16 +37,16 @@ SOUNDS: Final = ("default", "error", "warning")
 SHORTEST_SECONDS: Final = 0.001
 """A shorter time becomes the target's default: no target can show it."""
 
-_NAME: Final = re.compile(rf"[A-Za-z0-9._+-]{{1,{NOTIFY_ICON_NAME_CHARACTERS}}}")
+_NAME: Final = re.compile(rf"[A-Za-z0-9._+-]{{1,{limits.NOTIFY_ICON_NAME_CHARACTERS}}}")
 _IMAGES: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 
 
 ICON: Final = Check(
-    f"a name of at most {NOTIFY_ICON_NAME_CHARACTERS} characters of "
+    f"a name of at most {limits.NOTIFY_ICON_NAME_CHARACTERS} characters of "
     "A-Z a-z 0-9 . _ + -, or with useBase64Icon the base64 of a PNG, JPEG or "
-    f"GIF, at most {NOTIFY_ICON_CHARACTERS} characters",
-    {"maxLength": NOTIFY_ICON_CHARACTERS, PARTIAL: True},
-    lambda text: len(text) > NOTIFY_ICON_CHARACTERS or not text.isprintable(),
+    f"GIF, at most {limits.NOTIFY_ICON_CHARACTERS} characters",
+    {"maxLength": limits.NOTIFY_ICON_CHARACTERS, PARTIAL: True},
+    lambda text: len(text) > limits.NOTIFY_ICON_CHARACTERS or not text.isprintable(),
 )
 """
 The name of an icon or, with ``useBase64Icon``, an image in base64; or nothing.
@@ -90,7 +81,7 @@ SOUND: Final = Check(
 """A sound every overlay knows, or nothing; never a path, as ``ICON``."""
 
 Title = Annotated[
-    str, Text(NOTIFY_TITLE_CHARACTERS, least=1, control=False, blank=False)
+    str, Text(limits.NOTIFY_TITLE_CHARACTERS, least=1, control=False, blank=False)
 ]
 
 
@@ -116,21 +107,26 @@ class Patch:
 
     title: Title | None = None
     content: (
-        Annotated[str, Text(NOTIFY_CONTENT_CHARACTERS, control=False, lines=True)]
+        Annotated[
+            str, Text(limits.NOTIFY_CONTENT_CHARACTERS, control=False, lines=True)
+        ]
         | None
     ) = None
-    timeout_secs: Annotated[float, Range(0, NOTIFY_TIMEOUT_SECONDS)] | None = None
-    icon: Annotated[str, ICON] | None = None
-    use_base64_icon: bool | None = None
-    source_app: Annotated[str, Text(NOTIFY_SOURCE_CHARACTERS, control=False)] | None = (
+    timeout_secs: Annotated[float, Range(0, limits.NOTIFY_TIMEOUT_SECONDS)] | None = (
         None
     )
+    icon: Annotated[str, ICON] | None = None
+    use_base64_icon: bool | None = None
+    source_app: (
+        Annotated[str, Text(limits.NOTIFY_SOURCE_CHARACTERS, control=False)] | None
+    ) = None
     sound: bool | None = None
     volume: Annotated[float, Range(0, 1)] | None = None
     audio_path: Annotated[str, SOUND] | None = None
-    height: Annotated[float, Range(NOTIFY_LEAST_HEIGHT, NOTIFY_MOST_HEIGHT)] | None = (
-        None
-    )
+    height: (
+        Annotated[float, Range(limits.NOTIFY_LEAST_HEIGHT, limits.NOTIFY_MOST_HEIGHT)]
+        | None
+    ) = None
     opacity: Annotated[float, Range(0, 1)] | None = None
     urgency: Annotated[str, OneOf(("low", "normal", "critical"))] | None = None
     always_show: bool | None = None

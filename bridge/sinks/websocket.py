@@ -31,17 +31,8 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..classes import define
+from ..protocol import limits
 from ..protocol.bucket import TokenBucket
-from ..protocol.limits import (
-    PING_SECONDS,
-    PONG_SECONDS,
-    SINK_CLOSE_SECONDS,
-    SINK_FRAME_BYTES,
-    SINK_FRAME_STEPS_BURST,
-    SINK_FRAME_STEPS_PER_SECOND,
-    SINK_RETRY_SECONDS,
-    SINK_START_SECONDS,
-)
 from ..protocol.strictjson import dumps
 from .fanout import Health, ISink, UnavailableError
 from .notification import Notification
@@ -68,7 +59,7 @@ class SinkConnection(WebSocketClientProtocol):
         super().__init__()
         self._opened = opened
         self._steps = TokenBucket(
-            SINK_FRAME_STEPS_PER_SECOND, SINK_FRAME_STEPS_BURST, clock
+            limits.SINK_FRAME_STEPS_PER_SECOND, limits.SINK_FRAME_STEPS_BURST, clock
         )
         self.is_serving = False
         self.is_paused = False
@@ -179,16 +170,16 @@ class WebSocketSink:
         now = self._reactor.seconds
         client.protocol = partial(SinkConnection, self._opened, now)  # type: ignore[assignment]
         client.clock = self._reactor
-        client.maxDelay = int(SINK_RETRY_SECONDS)
+        client.maxDelay = int(limits.SINK_RETRY_SECONDS)
         client.setProtocolOptions(
-            openHandshakeTimeout=SINK_START_SECONDS,
-            autoPingInterval=PING_SECONDS,
-            autoPingTimeout=PONG_SECONDS,
-            maxFramePayloadSize=SINK_FRAME_BYTES,
-            maxMessagePayloadSize=SINK_FRAME_BYTES,
+            openHandshakeTimeout=limits.SINK_START_SECONDS,
+            autoPingInterval=limits.PING_SECONDS,
+            autoPingTimeout=limits.PONG_SECONDS,
+            maxFramePayloadSize=limits.SINK_FRAME_BYTES,
+            maxMessagePayloadSize=limits.SINK_FRAME_BYTES,
         )
         self._connector = self._reactor.connectTCP(
-            LOOPBACK, self.port, client, timeout=SINK_START_SECONDS
+            LOOPBACK, self.port, client, timeout=limits.SINK_START_SECONDS
         )
         self.has_started = True
 
@@ -226,7 +217,9 @@ class WebSocketSink:
         ended: Deferred[None] = Deferred()
         self._client.ended = ended
         # A peer that does not read would delay the shutdown.
-        timer = self._reactor.callLater(SINK_CLOSE_SECONDS, self._abort, connector)
+        timer = self._reactor.callLater(
+            limits.SINK_CLOSE_SECONDS, self._abort, connector
+        )
         ended.addBoth(lambda _: timer.cancel() if timer.active() else None)
         connector.disconnect()
         return ended

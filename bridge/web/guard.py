@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..classes import define, frozen
+from ..classes import define
 from ..protocol.bucket import TokenBucket
 from ..protocol.errors import BridgeError, Code
 from ..settings.values import HTTP_PORT
@@ -69,28 +69,13 @@ def is_json(headers: Headers) -> bool:
     return given[0].partition(b";")[0].strip().lower() == b"application/json"
 
 
-@frozen(eq=False, repr=False)
-class Origins:
-    """
-    The allowlist: loopback origins, and what ``--allow-origin`` added.
-
-    :ivar added: Compared exactly; may hold ``file://``.  ``null`` is never allowed.
-    """
-
-    added: frozenset[bytes] = frozenset()
-
-    def allow(self, origin: bytes) -> bool:
-        """Whether a page of this origin may send requests."""
-        if origin == b"null":
-            return False
-        return origin in self.added or is_loopback_origin(origin)
-
-
 @define(eq=False, repr=False)
 class Guard:
     """
     Validates the head of every request.
 
+    :ivar origins: Those that ``--allow-origin`` has added to the loopback ones;
+        compared exactly, and may hold ``file://``.  ``null`` is never allowed.
     :ivar programs: Pays for requests without an ``Origin``.
     :ivar pages: Pays for requests of allowed pages, so that no program that asks for
         the liveness probe again and again makes a page believe that nothing runs.
@@ -99,7 +84,7 @@ class Guard:
     :ivar port: The bound port; ``HTTP_PORT`` for a socket without one.
     """
 
-    origins: Origins
+    origins: frozenset[bytes]
     token: TokenCheck
     programs: TokenBucket
     pages: TokenBucket
@@ -162,10 +147,16 @@ class Guard:
                 Code.FORBIDDEN_ORIGIN, "this page's origin is not allowed here"
             )
 
+    def allows_origin(self, origin: bytes) -> bool:
+        """Whether a page of this origin may send requests."""
+        if origin == b"null":
+            return False
+        return origin in self.origins or is_loopback_origin(origin)
+
     def allowed_origin(self, headers: Headers) -> bytes | None:
         """Return the request's origin if it may read the answer."""
         origins = headers.getRawHeaders(b"origin") or ()
-        if len(origins) == 1 and self.origins.allow(origins[0]):
+        if len(origins) == 1 and self.allows_origin(origins[0]):
             return origins[0]
         return None
 

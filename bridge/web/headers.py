@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
@@ -76,14 +76,19 @@ def refusal_body(error: BridgeError) -> bytes:
     return dumps({"ok": False, "error": error_fields(error)})
 
 
-def last_refusal(error: BridgeError) -> bytes:
-    """Format the response to bytes that are not a request; the connection ends."""
+def last_refusal(error: BridgeError, more: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+    """
+    Format the response to bytes that are not a request; the connection ends.
+
+    :param more: Further headers.
+    """
     body = refusal_body(error)
     headers = {
         **ALWAYS,
         **refusal_headers(error),
         b"connection": b"close",
         b"content-length": b"%d" % len(body),
+        **dict(more),
     }
     status = b"HTTP/1.1 %d %s\r\n" % (error.code.status, phrase(error.code.status))
     lines = [b"%s: %s\r\n" % header for header in headers.items()]

@@ -42,21 +42,24 @@ class Head:
     authority: bytes | None = None
 
 
+Responder = Callable[["GuardedRequest"], None]
+"""Answers a request whose body is complete; a ``BridgeError`` becomes a refusal."""
+
+
 @frozen
 class Route:
     """
-    What the guard requires of a request for a path.
+    What a path accepts, and what answers it.
 
+    :ivar methods: The methods, as in the ``Allow`` header.
     :ivar paired: Whether the pairing token is required.
     :ivar has_body: Whether a JSON body is read.
     """
 
-    paired: bool
-    has_body: bool
-
-
-Responder = Callable[["GuardedRequest"], None]
-"""Answers a request whose body is complete; a ``BridgeError`` becomes a refusal."""
+    methods: tuple[bytes, ...]
+    answer: Responder
+    paired: bool = True
+    has_body: bool = False
 
 
 class RequestPolicy(Protocol):

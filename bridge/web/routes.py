@@ -28,6 +28,8 @@ from ..schemas import PROTOCOL_FILE, read_schema
 from ..system.memory import trim_after_loading
 from .headers import MethodError
 from .request import GuardedRequest, Route
+from .upgrade import upgrade
+from .websocket.socket import BridgeFactory
 
 if TYPE_CHECKING:
     from klein.resource import KleinResource
@@ -38,17 +40,21 @@ HEALTH: Final = b"/v1/health"
 SOCKET: Final = b"/v1/ws"
 _DESCRIBE: Final = b"/v1/describe"
 _NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
-_READ: Final = (b"GET", b"HEAD")
-_CALLED: Final = (b"POST",)
+_CALL = re.compile(rb"/v1/([^/]+)/([^/]+)")
 
 
-def _is_name(segment: str) -> bool:
+def _is_name(segment: bytes) -> bool:
     """
     Whether a segment of a path, percent-decoded, is the name of a service or a method.
 
     Each is decoded alone: an encoded slash would be a part of it, and no name has one.
     """
-    return _NAME.fullmatch(unquote(segment)) is not None
+    return _NAME.fullmatch(unquote(segment.decode("latin-1"))) is not None
+
+
+def _is_call(path: bytes) -> bool:
+    found = _CALL.fullmatch(path)
+    return found is not None and all(map(_is_name, found.groups()))
 
 
 @define
@@ -58,14 +64,27 @@ class Routes:
 
     :ivar health: Returns the body for the liveness probe.
     :ivar dev: Whether calls by HTTP and ``describe`` are there.
+    :ivar sockets: Builds the sockets that connections are upgraded to.
     """
 
     version: str
     dispatcher: Dispatcher
     health: Callable[[], bytes]
     dev: bool
+    sockets: BridgeFactory
 
     _log: ClassVar[Logger] = Logger()
+
+    @cached_property
+    def _fixed(self) -> dict[bytes, Route]:
+        read = (b"GET", b"HEAD")
+        routes = {
+            HEALTH: Route(read, self._answer_health, paired=False),
+            SOCKET: Route(read, self._upgrade, paired=False),
+        }
+        if self.dev:
+            routes[_DESCRIBE] = Route(read, self._render)
+        return routes
 
     def find(self, method: bytes, path: bytes) -> Route:
         """
@@ -73,35 +92,28 @@ class Routes:
 
         :raise BridgeError: 404, or 405.
         """
-        allowed = self._allowed(path)
-        if not allowed:
-            raise self._nothing_here()
-        if method not in allowed:
+        route = self._fixed.get(path)
+        if route is None:
+            if not (self.dev and _is_call(path)):
+                raise self._nothing_here()
+            route = Route((b"POST",), self._render, has_body=True)
+        if method not in route.methods:
             raise MethodError(
                 Code.METHOD_NOT_ALLOWED,
                 "this path does not accept the method",
-                allow=b", ".join(allowed),
+                allow=b", ".join(route.methods),
             )
-        return Route(path not in (HEALTH, SOCKET), allowed is _CALLED)
+        return route
 
-    def _allowed(self, path: bytes) -> tuple[bytes, ...]:
-        """Return the methods that a path accepts; none where nothing is."""
-        if path in (HEALTH, SOCKET) or (self.dev and path == _DESCRIBE):
-            return _READ
-        root, *names = path.decode("latin-1").removeprefix("/").split("/")
-        is_call = root == "v1" and len(names) == 2 and path.startswith(b"/")
-        if self.dev and is_call and all(map(_is_name, names)):
-            return _CALLED
-        return ()
+    def _answer_health(self, request: GuardedRequest) -> None:
+        request.finish_with(self.health())
 
-    def render(self, request: GuardedRequest) -> None:
-        """Answer a request, whose body is here as far as it is wanted."""
-        if request.path == HEALTH:
-            request.finish_with(self.health())
-        elif request.path == SOCKET:
-            raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
-        else:
-            request.render(self._resource)
+    def _upgrade(self, request: GuardedRequest) -> None:
+        upgrade(request, self.sockets)
+
+    def _render(self, request: GuardedRequest) -> None:
+        """Have Klein answer a request, whose body is here as far as it is wanted."""
+        request.render(self._resource)
 
     @cached_property
     def _resource(self) -> KleinResource:

@@ -21,9 +21,7 @@ from .channel import GuardedChannel
 from .connectionlimits import make_connection_limits
 from .guard import Guard, Headers
 from .request import GuardedRequest, Head, Responder, is_upgrade, too_large
-from .routes import HEALTH, SOCKET, Routes
-from .upgrade import upgrade
-from .websocket.socket import BridgeFactory
+from .routes import SOCKET, Routes
 
 
 @frozen
@@ -59,25 +57,17 @@ class GuardedSite(HTTPFactory):
     """
     The HTTP server.
 
-    :param routes: What answers all but upgrades.
-    :param sockets: Builds the sockets that connections are upgraded to.
+    :param routes: What answers.
     """
 
     protocol: Any = GuardedChannel
     noisy = False
 
-    def __init__(
-        self,
-        guard: Guard,
-        routes: Routes,
-        sockets: BridgeFactory,
-        reactor: IReactorTime,
-    ) -> None:
+    def __init__(self, guard: Guard, routes: Routes, reactor: IReactorTime) -> None:
         # The channel keeps deadlines of its own.
         super().__init__(reactor=reactor, timeout=None)  # type: ignore[arg-type]
         self._guard = guard
         self._routes = routes
-        self._sockets = sockets
         self.shared = make_connection_limits(reactor)
 
     def validate(self, head: Head) -> Responder:
@@ -95,24 +85,14 @@ class GuardedSite(HTTPFactory):
         if head.method == b"OPTIONS":
             _check_length(head.length, 0)  # 413
             return answer_preflight
-        if head.method == b"GET" and head.path in (HEALTH, SOCKET):
-            _check_length(head.length, 0)  # 413
-            return self._answer_health if head.path == HEALTH else self._upgrade
-        routes = self._routes
-        route = routes.find(head.method, head.path)  # 404, 405
+        route = self._routes.find(head.method, head.path)  # 404, 405
         if route.paired:
             guard.authenticate(head.headers)  # 401, 400
         if route.has_body:
             guard.check_content_type(head.headers)  # 415
         cap = limits.REST_BODY_BYTES if route.has_body else 0
         _check_length(head.length, cap)  # 413
-        return routes.render
-
-    def _answer_health(self, request: GuardedRequest) -> None:
-        request.finish_with(self._routes.health())
-
-    def _upgrade(self, request: GuardedRequest) -> None:
-        upgrade(request, self._sockets)
+        return route.answer
 
     def _is_handshake(self, head: Head) -> bool:
         # After any other request, the connection stays open for the next one.

@@ -36,7 +36,7 @@ from ..services.logs import Logs
 from ..settings.config import Config
 from ..settings.options import Paths
 from ..store import Store
-from ..web.guard import Guard, Origins
+from ..web.guard import Guard
 from ..web.routes import Routes
 from ..web.site import GuardedSite, Health
 from ..web.websocket.conversation import SharedContext
@@ -111,7 +111,7 @@ def assemble(
     context = SharedContext(__version__, dispatcher, hub, guard, rates, logs, reactor)
     sockets = BridgeFactory(context)
     health = Health(__version__, services.registry.names()).body
-    routes = Routes(__version__, dispatcher, health, config.dev)
+    routes = Routes(__version__, dispatcher, health, config.dev, sockets)
     commands = evolve(
         context,
         dispatcher=Dispatcher(services.for_commands),
@@ -133,7 +133,7 @@ def assemble(
     return Daemon(
         reactor=reactor,
         listening=listening,
-        site=GuardedSite(guard, routes, sockets, reactor),
+        site=GuardedSite(guard, routes, reactor),
         control=ControlSocket(reactor, data.control_socket, commands, token.look),
         sockets=sockets,
         token=token,
@@ -156,7 +156,7 @@ def _guard(reactor: Any, config: Config, token: FollowedToken, port: int) -> Gua
         return TokenBucket(config.rate, config.burst, reactor.seconds)
 
     added = frozenset(origin.encode("utf-8") for origin in config.allow_origin)
-    return Guard(Origins(added), token, bucket(), bucket(), bucket(), port)
+    return Guard(added, token, bucket(), bucket(), bucket(), port)
 
 
 def _lock(data: DataDir) -> FileLock:

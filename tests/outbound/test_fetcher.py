@@ -6,7 +6,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import deferLater
 
-from bridge.outbound import fetcher
+from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc.caller import HttpCaller
 
@@ -23,8 +23,8 @@ class AtOnceTests(OutboundCase):
     def setUp(self):
         """Have three at once, two of a caller, of a server that waits."""
         super().setUp()
-        self.patch(fetcher, "OUTBOUND_AT_ONCE", 3)
-        self.patch(fetcher, "OUTBOUND_AT_ONCE_PER_CALLER", 2)
+        self.patch(limits, "OUTBOUND_AT_ONCE", 3)
+        self.patch(limits, "OUTBOUND_AT_ONCE_PER_CALLER", 2)
         port = self.serve(lambda visit: None)
         self.fetching = self.fetcher()
         self.wanted = {"url": f"http://{HERE}:{port}/"}

@@ -29,7 +29,7 @@ from bridge.protocol.session import Rates
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import NoParams, NoResult, Registry, method
-from bridge.web.guard import Guard, Origins
+from bridge.web.guard import Guard
 from bridge.web.routes import Routes
 from bridge.web.site import GuardedSite, Health
 from bridge.web.websocket.conversation import SharedContext
@@ -263,7 +263,7 @@ class Stack:
         self.pages = TokenBucket(rate, burst, self.clock.seconds)
         self.foreign = TokenBucket(rate, burst, self.clock.seconds)
         self.guard = Guard(
-            Origins(frozenset(added)),
+            frozenset(added),
             PairingToken(Path("token"), TOKEN.encode("ascii")),
             self.programs,
             self.pages,
@@ -283,8 +283,8 @@ class Stack:
         self.sockets = BridgeFactory(self.context)
         version, dispatcher = self.context.version, self.context.dispatcher
         health = Health(version, self.registry.names()).body
-        routes = Routes(version, dispatcher, health, dev)
-        self.site = GuardedSite(self.guard, routes, self.sockets, self.clock)
+        routes = Routes(version, dispatcher, health, dev, self.sockets)
+        self.site = GuardedSite(self.guard, routes, self.clock)
         self.pumper = create_pumper()
 
     def flush(self) -> None:

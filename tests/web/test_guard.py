@@ -14,7 +14,6 @@ from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import BridgeError, Code
 from bridge.web.guard import (
     Guard,
-    Origins,
     is_json,
     is_loopback_name,
     is_loopback_origin,
@@ -32,6 +31,13 @@ class OnlyToken:
     def matches(self, offered: bytes) -> bool:
         """Compare."""
         return offered == b"right"
+
+
+def make_guard(*added: bytes, clock: Clock | None = None) -> Guard:
+    """Make a guard with small buckets."""
+    now = (clock or Clock()).seconds
+    programs, pages, foreign = (TokenBucket(1.0, 5, now) for _ in range(3))
+    return Guard(frozenset(added), OnlyToken(), programs, pages, foreign, PORT)
 
 
 class OriginTests(SynchronousTestCase):
@@ -92,7 +98,7 @@ class OriginTests(SynchronousTestCase):
 
     def test_added_compares_exactly(self) -> None:
         """What the operator adds is allowed as it stands, and nothing near it."""
-        origins = Origins(frozenset({b"https://app.example:8443", b"file://"}))
+        guard = make_guard(b"https://app.example:8443", b"file://")
         for origin, allowed in (
             (b"https://app.example:8443", True),
             (b"file://", True),
@@ -103,20 +109,20 @@ class OriginTests(SynchronousTestCase):
             (b"HTTPS://app.example:8443", False),
             (b"file:///", False),
         ):
-            self.assertEqual(origins.allow(origin), allowed, origin)
+            self.assertEqual(guard.allows_origin(origin), allowed, origin)
 
     def test_null_is_never_allowed(self) -> None:
         """Any sandboxed frame has the origin ``null``; adding it does not help."""
-        self.assertFalse(Origins(frozenset({b"null"})).allow(b"null"))
+        self.assertFalse(make_guard(b"null").allows_origin(b"null"))
 
     @given(st.binary(max_size=40))
     @settings(deadline=None)
     def test_any_bytes(self, origin: bytes) -> None:
         """Any bytes are checked, and only loopback hosts pass."""
-        if Origins().allow(b"http://" + origin):
+        if make_guard().allows_origin(b"http://" + origin):
             host = origin.rpartition(b":")[0] or origin
             self.assertTrue(is_loopback_name(host) or is_loopback_name(origin))
-        self.assertFalse(Origins().allow(b"x" + origin))
+        self.assertFalse(make_guard().allows_origin(b"x" + origin))
 
 
 class NameTests(SynchronousTestCase):
@@ -148,13 +154,7 @@ class GuardCase(SynchronousTestCase):
     def setUp(self) -> None:
         """Build a guard with small buckets."""
         self.clock = Clock()
-        self.programs = TokenBucket(1.0, 5, self.clock.seconds)
-        self.pages = TokenBucket(1.0, 5, self.clock.seconds)
-        self.foreign = TokenBucket(1.0, 5, self.clock.seconds)
-        origins = Origins(frozenset({b"https://app.example"}))
-        self.guard = Guard(
-            origins, OnlyToken(), self.programs, self.pages, self.foreign, PORT
-        )
+        self.guard = make_guard(b"https://app.example", clock=self.clock)
 
     def admit(self, headers: Headers) -> None:
         """Apply the checks of every request, in the order of the site."""
@@ -198,7 +198,10 @@ class CallerClassTests(GuardCase):
         )
         for headers in (*programs, *pages):
             self.admit(headers)
-        left = [round(b._level) for b in (self.programs, self.pages, self.foreign)]
+        left = [
+            round(b._level)
+            for b in (self.guard.programs, self.guard.pages, self.guard.foreign)
+        ]
         self.assertEqual(left, [2, 2, 5])
 
     def test_attack_health_poller(self) -> None:
@@ -213,7 +216,7 @@ class CallerClassTests(GuardCase):
         for _ in range(50):
             self.refused(self.headers(origin=b"https://evil.example"))
             self.refused(self.headers(sec_fetch_site=b"cross-site"))
-        for bucket in (self.programs, self.pages):
+        for bucket in (self.guard.programs, self.guard.pages):
             self.assertEqual([bucket.take() for _ in range(5)], [0.0] * 5)
 
     def test_own_page_cannot_be_charged_for_foreign_ones(self) -> None:

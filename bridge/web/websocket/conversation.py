@@ -7,9 +7,7 @@ nor TCP, only that text goes out and that closing has a reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from heapq import heappop, heappush
-from itertools import count
+from collections.abc import Callable
 from typing import Any, ClassVar, Final, Protocol
 
 from attrs import field
@@ -87,16 +85,6 @@ class Transport(Protocol):
         """
 
 
-@frozen(order=True)
-class _Paced:
-    """A call that waits: until when, its place among others, what, and its bytes."""
-
-    due: float
-    place: int
-    request: Request = field(order=False)
-    size: int = field(order=False)
-
-
 @define(eq=False, repr=False)
 class Conversation:
     """
@@ -111,9 +99,7 @@ class Conversation:
     send_queue: SendQueue = field(init=False)
     _session: effects.Session = field(init=False)
     _hello: IDelayedCall = field(init=False)
-    _paced: list[_Paced] = field(factory=list)
-    _places: Iterator[int] = field(factory=count)
-    _next: IDelayedCall | None = None
+    _paced: list[IDelayedCall] = field(factory=list)
     _held: int = 0
     _over: bool = False
     _on_close: dict[Callable[[Any], None], None] = field(factory=dict)
@@ -162,11 +148,11 @@ class Conversation:
         """The socket has closed.  Calls under way continue without it."""
         self._session.ended()
         self._context.hub.remove(self)
-        for timer in (self._hello, self._next):
-            if timer is not None and timer.active():
+        for timer in (self._hello, *self._paced):
+            if timer.active():
                 timer.cancel()
         self._paced.clear()
-        self.send_queue.clear()
+        self.send_queue.stopProducing()
         self._over = True
         callbacks, self._on_close = self._on_close, {}
         for call in callbacks:
@@ -263,31 +249,17 @@ class Conversation:
             self.send_queue.put(frames.refusal(request.id, _TOO_HEAVY))
             return
         self._held += size
-        now = self._context.clock.seconds()
+        clock = self._context.clock
         # What is due already goes first: calls keep their order.
-        if after or (self._paced and self._paced[0].due <= now):
-            paced = _Paced(now + after, next(self._places), request, size)
-            heappush(self._paced, paced)
-            self._schedule(now)
+        if after or any(t.getTime() <= clock.seconds() for t in self._paced):
+            timer = clock.callLater(after, self._call_paced, request, size)
+            self._paced.append(timer)
         else:
             self._call(request, size)
 
-    def _schedule(self, now: float) -> None:
-        """Call what waits when the first of it is due."""
-        if not self._paced or self._over:
-            return
-        seconds = max(0.0, self._paced[0].due - now)
-        if self._next is not None and self._next.active():
-            self._next.reset(seconds)
-        else:
-            self._next = self._context.clock.callLater(seconds, self._call_due)
-
-    def _call_due(self) -> None:
-        now = self._context.clock.seconds()
-        while self._paced and self._paced[0].due <= now:
-            paced = heappop(self._paced)
-            self._call(paced.request, paced.size)
-        self._schedule(now)
+    def _call_paced(self, request: Request, size: int) -> None:
+        self._paced = [timer for timer in self._paced if timer.active()]
+        self._call(request, size)
 
     def _call(self, request: Request, size: int) -> None:
         calling = self._context.dispatcher.call(

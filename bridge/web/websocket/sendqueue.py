@@ -15,7 +15,7 @@ from attrs import field
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
 
-from ...classes import define, frozen
+from ...classes import define
 from ...protocol.limits import PIECE_BYTES, QUEUED_FRAMES, QUEUED_PUSHES, UNSENT_BYTES
 
 LATEST = frozenset({"plugins", "build"})
@@ -25,6 +25,7 @@ AWAITED = frozenset({"remote"})
 """Events that wait for an answer: kept, as responses are."""
 
 
+@implementer(IPushProducer)
 @define(eq=False, repr=False)
 class SendQueue:
     """
@@ -79,15 +80,15 @@ class SendQueue:
         self._pushes += event is not None
         if self._bytes > UNSENT_BYTES or len(self._queue) > QUEUED_FRAMES:
             self._overflowed = True
-            self.clear()
+            self.stopProducing()
             self.overflow()
 
-    def pause(self) -> None:
-        """The peer does not read; keep what comes."""
+    def pauseProducing(self) -> None:
+        """Keep what comes: the peer does not read; called by the transport."""
         self.paused = True
 
-    def resume(self) -> None:
-        """The peer reads again; send what was kept, as far as it takes it."""
+    def resumeProducing(self) -> None:
+        """Send what was kept, as far as the peer takes it: it reads again."""
         self.paused = False
         self._go_on()
         while self._queue and not self.paused:
@@ -102,7 +103,7 @@ class SendQueue:
         if rest:
             self.send(rest, False, True)
 
-    def clear(self) -> None:
+    def stopProducing(self) -> None:
         """Forget what was kept."""
         self._queue.clear()
         self._begun = b""
@@ -130,23 +131,3 @@ class SendQueue:
                 self._pushes -= 1
                 return True
         return False
-
-
-@implementer(IPushProducer)
-@frozen(eq=False, repr=False)
-class Backpressure:
-    """Pauses the send queue while the transport is full; see ``IPushProducer``."""
-
-    send_queue: SendQueue
-
-    def pauseProducing(self) -> None:
-        """The transport takes no more for now."""
-        self.send_queue.pause()
-
-    def resumeProducing(self) -> None:
-        """It takes more."""
-        self.send_queue.resume()
-
-    def stopProducing(self) -> None:
-        """It takes nothing any more."""
-        self.send_queue.clear()

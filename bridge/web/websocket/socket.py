@@ -20,12 +20,10 @@ from ...classes import frozen
 from ...concurrency.throttledcounter import ThrottledCounter
 from ...protocol import limits
 from ...protocol.errors import BridgeError, CloseCode, CloseReason, Code
-from ...protocol.frames import error_fields
-from ...protocol.strictjson import Size, dumps
-from ..headers import ALWAYS
+from ...protocol.strictjson import Size
+from ..headers import ALWAYS, last_refusal
 from .conversation import Conversation, SharedContext
 from .framing import FrameCodec
-from .sendqueue import Backpressure
 
 _log = Logger()
 _UPGRADED = {
@@ -63,7 +61,7 @@ class BridgeProtocol(FrameCodec):
         transport: Any = self.transport
         # The HTTP channel this socket was made from has registered itself.
         transport.unregisterProducer()
-        transport.registerProducer(Backpressure(self.conversation.send_queue), True)
+        transport.registerProducer(self.conversation.send_queue, True)
         self.factory.opened(self)
 
     def onMessageBegin(self, isBinary: bool) -> None:
@@ -151,13 +149,10 @@ class BridgeProtocol(FrameCodec):
         """Refuse a bad handshake; Autobahn's reason would repeat what was sent."""
         self.factory.handshakes_refused.add(1)
         error = BridgeError(Code.BAD_REQUEST, "not a handshake of WebSocket 13")
-        body = dumps({"ok": False, "error": error_fields(error)})
-        headers = {**ALWAYS, b"content-length": b"%d" % len(body)}
-        for name, value in responseHeaders or ():
-            headers[name.encode("ascii")] = value.encode("ascii")
-        lines = [b"%s: %s\r\n" % header for header in headers.items()]
-        status = b"HTTP/1.1 400 Bad Request\r\n"
-        self.sendData(status + b"".join(lines) + b"\r\n" + body)
+        more = (
+            (n.encode("ascii"), v.encode("ascii")) for n, v in responseHeaders or ()
+        )
+        self.sendData(last_refusal(error, more))
         self.dropConnection(abort=False)
 
     def _fail_connection(self, code: int = 1001, reason: str = "") -> None:

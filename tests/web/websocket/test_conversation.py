@@ -26,7 +26,7 @@ from bridge.protocol.strictjson import dumps
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
-from bridge.web.guard import Guard, Origins
+from bridge.web.guard import Guard
 from bridge.web.websocket.conversation import Conversation, SharedContext
 
 from ...strategies import SECRET, broken, nested
@@ -69,7 +69,7 @@ class ConversationCase(SynchronousTestCase):
         now = self.clock.seconds
         self.programs = TokenBucket(1.0, 10, now)
         guard = Guard(
-            Origins(),
+            frozenset(),
             PairingToken(Path("token"), TOKEN.encode()),
             self.programs,
             TokenBucket(1.0, 10, now),
@@ -439,7 +439,7 @@ class ClosingTests(ConversationCase):
 
     def test_slow_reader(self) -> None:
         """A page with too much unsent is closed with 1013, once."""
-        self.conversation.send_queue.pause()
+        self.conversation.send_queue.pauseProducing()
         text = frames.push("x", "y" * (UNSENT_BYTES // 4))
         for _ in range(8):
             self.conversation.send_queue.put(text)
@@ -513,7 +513,7 @@ class ClosingTests(ConversationCase):
         hear = cast(ILogObserver, printed.append)
         globalLogPublisher.addObserver(hear)
         self.addCleanup(globalLogPublisher.removeObserver, hear)
-        self.conversation.send_queue.pause()
+        self.conversation.send_queue.pauseProducing()
         for n in range(260):
             self.hub.push("log", {})
             self.hub.push("build", {"n": n})

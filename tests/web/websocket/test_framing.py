@@ -72,10 +72,10 @@ class PingTests(RawCase):
         """Answers to pings do not pile up: while the peer does not read, none is."""
         (socket,) = self.stack.sockets._sockets_authenticated
         assert socket.conversation is not None
-        socket.conversation.send_queue.pause()
+        socket.conversation.send_queue.pauseProducing()
         self.receive(frame(PING, b"x" * 125) * 50)
         self.assertEqual(self.transport.value(), b"")
-        socket.conversation.send_queue.resume()
+        socket.conversation.send_queue.resumeProducing()
         self.receive(frame(PING, b"now"))
         self.assertTrue(self.transport.value().endswith(b"now"))
 

@@ -41,98 +41,98 @@ class SendQueueTests(SynchronousTestCase):
 
     def test_kept_in_order(self) -> None:
         """While it does not, everything waits, and goes out in order."""
-        self.send_queue.pause()
+        self.send_queue.pauseProducing()
         for text, event in ((b"1", None), (b"2", "osc"), (b"3", None)):
             self.send_queue.put(text, event)
         self.assertEqual(self.sent, [])
-        self.send_queue.resume()
+        self.send_queue.resumeProducing()
         self.send_queue.put(b"4")
         self.assertEqual(self.sent, [b"1", b"2", b"3", b"4"])
 
     def test_state_is_coalesced(self) -> None:
         """Of ``plugins`` and of ``build`` only the newest waits."""
-        self.send_queue.pause()
+        self.send_queue.pauseProducing()
         for n in range(5):
             self.send_queue.put(b"plugins%d" % n, "plugins")
             self.send_queue.put(b"build%d" % n, "build")
-        self.send_queue.resume()
+        self.send_queue.resumeProducing()
         self.assertEqual(self.sent, [b"plugins4", b"build4"])
         self.assertEqual(self.send_queue.dropped, 0)
 
     def test_what_is_awaited_is_kept(self) -> None:
         """A snippet that somebody waits for is not dropped for newer log lines."""
-        self.send_queue.pause()
+        self.send_queue.pauseProducing()
         self.send_queue.put(b"snippet", "remote")
         for n in range(QUEUED_PUSHES + 9):
             self.send_queue.put(b"%d" % n, "log")
-        self.send_queue.resume()
+        self.send_queue.resumeProducing()
         self.assertEqual(self.sent[0], b"snippet")
 
     def test_oldest_moments_are_dropped(self) -> None:
         """Of moments the oldest are dropped and counted; state and answers stay."""
-        self.send_queue.pause()
+        self.send_queue.pauseProducing()
         self.send_queue.put(b"answer")
         self.send_queue.put(b"plugins", "plugins")
         for n in range(QUEUED_PUSHES + 9):
             self.send_queue.put(b"%d" % n, "log")
-        self.send_queue.resume()
+        self.send_queue.resumeProducing()
         self.assertEqual(self.send_queue.dropped, 10)
         self.assertEqual(self.sent[:3], [b"answer", b"plugins", b"10"])
         self.assertEqual(len(self.sent), 1 + QUEUED_PUSHES)
 
     def test_answers_are_never_dropped(self) -> None:
         """Responses wait, however many there are."""
-        self.send_queue.pause()
+        self.send_queue.pauseProducing()
         for n in range(QUEUED_PUSHES * 4):
             self.send_queue.put(b"%d" % n)
-        self.send_queue.resume()
+        self.send_queue.resumeProducing()
         self.assertEqual(len(self.sent), QUEUED_PUSHES * 4)
 
     def test_paused_while_resuming(self) -> None:
         """A transport that is full again is sent no more."""
-        self.send_queue.pause()
+        self.send_queue.pauseProducing()
         for n in range(4):
             self.send_queue.put(b"%d" % n)
 
         def send(piece: bytes, first: bool, last: bool) -> None:
             self.send(piece, first, last)
             if piece == b"1":
-                self.send_queue.pause()
+                self.send_queue.pauseProducing()
 
         self.send_queue.send = send
-        self.send_queue.resume()
+        self.send_queue.resumeProducing()
         self.assertEqual(self.sent, [b"0", b"1"])
         self.send_queue.put(b"4")
-        self.send_queue.resume()
+        self.send_queue.resumeProducing()
         self.assertEqual(self.sent, [b"0", b"1", b"2", b"3", b"4"])
 
     def test_overflow(self) -> None:
         """An overflow is reported once; then nothing is kept or sent."""
-        self.send_queue.pause()
+        self.send_queue.pauseProducing()
         for _ in range(UNSENT_BYTES // MIB):
             self.send_queue.put(bytes(MIB))
         self.assertEqual(self.overflows, 0)
         self.send_queue.put(b"x")
         self.send_queue.put(b"x" * MIB)
         self.assertEqual(self.overflows, 1)
-        self.send_queue.resume()
+        self.send_queue.resumeProducing()
         self.send_queue.put(b"y")
         self.assertEqual(self.sent, [])
 
     def test_sent_bytes_do_not_count(self) -> None:
         """What has been sent makes room for as much again."""
         for _ in range(3):
-            self.send_queue.pause()
+            self.send_queue.pauseProducing()
             for _ in range(UNSENT_BYTES // MIB):
                 self.send_queue.put(bytes(MIB))
-            self.send_queue.resume()
+            self.send_queue.resumeProducing()
             self.sent.clear()
         self.assertEqual(self.overflows, 0)
 
     def full_after_each(self, piece: bytes, first: bool, last: bool) -> None:
         """Send to a transport that is full after each piece, as a real one is."""
         self.send(piece, first, last)
-        self.send_queue.pause()
+        self.send_queue.pauseProducing()
 
     def test_large_text_goes_in_pieces(self) -> None:
         """Each piece waits for room; what comes meanwhile comes after the whole."""
@@ -142,9 +142,9 @@ class SendQueueTests(SynchronousTestCase):
             self.send_queue.put(text)
         self.assertEqual((len(self.pieces), self.sent), (1, []))
         for expected in ([], texts[:1], texts[:1], texts[:2], texts):
-            self.send_queue.resume()
+            self.send_queue.resumeProducing()
             self.assertEqual(self.sent, expected)
-        self.send_queue.resume()
+        self.send_queue.resumeProducing()
         self.assertEqual(self.pieces, [])
 
     def test_text_under_way_does_not_count(self) -> None:
@@ -153,7 +153,7 @@ class SendQueueTests(SynchronousTestCase):
         text = b"a" * (UNSENT_BYTES + 1)
         self.send_queue.put(text)
         while not self.sent:
-            self.send_queue.resume()
+            self.send_queue.resumeProducing()
         self.assertEqual((self.sent, self.overflows), ([text], 0))
 
     def test_close_within_a_text(self) -> None:
@@ -171,16 +171,16 @@ class SendQueueTests(SynchronousTestCase):
         self.send_queue.put(b"a" * (PIECE_BYTES + 5))
         self.send_queue.put(b"x" * (UNSENT_BYTES + 1))
         self.send_queue.finish()
-        self.send_queue.resume()
+        self.send_queue.resumeProducing()
         self.assertEqual((len(self.pieces), self.sent, self.overflows), (1, [], 1))
 
     def test_clear(self) -> None:
         """Forgetting leaves nothing to send."""
-        self.send_queue.pause()
+        self.send_queue.pauseProducing()
         self.send_queue.put(b"a")
         self.send_queue.put(b"b", "log")
-        self.send_queue.clear()
-        self.send_queue.resume()
+        self.send_queue.stopProducing()
+        self.send_queue.resumeProducing()
         self.assertEqual(self.sent, [])
 
     @given(
@@ -198,15 +198,15 @@ class SendQueueTests(SynchronousTestCase):
         answers: list[bytes] = []
         for n, what in enumerate(history):
             if what == "pause":
-                self.send_queue.pause()
+                self.send_queue.pauseProducing()
             elif what == "resume":
-                self.send_queue.resume()
+                self.send_queue.resumeProducing()
             else:
                 text = b"%d" % n
                 put.append(text)
                 answers += [text] if what is None else []
                 self.send_queue.put(text, what)
-        self.send_queue.resume()
+        self.send_queue.resumeProducing()
         self.assertEqual([t for t in self.sent if t in answers], answers)
         self.assertEqual(len(set(self.sent)), len(self.sent))
         self.assertEqual(sorted(self.sent, key=int), self.sent)
