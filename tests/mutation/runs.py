@@ -35,6 +35,7 @@ from twisted.trial.reporter import TestResult
 from twisted.trial.runner import TestLoader
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+_OURS: Final = ("bridge", "tests", "benchmarks")
 _LOADING_SECONDS: Final = 60.0
 _LEAST_SECONDS: Final = 2.0
 _HANGS: Final = 3
@@ -208,19 +209,23 @@ def _module_name(path: Path) -> str:
 
 def _dependent(path: Path) -> set[str]:
     """Name a module, and those of ours that depend on it."""
-    graph = grimp.build_graph("bridge", "tests", cache_dir=None)
-    name = _module_name(path)
-    # What is imported from a package imports the package.
-    package = path.name == "__init__.py"
-    return {name, *graph.find_downstream_modules(name, as_package=package)}
+    graph = grimp.build_graph(*_OURS, cache_dir=None)
+    found: set[str] = set()
+    left = [_module_name(path)]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            # What imports a module of a package imports the package.
+            left += graph.find_descendants(name)
+            left += graph.find_downstream_modules(name)
+    return found
 
 
 def _import(modules: list[str], after: set[str]) -> None:
     """Import those of some modules that do not depend on the changed one."""
     for name in modules:
-        parts = name.split(".")
-        packages = {".".join(parts[: n + 1]) for n in range(len(parts))}
-        if not packages & after and name not in sys.modules:
+        if name not in after | set(sys.modules):
             try:
                 importlib.import_module(name)
             except ImportError:
@@ -301,8 +306,15 @@ def _measure(
     for name, test in tests.items():
         test["arcs"] = arcs.get(name, [])
     importing = sorted({line for _, line in arcs.get("importing", [])})
-    document = {"tests": tests, "importing": importing, "modules": list(sys.modules)}
+    modules = [name for name, module in sys.modules.items() if _is_known(name, module)]
+    document = {"tests": tests, "importing": importing, "modules": modules}
     known.write_text(json.dumps(document))
+
+
+def _is_known(name: str, module: Any) -> bool:
+    """Whether it is known what a module depends on, or it depends on none of ours."""
+    file = getattr(module, "__file__", None) or ""
+    return name.split(".")[0] in _OURS or not Path(file).is_relative_to(ROOT)
 
 
 def _each(suite: Any) -> Iterator[Any]:
