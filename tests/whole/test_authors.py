@@ -2,13 +2,12 @@
 
 import json
 import os
-import shutil
 import subprocess
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..cli.authoring.test_worktree import IDENTITY, commit, git
+from ..cli.authoring.test_worktree import commit
 from ..directories import fresh_directory
 from ..npm import ROOT, node, npm, tsc
 from .daemon import run, set_up
@@ -34,14 +33,6 @@ class AuthorTests(SynchronousTestCase):
         ended = run(self.home, *arguments, more=self.environ)
         self.assertEqual(ended.returncode, status, ended.stdout + ended.stderr)
         return ended.stdout + ended.stderr
-
-    def test_as_it_is(self):
-        """A new plugin passes every check but the signature's, and is built."""
-        reported = self.do("check", "--unsigned", str(self.plugin))
-        for step in ("files", "manifest", "policy", "id", "api", "build"):
-            self.assertRegex(reported, rf"(?m)^{step} +ok: ")
-        reported = self.do("check", str(self.plugin), status=1)
-        self.assertIn("signature  refused: unsigned: there is no plugin.sig", reported)
 
     def test_its_own_tests(self):
         """``npm test`` compiles its tests with the daemon's bundler, and they pass."""
@@ -86,39 +77,6 @@ class AuthorTests(SynchronousTestCase):
         reported = self.do("verify", str(self.plugin), status=1)
         self.assertIn("plugin-bridge verify: unsigned: the tree", reported)
 
-    def test_release(self):
-        """A release is checked, signed, committed and tagged; a clone verifies."""
-        key = self.home / "key"
-        self.do("keygen", "--out", str(key))
-        arguments = ("--key", str(key), str(self.plugin))
-        commit(self.plugin)
-        self.environ |= {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org"}
-        self.environ |= {
-            "GIT_COMMITTER_NAME": "A",
-            "GIT_COMMITTER_EMAIL": "a@example.org",
-        }
-        (self.plugin / "main.ts").write_text("eval('1');\n")
-        self.assertIn(
-            "not committed", self.do("release", *arguments, "0.1.0", status=1)
-        )
-        commit(self.plugin)
-        reported = self.do("release", *arguments, "0.1.0", status=1)
-        self.assertIn("main.ts:1 eval", reported)
-        git(self.plugin, *IDENTITY, "revert", "--no-edit", "HEAD")
-        reported = self.do("release", *arguments, "0.1.0")
-        self.assertIn("push --atomic origin main v0.1.0\n", reported)
-        clone = self.home / "clone"
-        git(
-            self.home,
-            "clone",
-            "--quiet",
-            "--branch=v0.1.0",
-            str(self.plugin),
-            str(clone),
-        )
-        verdict = json.loads(self.do("check", "--json", str(clone)))
-        self.assertEqual((verdict["ok"], verdict["version"]), (True, "0.1.0"))
-
     def test_refused(self):
         """Every breach is shown with its line; the terminal obeys none of them."""
         source = self.plugin / "main.ts"
@@ -132,41 +90,6 @@ class AuthorTests(SynchronousTestCase):
         hit = f"  main.ts:{lines + 2} fetch\n      fetch('/');\n      fix: "
         self.assertIn(hit, reported)
         self.assertNotIn("\x1b", reported)
-
-    def test_not_done(self):
-        """A plugin that cannot be built here is neither passed nor refused."""
-        shutil.rmtree(self.data / "host")
-        reported = self.do("check", "--unsigned", str(self.plugin), status=4)
-        self.assertRegex(reported, r"build +not done: .*; run: plugin-bridge setup ")
-
-    def test_other_id(self):
-        """A plugin that pages would not start is refused."""
-        source = self.plugin / "main.ts"
-        source.write_text(source.read_text().replace("my-plugin", "your-plugin"))
-        reported = self.do("check", "--unsigned", str(self.plugin), status=1)
-        self.assertIn(
-            "id         refused: main.ts exports the id your-plugin", reported
-        )
-
-    def test_usage(self):
-        """A wrong command line exits with status 2, and the usage is shown."""
-        for arguments in (
-            ["check"],
-            ["verify", "a", "b"],
-            ["fingerprint", "a"],
-            ["dev"],
-        ):
-            reported = self.do(*arguments, status=2)
-            first, second = reported.splitlines()
-            self.assertEqual(first, "plugin-bridge: Wrong number of arguments.")
-            self.assertTrue(
-                second.startswith(f"Usage: plugin-bridge {arguments[0]} "), reported
-            )
-
-    def test_no_such_host(self):
-        """A host profile that is none exits with status 2, and one line of error."""
-        reported = self.do("check", "--host=nowhere", str(self.plugin), status=2)
-        self.assertEqual(reported.count("\n"), 1, reported)
 
     def test_types(self):
         """It passes the strict compiler."""

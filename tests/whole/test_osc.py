@@ -39,28 +39,6 @@ class OscTests(SynchronousTestCase):
                 self.assertEqual(described["received"], 1)
             self.assertTrue(one.result("osc", "status")["listening"])
 
-    def heard(self, page):
-        """Send until the page is pushed something; return the data."""
-        oscsend(self.port, "/avatar/parameters/Voice", "f", "0.5")
-        push = page.receive()
-        while push["event"] != "osc":
-            push = page.receive()
-        return push["data"]
-
-    def test_goes_on_after_a_reconnect(self):
-        """A page listens once, and hears on through every socket it has later."""
-        with running(self.home) as daemon:
-            with daemon.page() as page:
-                page.result("osc", "listen", {"port": self.port})
-            for _ in range(3):
-                with daemon.page() as page:
-                    data = self.heard(page)
-                    self.assertEqual(data["address"], "/avatar/parameters/Voice")
-            with daemon.page() as page:
-                self.assertTrue(page.result("osc", "stop")["stopped"])
-            with daemon.page() as page:
-                self.assertFalse(page.result("osc", "status")["listening"])
-
     def test_sent_at_the_pace_of_a_controller(self):
         """A hundred sends, one after the other, are all taken."""
         params = {"address": "/a", "args": [True, 1, 0.5, "x"], "port": self.port}

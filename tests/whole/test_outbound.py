@@ -13,7 +13,6 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from bridge import tap
 from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import Reach
-from bridge.settings.config import OPTIONS
 
 from ..directories import fresh_directory
 from ..outbound.servers import HERE, Certificates, Server, responding
@@ -54,11 +53,6 @@ class RefusedTests(SynchronousTestCase):
             wanted = {"url": "https://1.1.1.1/", "timeoutMs": 100}
             got = page.call("outbound", "fetch", wanted)
             self.assertTrue(got["ok"] or got["error"]["code"] == "unavailable")
-
-    def test_no_option(self) -> None:
-        """No option, and so no variable, adds to what the daemon may reach."""
-        for option in OPTIONS:
-            self.assertNotIn("outbound", option.name)
 
 
 @pytest.mark.whole

@@ -42,19 +42,6 @@ class ConfigTests(SynchronousTestCase):
         shown = run(self.home, "config").stdout
         self.assertIn('host = "reference"  # config.toml, line 1\n', shown)
 
-    def test_printed_configuration_can_be_used(self):
-        """What is printed is a configuration file with the same values."""
-        self.file.write_text('host = "reference"\nsink = ["freedesktop"]\ndev = true\n')
-        first = run(self.home, "config").stdout
-        self.file.write_text(first)
-        second = run(self.home, "config", "--json")
-        self.assertEqual(second.returncode, 0, second.stderr)
-        values = {
-            k: v["value"] for k, v in json.loads(second.stdout)["options"].items()
-        }
-        self.assertEqual(values["sink"], ["freedesktop"])
-        self.assertIs(values["dev"], True)
-
     def test_daemon_follows_the_file(self):
         """The daemon uses it; a wrong key ends the start with status 2 and a hint."""
         self.file.write_text('log-format = "json"\nrate = 8\n')
