@@ -21,7 +21,7 @@ from bridge.settings.host import load_profile
 
 ROOT = Path(__file__).parents[1]
 SCHEMAS = ROOT / "bridge" / "schemas"
-WIDTH = 88
+WIDTH = 120
 
 
 def shipped() -> Iterator[tuple[Path, str]]:

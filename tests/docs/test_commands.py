@@ -37,7 +37,7 @@ ELSEWHERE: Final = {
     ),
     ".venv/bin/python -m pytest tests/whole/test_socket.py": (
         "runs what also runs alone, as",
-        "tests/whole/test_socket.py::test_wrong_token",
+        "tests/whole/test_socket.py::test_services_are_an_object_by_name",
     ),
     "pipx install .": (
         "installs libraries; the wheel is installed so by",

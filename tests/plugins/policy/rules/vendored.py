@@ -9,6 +9,7 @@ downloads and verifies.  To move to another version, change
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,8 +51,9 @@ def copied() -> Any:
 
 def main() -> None:
     """Replace the copy."""
-    text = json.dumps(published(), indent=1) + "\n"
-    (HERE / "names.json").write_text(text, "utf-8")
+    # No name has a blank or a hyphen, so lines are broken between names only.
+    text = textwrap.fill(json.dumps(published()), 88, break_long_words=False)
+    (HERE / "names.json").write_text(f"{text}\n", "utf-8")
     (HERE / "LICENSE").write_text(licence(), "utf-8")
 
 
