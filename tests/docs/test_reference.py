@@ -40,7 +40,7 @@ class CommittedTests(_ScriptTestCase):
     def test_json(self):
         """What fits in a line is in one; what does not is indented, and the same."""
         pretty = self.made("generate.py")["pretty"]
-        value = {"a": [1, {"b": []}], "long": ["x" * 50, {"y" * 50: {}}]}
+        value = {"a": [1, {"b": []}], "long": ["x" * 80, {"y" * 80: {}}]}
         text = pretty(value)
         self.assertEqual(json.loads(text), value)
         self.assertTrue(text.startswith('{\n "a": [1, {"b": []}],\n "long": [\n  "x'))
