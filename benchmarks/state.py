@@ -17,7 +17,8 @@ from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import react
 
 from bridge.concurrency.threads import Pool
-from bridge.store import Put, Store
+from bridge.store import Put
+from bridge.store.store import Store
 from bridge.system.files import sync_directory
 
 ROUNDS = 40

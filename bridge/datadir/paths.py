@@ -12,7 +12,7 @@ from typing import Final
 from attrs import field
 
 from ..classes import frozen
-from ..system.files import NO_LINK, sync_directory
+from ..system.files import sync_directory, write_new
 from ..system.users import has_owners, is_own
 from .ownership import NotOwnError, check, check_tree, exposed_parent, make_directories
 
@@ -191,15 +191,8 @@ def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
     :raise OSError: It could not be written; the old file is untouched.
     """
     temporary = path.with_name(path.name + ".tmp")
-    with contextlib.suppress(FileNotFoundError):
-        temporary.unlink()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
-    fd = os.open(temporary, flags, mode)
     try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        write_new(temporary, [content], mode)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -34,7 +34,7 @@ from ..rpc.caller import Caller
 from ..rpc.hub import Event
 from ..rpc.registry import NoParams, NoResult, method
 from ..settings.options import Paths
-from ..store import Store
+from ..store.store import Store
 from .pluginmessages import (
     BuildParams,
     CheckUpdatesParams,

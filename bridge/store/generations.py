@@ -16,19 +16,27 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
 from ..classes import frozen
 from ..datadir.ownership import NotOwnError, check
-from ..system.files import NO_LINK, NO_WAIT, sync_directory
+from ..protocol.errors import BridgeError
+from ..protocol.strictjson import loads_unique
+from ..system.files import NO_WAIT, sync_directory, write_new
+from .tables import Tables
 
 T = TypeVar("T")
 
 _NO_HARD_LINKS: Final = frozenset(
     {errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK}
 )
+
+
+class StoreError(Exception):
+    """The state file cannot be used, and must not be overwritten."""
 
 
 class DamagedError(Exception):
@@ -77,10 +85,9 @@ class Generations:
             raises ends the loading before any damaged file is touched.
         :return: What was read, ``None`` when nothing could be; and what the
             operator should know, ``None`` when all is well.
-        :raise NotOwnError: Another user may have written it; nothing is touched.
         """
-        _unlink(self._temporary)
-        _unlink(self._spare)
+        for stray in (self._temporary, self._spare):
+            _remove(stray)
         found = None
         source = None
         damaged = []
@@ -89,8 +96,6 @@ class Generations:
                 found = read(read_file(path))
             except FileNotFoundError:
                 continue
-            except NotOwnError:
-                raise
             except (OSError, DamagedError):
                 damaged.append(path)
             else:
@@ -146,12 +151,13 @@ class Generations:
         """
         moved = False
         try:
-            self._write(pieces)
+            write_new(self._temporary, pieces)
             moved = self._keep()
             os.replace(self._temporary, self.path)
         except BaseException:
-            _unlink_quietly(self._temporary)
-            _unlink_quietly(self._spare)
+            for stray in (self._temporary, self._spare):
+                with contextlib.suppress(OSError):
+                    os.unlink(stray)
             if moved:
                 with contextlib.suppress(OSError):
                     os.replace(self.previous, self.path)
@@ -160,19 +166,6 @@ class Generations:
             sync_directory(self.path.parent)
         except OSError as e:
             raise NotDurableError(e.errno, e.strerror) from e
-
-    def _write(self, pieces: Iterable[bytes]) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
-        temporary = str(self._temporary)
-        try:
-            fd = os.open(temporary, flags, 0o600)
-        except FileExistsError:
-            os.unlink(temporary)
-            fd = os.open(temporary, flags, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.writelines(pieces)
-            file.flush()
-            os.fsync(file.fileno())
 
     def _keep(self) -> bool:
         """Make the current generation the previous one; whether it was moved there."""
@@ -189,25 +182,15 @@ class Generations:
 
     def _link(self, source: Path, target: Path) -> None:
         """Let ``target`` name the file that ``source`` names, at one instant."""
-        spare = str(self._spare)
-        try:
-            os.link(source, spare)
-        except FileExistsError:
-            os.unlink(spare)
-            os.link(source, spare)
-        os.replace(spare, target)
+        _remove(self._spare)
+        os.link(source, self._spare)
+        os.replace(self._spare, target)
         # Replacing does nothing when both were names of one file already.
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(spare)
+        _remove(self._spare)
 
 
-def _unlink(path: Path) -> None:
+def _remove(path: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
-
-
-def _unlink_quietly(path: Path) -> None:
-    with contextlib.suppress(OSError):
         os.unlink(path)
 
 
@@ -215,10 +198,8 @@ def read_file(path: Path) -> bytes:
     """
     Read one generation.
 
-    :raise NotOwnError: Another user may have written it.
     :raise OSError: It can't be read, or is not a regular file.
     """
-    check(path)
     # Opening a pipe would wait for its writer.
     fd = os.open(path, os.O_RDONLY | NO_WAIT)
     try:
@@ -228,3 +209,55 @@ def read_file(path: Path) -> bytes:
             return file.read()
     finally:
         os.close(fd)
+
+
+def load(path: Path) -> tuple[Tables, str | None]:
+    """
+    Read the state file for the one process that writes it; see ``Generations.load``.
+
+    :raise StoreError: It has a shape this version does not know, or nothing can be set
+        aside or removed in its directory.
+    """
+    with _explained(path):
+        tables, notice = Generations(path).load(partial(_tables, path))
+    return tables or Tables(), notice
+
+
+def read_state(path: Path) -> Tables:
+    """
+    Read the state file as another process has left it, which may be running.
+
+    :raise StoreError: It can't be read, or another user may have written it; starting
+        the daemon repairs what it can.
+    """
+    with _explained(path):
+        file = Generations(path)
+        for generation in (path, file.previous):
+            check(generation)
+        return file.peek(partial(_tables, path)) or Tables()
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Say why a state file can't be used, as ``StoreError``."""
+    try:
+        yield
+    except NotOwnError as e:
+        raise StoreError(str(e)) from None
+    except OSError as e:
+        raise StoreError(f"{path} cannot be read: {e.strerror}") from None
+    except DamagedError:
+        raise StoreError(f"{path} is damaged; starting the daemon repairs it") from None
+
+
+def _tables(path: Path, content: bytes) -> Tables:
+    try:
+        parsed = loads_unique(content)
+    except BridgeError:
+        raise DamagedError from None
+    if type(parsed) is not dict or any(type(v) is not dict for v in parsed.values()):
+        raise StoreError(
+            f"{path}: not an object of objects; start the version that wrote it, if a "
+            "newer one did, or move it away, and its .bak too if this is reported again"
+        )
+    return Tables.load(parsed)

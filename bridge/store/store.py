@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from attrs import field
-from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
+from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import Logger
 
 from ..classes import define
 from ..concurrency.singleflight import SingleFlight
 from ..concurrency.threads import InThread
-from ..datadir.ownership import NotOwnError
 from ..protocol.errors import BridgeError, Code, shutting_down
-from ..protocol.strictjson import dumps, loads_unique
-from .generations import DamagedError, Generations, NotDurableError
-from .tables import Edit, Snapshot, Tables, Undo, roll_back
-
-
-class StoreError(Exception):
-    """The state file cannot be used, and must not be overwritten."""
+from .generations import Generations, NotDurableError, load
+from .tables import Edit, Tables
 
 
 @define(eq=False, repr=False)
@@ -31,11 +23,9 @@ class _Commit:
     """
     Edits that are in memory, and in the file once ``done`` fires.
 
-    :ivar undo: Empty when the edits changed nothing.
     :ivar lasting: The edits, when they stay even if they can't be written now.
     """
 
-    undo: list[Undo] = field(factory=list)
     lasting: Sequence[Edit] = ()
     done: Deferred[None] = field(factory=Deferred)
 
@@ -53,21 +43,27 @@ class Store:
 
     :ivar notice: What the operator should know of how the file was found, or
         ``None``.
+    :ivar _written: What is in the file.
+    :ivar _kept: What is in memory when a write fails: ``_written``, and what was
+        insisted on since.
     """
 
     notice: str | None
     _file: Generations
     _in_thread: InThread
     _tables: Tables
-    _queue: list[_Commit] = field(factory=list)
-    _owed: int = 0
+    _written: Tables = field(init=False)
+    _kept: Tables = field(init=False)
+    _queue: list[_Commit] = field(factory=list, init=False)
+    _owed: int = field(default=0, init=False)
     """How many writes there have to be, even if nothing more is committed."""
-    _closed: bool = field(default=False, kw_only=True)
+    _closed: bool = field(default=False, init=False)
     _flight: SingleFlight = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
+        self._written = self._kept = self._tables
         self._flight = SingleFlight("writing the state file", self._write_queue)
 
     @classmethod
@@ -79,28 +75,11 @@ class Store:
         ``notice``.
 
         :param in_thread: Where writes happen, one at a time.
-        :raise StoreError: The file has a shape this version does not know, another
-            user may have written it, or nothing can be set aside or removed in its
-            directory.
+        :raise StoreError: The file has a shape this version does not know, or nothing
+            can be set aside or removed in its directory.
         """
-        file = Generations(path)
-        with _explained(path):
-            tables, notice = file.load(partial(_tables, path))
-        return cls(notice, file, in_thread, tables or Tables())
-
-    @classmethod
-    def view(cls, path: Path) -> Store:
-        """
-        Read the file as another process has left it, which may be running.  Blocks.
-
-        :return: It can only be read.
-        :raise StoreError: The file can't be read, or another user may have written
-            it; starting the daemon repairs what it can.
-        """
-        file = Generations(path)
-        with _explained(path):
-            tables = file.peek(partial(_tables, path))
-        return cls(None, file, maybeDeferred, tables or Tables(), closed=True)
+        tables, notice = load(path)
+        return cls(notice, Generations(path), in_thread, tables)
 
     def get(self, ns: str, key: str) -> Any | None:
         """Return one value, which must not be modified; ``None`` when there is none."""
@@ -112,7 +91,7 @@ class Store:
 
     def namespaces(self) -> list[str]:
         """Name every namespace that has a value, sorted."""
-        return self._tables.names()
+        return self._tables.namespaces()
 
     def commit(self, edits: Sequence[Edit]) -> Deferred[None]:
         """
@@ -127,10 +106,12 @@ class Store:
         if self._closed:
             return fail(shutting_down())
         try:
-            commit = _Commit(self._tables.apply(edits))
+            edited = self._tables.edited(edits)
         except BridgeError as refused:
             return fail(refused)
-        return self._enqueue(commit)
+        is_new = edited is not self._tables
+        self._tables = edited
+        return self._enqueue(_Commit(), is_new=is_new)
 
     def insist(self, edits: Sequence[Edit]) -> Deferred[None]:
         """
@@ -142,11 +123,11 @@ class Store:
         :return: Fires when they are durable, and what was there instead is not in the
             previous generation either; fails as ``commit`` does.
         """
-        commit = _Commit(self._tables.apply(edits, limited=False), edits)
+        self._tables = self._tables.edited(edits, limited=False)
         if self._closed:
             return fail(shutting_down())
         self._owed = 2
-        return self._enqueue(commit)
+        return self._enqueue(_Commit(edits))
 
     def close(self) -> Deferred[None]:
         """
@@ -157,9 +138,9 @@ class Store:
         self._closed = True
         return self._enqueue(_Commit()).addErrback(lambda _: None)
 
-    def _enqueue(self, commit: _Commit) -> Deferred[None]:
+    def _enqueue(self, commit: _Commit, *, is_new: bool = False) -> Deferred[None]:
         # What changed nothing may still repeat what is not durable yet.
-        if not (commit.undo or self._flight.is_running or self._owed):
+        if not (is_new or self._flight.is_running or self._owed):
             return succeed(None)
         self._queue.append(commit)
         self._flight.ask()
@@ -169,9 +150,11 @@ class Store:
         batch, self._queue = self._queue, []
         if not batch:
             return  # they were answered with those before them
+        is_new = self._tables is not self._written
         try:
-            while self._owed or any(commit.undo for commit in batch):
+            while is_new or self._owed:
                 await self._write(batch)
+                is_new = False
         except Exception as e:  # noqa: BLE001
             self._refuse([*batch, *self._queue], e)
         else:
@@ -182,69 +165,32 @@ class Store:
         # This write has also what was committed during the one before.
         batch += self._queue
         self._queue = []
+        tables = self._tables
         owed, self._owed = self._owed, max(self._owed - 1, 0)
         try:
-            await self._in_thread(self._file.replace, _pieces(self._tables.snapshot()))
+            await self._in_thread(self._file.replace, tables.pieces())
         except NotDurableError:
             self._owed = max(self._owed, owed, 1)
-            _keep(batch)
+            self._found(tables, batch)
             raise
         except Exception:
             self._owed = max(self._owed, owed)
             raise
-        _keep(batch)
+        self._found(tables, batch)
+
+    def _found(self, tables: Tables, batch: list[_Commit]) -> None:
+        """Note what a start would find in the file."""
+        self._written = self._kept = tables
+        for commit in batch:
+            commit.lasting = ()
 
     def _refuse(self, commits: list[_Commit], error: Exception) -> None:
         self._queue = []
         reason = getattr(error, "strerror", None) or type(error).__name__
         message = f"{self._file.path.name} could not be written: {reason}"
         self._log.error("{reason}", reason=message)
-        try:
-            for commit in reversed(commits):
-                roll_back(commit.undo)
-            for commit in commits:
-                self._tables.apply(commit.lasting, limited=False)
-        finally:
-            for commit in commits:
-                commit.done.errback(BridgeError(Code.INTERNAL, message))
-
-
-def _keep(commits: list[_Commit]) -> None:
-    """Undo none of them, nor make one again: the file has them as a start finds it."""
-    for commit in commits:
-        commit.undo, commit.lasting = [], ()
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Say why a state file can't be used, as ``StoreError``."""
-    try:
-        yield
-    except NotOwnError as e:
-        raise StoreError(str(e)) from None
-    except OSError as e:
-        raise StoreError(f"{path} cannot be read: {e.strerror}") from None
-    except DamagedError:
-        raise StoreError(f"{path} is damaged; starting the daemon repairs it") from None
-
-
-def _pieces(snapshot: list[tuple[str, Snapshot]]) -> Iterator[bytes]:
-    """Return the whole file; runs in the thread that writes it."""
-    yield b"{"
-    for index, (ns, values) in enumerate(snapshot):
-        yield (b"," if index else b"") + dumps(ns) + b":"
-        yield from values.pieces()
-    yield b"}"
-
-
-def _tables(path: Path, content: bytes) -> Tables:
-    try:
-        parsed = loads_unique(content)
-    except BridgeError:
-        raise DamagedError from None
-    if type(parsed) is not dict or any(type(v) is not dict for v in parsed.values()):
-        raise StoreError(
-            f"{path}: not an object of objects; start the version that wrote it, if a "
-            "newer one did, or move it away, and its .bak too if this is reported again"
-        )
-    return Tables.load(parsed)
+        for commit in commits:
+            self._kept = self._kept.edited(commit.lasting, limited=False)
+        self._tables = self._kept
+        for commit in commits:
+            commit.done.errback(BridgeError(Code.INTERNAL, message))

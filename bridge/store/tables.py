@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from attrs import field
 
-from ..classes import define, frozen
+from ..classes import frozen
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import (
     STATE_DAEMON_BYTES,
@@ -24,11 +23,6 @@ DAEMON_PREFIX = "bridge."
 
 HOST = "host"
 """The namespace of the page itself: switches and grants."""
-
-Undo: TypeAlias = Callable[[], None]
-
-_Entry: TypeAlias = tuple[bytes, Any]
-"""A value: as JSON with its key, ``"key":value``, and as it is read from that."""
 
 # So few keys that joining their texts holds the interpreter well under 1 ms.
 _KEYS_AT_ONCE = 1024
@@ -65,89 +59,71 @@ class Drop:
 Edit: TypeAlias = Put | Remove | Drop
 
 
-@define(eq=False, repr=False)
-class Snapshot:
-    """
-    One namespace as it was, on its way into the file.
-
-    The texts are joined on first use, so in the thread that writes; a namespace
-    that has not changed since is not joined again.
-    """
-
-    _keys: list[str]
-    _texts: dict[str, bytes]
-    _joined: list[bytes] | None = None
-
-    def pieces(self) -> list[bytes]:
-        """Return the namespace as JSON, in pieces."""
-        if self._joined is None:
-            self._joined = list(self._join())
-            self._keys, self._texts = [], {}
-        return self._joined
-
-    def _join(self) -> Iterator[bytes]:
-        yield b"{"
-        for start in range(0, len(self._keys), _KEYS_AT_ONCE):
-            if start:
-                yield b","
-            keys = self._keys[start : start + _KEYS_AT_ONCE]
-            yield b",".join(self._texts[key] for key in keys)
-        yield b"}"
-
-
-@define(eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Namespace:
     """
-    The values of one namespace.
+    The values of one namespace, never changed: an edit makes another.
 
     :ivar size: The bytes it takes in the file, its own name included.
+    :ivar texts: Each value as JSON with its key, ``"key":value``.
     """
 
     size: int
-    values: dict[str, Any] = field(factory=dict)
-    _texts: dict[str, bytes] = field(factory=dict)
-    _keys: list[str] = field(factory=list)
-    _snapshot: Snapshot | None = None
+    values: Mapping[str, Any] = field(factory=dict)
+    texts: Mapping[str, bytes] = field(factory=dict)
 
     @classmethod
-    def named(cls, name: str) -> Namespace:
-        """Make an empty one."""
-        return cls(len(dumps(name)) + len(b":{},"))
-
-    def load(self, values: Mapping[str, Any]) -> None:
+    def load(cls, name: str, values: Mapping[str, Any]) -> Namespace:
         """Load what was read from the file."""
-        for key in sorted(values):
-            self.put(key, (_member(key, values[key]), values[key]))
+        texts = {key: _member(key, value) for key, value in values.items()}
+        size = sum(len(text) + len(b",") for text in texts.values())
+        return cls(len(dumps(name)) + len(b":{},") + size, values, texts)
 
-    def entry(self, key: str) -> _Entry | None:
-        """Return a value; ``None`` when there is none."""
-        text = self._texts.get(key)
-        return None if text is None else (text, self.values[key])
+    def put(self, key: str, value: Any) -> Namespace:
+        """
+        Set a value.
 
-    def put(self, key: str, entry: _Entry) -> None:
-        """Set a value."""
-        self._forget(key)
-        if key not in self._texts:
-            self._keys.insert(bisect_left(self._keys, key), key)
-        self._texts[key], self.values[key] = entry
-        self.size += len(self._texts[key]) + len(b",")
+        :return: Itself, when it has that value.
+        :raise BridgeError: ``bad_request``: it is not JSON.
+        """
+        try:
+            text = _member(key, value)
+        except TypeError:
+            raise BridgeError(Code.BAD_REQUEST, "value: not JSON") from None
+        if text == self.texts.get(key):
+            return self
+        # Reading it back keeps memory and file the same; as deep as in the file,
+        # because the file must be readable again.
+        [copy] = loads_own(b"[{" + text + b"}]")
+        return Namespace(
+            self.size - self._taken(key) + len(text) + len(b","),
+            {**self.values, **copy},
+            {**self.texts, key: text},
+        )
 
-    def remove(self, key: str) -> None:
-        """Remove a value that is there."""
-        self._forget(key)
-        del self._keys[bisect_left(self._keys, key)]
-        del self._texts[key], self.values[key]
+    def without(self, key: str) -> Namespace:
+        """Remove a value; the same namespace when there is none."""
+        if key not in self.texts:
+            return self
+        values, texts = dict(self.values), dict(self.texts)
+        del values[key], texts[key]
+        return Namespace(self.size - self._taken(key), values, texts)
 
-    def _forget(self, key: str) -> None:
-        self._snapshot = None
-        if key in self._texts:
-            self.size -= len(self._texts[key]) + len(b",")
+    def _taken(self, key: str) -> int:
+        return len(self.texts[key]) + len(b",") if key in self.texts else 0
 
-    def snapshot(self) -> Snapshot:
-        """Fix what the namespace holds now; later changes do not show in it."""
-        if self._snapshot is None:
-            self._snapshot = Snapshot(self._keys.copy(), self._texts.copy())
-        return self._snapshot
+    @cached_property
+    def pieces(self) -> list[bytes]:
+        """
+        The namespace as JSON, in pieces.
+
+        They are joined on first use, so in the thread that writes.
+        """
+        texts = list(self.texts.values())
+        starts = range(0, len(texts), _KEYS_AT_ONCE)
+        joined = [b",".join(texts[start : start + _KEYS_AT_ONCE]) for start in starts]
+        between = [piece for text in joined for piece in (b",", text)]
+        return [b"{", *between[1:], b"}"]
 
 
 def _member(key: str, value: Any) -> bytes:
@@ -167,145 +143,106 @@ def _part(ns: str) -> str:
     return "the host's" if ns == HOST else "the page's"
 
 
-@define(eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Tables:
     """
-    Every namespace.
+    Every namespace, never changed: edits make other tables.
 
     The daemon's, the host's and the others have each their own limit: plugins that fill
     theirs keep neither the page from its switches nor the daemon from its records.  No
     one of the others may take all that they have together.
     """
 
-    _namespaces: dict[str, Namespace] = field(factory=dict)
-    _names: list[str] = field(factory=list)
-    _sizes: dict[str, int] = field(factory=lambda: dict.fromkeys(_LIMITS, 0))
+    _namespaces: Mapping[str, Namespace] = field(factory=dict)
+    _sizes: Mapping[str, int] = field(factory=lambda: dict.fromkeys(_LIMITS, 0))
 
     @classmethod
     def load(cls, content: Mapping[str, Mapping[str, Any]]) -> Tables:
         """Load what was read from the file, even when it is over a limit."""
-        tables = cls()
-        for ns, values in content.items():
-            if values:
-                namespace = Namespace.named(ns)
-                namespace.load(values)
-                # Now, so that the first write need not copy everything at once.
-                namespace.snapshot()
-                tables._restore(ns, namespace)
-        return tables
+        namespaces = {
+            ns: Namespace.load(ns, values) for ns, values in content.items() if values
+        }
+        sizes = dict.fromkeys(_LIMITS, 0)
+        for ns, namespace in namespaces.items():
+            sizes[_part(ns)] += namespace.size
+        return cls(namespaces, sizes)
 
     def get(self, ns: str, key: str) -> Any | None:
-        """See ``Store.get``."""
+        """Return one value, which must not be modified; ``None`` when there is none."""
         namespace = self._namespaces.get(ns)
         return None if namespace is None else namespace.values.get(key)
 
     def entries(self, ns: str) -> dict[str, Any]:
-        """See ``Store.entries``."""
+        """Return the values of a namespace by key; they must not be modified."""
         namespace = self._namespaces.get(ns)
-        return {} if namespace is None else namespace.values.copy()
+        return {} if namespace is None else dict(namespace.values)
 
-    def names(self) -> list[str]:
-        """See ``Store.namespaces``."""
-        return self._names.copy()
+    def namespaces(self) -> list[str]:
+        """Name every namespace that has a value, sorted."""
+        return sorted(self._namespaces)
 
-    def snapshot(self) -> list[tuple[str, Snapshot]]:
-        """Fix what is held now, as (namespace, its values), sorted."""
-        return [(ns, self._namespaces[ns].snapshot()) for ns in self._names]
+    def pieces(self) -> Iterator[bytes]:
+        """Return the whole file."""
+        yield b"{"
+        for index, (ns, namespace) in enumerate(self._namespaces.items()):
+            yield (b"," if index else b"") + dumps(ns) + b":"
+            yield from namespace.pieces
+        yield b"}"
 
-    def apply(self, edits: Sequence[Edit], *, limited: bool = True) -> list[Undo]:
+    def edited(self, edits: Sequence[Edit], *, limited: bool = True) -> Tables:
         """
-        Make all the edits, or none.
+        Make all the edits.
 
         :param limited: Whether the limits hold.
-        :return: What undoes them, last first; empty when nothing changed.
+        :return: Itself, when nothing changed.
         :raise BridgeError: ``bad_request``: a value is not JSON, or a part of the
             store that grew is over its limit.
         """
-        before = self._sizes.copy(), {e.ns: self._size(e.ns) for e in edits}
-        undo: list[Undo] = []
-        try:
-            for edit in edits:
-                undo.extend(self._edit(edit))
-            if limited:
-                self._check_limits(*before)
-        except BridgeError:
-            roll_back(undo)
-            raise
-        return undo
+        namespaces, sizes = dict(self._namespaces), dict(self._sizes)
+        for edit in edits:
+            ns = edit.ns
+            old = namespaces.get(ns)
+            new = _edited(ns, old, edit)
+            if new is None:
+                namespaces.pop(ns, None)
+            else:
+                namespaces[ns] = new
+            sizes[_part(ns)] += _size(new) - _size(old)
+        made = Tables(namespaces, sizes)
+        touched = [edit.ns for edit in edits]
+        if all(namespaces.get(ns) is self._namespaces.get(ns) for ns in touched):
+            return self
+        if limited:
+            made._check_limits(self, touched)
+        return made
 
-    def _size(self, ns: str) -> int:
-        namespace = self._namespaces.get(ns)
-        return 0 if namespace is None else namespace.size
-
-    def _check_limits(
-        self, before: Mapping[str, int], touched: Mapping[str, int]
-    ) -> None:
-        for ns, size in touched.items():
-            own = _part(ns) == "the page's"
-            if own and size < self._size(ns) > STATE_NAMESPACE_BYTES:
+    def _check_limits(self, before: Tables, touched: Sequence[str]) -> None:
+        for ns in touched:
+            size = _size(self._namespaces.get(ns))
+            grown = size > _size(before._namespaces.get(ns))
+            if grown and _part(ns) == "the page's" and size > STATE_NAMESPACE_BYTES:
                 raise BridgeError(
                     Code.BAD_REQUEST,
                     f"value: a namespace takes at most {STATE_NAMESPACE_BYTES} bytes",
                 )
         for part, most in _LIMITS.items():
             # Braces, and no comma after the last namespace.
-            if before[part] < self._sizes[part] and self._sizes[part] + 1 > most:
+            if before._sizes[part] < self._sizes[part] and self._sizes[part] + 1 > most:
                 raise BridgeError(
                     Code.BAD_REQUEST,
                     f"value: {part} values take at most {most} bytes in all",
                 )
 
-    def _edit(self, edit: Edit) -> list[Undo]:
-        namespace = self._namespaces.get(edit.ns)
-        if isinstance(edit, Drop):
-            if namespace is None:
-                return []
-            return [partial(self._restore, edit.ns, self._drop(edit.ns))]
-        old = None if namespace is None else namespace.entry(edit.key)
-        new = _entry(edit.key, edit.value) if isinstance(edit, Put) else None
-        if (old and old[0]) == (new and new[0]):
-            return []
-        self._change(edit.ns, edit.key, new)
-        return [partial(self._change, edit.ns, edit.key, old)]
 
-    def _change(self, ns: str, key: str, entry: _Entry | None) -> None:
-        """Set a value, or with ``None`` remove one that is there."""
-        namespace = self._namespaces.get(ns)
-        if namespace is None:
-            namespace = Namespace.named(ns)
-        else:
-            self._drop(ns)
-        if entry is None:
-            namespace.remove(key)
-        else:
-            namespace.put(key, entry)
-        if namespace.values:
-            self._restore(ns, namespace)
-
-    def _drop(self, ns: str) -> Namespace:
-        namespace = self._namespaces.pop(ns)
-        self._sizes[_part(ns)] -= namespace.size
-        del self._names[bisect_left(self._names, ns)]
-        return namespace
-
-    def _restore(self, ns: str, namespace: Namespace) -> None:
-        self._namespaces[ns] = namespace
-        self._names.insert(bisect_left(self._names, ns), ns)
-        self._sizes[_part(ns)] += namespace.size
+def _size(namespace: Namespace | None) -> int:
+    return 0 if namespace is None else namespace.size
 
 
-def roll_back(undo: Sequence[Undo]) -> None:
-    """Undo changes, the last one first."""
-    for one in reversed(undo):
-        one()
-
-
-def _entry(key: str, value: Any) -> _Entry:
-    try:
-        text = _member(key, value)
-    except TypeError:
-        raise BridgeError(Code.BAD_REQUEST, "value: not JSON") from None
-    # Reading it back keeps memory and file the same; as deep as in the file,
-    # because the file must be readable again.
-    [copy] = loads_own(b"[{" + text + b"}]")
-    return text, copy[key]
+def _edited(ns: str, namespace: Namespace | None, edit: Edit) -> Namespace | None:
+    """Make one edit; ``None`` is an empty namespace."""
+    if isinstance(edit, Put):
+        return (namespace or Namespace.load(ns, {})).put(edit.key, edit.value)
+    if namespace is None or isinstance(edit, Drop):
+        return None
+    rest = namespace.without(edit.key)
+    return rest if rest.texts else None

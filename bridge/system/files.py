@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +39,23 @@ def sync_directory(path: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def write_new(path: Path, pieces: Iterable[bytes], mode: int = 0o600) -> None:
+    """
+    Make a file whose content survives a power loss.
+
+    What is there goes: an interrupted write has left it.
+
+    :raise OSError: It could not be made; part of it may be there.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | NO_LINK
+    with os.fdopen(os.open(path, flags, mode), "wb") as file:
+        file.writelines(pieces)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def sync_files(paths: Sequence[Path | str]) -> None:

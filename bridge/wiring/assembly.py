@@ -35,7 +35,7 @@ from ..rpc.hub import Hub
 from ..services.logs import Logs
 from ..settings.config import Config
 from ..settings.options import Paths
-from ..store import Store
+from ..store.store import Store
 from ..web.guard import Guard
 from ..web.routes import Routes
 from ..web.site import GuardedSite, Health

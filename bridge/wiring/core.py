@@ -12,7 +12,7 @@ from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE
 from ..rpc.hub import Hub
 from ..settings.config import Config
 from ..settings.options import Paths
-from ..store import Store
+from ..store.store import Store
 
 
 @frozen(eq=False, repr=False)

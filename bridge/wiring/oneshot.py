@@ -30,7 +30,8 @@ from ..plugins.operations.settlement import recover
 from ..plugins.policy.scan import Scanner
 from ..plugins.tree.tree import Verify
 from ..settings.options import Paths
-from ..store import Store
+from ..store import read_state
+from ..store.store import Store
 
 BUILD_PATIENCE_SECONDS = 90.0
 BUILD_AGAIN_SECONDS = 0.05
@@ -155,7 +156,7 @@ async def build(reactor: Any, paths: Paths) -> Report:
             f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
         )
     try:
-        records = read_records(Store.view(paths.data.state))
+        records = read_records(read_state(paths.data.state))
         builder = _builder(reactor, paths, maybeDeferred, HeldCopy())
         return await builder.build(partial(trees.verified_trees, records))
     finally:

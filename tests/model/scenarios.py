@@ -19,7 +19,8 @@ import bridge.store.store
 import bridge.wiring.plugins
 from bridge.datadir.token import FollowedToken
 from bridge.plugins.installed.journal import Journal
-from bridge.store import Remove, Store
+from bridge.store import Remove
+from bridge.store.store import Store
 
 from .disk import Plan
 from .driver import Driver

@@ -13,7 +13,8 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_HOST_BYTES
 from bridge.rpc.registry import Registry
 from bridge.services.state import State
-from bridge.store import Put, Store
+from bridge.store import Put
+from bridge.store.store import Store
 from tests.store.faults import FaultyOs, fresh_directory, running_on
 
 from ..schemas.checking import CheckedDispatcher

@@ -11,10 +11,8 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.datadir.ownership import NotOwnError
 from bridge.store.generations import DamagedError, Generations, NotDurableError
 
-from ..directories import planted
 from .faults import FaultyOs, fresh_directory, running_on
 
 
@@ -288,20 +286,6 @@ class LoadTests(GenerationsCase):
 
         self.assertRaises(LookupError, self.file.load, read)
         self.assertEqual(self.names(), {"kept", "kept.bak"})
-
-    def test_attack_planted(self) -> None:
-        """Another user's file ends the loading: it is neither read nor set aside."""
-        names = self.names()
-        for name in ("kept", "kept.bak"):
-            path = self.directory / name
-            path.chmod(0o666)
-            self.assertRaises(NotOwnError, self.held)
-            path.chmod(0o600)
-            planted(self, path)
-            self.assertRaises(NotOwnError, self.held)
-            self.assertEqual(self.names(), names)
-            path.unlink()
-            names.remove(name)
 
     def test_directory_or_pipe_in_its_place(self) -> None:
         """What is no regular file is set aside, and never waited for."""

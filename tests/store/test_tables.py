@@ -16,8 +16,8 @@ from bridge.protocol.limits import (
     STATE_HOST_BYTES,
     STATE_NAMESPACE_BYTES,
 )
-from bridge.protocol.strictjson import dumps, loads
-from bridge.store.tables import Drop, Put, Remove, Tables, roll_back
+from bridge.protocol.strictjson import loads
+from bridge.store.tables import Drop, Put, Remove, Tables
 
 names = st.sampled_from(["host", "plugin:a", "bridge.plugins", "b", "a"])
 values = st.recursive(
@@ -38,12 +38,12 @@ edits = st.one_of(
 
 def content(tables: Tables) -> dict[str, dict[str, Any]]:
     """Give everything that is held."""
-    return {ns: tables.entries(ns) for ns in tables.names()}
+    return {ns: tables.entries(ns) for ns in tables.namespaces()}
 
 
-def in_file(tables: Tables) -> list[tuple[str, bytes]]:
+def in_file(tables: Tables) -> bytes:
     """Give everything as it goes into the file."""
-    return [(ns, b"".join(one.pieces())) for ns, one in tables.snapshot()]
+    return b"".join(tables.pieces())
 
 
 def edited(model: dict[str, dict[str, Any]], edit: Any) -> None:
@@ -65,64 +65,50 @@ class TablesTests(SynchronousTestCase):
     @given(st.lists(edits, max_size=12))
     @settings(deadline=None)
     def test_model(self, made: list[Any]) -> None:
-        """Tables hold what dictionaries hold, in memory and in the file, sorted."""
+        """Tables hold what dictionaries hold, in memory and in the file."""
         tables = Tables()
         model: dict[str, dict[str, Any]] = {}
         for edit in made:
-            tables.apply([edit])
+            before, written = content(tables), in_file(tables)
+            after = tables.edited([edit])
+            self.assertEqual((content(tables), in_file(tables)), (before, written))
+            tables = after
             edited(model, edit)
-            tables.snapshot()
         self.assertEqual(content(tables), model)
-        written = in_file(tables)
-        self.assertEqual([ns for ns, _ in written], sorted(model))
-        for ns, text in written:
-            self.assertEqual(loads(text), model[ns])
-            self.assertEqual(list(loads(text)), sorted(model[ns]))
-
-    @given(st.lists(edits, max_size=8), st.lists(edits, max_size=8))
-    @settings(deadline=None)
-    def test_undone(self, before: list[Any], made: list[Any]) -> None:
-        """What is undone leaves no trace, not even in what it counts."""
-        tables = Tables()
-        tables.apply(before)
-        expected, counted = in_file(tables), tables._sizes.copy()
-        roll_back(tables.apply(made))
-        self.assertEqual(in_file(tables), expected)
-        self.assertEqual(tables._sizes, counted)
+        self.assertEqual(loads(in_file(tables)), model)
 
     @given(st.lists(edits, max_size=12))
     @settings(deadline=None)
     def test_counted(self, made: list[Any]) -> None:
         """What is counted is what the file takes, also after loading it."""
-        tables = Tables()
-        tables.apply(made)
+        tables = Tables().edited(made)
         loaded = Tables.load(content(tables))
         self.assertEqual(loaded._sizes, tables._sizes)
-        self.assertEqual(in_file(loaded), in_file(tables))
-        taken = sum(len(dumps(ns) + b":," + text) for ns, text in in_file(tables))
-        # A comma after each last entry is counted, but not written.
-        self.assertEqual(sum(tables._sizes.values()), taken + len(tables.names()))
+        self.assertEqual(loads(in_file(loaded)), loads(in_file(tables)))
+        # A comma after each last entry is counted, but not written; braces are not.
+        written = len(in_file(tables)) - len("{}") + (1 if content(tables) else 0)
+        counted = sum(tables._sizes.values()) - len(tables.namespaces())
+        self.assertEqual(counted, written)
 
     def test_unchanged(self) -> None:
-        """Edits that change nothing have nothing to undo."""
-        tables = Tables.load({"a": {"k": 1}})
-        self.assertEqual(
-            tables.apply([Put("a", "k", 1), Remove("a", "x"), Remove("b", "k")]), []
-        )
-        self.assertEqual(tables.apply([Drop("b")]), [])
+        """Edits that change nothing make no other tables."""
+        tables = Tables.load({"a": {"k": 1}, "empty": {}})
+        self.assertEqual(tables.namespaces(), ["a"])
+        for made in (Put("a", "k", 1), Remove("a", "x"), Remove("b", "k"), Drop("b")):
+            self.assertIs(tables.edited([made]), tables)
 
     def test_same_but_for_the_type(self) -> None:
         """1, 1.0 and true are three values."""
         tables = Tables()
         for value in (1, 1.0, True):
-            self.assertTrue(tables.apply([Put("a", "k", value)]))
+            tables = tables.edited([Put("a", "k", value)])
             self.assertIs(type(tables.get("a", "k")), type(value))
 
     def test_copied(self) -> None:
         """Changing a value after it was put changes nothing that is held."""
         value = {"a": [1]}
         tables = Tables()
-        tables.apply([Put("a", "k", value)])
+        tables = tables.edited([Put("a", "k", value)])
         value["a"].append(2)
         self.assertEqual(tables.get("a", "k"), {"a": [1]})
 
@@ -135,40 +121,29 @@ class TablesTests(SynchronousTestCase):
         self.assertIsNone(tables.get("unknown", "k"))
         self.assertIsNone(tables.get("a", "unknown"))
 
-    def test_snapshot_stays(self) -> None:
-        """A snapshot shows what was held when it was taken."""
-        tables = Tables.load({"a": {"k": 1}})
-        [(_, snapshot)] = tables.snapshot()
-        tables.apply([Put("a", "k", 2), Put("a", "l", 3)])
-        self.assertEqual(snapshot.pieces(), [b"{", b'"k":1', b"}"])
-
-    def test_snapshot_shared(self) -> None:
+    def test_joined_once(self) -> None:
         """A namespace that did not change is not joined again."""
         tables = Tables.load({"a": {"k": 1}, "b": {"k": 1}})
-        before = dict(tables.snapshot())
-        tables.apply([Put("b", "k", 2)])
-        after = dict(tables.snapshot())
-        self.assertIs(after["a"], before["a"])
-        self.assertIsNot(after["b"], before["b"])
+        before = list(tables.pieces())
+        after = list(tables.edited([Put("b", "k", 2)]).pieces())
+        self.assertEqual(b"".join(after), b'{"a":{"k":1},"b":{"k":2}}')
+        self.assertIs(before[3], after[3])
 
     def test_many_keys(self) -> None:
         """A namespace of many keys is written in several pieces."""
         many = {f"k{number}": number for number in range(3000)}
-        [(_, snapshot)] = Tables.load({"a": many}).snapshot()
-        self.assertEqual(len(snapshot.pieces()), 7)
-        self.assertEqual(loads(b"".join(snapshot.pieces())), many)
+        pieces = list(Tables.load({"a": many}).pieces())
+        self.assertEqual(len(pieces), 10)
+        self.assertEqual(loads(b"".join(pieces)), {"a": many})
 
 
 class RefusalTests(SynchronousTestCase):
     """Tests for what is refused."""
 
     def refused(self, tables: Tables, *made: Any) -> BridgeError:
-        """Apply edits that are refused, and check that nothing is left of them."""
-        before, counted = content(tables), tables._sizes.copy()
-        error: BridgeError = self.assertRaises(BridgeError, tables.apply, made)
+        """Make edits that are refused."""
+        error: BridgeError = self.assertRaises(BridgeError, tables.edited, made)
         self.assertEqual(error.code, Code.BAD_REQUEST)
-        self.assertEqual(content(tables), before)
-        self.assertEqual(tables._sizes, counted)
         return error
 
     def test_not_json(self) -> None:
@@ -181,7 +156,7 @@ class RefusalTests(SynchronousTestCase):
     def test_not_a_number(self) -> None:
         """NaN is kept as null, as it would be read back."""
         tables = Tables()
-        tables.apply([Put("a", "k", math.nan)])
+        tables = tables.edited([Put("a", "k", math.nan)])
         self.assertIsNone(tables.get("a", "k"))
 
     def test_too_deep_for_the_file(self) -> None:
@@ -190,8 +165,8 @@ class RefusalTests(SynchronousTestCase):
         for _ in range(61):
             value = [value]
         tables = Tables()
-        tables.apply([Put("a", "k", value)])
-        loads(b'{"a":' + in_file(tables)[0][1] + b"}")
+        tables = tables.edited([Put("a", "k", value)])
+        loads(in_file(tables))
         error = self.refused(tables, Put("a", "k", [value]))
         self.assertIn("nested deeper", error.message)
 
@@ -201,7 +176,7 @@ class RefusalTests(SynchronousTestCase):
         # Braces, both names and braces, the keys, quotes.
         room = 100 - len('{"plugin:a":{"k":""},"b":{"k":""}}')
         self.refused(tables, Put("b", "k", "x" * room))
-        tables.apply([Put("b", "k", "x" * (room - 4))])
+        tables = tables.edited([Put("b", "k", "x" * (room - 4))])
         error = self.refused(tables, Put("c", "k", 1))
         self.assertIn("the page's values", error.message)
 
@@ -210,29 +185,33 @@ class RefusalTests(SynchronousTestCase):
         tables = Tables()
         name = "plugin:a"
         room = STATE_NAMESPACE_BYTES - len(f',"{name}":{{"k":"",}}')
-        tables.apply([Put(name, "k", "x" * room)])
+        tables = tables.edited([Put(name, "k", "x" * room)])
         for edit in (Put(name, "k", "x" * (room + 1)), Put(name, "l", 1)):
             self.assertIn("a namespace takes", self.refused(tables, edit).message)
-        tables.apply([Put("plugin:b", "k", "x" * room)])
-        tables.apply([Put(name, "k", "x"), Put(name, "l", "x" * (room - 10))])
+        tables = tables.edited([Put("plugin:b", "k", "x" * room)])
+        tables = tables.edited([Put(name, "k", "x"), Put(name, "l", "x" * (room - 10))])
 
     def test_attack_plugins_block_switches_and_grants(self) -> None:
         """What plugins have filled leaves host and daemon all their room."""
         tables = Tables()
         large = "x" * (STATE_NAMESPACE_BYTES - 100)
         for number in range(3):
-            tables.apply([Put(f"plugin:{number}", "k", large)])
-        tables.apply([Put("plugin:3", "k", large[:-100])])
+            tables = tables.edited([Put(f"plugin:{number}", "k", large)])
+        tables = tables.edited([Put("plugin:3", "k", large[:-100])])
         for number in range(4, 50):
             try:
-                tables.apply([Put(f"plugin:{number}", "k", "x" * 20)])
+                tables = tables.edited([Put(f"plugin:{number}", "k", "x" * 20)])
             except BridgeError as full:
                 self.assertIn("the page's values", full.message)
                 break
-        tables.apply([Put("host", "enabled:a", "x" * (STATE_HOST_BYTES - 100))])
+        tables = tables.edited(
+            [Put("host", "enabled:a", "x" * (STATE_HOST_BYTES - 100))]
+        )
         error = self.refused(tables, Put("host", "more", "x" * 100))
         self.assertIn("the host's values", error.message)
-        tables.apply([Put("bridge.plugins", "a", "x" * (STATE_DAEMON_BYTES - 100))])
+        tables = tables.edited(
+            [Put("bridge.plugins", "a", "x" * (STATE_DAEMON_BYTES - 100))]
+        )
         error = self.refused(tables, Put("bridge.plugin-keys", "a", "x" * 100))
         self.assertIn("the daemon's values", error.message)
 
@@ -240,13 +219,13 @@ class RefusalTests(SynchronousTestCase):
         """What was loaded over the limit can be made smaller step by step."""
         big = "x" * (STATE_HOST_BYTES // 2)
         tables = Tables.load({"host": {"a": big, "b": big, "c": big}})
-        tables.apply([Remove("host", "a")])
-        tables.apply([Put("host", "b", "small")])
+        tables = tables.edited([Remove("host", "a")])
+        tables = tables.edited([Put("host", "b", "small")])
         self.assertEqual(list(tables.entries("host")), ["b", "c"])
 
     def test_together(self) -> None:
         """Edits are checked together: one may use the space that another frees."""
         full = "x" * (STATE_HOST_BYTES - 100)
         tables = Tables.load({"host": {"a": full}})
-        tables.apply([Put("host", "b", full), Remove("host", "a")])
+        tables = tables.edited([Put("host", "b", full), Remove("host", "a")])
         self.assertEqual(list(tables.entries("host")), ["b"])

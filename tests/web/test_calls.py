@@ -8,7 +8,8 @@ from twisted.internet.task import Clock
 
 import bridge
 from bridge.services.state import State
-from bridge.store import Put, Store
+from bridge.store import Put
+from bridge.store.store import Store
 
 from ..counting import Calls, calls_of
 from ..directories import fresh_directory

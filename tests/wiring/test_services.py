@@ -16,7 +16,7 @@ from bridge.rpc.hub import Hub
 from bridge.services.logs import Logs
 from bridge.settings.config import read_config
 from bridge.settings.options import locate
-from bridge.store import Store
+from bridge.store.store import Store
 from bridge.wiring.core import Core, Threads
 from bridge.wiring.services import make_services, make_sinks
 from bridge.wiring.sinks import SINKS

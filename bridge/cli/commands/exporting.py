@@ -12,7 +12,7 @@ from ...protocol.strictjson import dumps
 from ...protocol.text import timestamp
 from ...protocol.wire import unstructure
 from ...settings.options import HostOptions
-from ...store import DAEMON_PREFIX, Store, StoreError
+from ...store import DAEMON_PREFIX, StoreError, Tables, read_state
 from ..exportfile import VERSION, Export, PluginSource
 from ..terminal import failed, private_file
 
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
             "--data-dir",
         )
     try:
-        view = Store.view(place.data.state)
+        view = read_state(place.data.state)
     except StoreError as e:
         return failed("export", str(e))
     export = taken(view, place.profile.application, time.time())
@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def taken(view: Store, application: str, now: float) -> Export:
+def taken(view: Tables, application: str, now: float) -> Export:
     """
     Return the part of the state that is exported.
 

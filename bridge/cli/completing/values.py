@@ -18,7 +18,7 @@ from ...schemas import PROTOCOL_FILE, read_schema
 from ...settings.config import LOG_FORMATS, LOG_LEVELS, ConfigError
 from ...settings.host import SHIPPED, host_commands
 from ...settings.options import HostOptions
-from ...store import Store, StoreError
+from ...store import StoreError, read_state
 from ...wiring.sinks import SINKS
 
 
@@ -142,7 +142,7 @@ def listed(what: str, words: list[str]) -> list[str]:
     options = HostOptions()
     try:
         options.parseOptions(_where(words))
-        view = Store.view(options.paths().data.state)
+        view = read_state(options.paths().data.state)
     except (ConfigError, StoreError, OSError, SystemExit, usage.UsageError):
         return []
     return sorted(view.entries(LISTED[what]))

@@ -33,7 +33,7 @@ from ...provision.readiness import missing_sources, setup_command
 from ...provision.service import UNIT, has_systemd, is_service_of
 from ...settings.options import Paths
 from ...settings.values import Address, UnixAddress
-from ...store import Store, StoreError
+from ...store import StoreError, read_state
 from ...store.generations import Generations
 from ...system.users import is_own
 from ..asking.client import listens_on
@@ -128,7 +128,7 @@ def _token(place: Paths) -> Finding:
 
 def _state(place: Paths) -> Finding:
     try:
-        view = Store.view(place.data.state)
+        view = read_state(place.data.state)
     except StoreError as e:
         return Finding("settings", Level.WRONG, str(e), _loss(place))
     values = sum(len(view.entries(ns)) for ns in view.namespaces())
@@ -141,7 +141,7 @@ def _loss(place: Paths) -> str:
     previous = Generations(place.data.state).previous
     aside = "make a copy of both files first"
     try:
-        view = Store.view(previous)
+        view = read_state(previous)
     except StoreError:
         return f"a start would lose all settings, and forget every plugin; {aside}"
     if not previous.exists():
@@ -172,7 +172,7 @@ def _unrecorded(place: Paths) -> Iterator[Finding]:
     if Journal(place.data.journal).exists():
         return  # an operation is under way, or will be settled
     try:
-        known = read_records(Store.view(place.data.state))
+        known = read_records(read_state(place.data.state))
         entries = sorted(path.name for path in place.data.plugins.iterdir())
     except (StoreError, OSError):
         return
@@ -188,7 +188,7 @@ def _changed(place: Paths) -> Iterator[Finding]:
     if Journal(place.data.journal).exists():
         return
     try:
-        records = read_records(Store.view(place.data.state))
+        records = read_records(read_state(place.data.state))
     except StoreError:
         return
     trees = Trees(place.data, place.profile, str)

@@ -23,7 +23,7 @@ from ...protocol.limits import KIB
 from ...protocol.strictjson import dumps
 from ...settings.config import OPTIONS
 from ...settings.options import Paths, with_names
-from ...store import Store, StoreError
+from ...store import StoreError, read_state
 from ..terminal import private_file
 from .checkup import Finding
 
@@ -131,7 +131,7 @@ def _versions() -> list[str]:
 
 def _of_state(place: Paths) -> dict[str, str]:
     try:
-        view = Store.view(place.data.state)
+        view = read_state(place.data.state)
     except StoreError as e:
         return {"settings.txt": str(e)}
     sizes = [

@@ -26,7 +26,7 @@ from ...concurrency.threads import InThread
 from ...datadir.paths import LINKED
 from ...protocol.errors import Prefix, plugin_error
 from ...settings.host import HostProfile
-from ...store import Store
+from ...store.store import Store
 from ..bundle.build import Report
 from ..esbuild.executable import BundlerError
 from ..installed.records import is_recorded, read_records

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import asdict
 
 from ...classes import frozen
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.wire import camel
-from ...store import Drop, Edit, Put, Remove, Store
+from ...store import Drop, Edit, Put, Remove
 from .ids import RECORDS, Entries, installed_ids
+
+if TYPE_CHECKING:
+    from ...store.store import Store
 
 
 @frozen

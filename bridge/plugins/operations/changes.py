@@ -18,7 +18,8 @@ from ...concurrency.shares import Holder
 from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.steps import Step
-from ...store import Drop, Edit, Remove, Store
+from ...store import Drop, Edit, Remove
+from ...store.store import Store
 from ..clone.urls import check_url
 from ..installed.exchange import Exchange
 from ..installed.ids import RECORDS

@@ -21,7 +21,7 @@ from ...classes import define, frozen
 from ...concurrency.singleflight import SingleFlight
 from ...protocol.errors import BridgeError, shutting_down
 from ...protocol.limits import BUILD_END_SECONDS
-from ...store import Store
+from ...store.store import Store
 from ..bundle.build import Report
 from ..installed.records import read_records
 from ..installed.trees import ListEntry, Trees

@@ -21,7 +21,8 @@ from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.steps import Step
-from ...store import Edit, Store
+from ...store import Edit
+from ...store.store import Store
 from ..installed.exchange import Exchange, make_durable
 from ..installed.journal import Journal, JournalError
 from ..installed.records import read_records

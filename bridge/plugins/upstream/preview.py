@@ -25,7 +25,7 @@ from ...protocol.bucket import TokenBucket
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.limits import PREVIEWS_PER_MINUTE
 from ...protocol.steps import Step
-from ...store import Store
+from ...store.store import Store
 from ..clone.urls import check_url
 from ..installed.keys import Trust
 from ..installed.records import Record, is_recorded, recorded

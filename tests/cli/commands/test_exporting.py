@@ -19,7 +19,7 @@ from bridge.cli.commands import exporting
 from bridge.cli.commands.exporting import Export, PluginSource, taken
 from bridge.cli.commands.importing import check_application, read_export
 from bridge.cli.terminal import CommandError
-from bridge.store import Store
+from bridge.store import Tables, read_state
 
 from ...directories import fresh_directory, planted
 from ...whole.daemon import Daemon, run, running
@@ -38,11 +38,11 @@ RECORD = {
 class TakenTests(SynchronousTestCase):
     """Tests for what is exported."""
 
-    def view(self, content: dict[str, Any]) -> Store:
+    def view(self, content: dict[str, Any]) -> Tables:
         """Write a state file, and read it."""
         path = fresh_directory(self) / "state.json"
         path.write_text(json.dumps(content))
-        return Store.view(path)
+        return read_state(path)
 
     def test_page_and_plugins_only(self) -> None:
         """Keys, marks and whatever else is the daemon's stay."""

@@ -11,7 +11,8 @@ from bridge.plugins.installed.keys import KEYS, MARKS, Trust
 from bridge.plugins.tree.signature import Signed, key_id, public_key_of
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
-from bridge.store import Edit, Put, Store
+from bridge.store import Edit, Put
+from bridge.store.store import Store
 
 from ...directories import fresh_directory
 from ...threads import at_once

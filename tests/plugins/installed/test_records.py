@@ -13,7 +13,8 @@ from bridge.plugins.installed.records import (
     read_records,
     settings_namespace,
 )
-from bridge.store import Drop, Edit, Put, Remove, Store
+from bridge.store import Drop, Edit, Put, Remove
+from bridge.store.store import Store
 
 from ...directories import fresh_directory
 from ...strategies import loose

@@ -45,7 +45,7 @@ from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.plugins.tree.tree import Verify, read_tree
 from bridge.plugins.upstream.preview import Access, Previewer, Reach
 from bridge.settings.host import load_profile
-from bridge.store import Store
+from bridge.store.store import Store
 
 from ...threads import Threads
 from ..clone.remotes import FakeUpstream

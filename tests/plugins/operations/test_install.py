@@ -14,7 +14,8 @@ from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import Record
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
-from bridge.store import Put, Store
+from bridge.store import Put
+from bridge.store.store import Store
 
 from ...concurrency.pages import Page
 from .bench import (

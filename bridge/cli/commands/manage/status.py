@@ -9,7 +9,7 @@ from ....plugins.installed.ids import installed_ids
 from ....protocol.errors import BridgeError
 from ....provision.readiness import build_problem
 from ....settings.options import Paths
-from ....store import Store, StoreError
+from ....store import StoreError, read_state
 from ...asking.client import NoDaemonError
 from ...asking.installed import NAMESPACE, SWITCH, read_plugins
 from ...asking.overview import (
@@ -114,7 +114,7 @@ def on_disk(place: Paths, why: str) -> Overview:
     installed: list[str] = []
     switches: dict[str, object] = {}
     try:
-        view = Store.view(place.data.state)
+        view = read_state(place.data.state)
         installed = installed_ids(view)
         switches = view.entries(NAMESPACE)
     except StoreError as e:
