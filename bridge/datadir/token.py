@@ -15,10 +15,8 @@ import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar, Final
 
 from attrs import field
-from twisted.logger import Logger
 
 from ..classes import define
 from ..system.files import NO_LINK, NO_WAIT
@@ -29,9 +27,6 @@ TOKEN_BYTES = 32
 # Not blocking: opening a FIFO would wait for its writer, forever.
 _READ = os.O_RDONLY | NO_LINK | NO_WAIT
 _FORM = re.compile(rb"[A-Za-z0-9_-]{43}")
-
-LOOK_SECONDS: Final = 1.0
-"""How long what the file holds is taken as known."""
 
 
 class TokenError(Exception):
@@ -89,82 +84,6 @@ class PairingToken:
         return self._value.decode("ascii")
 
 
-@define(eq=False, repr=False)
-class FollowedToken:
-    """
-    The token that a daemon accepts: that of its file, as it is now.
-
-    :ivar replaced: Called when the file holds another token than before.
-    """
-
-    _token: PairingToken
-    _seconds: Callable[[], float]
-    replaced: Callable[[], object] = field(default=lambda: None, init=False)
-    _is_usable: bool = field(default=True, init=False)
-    # Nothing equals it: the first look reads the file.
-    _status: object = field(factory=object, init=False)
-    _looked: float = field(init=False)
-
-    _log: ClassVar[Logger] = Logger(namespace="bridge")
-
-    def __attrs_post_init__(self) -> None:
-        self._looked = self._seconds()
-
-    def matches(self, offered: bytes) -> bool:
-        """
-        Whether this is the token; compares in constant time.
-
-        Nothing is while the file is missing or unusable.
-        """
-        # The clock of the system may be set back.
-        if not 0 <= self._seconds() - self._looked < LOOK_SECONDS:
-            self.look()
-        return self._is_usable and self._token.matches(offered)
-
-    def reveal(self) -> str:
-        """Return the last token there was, to keep it out of logs."""
-        return self._token.reveal()
-
-    def look(self) -> None:
-        """Look at the status of the file, and read it if that has changed."""
-        self._looked = self._seconds()
-        status = _status(self._token.path)
-        if status != self._status:
-            self._status = status
-            self._read()
-
-    def _read(self) -> None:
-        before = self._token
-        try:
-            self._token = PairingToken.load(before.path)
-        except FileNotFoundError:
-            self._unusable(_with_fix(before.path, "is missing"))
-            return
-        except TokenError as e:
-            self._unusable(str(e))
-            return
-        if not self._is_usable:
-            self._log.info("the pairing token can be used again")
-        self._is_usable = True
-        if self._token.reveal() != before.reveal():
-            self._log.warn("the pairing token was replaced; every page must pair again")
-            self.replaced()
-
-    def _unusable(self, why: str) -> None:
-        self._log.error("no page can pair: {why}", why=why)
-        self._is_usable = False
-
-
-def _status(path: Path) -> object:
-    """Return what changes with a file's content or mode; ``None`` without a file."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return None
-    times = found.st_mtime_ns, found.st_ctime_ns
-    return found.st_dev, found.st_ino, found.st_size, found.st_mode, *times
-
-
 def _write(path: Path, random: Callable[[int], bytes]) -> bytes:
     value = base64.urlsafe_b64encode(random(TOKEN_BYTES)).rstrip(b"=")
     try:
@@ -180,25 +99,26 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         raise
     except OSError:
-        raise TokenError(_with_fix(path, "cannot be opened, or is a link")) from None
+        raise TokenError(with_fix(path, "cannot be opened, or is a link")) from None
     try:
         _check(path, os.fstat(fd))
         value = os.read(fd, 256).strip()
     finally:
         os.close(fd)
     if _FORM.fullmatch(value) is None:
-        raise TokenError(_with_fix(path, "does not hold a token"))
+        raise TokenError(with_fix(path, "does not hold a token"))
     return value
 
 
 def _check(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise TokenError(_with_fix(path, "is not a file"))
+        raise TokenError(with_fix(path, "is not a file"))
     if not is_own(status):
-        raise TokenError(_with_fix(path, "belongs to another user"))
+        raise TokenError(with_fix(path, "belongs to another user"))
     if has_owners() and status.st_mode & 0o077:
-        raise TokenError(_with_fix(path, "can be read by others"))
+        raise TokenError(with_fix(path, "can be read by others"))
 
 
-def _with_fix(path: Path, what: str) -> str:
+def with_fix(path: Path, what: str) -> str:
+    """Return why the file can't be used, with the fix."""
     return f"{path} {what}; remove it or run with --rotate-token, then pair again"

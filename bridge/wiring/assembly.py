@@ -20,9 +20,10 @@ from ..daemon.daemon import Daemon
 from ..daemon.listening import StartError, bind
 from ..daemon.listening import this_process as inherited_socket
 from ..daemon.sd_notify import this_process
+from ..daemon.token import FollowedToken
 from ..datadir.lock import FileLock, LockedError, acquire
 from ..datadir.paths import DataDir
-from ..datadir.token import FollowedToken, PairingToken
+from ..datadir.token import PairingToken
 from ..freedesktop import Notifications
 from ..http.client import Reach, make_client
 from ..plugins.installed.journal import JournalError

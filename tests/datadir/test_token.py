@@ -8,16 +8,9 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twisted.internet.task import Clock
-from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.datadir.token import (
-    LOOK_SECONDS,
-    FollowedToken,
-    PairingToken,
-    TokenError,
-)
+from bridge.datadir.token import PairingToken, TokenError
 
 from ..directories import fresh_directory
 
@@ -186,98 +179,6 @@ class RotateTests(TokenCase):
         self.path.mkdir()
         self.assertRaises(TokenError, PairingToken.rotate, self.path)
         self.assertEqual(self.files(), ["token"])
-
-
-class FollowedTests(TokenCase):
-    """Tests for following the file."""
-
-    def setUp(self) -> None:
-        """Follow a token."""
-        super().setUp()
-        self.replaced: list[None] = []
-        self.clock = Clock()
-        first = PairingToken.load_or_create(self.path)
-        self.token = FollowedToken(first, self.clock.seconds)
-        self.token.replaced = lambda: self.replaced.append(None)
-        self.first = first.reveal().encode()
-
-    def logged(self) -> list[str]:
-        """Look at the file; what is logged then."""
-        with capturedLogs() as logs:
-            self.token.look()
-        return [formatEvent(event) for event in logs]
-
-    def test_rotation(self) -> None:
-        """A second after a rotation the new token counts, and the old one does not."""
-        self.token.look()
-        new = PairingToken.rotate(self.path).reveal().encode()
-        self.clock.advance(LOOK_SECONDS - 0.1)
-        self.assertTrue(self.token.matches(self.first))
-        self.clock.advance(0.1)
-        self.assertFalse(self.token.matches(self.first))
-        self.assertTrue(self.token.matches(new))
-        self.assertEqual(len(self.replaced), 1)
-
-    def test_clock_that_is_set_back(self) -> None:
-        """A rotation is found after the clock was set back, too."""
-        self.clock.advance(3600)
-        self.token.look()
-        new = PairingToken.rotate(self.path).reveal().encode()
-        self.clock.rightNow -= 1800
-        self.assertTrue(self.token.matches(new))
-
-    def test_every_way_to_change_it(self) -> None:
-        """A look finds whatever has changed the file, and nothing where nothing has."""
-        for change in (self.replace, self.rewrite, self.link):
-            change()
-            before = len(self.replaced)
-            self.assertIn("every page must pair again", self.logged()[-1])
-            self.assertEqual(len(self.replaced), before + 1)
-            self.assertEqual(self.logged(), [])
-
-    def replace(self) -> None:
-        """Replace the file, as the command does."""
-        PairingToken.rotate(self.path)
-
-    def rewrite(self) -> None:
-        """Write into the file, as an editor may."""
-        self.path.write_bytes(b"R" * 43)
-
-    def link(self) -> None:
-        """Put another name of a file there."""
-        other = self.path.with_name("other")
-        other.write_bytes(b"L" * 43)
-        other.chmod(0o600)
-        self.path.unlink()
-        os.link(other, self.path)
-
-    def test_changed_between_reading_and_following(self) -> None:
-        """What changed the file before the first look is found by it."""
-        new = PairingToken.rotate(self.path).reveal().encode()
-        self.token.look()
-        self.assertTrue(self.token.matches(new))
-
-    def test_unusable_for_the_moment(self) -> None:
-        """While the file is gone or unusable nothing is accepted; that is logged."""
-        self.path.rename(self.path.with_name("away"))
-        (line,) = self.logged()
-        self.assertIn(f"{self.path} is missing", line)
-        for offered in (self.first, b""):
-            self.assertFalse(self.token.matches(offered))
-        for content, mode, why in (
-            (b"hello", 0o600, "does not hold a token"),
-            (self.first, 0o644, "can be read by others"),
-        ):
-            self.write(content, mode)
-            (line,) = self.logged()
-            self.assertIn(why, line)
-            self.assertEqual(self.logged(), [])
-            self.assertFalse(self.token.matches(self.first))
-        self.assertEqual(self.token.reveal(), self.first.decode())
-        self.path.chmod(0o600)
-        self.assertEqual(self.logged(), ["the pairing token can be used again"])
-        self.assertTrue(self.token.matches(self.first))
-        self.assertEqual(self.replaced, [])
 
 
 class MatchTests(TokenCase):

@@ -12,8 +12,9 @@ from typing import Any, Final
 from attrs import define, evolve, field
 
 from bridge.daemon.listening import StartError
+from bridge.daemon.token import LOOK_SECONDS
 from bridge.datadir.paths import DataDir, DataDirError
-from bridge.datadir.token import LOOK_SECONDS, TokenError
+from bridge.datadir.token import TokenError
 from bridge.plugins.installed.journal import JournalError
 from bridge.store import StoreError
 from bridge.wiring import oneshot

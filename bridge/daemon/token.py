@@ -1,0 +1,93 @@
+"""The pairing token that a daemon accepts: that of its file, as it is now."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar, Final
+
+from attrs import field
+from twisted.logger import Logger
+
+from ..classes import define
+from ..datadir.token import PairingToken, TokenError, with_fix
+
+LOOK_SECONDS: Final = 1.0
+"""How long what the file holds is taken as known."""
+
+
+@define(eq=False, repr=False)
+class FollowedToken:
+    """
+    The token that a daemon accepts: that of its file, as it is now.
+
+    :ivar replaced: Called when the file holds another token than before.
+    """
+
+    _token: PairingToken
+    _seconds: Callable[[], float]
+    replaced: Callable[[], object] = field(default=lambda: None, init=False)
+    _is_usable: bool = field(default=True, init=False)
+    # Nothing equals it: the first look reads the file.
+    _status: object = field(factory=object, init=False)
+    _looked: float = field(init=False)
+
+    _log: ClassVar[Logger] = Logger(namespace="bridge")
+
+    def __attrs_post_init__(self) -> None:
+        self._looked = self._seconds()
+
+    def matches(self, offered: bytes) -> bool:
+        """
+        Whether this is the token; compares in constant time.
+
+        Nothing is while the file is missing or unusable.
+        """
+        # The clock of the system may be set back.
+        if not 0 <= self._seconds() - self._looked < LOOK_SECONDS:
+            self.look()
+        return self._is_usable and self._token.matches(offered)
+
+    def reveal(self) -> str:
+        """Return the last token there was, to keep it out of logs."""
+        return self._token.reveal()
+
+    def look(self) -> None:
+        """Look at the status of the file, and read it if that has changed."""
+        self._looked = self._seconds()
+        status = _status(self._token.path)
+        if status != self._status:
+            self._status = status
+            self._read()
+
+    def _read(self) -> None:
+        before = self._token
+        try:
+            self._token = PairingToken.load(before.path)
+        except FileNotFoundError:
+            self._unusable(with_fix(before.path, "is missing"))
+            return
+        except TokenError as e:
+            self._unusable(str(e))
+            return
+        if not self._is_usable:
+            self._log.info("the pairing token can be used again")
+        self._is_usable = True
+        if self._token.reveal() != before.reveal():
+            self._log.warn("the pairing token was replaced; every page must pair again")
+            self.replaced()
+
+    def _unusable(self, why: str) -> None:
+        self._log.error("no page can pair: {why}", why=why)
+        self._is_usable = False
+
+
+def _status(path: Path) -> object:
+    """Return what changes with a file's content or mode; ``None`` without a file."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    times = found.st_mtime_ns, found.st_ctime_ns
+    return found.st_dev, found.st_ino, found.st_size, found.st_mode, *times
