@@ -85,12 +85,6 @@ class HelloTests(SocketCase):
             self.assertEqual(page.take(), [])
         self.assertEqual(self.stack.logs.got, [])
 
-    def test_wrong_token(self) -> None:
-        """A wrong token closes with 1008 ``unauthorized``."""
-        for token in ("x" * 43, "", TOKEN[:-1], TOKEN + "x", "é"):
-            page = self.stack.open().hello(token)
-            self.assertEqual(page.closed, (1008, "unauthorized"))
-
     def test_brute_force_runs_dry(self) -> None:
         """Each wrong token costs two trusted tokens: the upgrade's and its own."""
         stack = Stack(rate=0.001, burst=10)
@@ -98,20 +92,6 @@ class HelloTests(SocketCase):
             stack.open().hello("x" * 43)
         answer = stack.ask("GET", "/v1/ws", *UPGRADE)
         self.assertEqual((answer.status, answer.code), (429, "rate_limited"))
-
-    def test_silence(self) -> None:
-        """5 s of silence close with 1008 ``hello_required``, 4.75 s do not."""
-        page = self.stack.open()
-        self.stack.advance(4.75)
-        self.assertIsNone(page.closed)
-        self.stack.advance(0.25)
-        self.assertEqual(page.closed, HELLO_REQUIRED)
-
-    def test_binary_first(self) -> None:
-        """A binary first frame is no hello."""
-        hello = dumps({"type": "hello", "token": TOKEN, "client": "c"})
-        page = self.stack.open().send(hello, binary=True)
-        self.assertEqual(page.closed, HELLO_REQUIRED)
 
     def test_ping_first(self) -> None:
         """A ping is no first frame: it is answered, and hello may still come."""
@@ -130,17 +110,6 @@ class HelloTests(SocketCase):
         self.assertEqual(fits.take()[0]["type"], "welcome")
         over = self.stack.open().send(dumps({**frame, "client": "c" * (spare + 1)}))
         self.assertEqual(over.closed, HELLO_REQUIRED)
-
-    def test_not_utf8_first(self) -> None:
-        """Invalid UTF-8 first is no hello."""
-        page = self.stack.open().send(b"\xff\xfe")
-        self.assertEqual(page.closed, HELLO_REQUIRED)
-
-    def test_protocol_error_first(self) -> None:
-        """A frame RFC 6455 does not know is no hello."""
-        page = self.stack.open()
-        page.client.sendFrame(opcode=3, payload=b"x")
-        self.assertEqual(page.closed, HELLO_REQUIRED)
 
     def test_nothing_after_a_close(self) -> None:
         """A right hello right behind a wrong one changes nothing."""
