@@ -1,12 +1,8 @@
-"""Descriptions of the fields of schemas, and of the rules of annotations."""
+"""Descriptions of the fields of schemas, as Markdown."""
 
 from __future__ import annotations
 
-import inspect
-import re
-import types
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, Union, get_args, get_origin
 
 from attrs import frozen
 
@@ -35,7 +31,7 @@ class Field:
     def words(self) -> str:
         """Meaning and rules."""
         code = f"`{self.rules}`" if set("*[") & set(self.rules) else self.rules
-        return _joined([self.meaning.rstrip("."), code])
+        return joined([self.meaning.rstrip("."), code])
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -46,32 +42,9 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def rule_words(kind: Any) -> str:
-    """Describe the rules of one annotation and of its arguments."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        held, *rules = arguments
-        return _joined([*(rule.describe() for rule in rules), rule_words(held)])
-    if origin in (Union, types.UnionType):
-        return _joined(rule_words(one) for one in arguments)
-    if origin is list:
-        inner = rule_words(arguments[0])
-        return f"each: {inner}" if inner else ""
-    return ""
-
-
-def _joined(words: Iterable[str]) -> str:
+def joined(words: Iterable[str]) -> str:
+    """Join what is not empty by semicolons."""
     return "; ".join(filter(None, words))
-
-
-def meanings(kind: type[Any]) -> dict[str, str]:
-    """Collect descriptions of attributes from a class's docstring and its bases'."""
-    described = {}
-    for one in reversed(kind.__mro__):
-        text = inspect.cleandoc(one.__doc__ or "")
-        found = re.findall(r"^:ivar (\w+):(.*(?:\n[ ]+.*)*)", text, re.MULTILINE)
-        described.update({name: " ".join(words.split()) for name, words in found})
-    return described
 
 
 def fields_in(schema: Schema, defs: Mapping[str, Schema]) -> Iterator[Field]:
@@ -88,7 +61,7 @@ def fields_in(schema: Schema, defs: Mapping[str, Schema]) -> Iterator[Field]:
             schema_words(held, defs),
             name in required,
             held.get("description", ""),
-            _joined(rules),
+            joined(rules),
         )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import types
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any, Final, Union, get_args, get_origin
 
 from attrs import NOTHING, define, field, fields, has, resolve_types
-from described import meanings, rule_words
+from described import joined
 from orjson import Fragment
 
 from bridge.osc.packets import Argument, Kind
@@ -61,6 +63,30 @@ def merged(schema: Schema, more: Schema) -> Schema:
         else:
             made[keyword] = value
     return made
+
+
+def rule_words(kind: Any) -> str:
+    """Describe the rules of one annotation and of its arguments."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        held, *rules = arguments
+        return joined([*(rule.describe() for rule in rules), rule_words(held)])
+    if origin in (Union, types.UnionType):
+        return joined(rule_words(one) for one in arguments)
+    if origin is list:
+        inner = rule_words(arguments[0])
+        return f"each: {inner}" if inner else ""
+    return ""
+
+
+def meanings(kind: type[Any]) -> dict[str, str]:
+    """Collect descriptions of attributes from a class's docstring and its bases'."""
+    described = {}
+    for one in reversed(kind.__mro__):
+        text = inspect.cleandoc(one.__doc__ or "")
+        found = re.findall(r"^:ivar (\w+):(.*(?:\n[ ]+.*)*)", text, re.MULTILINE)
+        described.update({name: " ".join(words.split()) for name, words in found})
+    return described
 
 
 @define
