@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from bridge.provision.library import PACKAGE, library_files
+from bridge.provision.library import LIBRARY, library_files
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 CACHE: Final = ROOT / ".cache" / "npm"
@@ -99,7 +99,7 @@ def packed(spec: str) -> Path:
 
 def library() -> Path:
     """The npm package of the reference page's library."""
-    return packed(PACKAGE)
+    return packed(LIBRARY.spec)
 
 
 def unpack_library(to: Path) -> None:

@@ -7,9 +7,7 @@ Only the bytes that ``bridge.plugins.esbuild.pins`` names are installed, from wh
 from __future__ import annotations
 
 import hashlib
-import io
 import os
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -17,14 +15,18 @@ from typing import Final
 from ..datadir.paths import DataDir, write_atomically
 from ..plugins.esbuild.executable import BundlerError, read_checksum
 from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, Pin
-from ..plugins.tree.files import TooLargeError, read_bounded
+from ..plugins.tree.files import read_bounded
 from ..protocol.limits import BUNDLER_BYTES
-from .npm import SetupError, integrity, pack
+from .npm import NpmPackage, unpacked
 
 SHIPPED: Final = Path(__file__).parent.parent / "shipped"
 """Where a package of ours may have put what setup would download."""
 
 _GZIP: Final = b"\x1f\x8b"
+
+
+def _package(pin: Pin) -> NpmPackage:
+    return NpmPackage(pin.name, VERSION, pin.tarball, "bundler")
 
 
 def read_bundler(given: Path, pin: Pin) -> bytes:
@@ -34,37 +36,18 @@ def read_bundler(given: Path, pin: Pin) -> bytes:
     :param given: The binary, or the npm package as ``npm pack`` makes it.
     :raise SetupError: It is not the pinned bundler.
     """
-    try:
-        content = read_bounded(given.resolve(), BUNDLER_BYTES)
-    except TooLargeError:
-        raise _other(pin) from None
-    except OSError as e:
-        raise SetupError(f"the bundler cannot be read: {e.strerror}") from None
-    return _verified(content, pin)
-
-
-def _verified(content: bytes, pin: Pin) -> bytes:
+    package = _package(pin)
+    content = package.read(given)
     if content.startswith(_GZIP):
-        if integrity(content) != pin.tarball:
-            raise _other(pin)
-        content = _member(content, pin.member)
+        return _binary(package.verified(content), pin)
     if hashlib.sha256(content).hexdigest() != pin.binary:
-        raise _other(pin)
+        raise package.other()
     return content
 
 
-def _other(pin: Pin) -> SetupError:
-    return SetupError(
-        f"the file does not have the digest of esbuild {VERSION} for {pin.platform}; "
-        "it was not installed"
-    )
-
-
-def _member(package: bytes, name: str) -> bytes:
-    """Return a file of a package whose digest was checked, so that it exists."""
-    with tarfile.open(fileobj=io.BytesIO(package), mode="r:gz") as tar:
-        file = tar.extractfile(name)
-        return file.read() if file else b""
+def _binary(package: bytes, pin: Pin) -> bytes:
+    """Return the binary of a package whose digest was checked, so that it is there."""
+    return next(content for path, content in unpacked(package) if path == pin.member)
 
 
 def find_bundler(
@@ -78,15 +61,7 @@ def find_bundler(
     path = shipped / BINARY_NAME
     if path.exists():
         return read_bundler(path, pin)
-    try:
-        packed = pack(pin.package, environ)
-    except SetupError as e:
-        name = f"esbuild-{pin.platform}-{VERSION}.tgz"
-        raise SetupError(
-            f"there is no bundler, and {e}; run this where npm works: "
-            f"npm pack {pin.package} && plugin-bridge setup --bundler {name}"
-        ) from None
-    return _verified(packed, pin)
+    return _binary(_package(pin).download(environ), pin)
 
 
 def installed_bundler(data: DataDir, pin: Pin) -> bool:

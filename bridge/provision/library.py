@@ -7,44 +7,35 @@ npm has it; everywhere else ``setup`` downloads it, as it does the bundler.
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from ..datadir.paths import DataDir
-from ..plugins.tree.files import TooLargeError, read_bounded
-from ..protocol.limits import BUNDLER_BYTES
 from .bundlersource import SHIPPED
 from .hostsources import Sources, unmodified_sources
-from .npm import SetupError, integrity, pack
+from .npm import NpmPackage, unpacked
 
-NAME: Final = "preact"
-VERSION: Final = "11.2.0"
-PACKAGE: Final = f"{NAME}@{VERSION}"
-"""The package in its version, as npm's command line takes it."""
-
-FILE: Final = f"{NAME}-{VERSION}.tgz"
-"""The name that ``npm pack`` gives it."""
-
-INTEGRITY: Final = (
+LIBRARY: Final = NpmPackage(
+    "preact",
+    "11.2.0",
     "/HfHI/7N84e6GrWBJ3J280z3mLaRJiDcSvj/A+y/4AbLnND/1UlGHe1sR6oYuTGwId0nP7dqDU9OnLxMPZ7x"
-    "Bg=="
+    "Bg==",
+    "library",
 )
-"""The package's digest, as npm publishes it: SHA-512, base64."""
+"""The package."""
 
-FOLDER: Final = f"node_modules/{NAME}/"
+FOLDER: Final = f"node_modules/{LIBRARY.name}/"
 """Where it is below ``host/``."""
 
 _WANTED: Final = re.compile(r"package/(LICENSE|(?:hooks/)?src/[\w./-]+)")
 
 # The published one names minified files, whose source maps lead out of the bundle.
 _DESCRIPTION: Final = {
-    "name": NAME,
-    "version": VERSION,
+    "name": LIBRARY.name,
+    "version": LIBRARY.version,
     "license": "MIT",
     "type": "module",
     "sideEffects": False,
@@ -65,24 +56,7 @@ def read_library(given: Path) -> bytes:
     :param given: As ``npm pack`` writes it.
     :raise SetupError: It is not the pinned package.
     """
-    try:
-        return _verified(read_bounded(given.resolve(), BUNDLER_BYTES))
-    except TooLargeError:
-        raise _other() from None
-    except OSError as e:
-        raise SetupError(f"the library cannot be read: {e.strerror}") from None
-
-
-def _verified(content: bytes) -> bytes:
-    if integrity(content) != INTEGRITY:
-        raise _other()
-    return content
-
-
-def _other() -> SetupError:
-    return SetupError(
-        f"the file does not have the digest of {PACKAGE}; it was not installed"
-    )
+    return LIBRARY.verified(LIBRARY.read(given))
 
 
 def find_library(environ: Mapping[str, str], shipped: Path = SHIPPED) -> bytes:
@@ -91,16 +65,8 @@ def find_library(environ: Mapping[str, str], shipped: Path = SHIPPED) -> bytes:
 
     :raise SetupError: It was not found; the message shows the command to run.
     """
-    if (shipped / FILE).exists():
-        return read_library(shipped / FILE)
-    try:
-        packed = pack(PACKAGE, environ)
-    except SetupError as e:
-        raise SetupError(
-            f"the page's library {NAME} is missing, and {e}; run this where npm works: "
-            f"npm pack {PACKAGE} && plugin-bridge setup --library {FILE}"
-        ) from None
-    return _verified(packed)
+    path = shipped / LIBRARY.file
+    return read_library(path) if path.exists() else LIBRARY.download(environ)
 
 
 def installed_library(data: DataDir) -> Sources:
@@ -124,7 +90,7 @@ def library_at_hand(data: DataDir, shipped: Path = SHIPPED) -> Sources:
     """
     if found := installed_library(data):
         return found
-    path = shipped / FILE
+    path = shipped / LIBRARY.file
     return library_files(read_library(path)) if path.exists() else {}
 
 
@@ -136,12 +102,9 @@ def library_files(package: bytes) -> Sources:
     :return: Readable sources and types, the licence, and a description that names them.
     """
     files = {f"{FOLDER}package.json": _described()}
-    with tarfile.open(fileobj=io.BytesIO(package), mode="r:gz") as tar:
-        for member in tar:
-            wanted = _WANTED.fullmatch(member.name)
-            content = tar.extractfile(member) if wanted and member.isreg() else None
-            if wanted and content is not None:
-                files[FOLDER + wanted[1]] = content.read()
+    for path, content in unpacked(package):
+        if wanted := _WANTED.fullmatch(path):
+            files[FOLDER + wanted[1]] = content
     return files
 
 

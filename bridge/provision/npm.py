@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import re
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from ..classes import frozen
 from ..plugins.tree.files import TooLargeError, read_bounded
 from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
 
@@ -33,25 +36,98 @@ class SetupError(Exception):
     """Why a part of setup failed; one line for the user."""
 
 
-def integrity(content: bytes) -> str:
-    """Return the digest that npm names a package by: SHA-512, base64."""
-    return base64.b64encode(hashlib.sha512(content).digest()).decode()
-
-
-def pack(package: str, environ: Mapping[str, str]) -> bytes:
+@frozen
+class NpmPackage:
     """
-    Download a package.
+    A package in one version.
 
-    :param package: Its name and exact version.
-    :param environ: What npm may be configured by; only that is handed on.
-    :return: The package as ``npm pack`` writes it, not verified.
-    :raise SetupError: Why it could not be downloaded, without advice.
+    :ivar name: As npm's registry has it, such as ``@esbuild/linux-x64``.
+    :ivar integrity: Its digest, as npm publishes it: SHA-512, base64.
+    :ivar part: What setup installs of it, such as ``bundler``; its option takes that.
     """
+
+    name: str
+    version: str
+    integrity: str
+    part: str
+
+    @property
+    def spec(self) -> str:
+        """Name and version, as npm's command line takes them."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def file(self) -> str:
+        """The name that ``npm pack`` gives it."""
+        return f"{self.name.lstrip('@').replace('/', '-')}-{self.version}.tgz"
+
+    def read(self, given: Path) -> bytes:
+        """
+        Read a file that setup installs from, not verified.
+
+        :raise SetupError: It can't be read, or is too large.
+        """
+        try:
+            return read_bounded(given.resolve(), BUNDLER_BYTES)
+        except TooLargeError:
+            raise self.other() from None
+        except OSError as e:
+            raise SetupError(f"the {self.part} cannot be read: {e.strerror}") from None
+
+    def verified(self, content: bytes) -> bytes:
+        """
+        Return the package, if it is that.
+
+        :raise SetupError: It is not.
+        """
+        digest = base64.b64encode(hashlib.sha512(content).digest()).decode()
+        if digest != self.integrity:
+            raise self.other()
+        return content
+
+    def other(self) -> SetupError:
+        """Return the refusal of a file that is something else."""
+        return SetupError(
+            f"the file does not have the digest of {self.spec}; it was not installed"
+        )
+
+    def download(self, environ: Mapping[str, str]) -> bytes:
+        """
+        Download the package, and verify it.
+
+        :param environ: What npm may be configured by; only that is handed on.
+        :raise SetupError: Why it could not be had, and the command to run.
+        """
+        try:
+            packed = _pack(self.spec, environ)
+        except SetupError as e:
+            raise SetupError(
+                f"there is no {self.part}, and {e}; run this where npm works: npm pack "
+                f"{self.spec} && plugin-bridge setup --{self.part} {self.file}"
+            ) from None
+        return self.verified(packed)
+
+
+def unpacked(package: bytes) -> Iterator[tuple[str, bytes]]:
+    """
+    Read the files of a package.
+
+    :param package: Verified.
+    :return: Paths, which start with ``package/``, and contents.
+    """
+    with tarfile.open(fileobj=io.BytesIO(package), mode="r:gz") as tar:
+        for member in tar:
+            content = tar.extractfile(member) if member.isreg() else None
+            if content is not None:
+                yield member.name, content.read()
+
+
+def _pack(spec: str, environ: Mapping[str, str]) -> bytes:
     npm = shutil.which("npm", path=environ.get("PATH"))
     if npm is None:
         raise SetupError("there is no npm to download it")
     with TemporaryDirectory(prefix="plugin-bridge-") as directory:
-        _run(npm, package, Path(directory), dict(_for_npm(environ)))
+        _run(npm, spec, Path(directory), dict(_for_npm(environ)))
         packed = sorted(Path(directory).glob("*.tgz"))
         if not packed:
             raise SetupError("npm downloaded nothing")
@@ -61,8 +137,8 @@ def pack(package: str, environ: Mapping[str, str]) -> bytes:
             raise SetupError("npm downloaded a package that is too large") from None
 
 
-def _run(npm: str, package: str, directory: Path, environ: dict[str, str]) -> None:
-    command = [npm, "pack", "--silent", "--ignore-scripts", package]
+def _run(npm: str, spec: str, directory: Path, environ: dict[str, str]) -> None:
+    command = [npm, "pack", "--silent", "--ignore-scripts", spec]
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and the words are ours
             command,

@@ -36,7 +36,7 @@ from .hostsources import (
     unmodified_sources,
 )
 from .library import (
-    FILE,
+    LIBRARY,
     find_library,
     installed_library,
     library_at_hand,
@@ -154,8 +154,8 @@ def download(
     bundler = directory / BINARY_NAME
     bundler.write_bytes(find_bundler(pin, environ))
     bundler.chmod(0o755)
-    (directory / FILE).write_bytes(find_library(environ))
-    for path in (bundler, directory / FILE):
+    (directory / LIBRARY.file).write_bytes(find_library(environ))
+    for path in (bundler, directory / LIBRARY.file):
         report(f"downloaded {path}")
 
 

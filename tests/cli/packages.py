@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bridge.plugins.esbuild.pins import Pin, pin_for
+from bridge.plugins.esbuild.pins import VERSION, Pin, pin_for
 
 from ..npm import packed
 
@@ -18,4 +18,4 @@ def this_pin() -> Pin:
 
 def bundler_package() -> Path:
     """What ``npm pack`` makes of the pinned bundler."""
-    return packed(this_pin().package)
+    return packed(f"{this_pin().name}@{VERSION}")

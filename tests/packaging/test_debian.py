@@ -17,7 +17,7 @@ import pytest
 import bridge
 from bridge.plugins.tree.signature import sign_tree
 from bridge.plugins.tree.tree import read_tree
-from bridge.provision.library import FILE
+from bridge.provision.library import LIBRARY
 from bridge.settings.host import load_profile
 
 from ..forge import start_forge_process
@@ -103,7 +103,7 @@ def test_contents(built: Path, package: Path) -> None:
     for wanted in (
         "usr/bin/vrcnext-bridge",
         f"{library}bridge/shipped/esbuild",
-        f"{library}bridge/shipped/{FILE}",
+        f"{library}bridge/shipped/{LIBRARY.file}",
         f"{library}bridge/settings/profiles/vrcnext.toml",
         f"{library}bridge/schemas/protocol.json",
         f"{library}twisted/plugins/bridge_dropin.py",

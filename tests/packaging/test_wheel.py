@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.provision.library import FILE
+from bridge.provision.library import LIBRARY
 
 from ..whole.daemon import environment
 from .debian import copy_of_the_tree, ran
@@ -84,7 +84,7 @@ def test_contents(dist: Path, wheel: Path) -> None:
         names += archive.getnames()
     shipped = [name for name in names if "bridge/shipped/" in name]
     assert len(shipped) == 2
-    assert all(name.endswith(f"/{FILE}") for name in shipped)
+    assert all(name.endswith(f"/{LIBRARY.file}") for name in shipped)
 
 
 @pytest.mark.parametrize("python", list(interpreters()))

@@ -60,7 +60,7 @@ class ReadingTests(SourceCase):
 
     def test_attack_other_binary(self):
         """Any other binary is refused."""
-        reported = "the file does not have the digest of esbuild 0.28.2 for "
+        reported = "the file does not have the digest of @esbuild/"
         self.assertTrue(self.refused_file(b"#!/bin/sh\n").startswith(reported))
         self.assertTrue(self.refused_file(b"").startswith(reported))
 
@@ -74,7 +74,7 @@ class ReadingTests(SourceCase):
                 tar.addfile(member, io.BytesIO(b"evil"))
         with mock.patch("tarfile.open", side_effect=AssertionError):
             self.assertIn(
-                "not have the digest of esbuild", self.refused_file(archive.getvalue())
+                "not have the digest of @esbuild", self.refused_file(archive.getvalue())
             )
 
     def test_attack_endless_file(self):
@@ -118,7 +118,7 @@ class FindingTests(SourceCase):
         """What our package ships is verified like everything else."""
         (self.root / "esbuild").write_bytes(b"evil")
         reported = self.refused(self.find, {})
-        self.assertIn("not have the digest of esbuild", reported)
+        self.assertIn("not have the digest of @esbuild", reported)
 
     def test_the_users_npm(self):
         """The real npm, with the user's configuration, brings it."""
@@ -136,7 +136,7 @@ class FindingTests(SourceCase):
         self.find({**environ, **secrets, **kept})
         self.assertEqual(
             (self.root / "args").read_text(),
-            f"pack --silent --ignore-scripts {self.pin.package}\n",
+            f"pack --silent --ignore-scripts {self.pin.name}@0.28.2\n",
         )
         lines = set((self.root / "env").read_text().splitlines())
         names = {line.partition("=")[0] for line in lines}
@@ -146,13 +146,13 @@ class FindingTests(SourceCase):
     def test_attack_npm_that_brings_something_else(self):
         """What npm brings is verified like everything else."""
         reported = self.refused(self.find, self.npm("echo evil > x.tgz"))
-        self.assertIn("not have the digest of esbuild", reported)
+        self.assertIn("not have the digest of @esbuild", reported)
 
     def test_npm_that_fails(self):
         """Whatever is wrong with npm, the one command to run is reported."""
         help_text = (
-            f"run this where npm works: npm pack {self.pin.package} && plugin-bridge "
-            f"setup --bundler esbuild-{self.pin.platform}-0.28.2.tgz"
+            f"run this where npm works: npm pack {self.pin.name}@0.28.2 && "
+            f"plugin-bridge setup --bundler esbuild-{self.pin.platform}-0.28.2.tgz"
         )
         for environ, why in (
             (

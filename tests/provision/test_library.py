@@ -13,8 +13,8 @@ from bridge import __version__
 from bridge.datadir.paths import DataDir
 from bridge.provision.hostsources import install_sources
 from bridge.provision.library import (
-    FILE,
     FOLDER,
+    LIBRARY,
     find_library,
     installed_library,
     library_files,
@@ -41,7 +41,7 @@ class FindingTests(LibraryCase):
 
     def test_shipped(self) -> None:
         """What our package ships is taken before npm is asked."""
-        (self.root / FILE).write_bytes(self.package)
+        (self.root / LIBRARY.file).write_bytes(self.package)
         self.assertEqual(find_library({"PATH": "/nowhere"}, self.root), self.package)
 
     def test_the_users_npm(self) -> None:
@@ -53,10 +53,10 @@ class FindingTests(LibraryCase):
         archive = io.BytesIO()
         with tarfile.open(fileobj=archive, mode="w:gz") as tar:
             tar.addfile(tarfile.TarInfo("package/src/../../../evil"))
-        (self.root / FILE).write_bytes(archive.getvalue())
+        (self.root / LIBRARY.file).write_bytes(archive.getvalue())
         for refused in (
             lambda: find_library({}, self.root),
-            lambda: read_library(self.root / FILE),
+            lambda: read_library(self.root / LIBRARY.file),
         ):
             error = self.assertRaises(SetupError, refused)
             self.assertEqual(
@@ -70,8 +70,8 @@ class FindingTests(LibraryCase):
         error = self.assertRaises(SetupError, find_library, {"PATH": "/x"}, self.root)
         self.assertEqual(
             str(error),
-            "the page's library preact is missing, and there is no npm to download it; "
-            "run this where npm works: npm pack preact@11.2.0 && plugin-bridge setup "
+            "there is no library, and there is no npm to download it; run this where "
+            "npm works: npm pack preact@11.2.0 && plugin-bridge setup "
             "--library preact-11.2.0.tgz",
         )
 

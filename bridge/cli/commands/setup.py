@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from twisted.python import usage
 
 from ...plugins.esbuild.pins import VERSION
-from ...provision.library import PACKAGE
+from ...provision.library import LIBRARY
 from ...provision.npm import SetupError
 from ...provision.service import UNIT, install_service
 from ...provision.setup import download, setup
@@ -55,9 +55,9 @@ class SetupOptions(HostOptions):
             "library",
             None,
             None,
-            f"the package {PACKAGE}, which the reference host's page is made with, as "
-            "npm pack writes it (default: the one that ships with plugin-bridge, or "
-            "else from npm)",
+            f"the package {LIBRARY.spec}, which the reference host's page is made "
+            "with, as npm pack writes it (default: the one that ships with "
+            "plugin-bridge, or else from npm)",
         ],
         [
             "download",

@@ -29,9 +29,9 @@ class Pin:
     binary: str
 
     @property
-    def package(self) -> str:
-        """The npm package in its version, as npm's command line takes it."""
-        return f"@esbuild/{self.platform}@{VERSION}"
+    def name(self) -> str:
+        """The npm package's name."""
+        return f"@esbuild/{self.platform}"
 
     @property
     def member(self) -> str:

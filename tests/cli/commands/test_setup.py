@@ -213,7 +213,7 @@ class FailureTests(SetupCase):
         """A bundler that is not the pinned one is refused; the rest is installed."""
         (self.root / "evil").write_bytes(b"#!/bin/sh\n")
         outputs = self.refused(bundler=self.root / "evil")
-        self.assertIn("not have the digest of esbuild", outputs)
+        self.assertIn("not have the digest of @esbuild", outputs)
         self.assertFalse((self.data.bin / "esbuild").exists())
         self.assertTrue(self.data.host.exists())
 
