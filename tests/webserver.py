@@ -1,11 +1,18 @@
-"""A web server on loopback, for as long as a block of code runs."""
+"""Web servers on loopback, for as long as a block of code runs."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import (
+    BaseHTTPRequestHandler,
+    SimpleHTTPRequestHandler,
+    ThreadingHTTPServer,
+)
+from pathlib import Path
+from typing import Any
 
 
 @contextmanager
@@ -21,3 +28,17 @@ def serving(answers: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+class _QuietHandler(SimpleHTTPRequestHandler):
+    """Serves a directory, and logs nothing."""
+
+    def log_message(self, *_: Any) -> None:
+        """Log nothing."""
+
+
+@contextmanager
+def serving_directory(directory: Path) -> Iterator[str]:
+    """Serve the files of a directory; gives the address."""
+    with serving(partial(_QuietHandler, directory=str(directory))) as address:
+        yield address

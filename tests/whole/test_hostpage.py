@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import re
-import threading
-from contextlib import contextmanager
-from functools import partial
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
@@ -20,6 +16,7 @@ from ..directories import fresh_directory
 from ..docs.commands import fences
 from ..forge import empty_forge
 from ..npm import ROOT, esbuild, tsc
+from ..webserver import serving_directory
 from .browser import open_browser
 from .daemon import run, running
 
@@ -36,27 +33,6 @@ MAIN = """\
 import { definePlugin } from "@my/plugin-api";
 export default definePlugin({ id: "greeter", activate: (ctx) => ctx.show("Hello") });
 """
-
-
-class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    """Serves a directory, and logs nothing."""
-
-    def log_message(self, *_arguments):
-        """Log nothing."""
-
-
-@contextmanager
-def served(directory):
-    """Serve a directory; gives its address."""
-    handler = partial(QuietHandler, directory=str(directory))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @pytest.mark.whole
@@ -124,7 +100,7 @@ class HostPageTests(SynchronousTestCase):
             text = self.page.replace("127.0.0.1:42081", f"127.0.0.1:{daemon.port}")
             self.assertNotEqual(text, self.page)
             (site / "index.html").write_text(text, "utf-8")
-            with served(site) as address, open_browser() as browser:
+            with serving_directory(site) as address, open_browser() as browser:
                 browser.open(address)
                 browser.type("#pair input", "wrong")
                 browser.click("#pair button")

@@ -3,15 +3,13 @@
 import json
 import shutil
 import threading
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
 from ..reference.bundling import REFERENCE, bundle, lay_out
+from ..webserver import serving_directory
 from .browser import open_browser
 from .daemon import run, running
 from .walk import running_demo
@@ -109,7 +107,7 @@ class BrowserTests(SynchronousTestCase):
         self.assertEqual(built.returncode, 0, built.stderr)
         with (
             running(self.home, "--dev") as daemon,
-            served(folder) as page,
+            serving_directory(folder) as page,
             open_browser() as browser,
         ):
             endpoint = f"http%3A%2F%2F127.0.0.1%3A{daemon.port}"
@@ -145,22 +143,3 @@ class BrowserTests(SynchronousTestCase):
             }};"""
         )
         return tree
-
-
-@contextmanager
-def served(folder):
-    """Serve a directory; gives its address."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            """Write no log."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
