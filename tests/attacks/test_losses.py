@@ -7,6 +7,7 @@ All of them run on one page, next to an honest plugin.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -44,6 +45,11 @@ new MutationObserver((_, observer) => {
   }
 }).observe(document.body, { childList: true, subtree: true });
 """
+
+
+def _slowness() -> float:
+    """How many programs share a processor; at least one."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class PageTestCase(SynchronousTestCase):
@@ -120,7 +126,7 @@ class PageTestCase(SynchronousTestCase):
         self.until(lambda: self.honest()["rounds"] >= before + 20)
         now = self.honest()
         self.assertEqual(now["failed"], 0)
-        self.assertLess(now["slowest"], 3_000)
+        self.assertLess(now["slowest"], 3_000 * _slowness())
         self.assertEqual(self.status("honest"), "running")
 
     def switch(self, plugin: str) -> None:
@@ -132,7 +138,7 @@ class PageTestCase(SynchronousTestCase):
         begun = time.monotonic()
         self.switch(plugin)
         self.until_status(plugin, "off")
-        self.assertLess(time.monotonic() - begun, 3.0)
+        self.assertLess(time.monotonic() - begun, 3.0 * _slowness())
         self.assertEqual(self.text(_ROOM % plugin), "")
 
     def log_lines(self) -> list[str]:
@@ -258,7 +264,7 @@ class LossTests(PageTestCase):
         begun = time.monotonic()
         self.switch("deep")
         self.until_status("deep", "off")
-        self.assertLess(time.monotonic() - begun, 3.0)
+        self.assertLess(time.monotonic() - begun, 3.0 * _slowness())
         self.switched_off("starving")
 
     def test_7_log(self) -> None:
