@@ -36,6 +36,7 @@ export class Daemon {
   readonly answers = new Map<string, unknown>();
   readonly pushes = new Signal<{ readonly event: string; readonly data: unknown }>();
   readonly opened = new Signal();
+  isOpen = true;
   refuses = "";
 
   call = async (

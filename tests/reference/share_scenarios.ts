@@ -2,6 +2,7 @@
 
 import { Bucket } from "../../bridge/reference/packages/host/src/bucket.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
+import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { readSchema } from "../../bridge/reference/packages/host/src/schema.js";
 import { StoredSettings } from "../../bridge/reference/packages/host/src/settings.js";
 import { Turns } from "../../bridge/reference/packages/host/src/turns.js";
@@ -11,6 +12,8 @@ import { World, equal, refusal, settle } from "./world.js";
 /** A daemon that answers when it is told to. */
 class SlowDaemon {
   readonly asked: string[] = [];
+  readonly opened = new Signal();
+  isOpen = true;
   #answers: ((value: unknown) => void)[] = [];
 
   call = (service: string, method: string, params: object = {}): Promise<unknown> => {
@@ -99,6 +102,48 @@ export const shareScenarios = {
     await daemon.answer();
     await world.pass(60_000);
     equal(daemon.asked, []);
+  },
+
+  async attack_calls_that_wait_for_a_connection() {
+    const world = new World();
+    const daemon = new SlowDaemon();
+    const turns = new Turns(daemon, world);
+    const [evil, victim] = [turns.of(), turns.of()];
+    daemon.isOpen = false;
+    const refused: string[] = [];
+    const call = (): void => {
+      evil.call("notify", "send").catch((e: { code: string }) => refused.push(e.code));
+    };
+    for (let n = 0; n < 20; n += 1) {
+      call();
+    }
+    await world.pass(3_000);
+    for (let n = 0; n < 100; n += 1) {
+      call();
+    }
+    const written = victim.call("state", "set", { n: "a" });
+    await world.pass(1_000);
+    equal([daemon.asked.length, refused.length, refused[0]], [0, 20, "disconnected"]);
+    // With the next connection they take turns from the start, below the page's rate.
+    daemon.isOpen = true;
+    daemon.opened.emit();
+    equal(daemon.asked.length, 0);
+    await world.pass(0);
+    equal(daemon.asked.length, 6);
+    equal(daemon.asked.includes("state set a"), true);
+    await daemon.answer();
+    await written;
+    // What waits for its turn waits on.
+    await world.pass(4_000);
+    equal(refused.length, 20);
+    // A connection that is lost again sends no more.
+    daemon.isOpen = false;
+    await daemon.answer();
+    await world.pass(4_000);
+    equal([daemon.asked.length, refused.length], [0, 20 + 100 - 5 - 8]);
+    evil.close();
+    await world.pass(60_000);
+    equal(refused.length, 107);
   },
 
   async attack_log_that_hides_what_happened() {

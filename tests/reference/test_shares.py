@@ -20,6 +20,10 @@ class ShareTests(ScenarioTestCase):
         """A plugin has eight calls under way; a closed one sends nothing more."""
         self.prove()
 
+    def test_attack_calls_that_wait_for_a_connection(self) -> None:
+        """With the next one they take turns after the page; else they are refused."""
+        self.prove()
+
     def test_attack_log_that_hides_what_happened(self) -> None:
         """Lines beyond a plugin's share are counted in one line."""
         self.prove()

@@ -67,6 +67,10 @@ export class ClientLink implements Link {
     return this.#closes;
   }
 
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
   has(method: MethodName): boolean {
     return this.client.supports(method);
   }
@@ -124,6 +128,9 @@ export function daemonOf(link: ClientLink): Daemon {
   return {
     pushes: link.pushes,
     opened: link.opened,
+    get isOpen() {
+      return link.isOpen;
+    },
     async call(service, method, params, options) {
       try {
         return await link.call(`${service}/${method}` as MethodName, params, options);

@@ -26,4 +26,6 @@ export interface Daemon extends Caller {
   readonly pushes: Signal<{ readonly event: string; readonly data: unknown }>;
   /** The daemon has accepted this page, for the first time or again. */
   readonly opened: Signal;
+  /** Whether it has accepted this page, and the connection was not lost since. */
+  readonly isOpen: boolean;
 }

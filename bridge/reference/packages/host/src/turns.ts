@@ -4,7 +4,7 @@ import { BridgeError, PermissionError } from "@bridge/plugin-api";
 
 import { METHODS } from "../../client/src/protocol.js";
 import { Bucket, type Rate } from "./bucket.js";
-import type { CallOptions, Caller } from "./daemon.js";
+import type { CallOptions, Caller, Daemon } from "./daemon.js";
 import type { Environment, Later } from "./environment.js";
 
 // Below what the daemon allows a socket (5 a second, 10 at once; 120 and 240 for light
@@ -13,6 +13,8 @@ const ORDINARY: Rate = { perSecond: 4, burst: 6 };
 const LIGHT: Rate = { perSecond: 100, burst: 200 };
 const UNANSWERED = 8;
 const WAITING = 256;
+// As long as calls of the page wait for a connection.
+const CONNECTED_MILLISECONDS = 4_000;
 
 /** The daemon's methods, as one plugin may call them. */
 export interface PluginCaller extends Caller {
@@ -20,16 +22,23 @@ export interface PluginCaller extends Caller {
   close(): void;
 }
 
-/** Makes callers for plugins, which take turns. */
+/**
+ * Makes callers for plugins, which take turns.
+ *
+ * Without a connection nothing is sent, or all of it would come before the page's own
+ * calls with the next one.
+ */
 export class Turns {
   readonly #caller: Caller;
   readonly #ordinary: Lane;
   readonly #light: Lane;
 
-  constructor(caller: Caller, { later, now }: Environment) {
-    this.#caller = caller;
-    this.#ordinary = new Lane(new Bucket(ORDINARY, now), later);
-    this.#light = new Lane(new Bucket(LIGHT, now), later);
+  constructor(daemon: Omit<Daemon, "pushes">, { later, now }: Environment) {
+    this.#caller = daemon;
+    this.#ordinary = new Lane(new Bucket(ORDINARY, now), daemon, later);
+    this.#light = new Lane(new Bucket(LIGHT, now), daemon, later);
+    // After what the page itself reads then.
+    daemon.opened.listen(() => void later(0, () => this.#advance()));
   }
 
   /** Make the caller of a plugin that starts. */
@@ -64,14 +73,18 @@ export class Turns {
         share.unanswered += 1;
         const ended = (): void => {
           share.unanswered -= 1;
-          this.#ordinary.advance();
-          this.#light.advance();
+          this.#advance();
         };
         const answer = this.#caller.call(service, method, params, options);
         answer.then(resolve, refuse).then(ended, ended);
       };
-      this.#laneOf(`${service}/${method}`).add(share, { send, refuse });
+      this.#laneOf(`${service}/${method}`).add(share, { send, refuse, cancel: () => undefined });
     });
+  }
+
+  #advance(): void {
+    this.#ordinary.advance();
+    this.#light.advance();
   }
 
   #laneOf(method: string): Lane {
@@ -90,24 +103,29 @@ interface Share {
 interface Waiting {
   readonly send: () => void;
   readonly refuse: (reason: Error) => void;
+  /** It does not wait for a connection any more. */
+  cancel: () => void;
 }
 
 /** The calls of one rate that wait. */
 class Lane {
   readonly #bucket: Bucket;
+  readonly #daemon: Pick<Daemon, "isOpen">;
   readonly #later: Later;
   // In the order of their turns; no queue is empty.
-  readonly #queues = new Map<Share, Waiting[]>();
+  readonly #queues = new Map<Share, readonly Waiting[]>();
   #timer: (() => void) | undefined;
 
-  constructor(bucket: Bucket, later: Later) {
+  constructor(bucket: Bucket, daemon: Pick<Daemon, "isOpen">, later: Later) {
     this.#bucket = bucket;
+    this.#daemon = daemon;
     this.#later = later;
   }
 
   add(share: Share, call: Waiting): void {
     share.waiting += 1;
     this.#queues.set(share, [...(this.#queues.get(share) ?? []), call]);
+    this.#watch(share, call);
     this.advance();
   }
 
@@ -115,13 +133,14 @@ class Lane {
   drop(share: Share): readonly Waiting[] {
     const dropped = this.#queues.get(share) ?? [];
     share.waiting -= dropped.length;
+    dropped.forEach(({ cancel }) => cancel());
     this.#queues.delete(share);
     return dropped;
   }
 
   /** Send whatever may be sent. */
   advance(): void {
-    for (;;) {
+    while (this.#daemon.isOpen) {
       const turn = [...this.#queues].find(([share]) => share.unanswered < UNANSWERED);
       if (turn === undefined) {
         return;
@@ -137,13 +156,31 @@ class Lane {
     }
   }
 
-  #sendFirst(share: Share, [call, ...rest]: readonly Waiting[]): void {
-    // After all others.
+  /** Refuse a call that has waited for a connection for long enough. */
+  #watch(share: Share, call: Waiting): void {
+    call.cancel = this.#later(CONNECTED_MILLISECONDS, () => {
+      if (this.#daemon.isOpen) {
+        this.#watch(share, call);
+        return;
+      }
+      this.#keep(share, (this.#queues.get(share) ?? []).filter((other) => other !== call));
+      share.waiting -= 1;
+      call.refuse(new BridgeError("disconnected", "there is no connection to the bridge"));
+    });
+  }
+
+  /** Keep what a plugin has waiting, after what all others have. */
+  #keep(share: Share, calls: readonly Waiting[]): void {
     this.#queues.delete(share);
-    if (rest.length > 0) {
-      this.#queues.set(share, rest);
+    if (calls.length > 0) {
+      this.#queues.set(share, calls);
     }
+  }
+
+  #sendFirst(share: Share, [call, ...rest]: readonly Waiting[]): void {
+    this.#keep(share, rest);
     share.waiting -= 1;
+    call?.cancel();
     call?.send();
   }
 }
