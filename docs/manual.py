@@ -14,7 +14,7 @@ from twisted.python import usage
 from bridge.cli.catalogue import COMMANDS
 from bridge.cli.completing.words import Word, options_class, words_of
 from bridge.datadir.paths import DataDir
-from bridge.plugins.policy.rules.advice import ADVICE
+from bridge.plugins.policy.rules.table import ADVICE
 from bridge.plugins.tree.manifest import MANIFEST_FILE, Manifest
 from bridge.plugins.tree.signature import SignatureFile, sign_tree
 from bridge.plugins.tree.tree import read_tree

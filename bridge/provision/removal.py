@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from ..datadir.lock import LockedError, acquire
-from ..plugins.bundle.published import INFO_FILE, STAGING_PREFIX
+from ..plugins.bundle.publishing import INFO_FILE, STAGING_PREFIX
 from ..settings.options import Paths
 from .npm import SetupError
 

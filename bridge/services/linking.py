@@ -16,7 +16,7 @@ from twisted.logger import Logger
 
 from ..classes import define, frozen
 from ..plugins.dev.linking import Link, Linked, Linking, SourcesRefusedError
-from ..plugins.policy.hits import Hit
+from ..plugins.policy.rules.table import Hit
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, Prefix, shutting_down
 from ..protocol.rules import MaxItems, Text

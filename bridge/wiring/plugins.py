@@ -19,8 +19,7 @@ from ..approval import (
 from ..approval.wording import Wording
 from ..classes import frozen
 from ..http.addresspolicy import AddressPolicy
-from ..plugins.bundle.published import is_current
-from ..plugins.bundle.staging import sweep
+from ..plugins.bundle.publishing import is_current, sweep
 from ..plugins.clone.cloner import GitCloner
 from ..plugins.dev.linking import Linking
 from ..plugins.esbuild.executable import HeldCopy

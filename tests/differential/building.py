@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from bridge.plugins.bundle.bundling import host_flags
-from bridge.plugins.policy.reader.transform import marked_names
+from bridge.plugins.policy.reading import marked_names
 from bridge.settings.host import load_profile
 
 from ..npm import esbuild

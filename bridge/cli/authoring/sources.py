@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from ...plugins.policy.hits import Hit
-from ...plugins.policy.rules.advice import advice
+from ...plugins.policy.rules.table import Hit, advice
 from ...plugins.tree.files import read_bounded
 from ...plugins.tree.jsontext import key_place
 from ...plugins.tree.manifest import MANIFEST_FILE

@@ -25,9 +25,8 @@ from ...datadir.paths import DataDir
 from ...plugins.bundle.build import Builder
 from ...plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ...plugins.esbuild.executable import BundlerError, HeldCopy
-from ...plugins.policy.hits import Hit
-from ...plugins.policy.rules.advice import advice
 from ...plugins.policy.rules.imports import OUTSIDE
+from ...plugins.policy.rules.table import Hit, advice
 from ...plugins.tree.manifest import (
     MANIFEST_FILE,
     Manifest,

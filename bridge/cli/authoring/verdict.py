@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import ClassVar, Final
 
 from ...classes import frozen
-from ...plugins.policy.hits import Hit
+from ...plugins.policy.rules.table import Hit
 from ...protocol.strictjson import dumps
 from ...protocol.wire import unstructure
 from .signedsince import Difference

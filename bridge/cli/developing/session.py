@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 
 from ...classes import define
 from ...datadir.token import PairingToken
-from ...plugins.policy.hits import Hit
+from ...plugins.policy.rules.table import Hit
 from ...protocol.errors import BridgeError
 from ...protocol.limits import FRAME_BYTES
 from ...protocol.strictjson import dumps, loads

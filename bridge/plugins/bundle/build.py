@@ -35,9 +35,25 @@ from ..esbuild.conversation import (
 )
 from ..esbuild.executable import BundlerError, Executable, HeldCopy
 from ..tree.tree import Tree, Verify
-from .bundling import BUILD_LIMITS, Bundling, Output, reply_from
+from .bundling import (
+    BUILD_LIMITS,
+    Bundle,
+    Bundling,
+    Target,
+    host_target,
+    plugin_target,
+    realm_target,
+    reply_from,
+)
 from .metafile import API_TEXT, PLUGINS, BuildError
-from .plugintable import TABLE_FILE, Table, module_table, plugin_of, text_table
+from .plugintable import (
+    TABLE_FILE,
+    PluginText,
+    Table,
+    module_table,
+    plugin_of,
+    text_table,
+)
 from .prerequisites import (
     BUNDLER_BINARY,
     BUNDLER_CHECKSUM,
@@ -46,9 +62,8 @@ from .prerequisites import (
     REALM_ENTRY,
     missing_files,
 )
-from .published import INFO_FILE
+from .publishing import INFO_FILE, Staging, replace_file
 from .sources import Sources
-from .staging import Staging, replace_file
 
 _CLAIM_SECONDS: Final = 0.1
 _API: Final = b"module.exports = globalThis.__pluginApi;\n"
@@ -224,14 +239,16 @@ class _BuildRun:
     async def bundle(self, conversation: Conversation) -> None:
         """Make the bundle, and publish it."""
         profile = self.builder.profile
-        bundling = Bundling(conversation, profile, self.sources, self.directories)
+        bundling = Bundling(conversation, self.sources, self.directories)
         if profile.has_texts:
             table = await self.texts(bundling)
         else:
             table = module_table(self.directories)
         await self.in_thread(self.write_table, table)
-        output = await bundling.host()
-        await self.in_thread(self.finish, bundling, output, table)
+        target = host_target(profile)
+        output = await bundling.make(target)
+        bundle = await self.in_thread(bundling.check, target, output, table.imports)
+        await self.in_thread(self.publish, bundle)
         if output.warnings:
             self.builder.warn(output.warnings)
 
@@ -244,26 +261,29 @@ class _BuildRun:
         :return: The table of their texts.
         """
         self.sources.files[API_TEXT] = _API
-        alone = await together(map(bundling.plugin, self.directories))
-        outputs = dict(zip(self.directories, alone, strict=True))
-        realm = await bundling.realm()
-        return await self.in_thread(self.check_texts, bundling, outputs, realm)
-
-    def check_texts(
-        self,
-        bundling: Bundling,
-        outputs: Mapping[str, Output | BuildError],
-        realm: Output,
-    ) -> Table:
-        """Check what was bundled alone, and leave out what may not be; blocks."""
+        profile, directories = self.builder.profile, list(self.directories)
+        targets = [plugin_target(profile, directory) for directory in directories]
+        alone = await together(self.text(bundling, target) for target in targets)
         texts = {}
-        for directory, output in outputs.items():
-            try:
-                texts[directory] = bundling.check_plugin(directory, output)
-            except BuildError as e:
+        for directory, made in zip(directories, alone, strict=True):
+            if isinstance(made, PluginText):
+                texts[directory] = made
+            else:
                 self.directories.remove(directory)
-                self.left_out.append(f"{plugin_of(directory)} is left out: {e}")
-        return text_table(texts, bundling.check_realm(realm))
+                self.left_out.append(f"{plugin_of(directory)} is left out: {made}")
+        target = realm_target(profile)
+        output = await bundling.make(target)
+        realm = await self.in_thread(bundling.check, target, output)
+        return text_table(texts, realm.script.decode())
+
+    async def text(self, bundling: Bundling, target: Target) -> PluginText | BuildError:
+        """Return the text of a plugin, or why there is none."""
+        try:
+            output = await bundling.make(target)
+            made = await self.in_thread(bundling.check, target, output)
+        except BuildError as e:
+            return e
+        return PluginText(made.script.decode(), made.map.sources, made.map.mappings)
 
     def write_table(self, table: Table) -> None:
         """Write the table, which the bundler gets from memory."""
@@ -271,14 +291,12 @@ class _BuildRun:
         replace_file(self.builder.data.root / TABLE_FILE, content)
         self.sources.files[TABLE_FILE] = content
 
-    def finish(self, bundling: Bundling, output: Output, table: Table) -> None:
+    def publish(self, bundle: Bundle) -> None:
         """
-        Check the bundle and publish it; blocks.
+        Publish a bundle; blocks.
 
-        :raise BuildError: Naming the file that has no business in the bundle.
-        :raise OSError: Something could not be read or written.
+        :raise OSError: Something could not be written.
         """
-        bundle = bundling.check_host(output, table)
         name = f"{self.builder.profile.bundle_name}.js"
         files = {name: bundle.script, f"{name}.map": bundle.map.text}
         self.staging.publish({**files, INFO_FILE: self.info(bundle.script)})

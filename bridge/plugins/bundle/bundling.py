@@ -7,6 +7,7 @@ Nothing of it is on the disk: outputs and metafile come back in the answer.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import Factory
@@ -16,16 +17,17 @@ from ...protocol.limits import (
     BUILD_BUNDLE_BYTES,
     BUILD_CPU_SECONDS,
     BUILD_MEMORY_BYTES,
+    BUILD_OUTPUT_CHARACTERS,
     BUILD_SECONDS,
     BUILD_WRITTEN_BYTES,
 )
+from ...protocol.text import printable
 from ...settings.host import HostProfile
 from ..esbuild.conversation import Conversation, Limits
 from ..esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ..tree.manifest import ENTRY_FILE
-from .messages import shown_messages
 from .metafile import API, API_TEXT, PLUGINS, Allowed, BuildError, check_metafile
-from .plugintable import TABLE_FILE, PluginText, Table
+from .plugintable import MADE, TABLE_FILE
 from .prerequisites import API_ENTRY, HOST_ENTRY, REALM_ENTRY
 from .sourcemap import SourceMap, check_map
 from .sources import Sources
@@ -45,15 +47,17 @@ _EVERY_BUNDLE: Final = (
     "--metafile",
     "--log-level=silent",
 )
-_PLUGIN: Final = (
-    *_EVERY_BUNDLE,
-    "--global-name=plugin",
-    "--sourcemap=external",
-    # That of a minified build.
-    '--define:process.env.NODE_ENV="production"',
+
+
+# A message quotes the file it is about.  A plugin can make the bundler read a file of
+# any directory (as a ``package.json`` that it is led to), so that only what is about a
+# file of the host or of a plugin is shown.
+HIDDEN: Final = (
+    "a file outside the host and the plugins was read; it is not quoted here"
 )
-_OWN: Final = "plugin.js"
-_REALM: Final = "realm.js"
+
+_AREAS: Final = ("host/", "plugins/", MADE)
+_QUOTED_CHARACTERS: Final = 160
 
 
 def host_flags(profile: HostProfile) -> list[str]:
@@ -68,9 +72,62 @@ def host_flags(profile: HostProfile) -> list[str]:
 
 
 @frozen
+class Target:
+    """
+    A bundle that can be made.
+
+    :ivar entry: The file that it begins with, relative to the data directory.
+    :ivar outfile: The same of its script; what is in its map is named from there.
+    :ivar shared: What every plugin in it may import; see ``Allowed``.
+    :ivar api_module: What ``API_TEXT`` stands for, if it stands for anything.
+    """
+
+    entry: str
+    outfile: str
+    flags: Sequence[str]
+    shared: str = API
+    api_module: str | None = None
+
+
+def host_target(profile: HostProfile) -> Target:
+    """Return the host's bundle."""
+    return Target(HOST_ENTRY, f"{profile.bundle_name}.js", host_flags(profile))
+
+
+def realm_target(profile: HostProfile) -> Target:
+    """Return what runs before a plugin that is a text."""
+    alias = f"--alias:{profile.api_module}=./{API_ENTRY}"
+    flags = [*_EVERY_BUNDLE, "--minify", "--sourcemap=external", alias]
+    return Target(REALM_ENTRY, "realm.js", flags)
+
+
+def plugin_target(profile: HostProfile, directory: str) -> Target:
+    """
+    Return the bundle of a plugin alone.
+
+    :param directory: The plugin's, below ``plugins/``.
+    """
+    path = f"{PLUGINS}{directory}"
+    flags = [
+        *_EVERY_BUNDLE,
+        "--global-name=plugin",
+        "--sourcemap=external",
+        # That of a minified build.
+        '--define:process.env.NODE_ENV="production"',
+    ]
+    return Target(
+        f"{path}/{ENTRY_FILE}",
+        f"{path}/plugin.js",
+        flags,
+        API_TEXT,
+        profile.api_module,
+    )
+
+
+@frozen
 class Output:
     """
-    What the bundler made of an entry.
+    What the bundler made of a target.
 
     :ivar files: Their content, by name.
     :ivar warnings: Those that may be shown.
@@ -83,11 +140,10 @@ class Output:
 
 @frozen
 class Bundle:
-    """A script that was checked, its source map, and the files it was made of."""
+    """A script that was checked, and its source map."""
 
     script: bytes
     map: SourceMap
-    inputs: frozenset[str]
 
 
 @frozen
@@ -99,96 +155,33 @@ class Bundling:
     """
 
     _conversation: Conversation
-    _profile: HostProfile
     _sources: Sources
     directories: list[str]
     _keys: list[str] = Factory(list)
 
-    async def host(self) -> Output:
-        """
-        Bundle the host.
-
-        :raise BuildError: It can't be done, in the bundler's words.
-        """
-        name = f"{self._profile.bundle_name}.js"
-        return await self._build(HOST_ENTRY, name, host_flags(self._profile))
-
-    def check_host(self, output: Output, table: Table) -> Bundle:
-        """
-        Check a bundle of the host; blocks.
-
-        :param table: The one it was made with.
-        :raise BuildError: Naming the file that has no business in it.
-        """
-        shared, name = API, f"{self._profile.bundle_name}.js"
-        return self._check(output, HOST_ENTRY, name, shared, table)
-
-    async def realm(self) -> Output:
-        """Bundle what runs before a plugin that is a text; see ``host``."""
-        alias = f"--alias:{self._profile.api_module}=./{API_ENTRY}"
-        flags = [*_EVERY_BUNDLE, "--minify", "--sourcemap=external", alias]
-        return await self._build(REALM_ENTRY, _REALM, flags)
-
-    def check_realm(self, output: Output) -> str:
-        """Check it, and return its text; see ``check_host``."""
-        bundle = self._check(output, REALM_ENTRY, _REALM, API)
-        return bundle.script.decode()
-
-    async def plugin(self, directory: str) -> Output | BuildError:
-        """
-        Bundle a plugin alone.
-
-        :return: The bundle, or why it can't be made.
-        """
-        path = f"{PLUGINS}{directory}"
-        try:
-            return await self._build(
-                f"{path}/{ENTRY_FILE}",
-                f"{path}/{_OWN}",
-                _PLUGIN,
-                self._profile.api_module,
-            )
-        except BuildError as e:
-            return e
-
-    def check_plugin(self, directory: str, output: Output | BuildError) -> PluginText:
-        """
-        Check the bundle of a plugin alone; blocks.
-
-        :raise BuildError: See ``check_host``, or it could not be made.
-        """
-        if isinstance(output, BuildError):
-            raise output
-        path = f"{PLUGINS}{directory}"
-        entry = f"{path}/{ENTRY_FILE}"
-        bundle = self._check(output, entry, f"{path}/{_OWN}", API_TEXT)
-        found = bundle.map
-        return PluginText(bundle.script.decode(), found.sources, found.mappings)
-
-    async def _build(
-        self, entry: str, outfile: str, flags: Any, api_module: str | None = None
-    ) -> Output:
+    async def make(self, target: Target) -> Output:
         """
         Bundle something.
 
-        :param outfile: Relative to the data directory; what is in the map is named from
-            there.
-        :param api_module: What stands for ``API_TEXT``, if anything does.
+        :raise BuildError: It can't be done, in the bundler's words.
         """
-        self._keys.append(entry)
-        api = [] if api_module is None else [_matching(f"^{re.escape(api_module)}$")]
+        self._keys.append(target.entry)
+        module = target.api_module
         plugin = {
             "name": "sources",
             "onStart": False,
             "onEnd": False,
-            "onResolve": api,
+            "onResolve": [_matching(f"^{re.escape(module)}$")] if module else [],
             "onLoad": [_matching(".*") | {"namespace": "file"}],
         }
         request = {
             "command": "build",
             "key": len(self._keys),
-            "entries": [["", entry]],
-            "flags": [*flags, f"--outfile={self._sources.root}/{outfile}"],
+            "entries": [["", target.entry]],
+            "flags": [
+                *target.flags,
+                f"--outfile={self._sources.root}/{target.outfile}",
+            ],
             "write": False,
             "stdinContents": None,
             "stdinResolveDir": None,
@@ -198,35 +191,36 @@ class Bundling:
             "plugins": [plugin],
         }
         found = await self._conversation.ask(request)
-        errors = shown_messages(found["errors"])
         if found["errors"]:
-            raise BuildError(f"esbuild failed:\n{errors}")
+            raise BuildError(f"esbuild failed:\n{shown_messages(found['errors'])}")
         files = {_name(one["path"]): one["contents"] for one in found["outputFiles"]}
         return Output(files, found["metafile"], shown_messages(found["warnings"]))
 
-    def _check(
-        self,
-        output: Output,
-        entry: str,
-        outfile: str,
-        shared: str,
-        table: Table | None = None,
+    def check(
+        self, target: Target, output: Output, table: Collection[str] = ()
     ) -> Bundle:
-        name = _name(outfile)
+        """
+        Check what was made; blocks.
+
+        :param table: The files that the generated table imports.
+        :raise BuildError: Naming the file that has no business in it.
+        """
+        name = _name(target.outfile)
         written = (name, f"{name}.map")
         read = self._sources.read
-        imports = table.imports if table else frozenset()
-        allowed = Allowed(entry, written, self.directories, shared, imports, read)
+        allowed = Allowed(
+            target.entry, written, self.directories, target.shared, table, read
+        )
         inputs = check_metafile(output.metafile, allowed)
         script, source_map = (output.files[one] for one in written)
         if max(len(script), len(source_map)) > BUILD_BUNDLE_BYTES:
             raise BuildError(
                 f"the bundle or its map is over {BUILD_BUNDLE_BYTES} bytes"
             )
-        folder = outfile.rpartition("/")[0]
+        folder = target.outfile.rpartition("/")[0]
         checked = check_map(source_map, folder, inputs, read)
         self._sources.check_packages(inputs)
-        return Bundle(script, checked, inputs)
+        return Bundle(script, checked)
 
 
 def reply_from(sources: Sources, asked: dict[str, Any]) -> dict[str, Any]:
@@ -244,3 +238,44 @@ def _matching(pattern: str) -> dict[str, Any]:
 
 def _name(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
+
+
+def shown_messages(messages: Iterable[Mapping[str, Any]]) -> str:
+    """
+    Write what the bundler reports, for the author of a plugin.
+
+    :param messages: As its service has them.
+    :return: For each ``file:line:column: text``, with the line; at most
+        ``BUILD_OUTPUT_CHARACTERS``.
+    """
+    lines = dict.fromkeys(line for message in messages for line in _lines(message))
+    text = "\n".join(lines)[:BUILD_OUTPUT_CHARACTERS]
+    return printable(text, "\n\t").strip()
+
+
+def _lines(message: Mapping[str, Any]) -> Iterator[str]:
+    place = message["location"]
+    if place is None:
+        yield str(message["text"])
+        return
+    if not _is_ours(place["file"]):
+        yield HIDDEN
+        return
+    yield _located(message["text"], place)
+    # Notes without a place give advice about the bundler's options, which nobody but
+    # the daemon chooses.
+    for note in message["notes"]:
+        if note["location"] is not None and _is_ours(note["location"]["file"]):
+            yield _located(note["text"], note["location"])
+
+
+def _located(text: str, place: Mapping[str, Any]) -> str:
+    where = f"{place['file']}:{place['line']}:{place['column']}: {text}"
+    quoted = place["lineText"][:_QUOTED_CHARACTERS].strip()
+    return f"{where}\n    {quoted}" if quoted else where
+
+
+def _is_ours(file: str) -> bool:
+    # The bundler names files relative to the data directory.
+    path = file.removeprefix("(disabled):").replace("\\", "/")
+    return path.startswith(_AREAS) and ".." not in path.split("/")

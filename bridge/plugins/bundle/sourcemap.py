@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Collection
-from typing import Any, Final
+from typing import Any
 from urllib.parse import unquote
 
 import orjson
 
 from ...classes import frozen
 from ..tree.files import shown
-from .metafile import PACKAGES, PLUGINS, BuildError
-
-_VERSION: Final = 3
-_FIELDS: Final = {"version", "mappings", "sources", "sourcesContent", "names"}
+from .metafile import PACKAGES, PLUGINS, BuildError, read_json
 
 
 @frozen
@@ -52,10 +49,10 @@ def check_map(
     :param inputs: The files the bundler read, relative to the data directory, with
         ``/``.
     :param read: Returns the bytes of such a file.
-    :raise BuildError: It is no map, or a source is no part of the bundle, or differs
+    :raise BuildError: A source is no part of the bundle, or differs
         from its file.
     """
-    fields = _parsed(text)
+    fields = read_json(text)
     contents = fields["sourcesContent"]
     changed = False
     for at, source in enumerate(fields["sources"]):
@@ -68,31 +65,6 @@ def check_map(
             raise _foreign(inputs, read)
     text = orjson.dumps(fields) if changed else text
     return SourceMap(text, fields["sources"], fields["mappings"])
-
-
-def _parsed(text: bytes) -> dict[str, Any]:
-    fields: Any = None
-    try:
-        fields = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        pass  # it holds a copy of the text, so it must not be an exception's context
-    if not _is_map(fields):
-        raise BuildError("the bundler's source map cannot be read")
-    found: dict[str, Any] = fields
-    return found
-
-
-def _is_map(fields: Any) -> bool:
-    return (
-        type(fields) is dict
-        and fields.keys() == _FIELDS
-        and fields["version"] == _VERSION
-        and type(fields["mappings"]) is str
-        and type(fields["sources"]) is list
-        and type(fields["sourcesContent"]) is list
-        and len(fields["sources"]) == len(fields["sourcesContent"])
-        and all(type(source) is str for source in fields["sources"])
-    )
 
 
 def _check_content(name: str, content: Any, read: Callable[[str], bytes]) -> None:

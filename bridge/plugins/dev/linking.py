@@ -34,7 +34,7 @@ from ..installed.trees import LinkedTree, ListEntry, Trees, iso_time
 from ..operations.candidate import Scans
 from ..operations.jobs import Jobs
 from ..operations.rebuild import EventSink, Rebuild
-from ..policy.hits import Hit
+from ..policy.rules.table import Hit
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.tree import Tree
 from .reading import read_files

@@ -17,21 +17,11 @@ from ...classes import frozen
 
 _NULL, _BOOLEAN, _INTEGER, _STRING, _BYTES, _LIST, _MAP = range(7)
 _LENGTH: Final = struct.Struct("<I")
+_TEXT_KIND: Final = bytes([_STRING])
 
 
 class PacketError(ValueError):
     """Bytes that are no packet of this protocol."""
-
-
-class Encoded(bytes):
-    """A value that is encoded already, since it is sent again and again."""
-
-
-def encoded(value: Any) -> Encoded:
-    """Encode a value, to be part of many others."""
-    body: list[bytes] = []
-    _encode(value, body)
-    return Encoded(b"".join(body))
 
 
 def packet(number: int, value: Any, *, is_response: bool = False) -> bytes:
@@ -88,8 +78,9 @@ def read_packet(body: bytes) -> Packet:
 
 
 def _encode(value: Any, into: list[bytes]) -> None:
-    if isinstance(value, Encoded):
-        into.append(value)
+    if isinstance(value, str):  # most are: a source has hundreds of names
+        data = value.encode()
+        into += [_TEXT_KIND, _LENGTH.pack(len(data)), data]
     elif value is None:
         into.append(bytes([_NULL]))
     elif isinstance(value, bool):
@@ -98,9 +89,6 @@ def _encode(value: Any, into: list[bytes]) -> None:
         into.append(bytes([_INTEGER]) + _LENGTH.pack(value))
     elif isinstance(value, bytes):
         into += [bytes([_BYTES]) + _LENGTH.pack(len(value)), value]
-    elif isinstance(value, str):
-        data = value.encode()
-        into += [bytes([_STRING]) + _LENGTH.pack(len(data)), data]
     else:
         _encode_many(value, into)
 

@@ -22,7 +22,7 @@ from ...protocol.steps import Step
 from ...settings.host import HostProfile
 from ..esbuild.executable import BundlerError
 from ..installed.trees import Trees
-from ..policy.hits import Hit
+from ..policy.rules.table import Hit
 from ..policy.scan import refuse
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.signature import Signed, verify_tree

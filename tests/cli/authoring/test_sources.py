@@ -5,8 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.authoring.sources import hit_lines, quoted, source_line
-from bridge.plugins.policy.hits import Hit
-from bridge.plugins.policy.rules.advice import ADVICE
+from bridge.plugins.policy.rules.table import ADVICE, Hit
 
 from ...directories import fresh_directory
 

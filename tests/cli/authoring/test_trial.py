@@ -28,7 +28,7 @@ from bridge.cli.authoring.verdict import (
 )
 from bridge.cli.commands.authors import check as module
 from bridge.cli.commands.authors.check import CheckOptions, check
-from bridge.plugins.policy.rules.advice import ADVICE
+from bridge.plugins.policy.rules.table import ADVICE
 from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.protocol.limits import SOURCE_BYTES
 from bridge.settings.options import Paths

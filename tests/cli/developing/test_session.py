@@ -20,7 +20,7 @@ from bridge.cli.developing.pluginlog import PluginLog
 from bridge.cli.developing.session import Session
 from bridge.cli.terminal import CommandError
 from bridge.datadir.token import PairingToken
-from bridge.plugins.policy.rules.advice import ADVICE
+from bridge.plugins.policy.rules.table import ADVICE
 from bridge.protocol.limits import DEV_POLL_SECONDS
 from bridge.protocol.wire import converter, structure
 from bridge.services.linking import WorkTree

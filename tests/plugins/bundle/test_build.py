@@ -921,7 +921,7 @@ class FullDiskTests(BuildCase):
                 real(source, to)
 
             with self.subTest(name=name):
-                with mock.patch("bridge.plugins.bundle.staging.os.replace", replace):
+                with mock.patch("bridge.plugins.bundle.publishing.os.replace", replace):
                     error = await self.refusal("aa")
                 self.assertEqual(
                     error, "the bundle could not be made: No space left on device"
@@ -937,7 +937,7 @@ class FullDiskTests(BuildCase):
                 raise OSError(28, "No space left on device")
             real(source, to)
 
-        with mock.patch("bridge.plugins.bundle.staging.os.replace", replace):
+        with mock.patch("bridge.plugins.bundle.publishing.os.replace", replace):
             await self.refusal("aa")
         self.assertEqual(self.shop.published(), {})
 

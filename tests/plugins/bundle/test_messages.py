@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.messages import HIDDEN, shown_messages
+from bridge.plugins.bundle.bundling import HIDDEN, shown_messages
 from bridge.protocol.limits import BUILD_OUTPUT_CHARACTERS
 
 SECRET = "7d0f0bncl3FULVh3l1wEHWEJVe8q5aMvmcOyVJTjndc"

@@ -1,11 +1,11 @@
-"""Tests for ``bridge.plugins.bundle.published``."""
+"""Tests for ``bridge.plugins.bundle.publishing``."""
 
 import json
 from hashlib import sha256
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.published import INFO_FILE, is_current
+from bridge.plugins.bundle.publishing import INFO_FILE, is_current
 
 from ...directories import fresh_directory
 

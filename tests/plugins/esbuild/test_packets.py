@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.esbuild.packets import (
-    Encoded,
     Packet,
     PacketError,
-    encoded,
     packet,
     read_packet,
     take_packet,
@@ -62,13 +60,6 @@ class PacketTests(SynchronousTestCase):
             received = bytearray(written[:end])
             self.assertIsNone(take_packet(received))
             self.assertEqual(received, written[:end])
-
-    @given(NUMBERS, st.dictionaries(st.just("a"), VALUES, min_size=1))
-    def test_encoded(self, number: int, value: dict[str, object]) -> None:
-        """A value that was encoded before is written the same."""
-        before: dict[str, object] = {"a": encoded(value["a"])}
-        self.assertIsInstance(before["a"], Encoded)
-        self.assertEqual(packet(number, before), packet(number, value))
 
     @given(NUMBERS, VALUES, st.data())
     def test_attack_truncated(

@@ -6,27 +6,25 @@ import atexit
 import os
 import subprocess
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from unittest import mock
 
 from attrs import define, field, frozen
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.python.failure import Failure
 
 from bridge.concurrency.threads import InThread
 from bridge.plugins.esbuild.conversation import Conversation, Limits
 from bridge.plugins.esbuild.pins import VERSION
-from bridge.plugins.policy.hits import Hit
-from bridge.plugins.policy.reader.reading import read_sources
-from bridge.plugins.policy.reader.transform import Answer, Question
-from bridge.plugins.policy.rules.table import UNKNOWN
+from bridge.plugins.policy.reading import Answer, Source, read
+from bridge.plugins.policy.rules.table import UNKNOWN, Hit
 from bridge.plugins.policy.scan import (
-    Reading,
+    Found,
     Survey,
     all_hits,
-    survey_source,
+    read_sources,
     survey_tree,
 )
 from bridge.plugins.tree.tree import Tree, read_tree
@@ -36,6 +34,8 @@ from ...npm import esbuild
 
 _CHUNK = 64 * 1024
 MARK = "$mark$"
+
+T = TypeVar("T")
 
 
 @define(eq=False)
@@ -71,14 +71,12 @@ class _Service:
         assert self.process.stdin is not None
         self.process.stdin.write(packet)
 
-    def read(self, questions: Sequence[Question]) -> list[Answer]:
-        """Have sources read."""
+    def run(self, work: Coroutine[Deferred[Any], Any, T]) -> T:
+        """Do what asks the service."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        work = read_sources(self.conversation, questions, MARK)
-        reading = Deferred.fromCoroutine(work)
         outcome: list[Any] = []
-        reading.addBoth(outcome.append)
+        Deferred.fromCoroutine(work).addBoth(outcome.append)
         while not outcome:
             self.process.stdin.flush()
             data = os.read(self.process.stdout.fileno(), _CHUNK)
@@ -86,8 +84,8 @@ class _Service:
             self.conversation.outReceived(data)
         if isinstance(outcome[0], Failure):
             outcome[0].raiseException()
-        answers: list[Answer] = outcome[0]
-        return answers
+        result: T = outcome[0]
+        return result
 
 
 _services: list[_Service] = []
@@ -97,7 +95,9 @@ def scan_sources(
     files: Mapping[str, bytes], modules: Collection[str] = ()
 ) -> list[Hit]:
     """Scan sources that are in no directory."""
-    survey = Survey([], [survey_source(*one) for one in files.items()])
+    survey = Survey()
+    for name, content in files.items():
+        survey.add(name, content)
     return _scanned(survey, modules)
 
 
@@ -128,22 +128,21 @@ def _service() -> _Service:
     return _services[0]
 
 
-def read_all(questions: Sequence[Question]) -> list[Answer]:
-    """What the bundler makes of sources."""
-    return _service().read(questions) if questions else []
-
-
 def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
-    reading = Reading(survey.questions(), modules, MARK)
-    for asked in (reading.all, reading.broken):
-        questions = asked()
-        reading.check(questions, read_all(questions))
-    return all_hits(survey, reading)
+    found: dict[str, Found] = {}
+    service = _service()
+    service.run(
+        read_sources(
+            service.conversation, survey.sources, MARK, modules, maybeDeferred, found
+        )
+    )
+    return all_hits(survey, found)
 
 
 def read_source(name: str, content: bytes) -> Answer:
     """What the bundler makes of one source, with a source map."""
-    return read_all([Question(name, content, is_mapped=True)])[0]
+    service, source = _service(), Source.of(name, content)
+    return service.run(read(service.conversation, source, MARK, is_mapped=True))
 
 
 def scan_whole(name: str, content: bytes, modules: Collection[str] = ()) -> list[Hit]:

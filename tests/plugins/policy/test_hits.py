@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.hits import Hit
+from bridge.plugins.policy.rules.table import Hit
 
 
 class HitTests(SynchronousTestCase):

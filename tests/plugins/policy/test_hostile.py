@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.javascript.constructs import output_hits
-from bridge.plugins.policy.reader.transform import has_pragma
+from bridge.plugins.policy.reading import Source
 from bridge.protocol.limits import KIB
 
 from ...counting import calls_made
@@ -23,10 +23,10 @@ class WorkTests(SynchronousTestCase):
         """How much work a source is, after the bundler has read it."""
         name, content = "a.tsx", source.encode()
         answer = read_source(name, content)
-        pragma = has_pragma(name, content)
+        given = Source.of(name, content)
 
         def look() -> None:
-            output_hits(name, answer, [], MARK, pragma)
+            output_hits(given, answer, [], MARK)
 
         # A deep source is refused after a constant number of steps.
         return calls_made(look) / (len(answer.code) + 64 * KIB)

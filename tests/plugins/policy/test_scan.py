@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.hits import Hit
-from bridge.plugins.policy.reader.transform import Question
+from bridge.plugins.policy.reading import Source
 from bridge.plugins.policy.rules.table import UNKNOWN
-from bridge.plugins.policy.scan import Reading, Source, Survey, all_hits
+from bridge.plugins.policy.scan import Found, read_sources
 from bridge.protocol.limits import POLICY_HITS
 
 from .disguises import ACCEPTED, ACCEPTED_TSX, REFUSED, SNIPPETS
-from .scanning import MARK, read_all, scan_source, scan_whole
+from .scanning import MARK, scan_source, scan_whole
 
 
 def file_name(code: str) -> str:
@@ -33,47 +35,56 @@ def rules(code: str, name: str = "", rule: str = "") -> list[str]:
     return [hit.rule for hit in scan(name or file_name(code), code.encode())]
 
 
+class Again:
+    """Asks the bundler, and gives other answers when a map is asked for."""
+
+    def __init__(self, *answers: dict[str, Any]) -> None:
+        self.asked: list[str] = []
+        self._answers = list(answers)
+
+    def ask(self, request: dict[str, Any]) -> Deferred[Any]:
+        """See ``Conversation.ask``."""
+        is_mapped = "--sourcemap=external" in request["flags"]
+        self.asked.append(f"{request['input'].decode()}{' mapped' * is_mapped}")
+        return succeed(self._answers.pop(0))
+
+
 class ReadingTests(SynchronousTestCase):
     """What is asked of the bundler, and when."""
 
-    def read(self, *texts: str) -> Reading:
-        """Read sources once."""
-        sources = [Question(f"{at}.ts", text.encode()) for at, text in enumerate(texts)]
-        reading = Reading(sources, (), MARK)
-        answers = read_all(reading.all())
-        self.assertEqual([one.source_map for one in answers], [""] * len(texts))
-        reading.check(reading.all(), answers)
-        return reading
+    def read(self, bundler: Any, *texts: str) -> dict[str, Found]:
+        """Read sources."""
+        sources = [Source.of(f"{n}.ts", t.encode()) for n, t in enumerate(texts)]
+        found: dict[str, Found] = {}
+        reading = read_sources(bundler, sources, MARK, [], maybeDeferred, found)
+        self.successResultOf(Deferred.fromCoroutine(reading))
+        return found
 
-    def test_places(self) -> None:
-        """Only what breaks a rule is read with a source map, and so has lines."""
-        reading = self.read("export {}", "\n\neval('')", "\nlet 1")
-        self.assertEqual(reading.hits("0.ts"), [])
-        broken = reading.broken()
-        self.assertEqual([one.name for one in broken], ["1.ts", "2.ts"])
-        reading.check(broken, read_all(broken))
-        self.assertEqual(reading.hits("1.ts"), [(3, "eval")])
-        self.assertEqual(reading.hits("2.ts"), [(2, "syntax error")])
+    def test_only_what_breaks_a_rule_is_mapped(self) -> None:
+        """It is read again, for its lines; the rest is not."""
+        mapped = {"code": f"{MARK}eval();", "map": '{"mappings": ";;AAAA"}'}
+        plain = {"code": "export {};\n", "map": ""}
+        bundler = Again(plain, {**mapped, "map": ""}, mapped)
+        self.assertEqual(
+            self.read(bundler, "a", "b"), {"0.ts": [], "1.ts": [(1, "eval")]}
+        )
+        self.assertEqual(bundler.asked, ["a", "b", "b mapped"])
 
-    def test_at_most(self) -> None:
-        """No more are read again than can be reported."""
-        reading = self.read(*["eval('')"] * (POLICY_HITS + 1))
-        self.assertEqual(len(reading.broken()), POLICY_HITS)
+    def test_lines(self) -> None:
+        """Every hit has its line in the source."""
+        for text, hit in (
+            ("\n\neval('')", (3, "eval")),
+            ("\nlet 1", (2, "syntax error")),
+        ):
+            [found] = scan_whole("a.ts", text.encode())
+            self.assertEqual((found.line, found.rule), hit)
 
     def test_attack_second_answer(self) -> None:
         """A second answer acquits no source of what the first one showed."""
-        reading = self.read("eval('')")
-        harmless = Question("0.ts", b"export {}", is_mapped=True)
-        reading.check([harmless], read_all([harmless]))
-        self.assertEqual(reading.hits("0.ts"), [(1, "eval")])
-
-    def test_attack_too_complex_only_then(self) -> None:
-        """What was found stays where the second reading does not get to its end."""
-        reading = self.read("export {}", "\neval('')")
-        sources = [Source(name, b"", []) for name in ("0.ts", "1.ts")]
-        stopped = Hit("1.ts", 1, "too complex to check")
-        found = all_hits(Survey(sources=sources), reading, stopped)
-        self.assertEqual(found, [Hit("1.ts", 1, "eval"), stopped])
+        bundler = Again(
+            {"code": f"{MARK}eval();", "map": ""}, {"code": "a;", "map": ""}
+        )
+        self.assertEqual(self.read(bundler, "a"), {"0.ts": [(1, "eval")]})
 
 
 class CorpusTests(SynchronousTestCase):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from twisted.trial.unittest import TestCase
 
 from bridge.plugins.esbuild.executable import BundlerError, Executable, HeldCopy
 from bridge.plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION
-from bridge.plugins.policy.reader import reading
+from bridge.plugins.policy import scan
 from bridge.plugins.policy.scan import Scanner
 from bridge.plugins.tree.tree import read_tree
 from bridge.protocol.limits import POLICY_HITS
@@ -134,14 +133,14 @@ class ScanTests(ScannerCase):
     async def test_attack_known_mark(self) -> None:
         """The mark is another one in every scan, so that no source can hold it."""
         marks: list[str] = []
-        real: Callable[..., Any] = reading.first_request
+        real = scan.read
 
-        def first(question: Any, mark: str) -> Any:
+        async def read(bundler: Any, source: Any, mark: str, *, is_mapped: bool) -> Any:
             marks.append(mark)
-            return real(question, mark)
+            return await real(bundler, source, mark, is_mapped=is_mapped)
 
         self.write("a.ts", "x = 1")
-        with mock.patch.object(reading, "first_request", first):
+        with mock.patch.object(scan, "read", read):
             await self.reports()
             await self.reports()
         self.assertEqual(len(set(marks)), 2)
@@ -202,7 +201,7 @@ class BundlerTests(ScannerCase):
         """What is known without the bundler is reported all the same."""
         self.write("a.json", '"eslint.config.js"')
         self.write("b.ts", "x = '\u200b'")
-        with mock.patch.object(reading, "SCAN_SECONDS", 0.0):
+        with mock.patch.object(scan, "SCAN_SECONDS", 0.0):
             self.assertEqual(
                 await self.reports(),
                 [

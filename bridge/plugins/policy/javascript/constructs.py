@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from ..reader.transform import FACTORY, Answer
-from ..rules.escapes import unescape
+from attrs import field
+
+from ....classes import define
+from ..reading import FACTORY, Answer, Source
 from ..rules.imports import TOOLING, import_rule, names_tooling
 from ..rules.table import (
     ASSIGNED,
@@ -27,11 +29,12 @@ from ..rules.table import (
     word_rule,
 )
 from .aliases import Uses
-from .calls import all_texts, argument
-from .esmodules import import_statements, specifier
+from .esmodules import broken_specifiers
 from .lines import Lines
 from .literals import find_literals, is_regex
 from .patterns import (
+    all_texts,
+    argument,
     arguments,
     elements,
     is_assigned,
@@ -62,81 +65,55 @@ class _Found:
 
 
 def output_hits(
-    name: str,
-    answer: Answer,
-    modules: Collection[str],
-    mark: str,
-    has_pragma: bool = False,
+    source: Source, answer: Answer, modules: Collection[str], mark: str
 ) -> list[tuple[int, str]]:
     """
     Find what a source breaks.
 
-    :param name: Its path in the tree.
+    :param answer: What the bundler has made of it.
     :param modules: Names of modules the host provides.
-    :param mark: See ``transform``.
-    :param has_pragma: Whether any function may make the elements of the source.
-    :return: Lines of the source, from 1, and names of rules; tooling comes first, then
-        by line and in the order of the table.
+    :param mark: See ``reading``.
+    :return: Lines of the source, from 1, and names of rules: by line, and in the order
+        of the table.
     """
     if answer.error_line:
         return [(answer.error_line, "syntax error")]
-    found = _Found()
     text = answer.code
-    _specifiers(found, name, text, modules)
+    found = _Found()
+    for place, rule in broken_specifiers(source.name, text, modules):
+        found.add(place, rule)
     try:
-        _literals(found, text)
-        if has_pragma or is_suspicious(text, mark):
-            _Reading(Code(text), found, mark, name, modules, has_pragma).read()
+        for place, literal in find_literals(text):
+            if not is_regex(literal):
+                found.add(place, REGEX)
+        # Any function may make the elements of a source with a pragma.
+        if source.has_pragma or is_suspicious(text, mark):
+            _Reading(Code(text), found, mark, source, modules).read()
     except UnreadableError:
         found.add(0, TOO_COMPLEX)
     if not found.places:
         return []
     lines = Lines(text, answer.source_map)
     hits = {(lines.line(place), rule) for place, rule in found.places}
-    tooling = sorted({line for line, rule in hits if rule == TOOLING})
-    others = [hit for hit in hits if hit[1] != TOOLING]
-    others.sort(key=lambda hit: (hit[0], ORDER[hit[1]]))
-    return [*((line, TOOLING) for line in tooling), *others]
+    return sorted(hits, key=lambda hit: (hit[0], ORDER.get(hit[1], -1)))
 
 
-def _specifiers(found: _Found, name: str, text: str, modules: Collection[str]) -> None:
-    """Check what the source imports; these statements start lines of their own."""
-    for statement in import_statements(text):
-        literal = specifier(statement)
-        if literal is None:
-            continue
-        rule = import_rule(name, unescape(literal[1:-1]), modules)
-        if rule is not None:
-            found.add(statement.start(), rule)
-
-
-def _literals(found: _Found, text: str) -> None:
-    """Check that every regular expression compiles."""
-    for place, literal in find_literals(text):
-        if not is_regex(literal):
-            found.add(place, REGEX)
-
-
+@define(eq=False)
 class _Reading:
-    """The closer look at one output."""
+    """
+    The closer look at one output.
 
-    def __init__(
-        self,
-        code: Code,
-        found: _Found,
-        mark: str,
-        name: str,
-        modules: Collection[str],
-        has_pragma: bool,
-    ) -> None:
-        self._code = code
-        self._found = found
-        self._mark = mark
-        self._name = name
-        self._modules = modules
-        self._has_pragma = has_pragma
-        self._markup_calls: list[int] = []
-        self._free: dict[int, str] = {}
+    :ivar _free: The free names, by their index.
+    :ivar _markup_calls: Where an object is named that can assign to members.
+    """
+
+    _code: Code
+    _found: _Found
+    _mark: str
+    _source: Source
+    _modules: Collection[str]
+    _markup_calls: list[int] = field(factory=list, init=False)
+    _free: dict[int, str] = field(factory=dict, init=False)
 
     def read(self) -> None:
         """Look at every token, then at every use of the global objects."""
@@ -218,7 +195,7 @@ class _Reading:
         self._add(index, "dynamic import")
         for first in arguments(code, group)[:1]:
             for place, value in texts(self._code, first):
-                rule = import_rule(self._name, value, self._modules)
+                rule = import_rule(self._source.name, value, self._modules)
                 if rule is not None:
                     self._add(place, rule)
 
@@ -266,7 +243,7 @@ class _Reading:
                     self._add(index, "srcdoc")
         elif text == "Object":
             self._markup_calls.append(index)
-        if self._has_pragma:
+        if self._source.has_pragma:
             self._jsx(index)
 
     def _element(self, index: int, number: int) -> None:

@@ -1,10 +1,13 @@
-"""The import and export statements of an output; each starts a line of its own."""
+"""What a source imports: statements of an output, which start lines of their own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
+
+from ..rules.escapes import unescape
+from ..rules.imports import import_rule
 
 _TEXT: Final = r"(?:\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
 # Names can be strings, too: `import { "a }" as b } from`, `export * as "a" from`.
@@ -15,7 +18,24 @@ _IMPORT: Final = re.compile(
 )
 
 
-def specifier(statement: re.Match[str]) -> str | None:
+def broken_specifiers(
+    name: str, text: str, modules: Collection[str]
+) -> Iterator[tuple[int, str]]:
+    """
+    Check what the statements of an output import.
+
+    :param name: The source's path in the tree.
+    :param modules: Names of modules the host provides.
+    :return: Where each statement begins that breaks a rule, and the rule's name.
+    """
+    for statement in _statements(text):
+        literal = _specifier(statement)
+        rule = literal and import_rule(name, unescape(literal[1:-1]), modules)
+        if rule:
+            yield statement.start(), rule
+
+
+def _specifier(statement: re.Match[str]) -> str | None:
     """Return the literal that names the module of a statement, in its quotes."""
     head, text = statement["head"].rstrip(), statement["text"]
     is_from = head.endswith("from") or not head
@@ -24,7 +44,7 @@ def specifier(statement: re.Match[str]) -> str | None:
     return statement["last"] if statement["tail"].rstrip().endswith("from") else None
 
 
-def import_statements(text: str) -> Iterator[re.Match[str]]:
+def _statements(text: str) -> Iterator[re.Match[str]]:
     """Find the statements of an output."""
     # With a line end in front, a place in here is the next one in the text.
     shifted = f"\n{text}"

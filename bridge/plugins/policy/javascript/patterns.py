@@ -1,4 +1,7 @@
-"""Which brackets of the bundler's output are patterns, and what stands in them."""
+"""
+Brackets of the bundler's output: which are patterns, what stands in them, and what a
+call is given, also one that is borrowed by call, apply or bind.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ _COMPARED: Final = frozenset(
     {"==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"}
 )
 
+_BORROWED: Final = frozenset({"call", "apply", "bind"})
 _ENDS: Final = frozenset({",", "=>"})
 
 
@@ -159,3 +163,50 @@ def _is_entered(code: Code, bracket: int) -> bool:
     # What the bundler makes of a tagged template begins with its strings.
     is_template = code.text(bracket - 1).startswith("__template")
     return is_template or not code.continues(bracket)
+
+
+def all_texts(code: Code, index: int) -> Iterator[tuple[int, str]]:
+    """The texts in the arguments of a call of what is at ``index``, as written."""
+    group = _group(code, index)
+    if group is not None:
+        for first in arguments(code, group[0]):
+            yield from texts(code, first)
+
+
+def argument(code: Code, index: int, number: int) -> int | None:
+    """
+    Find one argument of a call of what is at ``index``.
+
+    :param number: Which one the callee gets, from 0.
+    :return: The index of its first token; ``None`` when there is none.
+    """
+    found = _group(code, index)
+    if found is None:
+        return None
+    given = _arguments(code, *found)
+    return given[number] if number < len(given) else None
+
+
+def _group(code: Code, index: int) -> tuple[int, str] | None:
+    """The ``(`` of a call of what is at ``index``, and how it is borrowed."""
+    at = code.after(index)
+    how = ""
+    if code.text(at) in (".", "?.") and code.text(at + 1) in _BORROWED:
+        how = code.text(at + 1)
+        at += 2
+    if code.text(at) == "?.":
+        at += 1
+    return (at, how) if code.text(at) == "(" else None
+
+
+def _arguments(code: Code, group: int, how: str) -> list[int]:
+    given = arguments(code, group)
+    if how == "apply":
+        is_array = len(given) > 1 and code.text(given[1]) == "["
+        return arguments(code, given[1]) if is_array else []
+    if how == "bind":
+        called = code.partner[group] + 1
+        if code.text(called) == "?.":
+            called += 1
+        return given[1:] + (arguments(code, called) if code.text(called) == "(" else [])
+    return given[1:] if how == "call" else given

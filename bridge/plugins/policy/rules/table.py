@@ -1,8 +1,39 @@
-"""The refused constructs, in the order in which several on one line are reported."""
+"""What the policy refuses, in order of report, and what an author can do about it."""
 
 from __future__ import annotations
 
 from typing import Final
+
+from ....classes import frozen
+from ....protocol.limits import (
+    SOURCE_BYTES,
+    SOURCE_ESCAPES,
+    SOURCE_FILES,
+    SOURCE_LINE_CHARACTERS,
+    SOURCE_PACKED_CHARACTERS,
+)
+
+
+@frozen
+class Hit:
+    """
+    One breach of the source policy.
+
+    :ivar file: The file's path in the tree, with ``/`` and without control
+        characters; empty when the tree as a whole breaks the rule.
+    :ivar line: Counted from 1.
+    :ivar rule: The name of the rule.
+    """
+
+    file: str
+    line: int
+    rule: str
+
+    @property
+    def report(self) -> str:
+        """``<file>:<line> <rule>``, or the rule alone for a whole tree."""
+        return f"{self.file}:{self.line} {self.rule}" if self.file else self.rule
+
 
 WORDS: Final = frozenset(
     {
@@ -88,56 +119,112 @@ REGEX: Final = "regular expression"
 
 TOO_COMPLEX: Final = "too complex to check"
 
-RULES: Final = (
-    "imports a test file",
-    "import outside the plugin",
-    "eval",
-    "Function",
-    "globalThis",
-    "window",
-    "self",
-    "top",
-    "parent",
-    "frames",
-    "opener",
-    "defaultView",
-    CALLBACKS,
-    "Reflect.get",
-    "document.cookie",
-    "localStorage",
-    "sessionStorage",
-    "indexedDB",
-    "XMLHttpRequest",
-    "fetch",
-    "WebSocket",
-    "EventSource",
-    "sendBeacon",
-    "Worker",
-    "SharedWorker",
-    "importScripts",
-    "dynamic import",
-    "script tag",
-    "innerHTML assignment",
-    "outerHTML assignment",
-    "insertAdjacentHTML",
-    "srcdoc",
-    "createElement of a code-loading tag",
-    "setTimeout with a string",
-    "setInterval with a string",
-    "constructor",
-    "document[",
-    "document.location",
-    "location.href",
-    "location.assign",
-    "location.replace",
-    "require",
-    "process",
-    UNKNOWN,
-    REGEX,
-    "syntax error",
-    TOO_COMPLEX,
-)
-"""Every rule on one place of a file, in order of report."""
+_CODE: Final = "write the code out as a function; text cannot be run as code"
+_WINDOW: Final = "use the members of ctx; a plugin has no access to the window"
+_STORAGE: Final = "keep values with ctx.settings"
+_HTTP: Final = "use the context's HTTP client, such as ctx.http.fetch"
+_PUSH: Final = "use the context's events or its HTTP client; plugins open no sockets"
+_THREADS: Final = "do the work in main.ts or a module of it; plugins start no workers"
+_STATIC: Final = "use a static import of a file of the plugin at the top of the module"
+_MARKUP: Final = "build elements with document.createElement or set textContent"
+_TIMER: Final = "pass a function instead of a string"
+_NAVIGATE: Final = "remove it; a plugin must not read or change the page's address"
+_TESTS: Final = "move what the plugin needs to a file that is not named as a test"
+_LOCAL: Final = "copy the file into the plugin's tree and import it by a relative path"
+_SMALLER: Final = "leave out what the plugin does not use, or split the plugin"
+
+RULES: Final[dict[str, str]] = {
+    "imports a test file": _TESTS,
+    "import outside the plugin": _LOCAL,
+    "eval": _CODE,
+    "Function": f"{_CODE}; for a type, write the signature, such as () => void",
+    "globalThis": _WINDOW,
+    "window": _WINDOW,
+    "self": _WINDOW,
+    "top": _WINDOW,
+    "parent": _WINDOW,
+    "frames": _WINDOW,
+    "opener": _WINDOW,
+    "defaultView": _WINDOW,
+    CALLBACKS: (
+        "use the context's events; the host's message callbacks are not for plugins"
+    ),
+    "Reflect.get": "read the member by its name",
+    "document.cookie": _STORAGE,
+    "localStorage": _STORAGE,
+    "sessionStorage": "use a variable, or keep values with ctx.settings",
+    "indexedDB": _STORAGE,
+    "XMLHttpRequest": _HTTP,
+    "fetch": _HTTP,
+    "WebSocket": _PUSH,
+    "EventSource": _PUSH,
+    "sendBeacon": _HTTP,
+    "Worker": _THREADS,
+    "SharedWorker": _THREADS,
+    "importScripts": _STATIC,
+    "dynamic import": _STATIC,
+    "script tag": "import the code as a module of the plugin",
+    "innerHTML assignment": _MARKUP,
+    "outerHTML assignment": f"{_MARKUP}; replace an element with replaceWith",
+    "insertAdjacentHTML": f"{_MARKUP}; insert them with append or before",
+    "srcdoc": f"{_MARKUP}; a plugin has no frames of its own",
+    "createElement of a code-loading tag": (
+        "use an element that loads no code; import scripts as modules of the plugin"
+    ),
+    "setTimeout with a string": _TIMER,
+    "setInterval with a string": _TIMER,
+    "constructor": "name the class itself; a member named constructor reaches Function",
+    "document[": "name the member, as in document.body",
+    "document.location": _NAVIGATE,
+    "location.href": _NAVIGATE,
+    "location.assign": _NAVIGATE,
+    "location.replace": _NAVIGATE,
+    "require": _STATIC,
+    "process": "remove it; plugins run in a page, where there is no process",
+    UNKNOWN: (
+        "declare or import the name; only ECMAScript's and the web platform's are free"
+    ),
+    REGEX: ("correct it: no browser can compile it, nor load a bundle that it is in"),
+    "syntax error": "correct the syntax; the file must parse as it is",
+    TOO_COMPLEX: "split the file, and nest its expressions less deeply",
+}
+"""
+Every rule on one place of a file, in order of report: what its author can do about it.
+
+The phrases hold for every host, have no capital and no full stop.  What a context
+offers differs between hosts, so a member of one is only named as an example, unless
+every host has it.
+"""
+
+ADVICE: Final[dict[str, str]] = {
+    # What a tree holds, and what a file looks like.
+    f"more than {SOURCE_FILES} source files": _SMALLER,
+    f"more than {SOURCE_BYTES} bytes of source": _SMALLER,
+    "references a tooling config": (
+        "rename the file or remove the reference; the configuration of tools is not "
+        "scanned, so nothing may load it"
+    ),
+    "minified": (
+        f"commit the source, not the output of a build; keep lines to "
+        f"{SOURCE_LINE_CHARACTERS} characters"
+    ),
+    "packed source": (
+        "commit the source, not the output of a build; keep lines well below "
+        f"{SOURCE_PACKED_CHARACTERS} characters on average"
+    ),
+    "invisible characters": (
+        r"remove the invisible characters, or write them as escapes such as \u200b"
+    ),
+    "escape sequences": (
+        f"write the characters themselves; at most {SOURCE_ESCAPES} escapes may "
+        "follow each other"
+    ),
+    "mangled identifiers": "commit the source as you wrote it, before obfuscation",
+    "opaque blob": "split the data into readable values, or fetch it at run time",
+    "source map reference": "remove the sourceMappingURL comment",
+    **RULES,
+}
+"""The same for every rule."""
 
 ORDER: Final = {rule: place for place, rule in enumerate(RULES)}
 
@@ -145,3 +232,12 @@ ORDER: Final = {rule: place for place, rule in enumerate(RULES)}
 def word_rule(name: str) -> str | None:
     """The rule that any use of an undeclared name breaks, if there is one."""
     return name if name in WORDS or name in SCOPED or name in MEMBERS else None
+
+
+def advice(rule: str) -> str:
+    """
+    Return what to do about a hit, empty when nothing is known about its rule.
+
+    :param rule: As ``Hit.rule`` has it.
+    """
+    return ADVICE.get(rule, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.javascript.constructs import output_hits
-from bridge.plugins.policy.reader.transform import Answer
+from bridge.plugins.policy.reading import Answer, Source
 
 from ..scanning import MARK, scan_source
 
@@ -14,6 +14,7 @@ TIMEOUT = "setTimeout with a string"
 INNER = "innerHTML assignment"
 IMPORT = "import outside the plugin"
 MAP = '{"mappings": "AAAA"}'
+SOURCE = Source.of("a.ts", b"")
 
 
 class OutputCase(SynchronousTestCase):
@@ -160,7 +161,7 @@ class ImportTests(OutputCase):
             "export default [" + "a,\n" * 250_000 + "];\n",
             "export default {" + "'a'," * 250_000 + "\n",
         ):
-            self.assertEqual(output_hits("a.ts", Answer(code, MAP), [], MARK), [])
+            self.assertEqual(output_hits(SOURCE, Answer(code, MAP), [], MARK), [])
 
     def test_honest(self) -> None:
         """Strings of other statements are no specifiers."""
@@ -265,19 +266,19 @@ class HitTests(OutputCase):
 
     def test_error(self) -> None:
         """What does not compile is a syntax error, on its line."""
-        hits = output_hits("a.ts", Answer("", "", 7), [], MARK)
+        hits = output_hits(SOURCE, Answer("", "", 7), [], MARK)
         self.assertEqual(hits, [(7, "syntax error")])
 
     def test_unreadable(self) -> None:
         """What cannot be read is refused."""
         for code in (f'{MARK}eval("', f"({MARK}eval", f"{MARK}eval(" + "[" * 999):
-            hits = output_hits("a.ts", Answer(code, MAP), [], MARK)
+            hits = output_hits(SOURCE, Answer(code, MAP), [], MARK)
             self.assertEqual(hits, [(1, "too complex to check")])
 
     def test_attack_many_hits(self) -> None:
         """Very many hits are not all kept."""
         code = "a.constructor, " * 1_500
-        hits = output_hits("a.ts", Answer(code, MAP), [], MARK)
+        hits = output_hits(SOURCE, Answer(code, MAP), [], MARK)
         self.assertEqual(hits, [(1, "constructor")])
 
     def test_tooling_first(self) -> None:

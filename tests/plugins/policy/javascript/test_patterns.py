@@ -5,6 +5,8 @@ from __future__ import annotations
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.javascript.patterns import (
+    all_texts,
+    argument,
     arguments,
     is_assigned,
     is_pattern,
@@ -113,14 +115,14 @@ class KeyTests(SynchronousTestCase):
 class TextTests(SynchronousTestCase):
     """Strings that an argument can be."""
 
-    def found(self, argument: str) -> list[str]:
+    def found(self, given: str) -> list[str]:
         """The strings that the first argument of a call can be."""
-        code = Code(f"f({argument}, 'z');")
+        code = Code(f"f({given}, 'z');")
         return [value for _, value in texts(code, arguments(code, 1)[0])]
 
     def test_found(self) -> None:
         """In brackets, arrays, sums, choices and after functions."""
-        for argument in (
+        for given in (
             '"a"',
             '("a")',
             '["a"]',
@@ -135,11 +137,11 @@ class TextTests(SynchronousTestCase):
             '__template || (__template = __templateObject(["a"]))',
             '"\\x61"',
         ):
-            self.assertEqual(self.found(argument), ["a"], argument)
+            self.assertEqual(self.found(given), ["a"], given)
 
     def test_not_found(self) -> None:
         """Not those that are compared, nor those inside of functions and calls."""
-        for argument in (
+        for given in (
             "b",
             'b === "a" ? c : d',
             'b("a")',
@@ -151,7 +153,7 @@ class TextTests(SynchronousTestCase):
             'function() {\n  return "a";\n}',
             'b("a")("c").d',
         ):
-            self.assertEqual(self.found(argument), [], argument)
+            self.assertEqual(self.found(given), [], given)
 
     def test_string_value(self) -> None:
         """Only strings have one."""
@@ -166,3 +168,49 @@ class TextTests(SynchronousTestCase):
         starts = [code.tokens[n].text for n in arguments(code, 1)]
         self.assertEqual(starts, ["a", "[", "{", "("])
         self.assertEqual(arguments(Code("f();"), 1), [])
+
+
+class CallTests(SynchronousTestCase):
+    """Calls of ``f``, which is the first token."""
+
+    def argument(self, text: str, number: int = 0) -> str | None:
+        """The first token of an argument."""
+        code = Code(text)
+        at = argument(code, 0, number)
+        return None if at is None else code.text(at)
+
+    def test_plain(self) -> None:
+        """Arguments are counted from 0, also of a call that may not happen."""
+        for text in ("f(a, b);", "f?.(a, b);", "(f)(a, b);"):
+            code = Code(text)
+            name = next(at for at in range(3) if code.text(at) == "f")
+            found = [argument(code, name, number) for number in range(3)]
+            texts = [None if at is None else code.text(at) for at in found]
+            self.assertEqual(texts, ["a", "b", None], text)
+
+    def test_attack_borrowed(self) -> None:
+        """What call, apply and bind pass on is found behind what ``this`` is."""
+        for text in (
+            "f.call(t, a, b);",
+            "f?.call(t, a, b);",
+            "f.call?.(t, a, b);",
+            "f.apply(t, [a, b]);",
+            "f.bind(t, a, b);",
+            "f.bind(t, a)(b);",
+            "f.bind(t)(a, b);",
+            "f.bind(t)?.(a, b);",
+        ):
+            found = [self.argument(text, number) for number in range(3)]
+            self.assertEqual(found, ["a", "b", None], text)
+
+    def test_none(self) -> None:
+        """What is no call has no argument, nor has a list that is computed."""
+        for text in ("f;", "f.g(a);", "f.apply(t, l);", "f.apply(t);", "f();"):
+            self.assertIsNone(self.argument(text), text)
+
+    def test_all_texts(self) -> None:
+        """Those of every argument, wherever it is passed."""
+        for text in ('f("a", "b");', 'f.call("a", "b");', 'f.apply("a", "b");'):
+            found = [value for _, value in all_texts(Code(text), 0)]
+            self.assertEqual(found, ["a", "b"], text)
+        self.assertEqual(list(all_texts(Code('f["a"];'), 0)), [])

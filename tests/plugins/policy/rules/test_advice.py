@@ -9,18 +9,12 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins import policy
-from bridge.plugins.policy.rules import (
-    imports,
-    shape,
-)
-from bridge.plugins.policy.rules import (
-    table as rules,
-)
-from bridge.plugins.policy.rules.advice import ADVICE, advice
+from bridge.plugins.policy.rules import imports, shape
+from bridge.plugins.policy.rules.table import ADVICE, RULES, advice
 from bridge.protocol.limits import SOURCE_BYTES, SOURCE_FILES
 
 NAMED = {
-    *rules.RULES,
+    *RULES,
     *(imports.TEST_FILE, imports.OUTSIDE, imports.TOOLING),
     *(shape.MINIFIED, shape.PACKED),
     f"more than {SOURCE_FILES} source files",

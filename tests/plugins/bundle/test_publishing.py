@@ -9,8 +9,7 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.ownership import NotOwnError
-from bridge.plugins.bundle.published import is_current
-from bridge.plugins.bundle.staging import Staging, sweep
+from bridge.plugins.bundle.publishing import Staging, is_current, sweep
 
 from ...directories import fresh_directory
 from .workshop import Workshop

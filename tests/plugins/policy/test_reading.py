@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.esbuild.executable import BundlerError
 from bridge.plugins.esbuild.language import LOADERS
-from bridge.plugins.policy.reader.transform import Answer, answer, has_pragma
+from bridge.plugins.policy.reading import Source, words_in
 from bridge.plugins.policy.rules.table import GLOBALS
 
-from ..scanning import MARK, read_source
+from .scanning import MARK, read_source
 
 _UNKNOWN = re.compile(rf"{re.escape(MARK)}(?!(?:{'|'.join(GLOBALS)}|jsx|fragment)\b)")
 
@@ -156,10 +157,10 @@ class TransformTests(SynchronousTestCase):
 
     def test_pragma_needs_elements(self) -> None:
         """Only in sources that can have elements comments have this meaning."""
-        self.assertTrue(has_pragma("a.tsx", b"// @jsx h"))
-        self.assertTrue(has_pragma("b/a.jsx", b"@jsxFrag"))
-        self.assertFalse(has_pragma("a.ts", b"// @jsx h"))
-        self.assertFalse(has_pragma("a.tsx", b"// jsx"))
+        self.assertTrue(Source.of("a.tsx", b"// @jsx h").has_pragma)
+        self.assertTrue(Source.of("b/a.jsx", b"@jsxFrag").has_pragma)
+        self.assertFalse(Source.of("a.ts", b"// @jsx h").has_pragma)
+        self.assertFalse(Source.of("a.tsx", b"// jsx").has_pragma)
 
     def test_spelling(self) -> None:
         """Strings, names and members have one spelling, in ASCII."""
@@ -178,26 +179,74 @@ class TransformTests(SynchronousTestCase):
         self.assertIn('"./a"', self.code("import { b } from './a'"))
         self.assertIn('"./a"', self.code("import { type B } from './a'"))
 
+    def test_second_reading(self) -> None:
+        """What does not compile is not read again, and has its line."""
+        self.assertEqual(read_source("a.tsx", b"\n<b").error_line, 2)
+        self.assertIn(
+            "mappings", json.loads(read_source("a.tsx", b"f(<b />)").source_map)
+        )
 
-class AnswerTests(SynchronousTestCase):
-    """Values of answers."""
 
-    def test_code(self) -> None:
-        """Code comes with its map."""
-        self.assertEqual(answer({"code": "a", "map": "b"}), Answer("a", "b"))
+class WordsTests(SynchronousTestCase):
+    """Texts and their words."""
 
-    def test_errors(self) -> None:
-        """Of an error only the line matters, which there may be none of."""
-        for place, line in (({"line": 7}, 7), ({"line": 0}, 1), ({}, 1), (None, 1)):
-            error = {"errors": [{"text": "x", "location": place}]}
-            self.assertEqual(answer(error), Answer("", "", line))
+    def test_words(self) -> None:
+        """Words are found wherever they are, numbers are none."""
+        for text, words in (
+            ("", set()),
+            ("a.b(...c)?.d", {"a", "c"}),
+            ("$ + _ / $_9 - 9a - 12", {"$", "_", "$_9"}),
+            ("'in a text' // and a comment", {"in", "a", "text", "and", "comment"}),
+            ("`a${b}c`", {"a$", "b", "c"}),
+            ("<h-b/>", {"h", "b"}),
+        ):
+            self.assertEqual(words_in(text), words, text)
 
-    def test_attack_other_values(self) -> None:
-        """Other values are those of another program."""
-        values: tuple[object, ...] = (None, [], "a", {}, {"code": "a"})
-        for value in (*values, {"code": b"a", "map": "b"}):
-            self.assertRaises(BundlerError, answer, value)
+    def test_attack_dots(self) -> None:
+        """Only what directly follows a single dot is no name."""
+        for text, words in (
+            ("a.b.c .d\n.e", {"a"}),
+            ("[...a, ...b.c]", {"a", "b"}),
+            ("1..a + 1...b", {"a", "b"}),
+            ("a . b", {"a", "b"}),
+            ("a./**/b.\nc", {"a", "b", "c"}),
+            ("'a.'b", {"a", "b"}),
+            ("`.${a}.${b}`", {"a", "b"}),
+            ("/a./g.b; /*.*/c", {"a", "g", "c"}),
+            (".5.a; 1.e3; 0x1.b", set()),
+            ("é.a ...ü.b ..ö", {"é", "ü", "ö"}),
+            (r"a.\u0062 ...\u0063", {"a", "u0062", "u0063", "c"}),
+        ):
+            self.assertEqual(words_in(text), words, text)
 
-    def test_map(self) -> None:
-        """The map is one of JSON."""
-        self.assertIn("mappings", json.loads(read_source("a.ts", b"x = 1").source_map))
+    def test_attack_letters_of_other_scripts(self) -> None:
+        """Names in any script are words, and what is between names is not."""
+        for text, words in (
+            ("über.größe größe", {"über", "größe"}),
+            ("变量=类", {"变量", "类"}),
+            ("a\u0301b c\u200dd", {"a\u0301b", "c\u200dd"}),
+            ("a\u00a0b\u2028c\ufeffd—e", {"a", "b", "c", "d", "e"}),
+            ("\U00020000\U0001f600x", {"\U00020000", "x"}),
+            ("\u037a\u0e33", {"\u037a\u0e33"}),
+            ("\u0301", set()),
+        ):
+            self.assertEqual(words_in(text), words, text)
+
+    def test_attack_escapes(self) -> None:
+        """A name may be written with escapes, in any part and more than one form."""
+        for text in (
+            r"\u0077indow",
+            r"w\u{69}ndow",
+            r"windo\u{00000077}",
+            r"...\u0077indow",
+            "\\u0077indow é",
+        ):
+            self.assertIn("window", words_in(text), text)
+        self.assertLessEqual(words_in(r"a\u{110000}b"), {"a", "b", "u"})
+
+    @given(st.text(max_size=60))
+    def test_any_text(self, text: str) -> None:
+        """No word is empty or begins with a digit, and each is found by itself."""
+        found = words_in(text)
+        self.assertFalse([word for word in found if word[:1] in "0123456789"])
+        self.assertGreaterEqual(words_in(" ".join(found)), found)

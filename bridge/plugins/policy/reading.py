@@ -1,0 +1,237 @@
+"""
+The bundler as the reader of sources: what it is asked about one, and what it answers.
+
+The bundler turns the source into plain modern JavaScript: no types, no JSX, no escapes
+in names, strings and members folded where they are constant.  Each name that nothing in
+the source declares comes back with a mark in front, by the bundler's own analysis of
+scopes, unless every page has it and it matters to no rule.  The mark is random, so that
+no source can hold it.
+
+Which words may be names is found without a lexer: a word in a comment or a string is
+found too, and costs nothing but time.  What directly follows a single dot is none in
+any place: it is a member, or no code at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import unicodedata
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, Final
+
+from ...classes import frozen
+from ..esbuild.conversation import Conversation
+from ..esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
+from .rules.standard import RESERVED, WRAPPED, standard_names
+from .rules.table import GLOBALS
+
+FACTORY: Final = "jsx"
+"""What the mark of an element's factory ends with; it is a member, as no name is."""
+
+_FRAGMENT: Final = "fragment"
+_LIBRARY: Final = "React"
+"""What makes elements, by the bundler's own default and so in the build."""
+
+# As in the build, but that an import whose names are not used stays to be checked.
+_TSCONFIG: Final = json.dumps(
+    {
+        "compilerOptions": {
+            **json.loads(TSCONFIG_RAW)["compilerOptions"],
+            "importsNotUsedAsValues": "preserve",
+        }
+    }
+)
+_PLAIN: Final = (
+    "--target=esnext",
+    "--charset=ascii",
+    "--legal-comments=none",
+    "--log-level=silent",
+    "--supported:template-literal=false",
+    "--jsx=transform",
+    "--minify-syntax",
+    "--tree-shaking=false",
+    "--ignore-annotations",
+    # The build's own value, for a browser and minified.
+    '--define:process.env.NODE_ENV="production"',
+    f"--tsconfig-raw={_TSCONFIG}",
+)
+_PRAGMA: Final = b"@jsx"
+_ELEMENTS: Final = (".tsx", ".jsx")
+
+_BLANKED: Final = bytes(
+    code if chr(code).isalnum() or chr(code) in "$_." else ord(" ")
+    for code in range(128)
+).ljust(256, b" ")
+_CHAIN: Final = re.compile(r"[\w$.\x80-\U0010ffff]+", re.ASCII)
+_DIGITS: Final = tuple("0123456789")
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+_ESCAPE: Final = re.compile(r"\\u(?:\{0*([0-9A-Fa-f]{1,6})\}|([0-9A-Fa-f]{4}))")
+
+_STARTING: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"})
+_CONTINUING: Final = frozenset({"Mn", "Mc", "Nd", "Pc"})
+_JOINERS: Final = "\u200c\u200d"
+
+
+@frozen
+class Source:
+    """
+    A source that the bundler has to read.
+
+    :ivar name: Its path, whose suffix decides how it is read, as in the build.
+    :ivar names: What is marked where the source does not declare it.
+    """
+
+    name: str
+    content: bytes
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, name: str, content: bytes) -> Source:
+        """Look for the names in a source."""
+        # The names of what makes elements come from options and comments, so they are
+        # marked by no first reading: its output has to be read again.
+        is_read_twice = suffix_of(name) in _ELEMENTS
+        text = "" if is_read_twice else content.decode("utf-8", "replace")
+        return cls(name, content, marked_names(text))
+
+    @property
+    def has_elements(self) -> bool:
+        """Whether it may have elements, and so is read twice."""
+        return suffix_of(self.name) in _ELEMENTS
+
+    @property
+    def has_pragma(self) -> bool:
+        """Whether its comments may choose what its elements become."""
+        return self.has_elements and _PRAGMA in self.content
+
+
+@frozen
+class Answer:
+    """
+    What the bundler made of a source.
+
+    :ivar code: The output; empty if the source does not compile.
+    :ivar source_map: Of the output, if it was asked for; see ``Lines``.
+    :ivar error_line: The line that does not compile, from 1; 0 if it compiles.
+    """
+
+    code: str
+    source_map: str
+    error_line: int = 0
+
+
+async def read(
+    bundler: Conversation, source: Source, mark: str, *, is_mapped: bool
+) -> Answer:
+    """
+    Have a source read.
+
+    :param is_mapped: Whether the answer is to have a source map, which takes a quarter
+        more time.
+    :raise BundlerError: See ``Conversation.ask``.
+    """
+    loader = LOADERS[suffix_of(source.name)]
+    if not source.has_elements:
+        flags = _marking(loader, mark, source.names, is_mapped)
+        return _answer(await bundler.ask(_request(source.content, flags)))
+    first = _answer(
+        await bundler.ask(_request(source.content, _plain(loader, mark, is_mapped)))
+    )
+    # What does not compile is not read again.
+    if first.error_line:
+        return first
+    flags = _marking("js", mark, marked_names(first.code), is_mapped)
+    return _answer(await bundler.ask(_request(first.code.encode(), flags)))
+
+
+def _request(content: bytes, flags: list[str]) -> dict[str, Any]:
+    return {"command": "transform", "flags": flags, "inputFS": False, "input": content}
+
+
+def _plain(loader: str, mark: str, is_mapped: bool) -> list[str]:
+    factory = f"--jsx-factory={_LIBRARY}.{mark}{FACTORY}"
+    fragment = f"--jsx-fragment={_LIBRARY}.{mark}{_FRAGMENT}"
+    maps = ["--sourcemap=inline"] if is_mapped else []
+    return [*_PLAIN, f"--loader={loader}", *maps, factory, fragment]
+
+
+def _marking(
+    loader: str, mark: str, names: frozenset[str], is_mapped: bool
+) -> list[str]:
+    maps = ["--sources-content=false", "--sourcemap=external"] if is_mapped else []
+    marks = [f"--define:{name}={mark}{name}" for name in sorted(names)]
+    return [*_PLAIN, "--format=esm", f"--loader={loader}", *maps, *marks]
+
+
+def _answer(value: Any) -> Answer:
+    if value.get("errors"):
+        place = value["errors"][0]["location"] or {}
+        return Answer("", "", max(1, place.get("line", 1)))
+    return Answer(value["code"], value["map"])
+
+
+def marked_names(text: str) -> frozenset[str]:
+    """Return the names to mark in a source with a text."""
+    return frozenset(words_in(text) - _unmarked())
+
+
+@lru_cache(maxsize=1)
+def _unmarked() -> frozenset[str]:
+    return (standard_names() | RESERVED | WRAPPED) - GLOBALS
+
+
+def words_in(text: str) -> set[str]:
+    """
+    Return every word that may stand for a free name, reserved words among them.
+
+    :param text: Of a source, or of what the bundler made of one.
+    """
+    found = _plain_words(text)
+    if "\\u" in text:
+        found |= _plain_words(_ESCAPE.sub(_unescaped, text))
+    return {word for word in found if not word.startswith(_DIGITS)}
+
+
+def _plain_words(text: str) -> set[str]:
+    found: set[str] = set()
+    if text.isascii():
+        for chain in set(text.encode().translate(_BLANKED).split()):
+            _add_words(chain.decode(), found)
+        return found
+    others = {ord(c): " " for c in set(_NOT_ASCII.findall(text)) if not _continues(c)}
+    for chain in set(_CHAIN.findall(text.translate(others))):
+        _add_words(chain, found)
+    return {word for word in found if word[0].isascii() or _starts(word[0])}
+
+
+def _add_words(chain: str, into: set[str]) -> None:
+    """Add the words of what has dots and no blanks, without those after one dot."""
+    first, dot, rest = chain.partition(".")
+    if first:
+        into.add(first)
+    # Two dots: after a number, or of three.
+    if dot and (rest.startswith(".") or ".." in rest):
+        parts = rest.split(".")
+        into.update(part for before, part in pairwise(parts) if part and not before)
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = int(escape[1] or escape[2], 16)
+    return chr(code) if code <= sys.maxunicode else " "
+
+
+def _starts(char: str) -> bool:
+    """Whether a name may start with a character that is not ASCII."""
+    return char.isidentifier() or unicodedata.category(char) in _STARTING
+
+
+def _continues(char: str) -> bool:
+    """Whether a name may have such a character in it."""
+    return (
+        f"a{char}".isidentifier()
+        or char in _JOINERS
+        or unicodedata.category(char) in _STARTING | _CONTINUING
+    )
