@@ -11,12 +11,12 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.dev.linking import Linking
+from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import TREE_FILES
 from bridge.protocol.wire import converter, structure
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
-from bridge.services import linking as module
 from bridge.services.linking import DevLinks, WorkTree
 
 from ..plugins.operations.bench import PROFILE, Bench, files_of, write_tree
@@ -185,7 +185,7 @@ class LinkTests(SynchronousTestCase):
 
     def test_attack_too_many(self) -> None:
         """More trees than there is room for are refused, until one goes."""
-        self.patch(module, "DEV_LINKS", 1)
+        self.patch(limits, "DEV_LINKS", 1)
         self.successResultOf(self.link())
         other = Command()
         error = self.failureResultOf(self.link(command=other), BridgeError).value
