@@ -35,7 +35,12 @@ class BrokenRuleError(ValueError):
 
 
 class _RuleDefectError(Exception):
-    """A rule raised something; the cause is a bug of ours, not a refusal."""
+    """
+    A rule raised something; the cause is a bug of ours, not a refusal.
+
+    Without it, cattrs' errors for values and the bugs of a rule could not be
+    distinguished.
+    """
 
 
 def camel(name: str) -> str:
@@ -130,31 +135,25 @@ def _optional(c: Converter, kind: Any) -> Read:
 
 
 def _ruled(c: Converter, kind: Any) -> Read:
-    bare, *rules = get_args(kind)
+    bare, *found = get_args(kind)
+    rules: list[Rule] = found
     inner = c.get_structure_hook(bare)
 
     def structure(value: Any, _: Any) -> Any:
         value = inner(value, bare)
-        for rule in rules:
-            refusal = _refusal(rule, value)
-            if refusal is not None:
-                raise BrokenRuleError(refusal)
+        refusal = None
+        try:
+            for rule in rules:
+                if rule.violates(value):
+                    refusal = rule.describe()
+                    break
+        except Exception as e:
+            raise _RuleDefectError from e
+        if refusal is not None:
+            raise BrokenRuleError(refusal)
         return value
 
     return structure
-
-
-def _refusal(rule: Rule, value: Any) -> str | None:
-    """
-    Return the description of a rule if ``value`` breaks it.
-
-    :raise _RuleDefectError: The rule itself failed.  Without it, cattrs' errors for
-        values and the bugs of a rule could not be distinguished.
-    """
-    try:
-        return rule.describe() if rule.violates(value) else None
-    except Exception as e:
-        raise _RuleDefectError from e
 
 
 def structure(
