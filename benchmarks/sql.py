@@ -16,8 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bridge.databases.query import Query
-from bridge.databases.reader import Reader
+from bridge.databases.reader import Query, Reader
 
 ROUNDS = 15
 STATEMENTS = {

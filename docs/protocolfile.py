@@ -12,7 +12,7 @@ from attrs import evolve
 from jsonschemas import DIALECT, OPEN, SchemaMaker, described
 
 import bridge.services
-from bridge.daemonlog.push import Line
+from bridge.daemonlog import Line
 from bridge.osc.packets import Message
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.operations.job import Progress

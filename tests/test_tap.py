@@ -22,7 +22,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import tap
 from bridge.datadir.lock import acquire
-from bridge.freedesktop.address import RUNTIME, VARIABLE
+from bridge.freedesktop.bus import RUNTIME, VARIABLE
 from bridge.plugins.esbuild.executable import HeldCopy
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.journal import Journal

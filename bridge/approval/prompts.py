@@ -12,8 +12,7 @@ from attrs import Attribute, field
 
 from ..classes import frozen
 from ..protocol.text import ELLIPSIS, ascii_line
-from .growth import Differences
-from .wording import LIST_CHARACTERS, Wording, listed
+from .wording import LIST_CHARACTERS, Differences, Wording, listed
 
 _NAME_CHARACTERS: Final = 60
 _URL_CHARACTERS: Final = 600

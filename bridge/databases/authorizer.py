@@ -51,18 +51,16 @@ class StatementAuthorizer:
 
     :ivar refusal: Why the statement was refused, if it was.
     :ivar slow: Whether the statement calls a function of ``SLOW``.
-    :ivar asked: Whether SQLite has asked anything; not of a statement that is kept.
     """
 
     refusal: str | None = None
     slow: bool = False
-    asked: bool = False
     _calls: int = 0
     _selects: bool = False
 
     def begin(self) -> None:
         """Start with another statement."""
-        self.refusal, self.slow, self.asked = None, False, False
+        self.refusal, self.slow = None, False
         self._calls, self._selects = 0, False
 
     def __call__(
@@ -74,7 +72,6 @@ class StatementAuthorizer:
         source: str | None,
     ) -> int:
         """Return whether the statement may do that, as SQLite's code."""
-        self.asked = True
         refusal = self._refusal_of(action, second)
         if refusal is None:
             return sqlite3.SQLITE_OK

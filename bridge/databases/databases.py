@@ -13,8 +13,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from ..classes import define
 from ..concurrency.shares import Holder, Place, Shares
 from ..protocol import limits
-from .query import Query
-from .reader import Reader
+from .reader import Query, Reader
 from .results import Rows
 
 

@@ -16,9 +16,6 @@ from .sqliteerrors import primary_code
 Identity = tuple[int, int]
 
 # After https://www.sqlite.org/security.html.
-KEPT_STATEMENTS: Final = 32
-"""How many statements a connection keeps prepared; SQLite asks about each only once."""
-
 _LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
@@ -99,7 +96,8 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
         timeout=limits.SQL_BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
-        cached_statements=KEPT_STATEMENTS,
+        # SQLite asks what a statement may do only when it is prepared.
+        cached_statements=0,
     )
     try:
         for limit, value in _LIMITS.items():

@@ -10,11 +10,10 @@ from typing import Final
 
 from attrs import field
 
-from ..classes import define
+from ..classes import define, frozen
 from ..protocol.limits import SQL_SECONDS, SQL_SLOW_VALUE_BYTES, SQL_VALUE_BYTES
 from .authorizer import StatementAuthorizer
-from .opening import KEPT_STATEMENTS, Identity, identity, open_database
-from .query import Query
+from .opening import Identity, identity, open_database
 from .results import Meter, Rows, collect
 from .sqliteerrors import primary_code, refusal, refused
 
@@ -32,6 +31,22 @@ _FAILURES: Final = (
 )
 
 
+Param = str | int | float | None
+
+
+@frozen
+class Query:
+    """
+    A statement, and what is put in its placeholders.
+
+    :ivar blobs: Whether blobs are wanted, not only how large they are.
+    """
+
+    sql: str
+    params: list[Param]
+    blobs: bool = False
+
+
 @define(eq=False)
 class Reader:
     """
@@ -46,7 +61,6 @@ class Reader:
     _identity: Identity | None = None
     _authorizer: StatementAuthorizer = field(factory=StatementAuthorizer)
     _until: float = 0.0
-    _slow: dict[str, bool] = field(factory=dict)
     _stopped: bool = False
 
     def read(self, query: Query) -> Rows:
@@ -80,7 +94,6 @@ class Reader:
 
     def close(self) -> None:
         """Close the connection; the next statement opens another."""
-        self._slow.clear()
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -106,26 +119,9 @@ class Reader:
         try:
             return self._run_with(connection, query, SQL_SLOW_VALUE_BYTES)
         except sqlite3.Error as e:
-            if primary_code(e) != sqlite3.SQLITE_TOOBIG or self._is_slow(query.sql):
+            if primary_code(e) != sqlite3.SQLITE_TOOBIG or self._authorizer.slow:
                 raise
         return self._run_with(connection, query, SQL_VALUE_BYTES)
-
-    def _is_slow(self, sql: str) -> bool:
-        """
-        Whether a statement that has just run may not see long values.
-
-        SQLite asked about it when it was prepared.  One that is kept although this has
-        forgotten it counts as slow.
-        """
-        return self._authorizer.slow or self._slow.get(sql, True)
-
-    def _note(self, sql: str) -> None:
-        """Remember of a statement that was prepared now whether it is slow."""
-        if self._authorizer.asked:
-            self._slow.pop(sql, None)
-            while len(self._slow) >= KEPT_STATEMENTS:
-                del self._slow[next(iter(self._slow))]
-            self._slow[sql] = self._authorizer.slow
 
     def _run_with(
         self, connection: sqlite3.Connection, query: Query, value_bytes: int
@@ -136,10 +132,7 @@ class Reader:
         connection.text_factory = meter.text
         cursor = connection.cursor()
         try:
-            try:
-                cursor.execute(query.sql, query.params)
-            finally:
-                self._note(query.sql)
+            cursor.execute(query.sql, query.params)
             if cursor.description is None:
                 raise refused("it returns no rows")
             return collect(cursor, meter)

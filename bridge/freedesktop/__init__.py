@@ -3,10 +3,9 @@ The user's desktop, reached over the session bus.
 
 ::
 
-    address         where the bus is
     messages        what goes over it
     connection      one connection, by txdbus
-    bus             the connection, made again when it is lost
+    bus             where the bus is, and the connection, made again when it is lost
     notes           what users of notifications need to know
     notifications   the client of ``org.freedesktop.Notifications``
 

@@ -20,9 +20,8 @@ from zope.interface import implementer
 from ..classes import define
 from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS, WITHDRAW_SECONDS
 from .bus import Bus, BusConnection
-from .messages import BUS, Call, DesktopError, RemoteInterface, Signal
+from .messages import BUS, Byte, Call, DesktopError, RemoteInterface, Signal
 from .notes import INotifications, Note, Question, QuestionExpiredError, Server, Shown
-from .showing import notify_call
 
 SERVICE: Final = "org.freedesktop.Notifications"
 REMOTE: Final = RemoteInterface(SERVICE, "/org/freedesktop/Notifications", SERVICE)
@@ -314,3 +313,36 @@ def _gone() -> DesktopError:
 
 def _invalid_reply() -> DesktopError:
     return DesktopError("the notification server answers nonsense")
+
+
+def notify_call(
+    remote: RemoteInterface, note: Note, actions: Sequence[tuple[str, str]]
+) -> Call:
+    """
+    Make the call of ``Notify`` for a note; only what is given is sent.
+
+    :param remote: The server that is to show it.
+    :param actions: The key and the label of each button.
+    """
+    hints: dict[str, Any] = {"urgency": Byte(note.urgency)}
+    if note.suppress_sound:
+        hints["suppress-sound"] = True
+    if note.image_path:
+        hints["image-path"] = note.image_path
+    if note.desktop_entry:
+        hints["desktop-entry"] = note.desktop_entry
+    return Call(
+        remote,
+        "Notify",
+        "susssasa{sv}i",
+        [
+            note.application,
+            0,
+            note.icon,
+            note.summary,
+            note.body,
+            [text for action in actions for text in action],
+            hints,
+            note.expire_ms,
+        ],
+    )

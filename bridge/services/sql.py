@@ -13,7 +13,7 @@ from twisted.logger import Logger
 
 from ..classes import define, frozen
 from ..databases.databases import Databases
-from ..databases.query import Param, Query
+from ..databases.reader import Param, Query
 from ..databases.results import Rows
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code

@@ -10,8 +10,7 @@ from typing import Any
 from ..classes import frozen
 from ..concurrency.threads import Pool
 from ..daemon.daemon import LogObservers
-from ..daemonlog.output import make_output
-from ..daemonlog.push import make_log_push
+from ..daemonlog import make_log_push, make_output
 from ..datadir.paths import DataDir
 from ..pagelog.pagefile import LogFileError, PageFile
 from ..pagelog.writer import LogWriter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bridge.approval.growth import Difference, Differences
+from bridge.approval.wording import Difference, Differences
 
 
 def gains_of(

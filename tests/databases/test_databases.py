@@ -13,8 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.concurrency.threads import Pool
 from bridge.databases.databases import Databases
-from bridge.databases.query import Query
-from bridge.databases.reader import Reader
+from bridge.databases.reader import Query, Reader
 from bridge.databases.results import Rows
 from bridge.protocol.errors import BridgeError, Code
 from tests.directories import fresh_directory

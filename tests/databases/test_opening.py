@@ -12,8 +12,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.databases.opening import open_database
-from bridge.databases.query import Query
-from bridge.databases.reader import Reader
+from bridge.databases.reader import Query, Reader
 from bridge.protocol.errors import BridgeError, Code
 from tests.directories import fresh_directory
 

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.databases.query import Query
-from bridge.databases.reader import Reader
+from bridge.databases.reader import Query, Reader
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import SQL_SECONDS
 from tests.directories import fresh_directory

@@ -16,7 +16,7 @@ from twisted.internet.interfaces import IReactorUNIX
 from twisted.internet.protocol import Factory, Protocol
 from zope.interface import implementer
 
-from bridge.freedesktop.address import VARIABLE
+from bridge.freedesktop.bus import VARIABLE
 from bridge.freedesktop.connection import connect
 from bridge.freedesktop.messages import BUS, Call
 from bridge.freedesktop.notifications import REMOTE, SERVICE, Notifications

@@ -1,4 +1,4 @@
-"""Tests for ``bridge.freedesktop.address``."""
+"""Tests for ``bridge.freedesktop.bus``."""
 
 import os
 import socket
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.freedesktop.address import RUNTIME, VARIABLE, names_bus, session_sockets
+from bridge.freedesktop.bus import RUNTIME, VARIABLE, names_bus, session_sockets
 
 from ..directories import fresh_directory
 

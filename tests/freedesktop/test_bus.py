@@ -11,8 +11,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.freedesktop import DesktopError
-from bridge.freedesktop.address import VARIABLE
-from bridge.freedesktop.bus import Bus
+from bridge.freedesktop.bus import VARIABLE, Bus
 from bridge.freedesktop.connection import SessionBusConnection, connect
 from bridge.freedesktop.messages import BUS, Call, RemoteInterface
 

@@ -13,6 +13,7 @@ from bridge.web.connectionlimits import PendingConnections, RequestQuota, Unsent
 
 from .stack import BEARER, JSON, Anything, Stack, write_request
 from .test_channel import HEALTH, ChannelCase
+from .websocket.test_socket import UPGRADE
 
 MANY = 2000
 
@@ -158,6 +159,17 @@ class PipeliningTests(ChannelCase):
         self.assertEqual(self.answered(its), 1)
         self.assertEqual(self.answered(transport), MANY)
         self.assertEqual(transport.producerState, "producing")
+
+    def test_attack_upgrades_in_one_turn(self) -> None:
+        """An upgrade takes as long as half of a turn, and the next ones wait."""
+        upgraded = b"HTTP/1.1 101"
+        transports = [self.connect() for _ in range(3)]
+        for channel, _ in transports:
+            channel.dataReceived(write_request("GET", "/v1/ws", UPGRADE))
+        answered = [transport.value()[: len(upgraded)] for _, transport in transports]
+        self.assertEqual(answered, [upgraded, upgraded, b""])
+        self.stack.clock.advance(0)
+        self.assertTrue(transports[2][1].value().startswith(upgraded))
 
     def test_attack_pipelining_without_reading(self) -> None:
         """What is unsent is bounded, and nothing is read until it is sent."""

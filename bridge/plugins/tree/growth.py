@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ...approval.growth import Difference, Differences
+from ...approval.wording import Difference, Differences
 from .manifest import Manifest
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...approval.growth import Differences
+from ...approval.wording import Differences
 from ...classes import frozen
 from ..operations.kept import Pin
 from ..tree.manifest import Manifest

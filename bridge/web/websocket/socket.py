@@ -111,7 +111,6 @@ class BridgeProtocol(FrameCodec):
         if self.conversation is not None:
             self.factory.ended(self)
             self.conversation.ended()
-            # They refer to each other: what they hold would wait for a collection.
             self.conversation = None
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:

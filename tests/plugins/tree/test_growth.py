@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.growth import Difference
+from bridge.approval.wording import Difference
 from bridge.plugins.tree.growth import differences
 from bridge.plugins.tree.manifest import Manifest
 

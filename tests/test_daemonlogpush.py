@@ -1,4 +1,4 @@
-"""Tests for bridge.daemonlog.push."""
+"""Tests for bridge.daemonlog."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from twisted.logger import Logger, LogLevel, LogPublisher
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.daemonlog import push
-from bridge.daemonlog.push import make_log_push
+from bridge import daemonlog
+from bridge.daemonlog import make_log_push
 from bridge.protocol.text import no_secrets
 from bridge.rpc.hub import Hub
 
@@ -27,7 +27,7 @@ class PushTests(SynchronousTestCase):
         self.waiting: list[Callable[[], None]] = []
         self.publisher = LogPublisher()
         self.web = Logger("bridge.web", observer=self.publisher)
-        self.patch(push, "isInIOThread", lambda: True)
+        self.patch(daemonlog, "isInIOThread", lambda: True)
 
     def observe(
         self, to: Callable[[dict[str, Any]], None], level: str = "info"
@@ -125,7 +125,7 @@ class PushTests(SynchronousTestCase):
 
     def test_other_thread(self) -> None:
         """A line logged in another thread is pushed in the reactor's."""
-        self.patch(push, "isInIOThread", lambda: False)
+        self.patch(daemonlog, "isInIOThread", lambda: False)
         self.observe(self.pushed.append)
         thread = threading.Thread(target=self.web.info, args=("from a thread",))
         thread.start()

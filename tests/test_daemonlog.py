@@ -1,4 +1,4 @@
-"""Tests for bridge.daemonlog.output."""
+"""Tests for bridge.daemonlog."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
-from bridge.daemonlog.output import Output, make_output, read_event, to_journal
+from bridge.daemonlog import Output, make_output, read_event, to_journal
 from bridge.protocol.text import no_secrets
 
 
