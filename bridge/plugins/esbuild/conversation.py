@@ -3,8 +3,8 @@ A conversation with the bundler: one process, asked over pipes, within limits.
 
 It is started with one fixed argument list and an empty environment, and without a
 directory of its own, so that the system need not copy this process first.  It ends when
-its standard input does, so also when the daemon dies; when it is busy then, its limit
-on processor time ends it.
+its standard input does, so also when the daemon dies.  When it is busy then, the next
+message ends it that it sends each second and nobody receives.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ async def converse(
     :raise BundlerError: It cannot be started, is not the pinned version, or crashed.
     """
     conversation = Conversation(limits, reply)
-    command = (BINARY_NAME, f"--service={VERSION}")
+    command = (BINARY_NAME, f"--service={VERSION}", "--ping")
     try:
         reactor.spawnProcess(conversation, executable.path, command, {})
     except OSError as e:
@@ -172,8 +172,9 @@ class Conversation(ProcessProtocol):
             return
         given = read_packet(body)
         if not given.is_response:
-            answer = packet(given.number, self._reply(given.value), is_response=True)
-            self.transport.write(answer)
+            is_ping = given.value == {"command": "ping"}
+            answer = {} if is_ping else self._reply(given.value)
+            self.transport.write(packet(given.number, answer, is_response=True))
             return
         waiting = self._waiting.pop(given.number, None)
         if waiting is None:

@@ -732,7 +732,7 @@ class BundlerEndTests(BuildCase):
         )
         self.assertEqual(
             await self.refusal(),
-            f"esbuild crashed: [] ['--service={VERSION}'] [0, 1, 2]",
+            f"esbuild crashed: [] ['--service={VERSION}', '--ping'] [0, 1, 2]",
         )
 
     async def test_another_version(self):

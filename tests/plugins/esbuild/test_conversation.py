@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +49,15 @@ class Spy:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(reactor, name)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process computes; a dead one may not have been waited for."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("ascii")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def transform(text: bytes) -> dict[str, Any]:
@@ -199,7 +211,22 @@ class ConversationTests(TestCase):
         place = fresh_directory(self) / "found"
         path = self.script(f"echo \"$@\" $HOME >'{place}'")
         await self.why(self.ask(b"a", path=path))
-        self.assertEqual(place.read_text().split(), [f"--service={VERSION}"])
+        self.assertEqual(place.read_text().split(), [f"--service={VERSION}", "--ping"])
+
+    async def test_daemon_is_killed(self) -> None:
+        """A bundler that computes ends soon after the daemon."""
+        command = [sys.executable, "-m", "tests.plugins.esbuild.orphan"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as daemon:
+            assert daemon.stdout is not None
+            pid = int(daemon.stdout.readline())
+            await deferLater(reactor, 2.5)
+            daemon.kill()
+        for _ in range(100):
+            if not is_running(pid):
+                return
+            await deferLater(reactor, 0.05)
+        os.kill(pid, signal.SIGKILL)
+        self.fail("it goes on")
 
     async def test_no_program(self) -> None:
         """What cannot be started is an error that says so."""
