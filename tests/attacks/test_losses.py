@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -19,7 +20,7 @@ import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..webserver import serving
-from ..whole.browser import ARTEFACTS, Browser, open_browser
+from ..whole.browser import ARTEFACTS, PATIENCE_SECONDS, Browser, open_browser
 from ..whole.daemon import Daemon, running
 from .greedy import FILLING, NO_IDS, greedy, honest
 from .placing import place
@@ -29,6 +30,7 @@ from .servers import Site
 # Less than usual, so that it is soon full.
 _MEMORY = "--js-flags=--max-old-space-size=160"
 _NAMED_SECONDS = 240.0
+_MOST_CARDS = 16
 _ROOM = '[data-testid="plugin-cards-%s"]'
 _ROW = '[data-testid="plugin-%s"]'
 
@@ -64,6 +66,7 @@ class PageTestCase(SynchronousTestCase):
     browser: ClassVar[Browser]
     daemon: ClassVar[Daemon]
     page: ClassVar[str]
+    overlay: ClassVar[socket.socket]
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -72,7 +75,11 @@ class PageTestCase(SynchronousTestCase):
         enter = cls.stack.enter_context
         home = Path(enter(TemporaryDirectory(prefix="bridge-losses-")))
         bundle = place(home, [*greedy(*cls.greedy), honest()], NO_IDS)
-        cls.daemon = enter(running(home, *RATES, "--dev"))
+        cls.overlay = enter(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        cls.overlay.bind(("127.0.0.1", 0))
+        cls.overlay.settimeout(PATIENCE_SECONDS)
+        overlay = f"--overlay-addr=127.0.0.1:{cls.overlay.getsockname()[1]}"
+        cls.daemon = enter(running(home, *RATES, "--dev", overlay))
         cls.page = enter(serving(Site(bundle).answers())) + "/page/1"
         cls.browser = enter(open_browser(*FLAGS, _MEMORY))
         cls.browser.open(f"{cls.page}/page.css")
@@ -236,6 +243,12 @@ class LossTests(PageTestCase):
         self.switch("lingering")
         self.until_status("lingering", "running")
 
+    def test_5_cards(self) -> None:
+        """W: cards made on an overflowing stack count like all others."""
+        cards = "return document.querySelectorAll(arguments[0]).length"
+        one = '[data-testid="plugin-card-deep"]'
+        self.assertIn(self.script(cards, one), range(1, _MOST_CARDS + 1))
+
     def test_5_store(self) -> None:
         """D2: a full store is the plugin's own; switches are saved next to it."""
         self.until(lambda: "too_large" in self.text(_ROOM % "filler"))
@@ -293,6 +306,15 @@ class LossTests(PageTestCase):
             self.assertIn(self.status(plugin), ("left-out", "None"))
         said = [line for line in self.log_lines() if "enter your password" in line]
         self.assertEqual(said, [])
+
+    def test_8_sender(self) -> None:
+        """W: a notification says which plugin it is of, to each sink."""
+        self.browser.open(f"{self.page}/#/home")
+        self.browser.click(f"{_ROOM % 'naming'} button")
+        self.browser.open(f"{self.page}/#/plugins")
+        for _ in range(2):
+            shown = json.loads(self.overlay.recv(65_536))
+            self.assertEqual(shown["sourceApp"], "Naming (plugin)")
 
     def test_8_uninstalled(self) -> None:
         """D10: settings of a plugin that is uninstalled go with it, and stay away."""

@@ -237,6 +237,14 @@ export const hostScenarios = {
     await api.call("notify", "send", { title: "two", sourceApp: "VRCNext" });
     const sent = daemon.given.slice(-2).map((given) => (given as { sourceApp: string }[])[0]?.sourceApp);
     equal(sent, ["some-plugin (plugin)", "some-plugin (plugin)"]);
+    // Nor to a single sink; what is malformed is the daemon's to refuse.
+    const overrides = { overlay: { sourceApp: "VRCNext", title: "three" }, other: "x", list: [1] };
+    await api.call("notify", "send", { title: "three", overrides });
+    equal((daemon.given.at(-1) as { overrides: unknown }[])[0]?.overrides, {
+      overlay: { sourceApp: "some-plugin (plugin)", title: "three" },
+      other: "x",
+      list: [1],
+    });
   },
 
   async notify_does_not_reject() {

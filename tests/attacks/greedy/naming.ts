@@ -2,7 +2,10 @@
 export default {
   id: "naming",
   activate(ctx) {
-    const notification = { title: "Password", content: "x", sourceApp: "Your bank" };
-    ctx.native.notify({ ...notification, overrides: { "*": { sourceApp: "Your bank" } } });
+    const own = { title: "Password", content: "x", sourceApp: "Your bank" };
+    ctx.ui.card("Naming").button("Send", () => {
+      ctx.native.notify(own);
+      ctx.native.call("notify", "send", { ...own, overrides: { overlay: own } });
+    });
   },
 };

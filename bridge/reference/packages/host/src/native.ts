@@ -43,13 +43,20 @@ export class GatedNative implements Native {
       throw new BridgeError("bad_request", "method: a name of letters");
     }
     await this.#gate.pass("native", `${service}/${name}`);
-    return this.#caller.call(service, name, { ...params, ...this.#senderOf(name) });
+    return this.#caller.call(service, name, name === "send" ? this.#signed(params) : params);
   }
 
-  // A notification names who sends it, whatever the plugin says.
-  #senderOf(method: string): { readonly sourceApp?: string } {
+  /** A notification names who sends it, whatever the plugin says, to each sink. */
+  #signed(params: { readonly [name: string]: Json }): { readonly [name: string]: Json } {
     const name = [...this.#gate.manifest.name].slice(0, SENDER_CHARACTERS).join("");
-    return method === "send" ? { sourceApp: `${name} (plugin)` } : {};
+    const signed = <Value>(value: Value): Value =>
+      isObject(value) ? { ...value, sourceApp: `${name} (plugin)` } : value;
+    const { overrides } = params;
+    if (!isObject(overrides)) {
+      return signed(params);
+    }
+    const each = Object.entries(overrides).map(([sink, own]) => [sink, signed(own)]);
+    return { ...signed(params), overrides: Object.fromEntries(each) as Json };
   }
 
   async targets(): Promise<readonly Target[]> {
@@ -85,4 +92,8 @@ export class GatedNative implements Native {
 
 function healthOf(value: unknown): Health {
   return value === "up" || value === "down" ? value : "unknown";
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
