@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from attrs import define, field
 from twisted.internet import reactor
@@ -130,7 +130,11 @@ class HastyReactor:
         return reactor.callLater(seconds / self._times, *args, **kwargs)
 
 
-def notifications(bus: SessionBus, clock: Any = reactor) -> Notifications:
+PATIENT: Final = HastyReactor(0.2)
+"""For tests that wait for servers: deadlines that a busy machine can keep."""
+
+
+def notifications(bus: SessionBus, clock: Any = PATIENT) -> Notifications:
     """A client on a bus."""
     return Notifications(clock, bus.environment)
 
@@ -237,7 +241,7 @@ class Program:
 
 async def join(test: Any, bus: Any) -> Program:
     """Connect a program to a bus until the test ends."""
-    link = await connect(reactor, bus.socket, lambda signal: None)
+    link = await connect(PATIENT, bus.socket, lambda signal: None)
     program = Program(link)
     link.methodCallReceived = program._called
     gone: Deferred[None] = Deferred()

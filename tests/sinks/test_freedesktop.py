@@ -15,6 +15,7 @@ from bridge.sinks.notification import Message, notification
 from tests.contracts import SinkContract
 from tests.directories import fresh_directory
 from tests.freedesktop.buses import (
+    PATIENT,
     HastyReactor,
     SessionBus,
     join,
@@ -104,21 +105,22 @@ class NoteTests(SynchronousTestCase):
 
 
 class SinkCase(TestCase):
-    """A bus with nobody on it, and a sink for it."""
+    """A bus with nobody on it, and a sink for it, which have time."""
+
+    reactor: Any = PATIENT
 
     def setUp(self) -> Any:
         """See above."""
         self.bus = SessionBus()
         self.addCleanup(self.bus.remove)
-        self.desktop = notifications(self.bus, HastyReactor(20))
+        self.desktop = notifications(self.bus, self.reactor)
         self.addCleanup(self.desktop.close)
         self.icons = fresh_directory(self) / "icons"
 
     def sink(self) -> Any:
         """Make the sink."""
         icons = IconFiles(self.icons, reactor, at_once)
-        hasty: Any = HastyReactor(20)
-        sink = Freedesktop(self.desktop, icons, hasty, "sample")
+        sink = Freedesktop(self.desktop, icons, self.reactor, "sample")
         self.addCleanup(sink.close)
         return sink
 
@@ -203,8 +205,7 @@ class LifeTests(SinkCase):
         globalLogPublisher.addObserver(keep)
         self.addCleanup(globalLogPublisher.removeObserver, keep)
         sink = self.sink()
-        hasty: Any = HastyReactor(20)
-        fanout = Fanout(hasty, [sink])
+        fanout = Fanout(self.reactor, [sink])
         await fanout.start()
         self.assertEqual(fanout.targets(), [])
         skipped = [e for e in events if "is skipped" in str(e["log_format"])]
@@ -255,16 +256,6 @@ class LifeTests(SinkCase):
         await sink.deliver(LEAST)
         self.assertEqual(len(again.named("Notify")), 1)
 
-    async def test_attack_server_that_does_not_answer(self) -> None:
-        """A mute server is skipped in time, and delays no other sink's answer."""
-        mute = await join(self, self.bus)
-        await mute.own()
-        sink = self.sink()
-        hasty: Any = HastyReactor(20)
-        fanout = Fanout(hasty, [sink])
-        await fanout.start()
-        self.assertEqual(fanout.targets(), [])
-
     async def test_shutdown_while_it_starts(self) -> None:
         """A daemon that ends meanwhile reports no timeout of the server."""
         events: list[Any] = []
@@ -274,7 +265,7 @@ class LifeTests(SinkCase):
         mute = await join(self, self.bus)
         await mute.own()
         sink = self.sink()
-        fanout = Fanout(reactor, [sink])
+        fanout = Fanout(self.reactor, [sink])
         starting = fanout.start()
         await until(lambda: mute.named("GetCapabilities"))
         starting.cancel()
@@ -282,10 +273,31 @@ class LifeTests(SinkCase):
         self.assertIsNone(sink._again)
         self.assertEqual([e for e in events if "skipped" in str(e["log_format"])], [])
 
+
+class MuteServerTests(SinkCase):
+    """Tests for servers that do not answer, which are not waited for."""
+
+    reactor: Any = HastyReactor(20)
+
+    async def mute(self) -> Any:
+        """Have a server that answers nothing; the bus itself is there."""
+        mute = await join(self, self.bus)
+        await mute.own()
+        self.desktop.start()
+        await until(lambda: self.desktop.health == "up")
+        return mute
+
+    async def test_attack_server_that_does_not_answer(self) -> None:
+        """A mute server is skipped in time, and delays no other sink's answer."""
+        await self.mute()
+        sink = self.sink()
+        fanout = Fanout(self.reactor, [sink])
+        await fanout.start()
+        self.assertEqual(fanout.targets(), [])
+
     async def test_mute_server_that_answers_later(self) -> None:
         """A server that is slow to start is a target as soon as it answers."""
-        slow = await join(self, self.bus)
-        await slow.own()
+        slow = await self.mute()
         sink = self.sink()
         with self.assertRaises(SinkError):
             await sink.start()
@@ -300,8 +312,7 @@ class LifeTests(SinkCase):
 
     async def test_mute_server_that_goes(self) -> None:
         """A server that is gone is not asked again; the next one announces itself."""
-        mute = await join(self, self.bus)
-        await mute.own()
+        mute = await self.mute()
         sink = self.sink()
         with self.assertRaises(SinkError):
             await sink.start()

@@ -18,7 +18,7 @@ from bridge.settings.config import read_config
 from bridge.settings.options import locate
 from bridge.store.store import Store
 from bridge.wiring.core import Core, Threads
-from bridge.wiring.services import make_services, make_sinks
+from bridge.wiring.services import LIGHT, make_services, make_sinks
 from bridge.wiring.sinks import SINKS
 from tests.approval.screens import FakeScreen
 from tests.directories import fresh_directory
@@ -51,6 +51,17 @@ class SinkTests(SynchronousTestCase):
     def test_every_sink(self):
         """Each name makes the sink of that name, in their order."""
         self.assertEqual(self.names(*SINKS), list(SINKS))
+
+
+class LightTests(SynchronousTestCase):
+    """Tests for what a page with many plugins may call often."""
+
+    def test_names(self):
+        """What a start reads, and what follows a controller, has its own budget."""
+        names = "logs/info notify/targets osc/send plugins/list remote/result"
+        reads = "state/get state/list"
+        found = sorted("/".join(method) for method in LIGHT)
+        self.assertEqual(" ".join(found), f"{names} {reads}")
 
 
 class ShutdownTests(SynchronousTestCase):

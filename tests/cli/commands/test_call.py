@@ -53,7 +53,6 @@ class CallTests(CallCase):
         for text, shown_text in (
             ("[]", "JSON must be an object"),
             ("{", "JSON: not JSON; it must be an object, such as"),
-            ('{"value": 100000000000000000001}', "JSON: an integer that cannot be"),
             ('{"\udce9": 1}', "JSON must be UTF-8"),
         ):
             with self.assertRaises(usage.UsageError) as caught:
