@@ -305,7 +305,7 @@ class InstallTests(InstallCase):
     def test_killed_in_the_middle_of_everything(self):
         """A daemon killed at odd moments of installs starts again with old or new."""
         url = self.publish("good", tree("good"))
-        for delay in (0.05, 0.15, 0.3, 0.5):
+        for delay in (0.1, 0.3):
             with self.daemon("--dev") as daemon, daemon.page() as page:
                 request = {"type": "request", "id": "x", "service": "plugins"}
                 page.send({**request, "method": "install", "params": {"url": url}})

@@ -284,10 +284,10 @@ class LifeTests(SynchronousTestCase):
     def test_idle_daemon_sleeps(self):
         """With nobody there, nothing wakes it up to look at a file."""
         with running(self.home) as daemon:
-            time.sleep(3)  # what its start has begun
+            time.sleep(2)  # what its start has begun
             before = daemon.switches()
-            time.sleep(5)
-            self.assertLess(daemon.switches() - before, 5)
+            time.sleep(3)
+            self.assertLess(daemon.switches() - before, 4)
 
     def test_twistd_runs_it_as_a_daemon(self):
         """Plain ``twistd bridge`` finds the plugin, and goes to the background."""
