@@ -18,7 +18,6 @@ os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from .daemon.listening import StartError, is_taken, knock
 from .daemon.sd_notify import this_process
-from .datadir.lock import is_held
 from .datadir.paths import DataDirError
 from .datadir.token import TokenError
 from .http.client import Reach
@@ -28,6 +27,7 @@ from .protocol.wire import unstructure
 from .settings.config import Config, ConfigError, origin_of, read_config
 from .settings.options import DaemonOptions, Paths, locate
 from .store import StoreError
+from .system.locks import is_held
 from .wiring import assembly, oneshot
 from .wiring.sinks import SINKS
 

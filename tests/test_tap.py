@@ -21,13 +21,13 @@ from twisted.python.components import Componentized
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import tap
-from bridge.datadir.lock import acquire
 from bridge.freedesktop.bus import RUNTIME, VARIABLE
 from bridge.plugins.esbuild.executable import HeldCopy
 from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.journal import Journal
 from bridge.plugins.installed.records import Former
 from bridge.protocol.errors import CloseReason
+from bridge.system.locks import acquire
 from bridge.wiring import assembly, oneshot
 
 from .directories import fresh_directory

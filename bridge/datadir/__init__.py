@@ -1,1 +1,1 @@
-"""The data directory: its paths, its lock, and the pairing token in it."""
+"""The data directory: its paths, whose its files are, and the pairing token in it."""

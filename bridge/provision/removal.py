@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from ..datadir.lock import LockedError, acquire
 from ..plugins.bundle.publishing import INFO_FILE, STAGING_PREFIX
 from ..settings.options import Paths
+from ..system.locks import LockedError, acquire
 from .npm import SetupError
 
 _PATIENCE_SECONDS: Final = 15.0

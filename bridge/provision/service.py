@@ -12,9 +12,9 @@ from typing import Final
 
 import platformdirs
 
-from ..datadir.lock import holder
 from ..datadir.paths import DataDir, write_atomically
 from ..protocol.text import visible
+from ..system.locks import holder
 from .npm import SetupError
 
 UNIT: Final = "plugin-bridge.service"

@@ -1,65 +1,177 @@
-"""Locks of files and directories, which the system releases when a process ends."""
+"""
+Locks of files and directories: one daemon to a data directory, one build at a time.
+
+The system releases them when the process ends, however it ends.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+
+from ..classes import frozen
+from .files import NO_LINK, NO_WAIT
 
 if sys.platform == "win32":  # pragma: no cover
     import msvcrt
 
-    def lock_file(file: IO[bytes]) -> bool:
-        """
-        Lock an open file, without waiting.
-
-        :return: Whether no other process holds the lock.
-        """
+    def _try_lock(fd: int) -> None:
         # Far beyond the text, which other processes read.
-        file.seek(1 << 30)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        file.seek(0)
-        return True
+        os.lseek(fd, 1 << 30, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        os.lseek(fd, 0, os.SEEK_SET)
 
-    def lock_directory(path: Path) -> int | None:
-        """Do nothing: directories can't be locked."""
-        return None
+    def _open_directory(path: Path) -> list[int]:
+        return []  # directories can't be locked
 
 else:
     import fcntl
 
-    def lock_file(file: IO[bytes]) -> bool:
-        """
-        Lock an open file, without waiting.
+    def _try_lock(fd: int) -> None:
+        # flock, not lockf: it belongs to the open file, so it survives the fork by
+        # which twistd becomes a daemon.
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-        :return: Whether no other process holds the lock.
-        """
+    def _open_directory(path: Path) -> list[int]:
+        return [os.open(path, os.O_RDONLY | os.O_DIRECTORY)]
+
+
+class LockedError(Exception):
+    """
+    Another process holds the lock.
+
+    :ivar pid: Its process id, if it wrote one.
+    """
+
+    def __init__(self, pid: int | None = None) -> None:
+        super().__init__(pid)
+        self.pid = pid
+
+
+@frozen(eq=False, repr=False)
+class Lock:
+    """A lock that is held, of a directory, and of a file in it if there is one."""
+
+    _held: list[int]
+
+    def release(self) -> None:
+        """Release the lock; again does nothing."""
+        while self._held:
+            os.close(self._held.pop())
+
+
+def acquire(
+    path: Path,
+    patience: float = 0.0,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Lock:
+    """
+    Acquire the lock of ``path``, creating the file if it does not exist.
+
+    The directory is locked too, so that removing the file frees nothing: a directory
+    has one lock at most.  Blocks while it waits: call it in a thread, or without
+    patience.
+
+    :param patience: Seconds to wait for the process that holds it.
+    :raise LockedError: It is still held.
+    :raise OSError: It can't be made or written, or another user may have written it.
+    """
+    waited = 0.0
+    while True:
         try:
-            # flock, not lockf: it belongs to the open file, so it survives the
-            # fork by which twistd becomes a daemon.
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
+            return _acquired(path)
+        except LockedError:
+            if waited >= patience:
+                raise LockedError(_pid(path)) from None
+        sleep(0.05)
+        waited += 0.05
+
+
+def is_held(path: Path) -> bool:
+    """
+    Whether a process holds the lock of ``path``.
+
+    The check acquires the lock for a moment, so a process that acquires it needs some
+    patience.
+    """
+    try:
+        directory = acquire_directory(path.parent)
+        try:
+            _lock(directory, os.open(path, os.O_RDONLY | NO_LINK | NO_WAIT))
+        finally:
+            directory.release()
+    except LockedError:
         return True
+    except OSError:
+        pass
+    return False
 
-    def lock_directory(path: Path) -> int | None:
-        """
-        Lock a directory, without waiting.
 
-        :return: What to close to release it; ``None`` where there are no such locks.
-        :raise BlockingIOError: Another process holds it.
-        :raise OSError: There is no such directory.
-        """
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+def holder(path: Path) -> int | None:
+    """Return the process id of who holds a lock; ``None``: nobody, or not known."""
+    return _pid(path) if is_held(path) else None
+
+
+def acquire_directory(path: Path) -> Lock:
+    """
+    Acquire the lock of a directory, without waiting; it leaves no file in it.
+
+    Where directories can't be locked it always succeeds: on Windows, and on some file
+    systems.
+
+    :raise LockedError: Another process holds it.
+    :raise OSError: There is no such directory.
+    """
+    lock = Lock([])
+    for fd in _open_directory(path):
+        lock._held.append(fd)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _try_lock(fd)
         except BlockingIOError:
-            os.close(fd)
-            raise
+            lock.release()
+            raise LockedError from None
         except OSError:
             pass  # a file system without locks
-        return fd
+    return lock
+
+
+def _acquired(path: Path) -> Lock:
+    lock = acquire_directory(path.parent)
+    try:
+        # Not blocking: opening a pipe would wait for its writer.
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK | NO_WAIT, 0o600)
+        _lock(lock, fd)
+        os.ftruncate(fd, 0)
+        os.write(fd, b"%d\n" % os.getpid())
+    except BaseException:
+        lock.release()
+        raise
+    return lock
+
+
+def _lock(lock: Lock, fd: int) -> None:
+    """
+    Add an open file to a lock.
+
+    :raise LockedError: Another process holds it, or there can be no lock.
+    """
+    lock._held.append(fd)
+    try:
+        _try_lock(fd)
+    except OSError:
+        raise LockedError from None
+
+
+def _pid(path: Path) -> int | None:
+    try:
+        fd = os.open(path, os.O_RDONLY | NO_LINK | NO_WAIT)
+        try:
+            text = os.read(fd, 32).strip()
+        finally:
+            os.close(fd)
+    except OSError:
+        return None
+    return int(text) if text.isdigit() else None

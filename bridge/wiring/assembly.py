@@ -21,7 +21,6 @@ from ..daemon.listening import StartError, bind
 from ..daemon.listening import this_process as inherited_socket
 from ..daemon.sd_notify import this_process
 from ..daemon.token import FollowedToken
-from ..datadir.lock import FileLock, LockedError, acquire
 from ..datadir.paths import DataDir
 from ..datadir.token import PairingToken
 from ..freedesktop import Notifications
@@ -37,6 +36,7 @@ from ..services.logs import Logs
 from ..settings.config import Config
 from ..settings.options import Paths
 from ..store.store import Store
+from ..system.locks import Lock, LockedError, acquire
 from ..web.guard import Guard
 from ..web.routes import Routes
 from ..web.site import GuardedSite, Health
@@ -160,7 +160,7 @@ def _guard(reactor: Any, config: Config, token: FollowedToken, port: int) -> Gua
     return Guard(added, token, bucket(), bucket(), bucket(), port)
 
 
-def _lock(data: DataDir) -> FileLock:
+def _lock(data: DataDir) -> Lock:
     try:
         return acquire(data.lock, LOCK_PATIENCE_SECONDS)
     except LockedError as e:

@@ -16,7 +16,6 @@ from .. import __version__
 from ..classes import frozen
 from ..concurrency.threads import InThread
 from ..daemon.controlsocket import announce_token
-from ..datadir.lock import FileLock, LockedError, acquire
 from ..datadir.ownership import NotOwnError
 from ..datadir.paths import DataDir, DataDirError
 from ..datadir.token import PairingToken
@@ -32,6 +31,7 @@ from ..plugins.tree.tree import Verify
 from ..settings.options import Paths
 from ..store import read_state
 from ..store.store import Store
+from ..system.locks import Lock, LockedError, acquire
 
 BUILD_PATIENCE_SECONDS = 90.0
 BUILD_AGAIN_SECONDS = 0.05
@@ -87,7 +87,7 @@ class ExclusiveBuilder:
         finally:
             lock.release()
 
-    def _lock(self) -> FileLock:
+    def _lock(self) -> Lock:
         # Somebody may have removed what the daemon's start made.
         self._data.create()
         return acquire(self._data.build / "lock", BUILD_PATIENCE_SECONDS)
@@ -167,7 +167,7 @@ def _not_built(error: str) -> Report:
     return Report(ok=False, duration_ms=0, plugins=[], errors=[error])
 
 
-async def _quiet(reactor: Any, paths: Paths, trees: Trees) -> FileLock | None:
+async def _quiet(reactor: Any, paths: Paths, trees: Trees) -> Lock | None:
     """
     Take the build lock when no operation is under way.
 

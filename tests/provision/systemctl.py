@@ -28,7 +28,7 @@ esac
 
 _DAEMON: Final = """
 import pathlib, sys, time
-from bridge.datadir.lock import acquire
+from bridge.system.locks import acquire
 held = acquire(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(600)

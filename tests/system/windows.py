@@ -108,20 +108,21 @@ def become() -> None:
 
 def use(directory: pathlib.Path) -> None:
     """Make a data directory, and do with it what a daemon does first."""
-    from bridge.datadir import lock, ownership, paths, token
+    from bridge.datadir import ownership, paths, token
     from bridge.pagelog import pagefile
     from bridge.plugins.tree import files
+    from bridge.system import locks
 
     data = paths.DataDir(directory / "data")
     data.create()
-    held = lock.acquire(data.root / "lock")
+    held = locks.acquire(data.root / "lock")
     try:
-        lock.acquire(data.root / "lock")
-    except lock.LockedError:
+        locks.acquire(data.root / "lock")
+    except locks.LockedError:
         held.release()
     else:
         raise AssertionError("locked twice")
-    lock.acquire(data.root / "lock").release()
+    locks.acquire(data.root / "lock").release()
     made = token.PairingToken.rotate(data.token)
     assert token.PairingToken.load(data.token).reveal() == made.reveal()
     ownership.check_tree(data.root)

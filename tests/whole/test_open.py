@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.datadir.lock import is_held
+from bridge.system.locks import is_held
 
 from ..directories import fresh_directory
 from .browser import open_browser

@@ -16,7 +16,6 @@ from typing import Any, BinaryIO, Final
 from ... import __version__
 from ...classes import define
 from ...datadir.control import NotASocketError, connected, control_address
-from ...datadir.lock import is_held
 from ...datadir.ownership import check
 from ...datadir.paths import DataDir
 from ...datadir.token import PairingToken, TokenError
@@ -25,6 +24,7 @@ from ...protocol.strictjson import dumps, loads_own
 from ...protocol.text import visible
 from ...settings.options import HostOptions
 from ...settings.values import Address, UnixAddress, listened_on
+from ...system.locks import is_held
 from ..terminal import CommandError
 
 CONNECT_SECONDS: Final = 10.0

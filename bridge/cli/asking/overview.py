@@ -8,11 +8,11 @@ from typing import Any, Final
 from attrs import asdict
 
 from ...classes import frozen
-from ...datadir.lock import is_held
 from ...datadir.paths import DataDir
 from ...protocol.text import timestamp, visible
 from ...settings.host import SHIPPED, load_profile
 from ...settings.options import Paths
+from ...system.locks import is_held
 
 _SHOWN_PROBLEMS: Final = 3
 

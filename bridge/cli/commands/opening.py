@@ -14,13 +14,13 @@ from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 
 from ...classes import define
-from ...datadir.lock import is_held
 from ...demo.child import ChildError, daemon_command, spawn_daemon
 from ...protocol.limits import BUILD_SECONDS
 from ...provision.npm import SetupError
 from ...provision.readiness import build_problem
 from ...provision.setup import setup
 from ...settings.options import Paths
+from ...system.locks import is_held
 from ..hostpage import (
     HostPage,
     PageOptions,

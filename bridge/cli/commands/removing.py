@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from ...datadir.lock import holder
 from ...provision.npm import SetupError
 from ...provision.removal import check_removable, published, remove_all
 from ...provision.service import UNIT, is_service_of, remove_service
 from ...settings.configfile import config_path
 from ...settings.options import HostOptions, Paths
+from ...system.locks import holder
 from ..authoring.keyfiles import default_key_file
 from ..terminal import CommandError, failed, print_line
 

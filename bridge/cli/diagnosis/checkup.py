@@ -17,7 +17,6 @@ from ...approval.desktop import ANSWERING
 from ...classes import frozen
 from ...daemon.listening import is_taken
 from ...datadir.control import connected
-from ...datadir.lock import is_held
 from ...datadir.token import PairingToken, TokenError
 from ...freedesktop import DesktopError, INotifications
 from ...plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
@@ -35,6 +34,7 @@ from ...settings.options import Paths
 from ...settings.values import Address, UnixAddress
 from ...store import StoreError, read_state
 from ...store.generations import Generations
+from ...system.locks import is_held
 from ...system.users import is_own
 from ..asking.client import listens_on
 from .filesofothers import files_of_others

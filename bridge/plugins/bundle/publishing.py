@@ -19,12 +19,12 @@ from typing import Final
 from attrs import field
 
 from ...classes import define
-from ...datadir.lock import DirectoryLock, LockedError, acquire_directory
 from ...datadir.ownership import check, make_directories, write_file
 from ...protocol.errors import BridgeError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, MANIFEST_BYTES
 from ...protocol.strictjson import loads
 from ...system.files import BINARY, NO_LINK, remove, sync_directory, sync_files
+from ...system.locks import Lock, LockedError, acquire_directory
 from ..tree.files import read_bounded
 
 INFO_FILE: Final = "info.json"
@@ -45,7 +45,7 @@ class Staging:
     """
 
     folder: Path
-    _lock: DirectoryLock | None = field(default=None, init=False)
+    _lock: Lock | None = field(default=None, init=False)
 
     def claim(self) -> bool:
         """

@@ -13,10 +13,10 @@ from bridge.cli.asking.overview import (
     others_running,
     problems_of,
 )
-from bridge.datadir.lock import acquire
 from bridge.datadir.paths import DataDir
 from bridge.settings.host import load_profile
 from bridge.settings.options import locate
+from bridge.system.locks import acquire
 
 from ...directories import fresh_directory
 

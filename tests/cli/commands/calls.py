@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
-from bridge.datadir.lock import acquire
 from bridge.datadir.paths import DataDir
 from bridge.datadir.token import PairingToken
+from bridge.system.locks import acquire
 
 from .authors.test_keygen import CommandTestCase
 

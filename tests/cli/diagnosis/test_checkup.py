@@ -16,7 +16,6 @@ from bridge import __version__
 from bridge.approval import Operation
 from bridge.cli.diagnosis import checkup
 from bridge.cli.diagnosis.checkup import Finding, Level
-from bridge.datadir.lock import acquire
 from bridge.datadir.token import PairingToken
 from bridge.freedesktop import DesktopError, Server
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
@@ -25,6 +24,7 @@ from bridge.plugins.installed.journal import Journal
 from bridge.provision.hostsources import install_sources
 from bridge.settings.options import Paths, locate
 from bridge.settings.values import Address
+from bridge.system.locks import acquire
 
 from ...approval.screens import FakeScreen
 from ...directories import fresh_directory, planted

@@ -19,11 +19,11 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 
-from bridge.datadir.lock import acquire_directory
 from bridge.plugins.bundle import build, bundling, metafile
 from bridge.plugins.esbuild.pins import VERSION
 from bridge.protocol.wire import unstructure
 from bridge.settings.host import load_profile
+from bridge.system.locks import acquire_directory
 
 from ...directories import fresh_directory, planted
 from ...npm import ROOT, modules

@@ -9,9 +9,9 @@ from twisted.python import usage
 
 from bridge.cli.commands.authors.dev import DevOptions, dev
 from bridge.datadir.control import control_address
-from bridge.datadir.lock import acquire
 from bridge.datadir.paths import DataDir
 from bridge.datadir.token import PairingToken
+from bridge.system.locks import acquire
 
 from ....directories import planted
 from .test_keygen import CommandTestCase

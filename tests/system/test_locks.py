@@ -1,4 +1,4 @@
-"""Tests for bridge.datadir.lock."""
+"""Tests for bridge.system.locks."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.datadir.lock import LockedError, acquire, acquire_directory, is_held
+from bridge.system.locks import LockedError, acquire, acquire_directory, is_held
 
 from ..directories import fresh_directory
 
