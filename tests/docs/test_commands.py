@@ -77,7 +77,7 @@ ELSEWHERE: Final = {
     ),
     "journalctl --user --unit plugin-bridge --priority warning": (
         "needs a journal; that lines carry its levels is tested by",
-        "tests/daemonlog/test_output.py::test_prefix",
+        "tests/test_daemonlog.py::test_prefix",
     ),
     "systemctl --user disable --now plugin-bridge.service": (
         "needs systemd; done in a system of its own by",

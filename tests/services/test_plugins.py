@@ -334,12 +334,6 @@ class PluginServiceTests(SynchronousTestCase):
         self.assertNotIn("result", failed)
         self.assertEqual((removed["outcome"], removed["result"]), ("done", {}))
 
-    def test_result_of_a_preview(self):
-        """A page that lost its socket reads the result of its preview here."""
-        preview = self.result("preview", {"url": url_of("good")})
-        (ended,) = self.result("operations", {})["operations"]
-        self.assertEqual((ended["op"], ended["result"]), ("preview", preview))
-
     def test_cancel(self):
         """The answer is empty, and the operation is refused and listed as cancelled."""
         self.bench.approver.answers = [None]

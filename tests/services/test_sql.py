@@ -13,7 +13,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.databases.databases import Databases
-from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.errors import BridgeError
 from bridge.protocol.strictjson import dumps
 from bridge.rpc.registry import Registry
 from bridge.services.sql import Sql
@@ -62,13 +62,6 @@ class SqlCase(SynchronousTestCase):
 class QueryTests(SqlCase):
     """Tests for sql/query."""
 
-    def test_rows_are_objects(self) -> None:
-        """Rows are by column; ``columns`` has their order."""
-        self.assertEqual(
-            self.query("SELECT name, id FROM places WHERE id = ?1;", 2),
-            {"columns": ["name", "id"], "rows": [{"name": "Market", "id": 2}]},
-        )
-
     def test_params(self) -> None:
         """Booleans are 0 and 1, huge integers floats, the rest is as it was."""
         given_ = [True, False, None, "é", 1.5, 2**63 - 1, -(2**63), 2**63, -(10**400)]
@@ -78,21 +71,6 @@ class QueryTests(SqlCase):
             list(found.values()),
             [1, 0, None, "é", 1.5, str(2**63 - 1), str(-(2**63)), 2.0**63, None],
         )
-
-    def test_blobs(self) -> None:
-        """Base64 follows the size when it is requested."""
-        sql = "SELECT picture FROM places WHERE id = 1"
-        blob = self.query(sql)["rows"][0]["picture"]
-        self.assertEqual(blob, {"blobBytes": 4})
-        blob = self.query(sql, blobs=True)["rows"][0]["picture"]
-        self.assertEqual(blob, {"blobBytes": 4, "base64": "AP8A/w=="})
-
-    def test_one_statement(self) -> None:
-        """SQLite's own reader refuses a second one, before anything runs."""
-        self.assertTrue(self.query("SELECT ';' /* ; */ -- ;\n;"))
-        for sql in ("SELECT 1; SELECT 2", "SELECT 1;\n--x\nDELETE FROM places"):
-            message = self.refused(sql=sql).message
-            self.assertIn("not one statement", message)
 
     def test_shapes(self) -> None:
         """What is no statement, or can't be bound, is refused."""
@@ -126,13 +104,6 @@ class QueryTests(SqlCase):
                     self.refused(method, database=name).message,
                     "database: unknown database; there are: places, later",
                 )
-
-    def test_missing_file(self) -> None:
-        """It is reported as unavailable, and nothing is created."""
-        error = self.refused(database="later")
-        self.assertEqual(error.code, Code.UNAVAILABLE)
-        self.assertIn("not on this machine yet", error.message)
-        self.assertFalse((self.directory / "later.db").exists())
 
     def test_writing(self) -> None:
         """It is refused by both methods."""
