@@ -22,7 +22,7 @@ from twisted.internet.threads import deferToThread
 
 from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import make_client
-from bridge.plugins.clone.cloner import GitCloner
+from bridge.plugins.clone.repositories import Repositories
 from tests.forge import start_forge_process
 
 ROUNDS = 5
@@ -45,11 +45,11 @@ def by_git(url: str, ca_file: Path, into: Path) -> None:
     )
 
 
-def make_cloner(reactor: Any, ca_file: Path) -> GitCloner:
+def make_cloner(reactor: Any, ca_file: Path) -> Repositories:
     """Make ours."""
     client = make_client(reactor, deferToThread, ca_file)
     policy = AddressPolicy(public_only=False)
-    return GitCloner(client, reactor, deferToThread, policy)
+    return Repositories(client, reactor, deferToThread, policy)
 
 
 async def measure(reactor: Any) -> tuple[list[float], list[float]]:

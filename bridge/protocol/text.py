@@ -146,3 +146,17 @@ def timestamp(seconds: float, precision: str = "milliseconds") -> str:
     except (OverflowError, OSError):
         raise ValueError("not a time") from None
     return moment.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+def iso_time(milliseconds: int) -> str:
+    """
+    A time as pages show it: ISO 8601 in UTC, to the second.
+
+    :param milliseconds: Since the epoch; of a damaged record it is empty.
+    """
+    if milliseconds <= 0:
+        return ""
+    try:
+        return timestamp(milliseconds // 1000, "seconds")
+    except ValueError:
+        return ""

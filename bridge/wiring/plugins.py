@@ -20,7 +20,7 @@ from ..approval.wording import Wording
 from ..classes import frozen
 from ..http.addresspolicy import AddressPolicy
 from ..plugins.bundle.publishing import is_current, sweep
-from ..plugins.clone.cloner import GitCloner
+from ..plugins.clone.repositories import Repositories
 from ..plugins.dev.linking import Linking
 from ..plugins.esbuild.executable import HeldCopy
 from ..plugins.installed.ids import installed_ids
@@ -34,8 +34,7 @@ from ..plugins.operations.kept import KeptTree
 from ..plugins.operations.prompting import Prompting
 from ..plugins.operations.rebuild import Rebuild, Shutdown
 from ..plugins.operations.settlement import InstalledSet, recover
-from ..plugins.upstream.look import GitUpstream
-from ..plugins.upstream.preview import Access, Previewer, Reach
+from ..plugins.upstream.preview import Access, Previewer
 from ..plugins.upstream.updates import Updates
 from ..provision.readiness import build_problem
 from ..services.linking import DevLinks
@@ -97,9 +96,9 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     scanner = oneshot.make_scanner(reactor, paths, check, bundler)
     client = core.client.trusting(config.ca_file)
     reached = AddressPolicy(config.public_clones_only)
-    cloner = GitCloner(client, reactor, check, reached)
+    remotes = Repositories(client, reactor, check, reached)
     fetcher = CandidateFetcher(
-        cloner,
+        remotes,
         scanner,
         trees,
         paths.profile,
@@ -109,8 +108,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     )
     installed = InstalledSet(store, trees, rebuild, sink, check, journal)
 
-    upstream = GitUpstream(client, reactor, check, reached)
-    updates = Updates(store, upstream, reactor)
+    updates = Updates(store, remotes, reactor)
     changes = PluginChanges(
         jobs,
         prompting,
@@ -121,14 +119,14 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
         trees,
         reactor,
         check,
-        upstream,
+        remotes,
     )
     previewer = Previewer(
         jobs,
         prompting,
         fetcher,
         kept,
-        _access(config, cloner, upstream),
+        _access(config, remotes),
         trust,
         store,
         trees,
@@ -181,11 +179,8 @@ def _random_name() -> str:
     return os.urandom(8).hex()
 
 
-def _access(config: Config, cloner: GitCloner, upstream: GitUpstream) -> Access:
+def _access(config: Config, remotes: Repositories) -> Access:
     """Return which hosts previews may connect to: with ``--dev``, those of installs."""
     if config.dev:
-        return Access(lambda also: Reach(cloner, upstream), may_ask=False)
-    return Access(
-        lambda also: Reach(cloner.public(also), upstream.public(also)),
-        may_ask=not config.public_clones_only,
-    )
+        return Access(lambda also: remotes, may_ask=False)
+    return Access(remotes.public, may_ask=not config.public_clones_only)

@@ -234,8 +234,7 @@ class Simulation:
 
         for module, name, double in (
             (bridge.wiring.core, "Pool", pool),
-            (bridge.wiring.plugins, "GitCloner", self._cloner),
-            (bridge.wiring.plugins, "GitUpstream", lambda *_: self.forge),
+            (bridge.wiring.plugins, "Repositories", self._cloner),
             (bridge.wiring.plugins, "native_approver", lambda *_: self.user),
             (oneshot, "make_scanner", lambda *_: Clean()),
             (bridge.plugins.bundle.build, "converse", converse),

@@ -9,11 +9,11 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from bridge.approval import Operation
 from bridge.plugins.bundle.build import Report
+from bridge.plugins.clone.history import LogEntry
 from bridge.plugins.installed.trees import ListEntry
 from bridge.plugins.operations.job import Progress
 from bridge.plugins.tree.manifest import read_manifest
 from bridge.plugins.tree.tree import Tree
-from bridge.plugins.upstream.history import LogEntry
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.steps import Step
 

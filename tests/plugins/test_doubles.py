@@ -17,6 +17,7 @@ from .bundle.workshop import Workshop
 from .clone.clones import CloneTestCase
 from .clone.commits import line_of
 from .clone.remotes import LATEST, FakeUpstream, new_commits
+from .clone.test_look import UpstreamTestCase
 from .contracts import (
     BuilderContract,
     ClonerContract,
@@ -32,7 +33,6 @@ from .operations.bench import (
     url_of,
     write_tree,
 )
-from .upstream.test_look import UpstreamTestCase
 
 
 class GitClonerTests(ClonerContract, CloneTestCase):

@@ -1,7 +1,7 @@
 """Tests for ``bridge.services.plugins``."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from attrs import define, field
 from twisted.internet.defer import ensureDeferred
@@ -55,7 +55,7 @@ class PluginServiceTests(SynchronousTestCase):
             bench.trees,
             bench.trust,
             bench.threads,
-            Updates(bench.store, self.upstream, bench.clock),
+            Updates(bench.store, cast(Any, self.upstream), bench.clock),
             bench.jobs,
             bench.previewer,
             bench.approver,

@@ -25,12 +25,13 @@ from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...datadir.paths import LINKED
 from ...protocol.errors import Prefix, plugin_error
+from ...protocol.text import iso_time
 from ...settings.host import HostProfile
 from ...store.store import Store
 from ..bundle.build import Report
 from ..esbuild.executable import BundlerError
 from ..installed.records import is_recorded, read_records
-from ..installed.trees import LinkedTree, ListEntry, Trees, iso_time
+from ..installed.trees import LinkedTree, ListEntry, Trees
 from ..operations.candidate import Scans
 from ..operations.jobs import Jobs
 from ..operations.rebuild import EventSink, Rebuild

@@ -23,7 +23,7 @@ from ...datadir.ownership import NotOwnError
 from ...datadir.paths import LINKED, DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import MANIFEST_BYTES
-from ...protocol.text import timestamp
+from ...protocol.text import iso_time
 from ...settings.host import HostProfile
 from ..tree.files import read_bounded
 from ..tree.manifest import (
@@ -344,20 +344,6 @@ class Trees:
             raise plugin_error(Prefix.NOT_TRUSTED, str(e)) from None
         except OSError:
             raise unsigned("the tree cannot be read") from None
-
-
-def iso_time(milliseconds: int) -> str:
-    """
-    A time as pages show it: ISO 8601 in UTC, to the second.
-
-    :param milliseconds: Since the epoch; of a damaged record it is empty.
-    """
-    if milliseconds <= 0:
-        return ""
-    try:
-        return timestamp(milliseconds // 1000, "seconds")
-    except ValueError:
-        return ""
 
 
 def _make_writable(root: Path) -> None:

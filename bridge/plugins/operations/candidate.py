@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -20,6 +20,7 @@ from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import CLONE_REPORT_SECONDS, CLONES_AT_ONCE
 from ...protocol.steps import Step
 from ...settings.host import HostProfile
+from ..clone.repositories import Remotes
 from ..esbuild.executable import BundlerError
 from ..installed.trees import Trees
 from ..policy.rules.table import Hit
@@ -29,18 +30,6 @@ from ..tree.signature import Signed, verify_tree
 from ..tree.tree import Tree, read_tree
 from .job import Job
 from .kept import KeptTree, Pin, moved
-
-
-class Cloner(Protocol):
-    """Fetches repositories; see ``GitCloner``."""
-
-    async def clone(self, url: str, into: Path, progress: Callable[[int], None]) -> str:
-        """
-        Clone the default branch of ``url`` and return its commit; can be cancelled.
-
-        :param progress: Accepts the bytes received so far; called at most
-            ``PROGRESS_PER_SECOND`` times a second.
-        """
 
 
 class Scans(Protocol):
@@ -81,7 +70,7 @@ class CandidateFetcher:
     :ivar in_thread: Where the checks run.
     """
 
-    _cloner: Cloner
+    _remotes: Remotes
     _scanner: Scans
     _trees: Trees
     _profile: HostProfile
@@ -108,12 +97,12 @@ class CandidateFetcher:
             operation removes what is left.
         """
         if pin is None:
-            return await self.fetch_with(job, url, self._cloner)
+            return await self.fetch_with(job, url, self._remotes)
         root = self._kept.take(url, pin)
         if root is None:
             root = self._trees.fresh()
             job.clones.append(root)
-            commit = await self._clone(job, url, root, self._cloner)
+            commit = await self._clone(job, url, root, self._remotes)
             if commit != pin.commit:
                 raise moved("the repository has another commit now; preview it again")
             tree = await self._in_thread(read_tree, root)
@@ -126,11 +115,11 @@ class CandidateFetcher:
             raise moved("the tree is not the one that was previewed")
         return candidate
 
-    async def fetch_with(self, job: Job, url: str, cloner: Cloner) -> Candidate:
-        """Fetch what is at ``url`` with another cloner; see ``fetch``."""
+    async def fetch_with(self, job: Job, url: str, remotes: Remotes) -> Candidate:
+        """Fetch what is at ``url`` from other remotes; see ``fetch``."""
         root = self._trees.fresh()
         job.clones.append(root)
-        commit = await self._clone(job, url, root, cloner)
+        commit = await self._clone(job, url, root, remotes)
         tree = await self._in_thread(read_tree, root)
         return await self._check(job, url, root, tree, commit)
 
@@ -170,14 +159,14 @@ class CandidateFetcher:
         self._report(hits)
         refuse(hits)
 
-    async def _clone(self, job: Job, url: str, root: Path, cloner: Cloner) -> str:
+    async def _clone(self, job: Job, url: str, root: Path, remotes: Remotes) -> str:
         def received(count: int) -> None:
             job.reached(Step.CLONE, f"Received {count:,} bytes")
 
         async def cloned() -> str:
             async with self._places:
                 job.reached(Step.CLONE, f"Cloning from {host_of(url)}")
-                return await cloner.clone(url, root, received)
+                return await remotes.clone(url, root, received)
 
         def still() -> None:
             job.reached(Step.CLONE, job.message)

@@ -6,8 +6,6 @@ An install and an update go the same way, from a question to the user to one com
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from attrs import evolve
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.internet.interfaces import IReactorTime
@@ -20,6 +18,7 @@ from ...protocol.errors import Prefix, plugin_error
 from ...protocol.steps import Step
 from ...store import Drop, Edit, Remove
 from ...store.store import Store
+from ..clone.repositories import Remotes
 from ..clone.urls import check_url
 from ..installed.exchange import Exchange
 from ..installed.ids import RECORDS
@@ -40,13 +39,6 @@ from .jobs import Jobs
 from .kept import Pin
 from .prompting import Prompting
 from .settlement import InstalledSet
-
-
-class Tips(Protocol):
-    """Looks at repositories; see ``GitUpstream``."""
-
-    async def tip(self, url: str) -> str:
-        """Return the commit of the default branch; can be cancelled."""
 
 
 @frozen
@@ -81,7 +73,7 @@ class PluginChanges:
     _trees: Trees
     _clock: IReactorTime
     _in_thread: InThread
-    _tips: Tips
+    _remotes: Remotes
 
     def install(
         self,
@@ -164,9 +156,9 @@ class PluginChanges:
         record = updatable(self._store, plugin_id)
         if plugin_id in self._trees.unsettled:  # what is installed now is not in place
             await self._jobs.commit_lock.run(ensureDeferred, self._installed.settle())
-        latest = (
-            pin.commit if pin else await job.until(lambda: self._tips.tip(record.url))
-        )
+        latest = pin and pin.commit
+        if latest is None:
+            latest = await job.until(lambda: self._remotes.tip(record.url))
         if latest == record.commit:
             same = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
             if same is not None:

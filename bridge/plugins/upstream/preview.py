@@ -26,11 +26,13 @@ from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.limits import PREVIEWS_PER_MINUTE
 from ...protocol.steps import Step
 from ...store.store import Store
+from ..clone.history import LogEntry
+from ..clone.repositories import Remotes
 from ..clone.urls import check_url
 from ..installed.keys import Trust
 from ..installed.records import Record, is_recorded, recorded
 from ..installed.trees import Trees
-from ..operations.candidate import Candidate, CandidateFetcher, Cloner
+from ..operations.candidate import Candidate, CandidateFetcher
 from ..operations.changes import check_same_id, updatable
 from ..operations.job import Job, Progress, Request, cancelled
 from ..operations.jobs import Jobs
@@ -39,9 +41,7 @@ from ..operations.prompting import Prompting
 from ..tree.changelog import read_changelog
 from ..tree.growth import differences
 from ..tree.manifest import Manifest, check_id
-from .history import LogEntry
 from .previewed import Changelog, InstalledVersion, Preview, PreviewedKey
-from .updates import Upstream
 
 
 class Requester(Protocol):
@@ -55,14 +55,6 @@ class Requester(Protocol):
 
 
 @frozen
-class Reach:
-    """Reaches repositories, within what is allowed."""
-
-    cloner: Cloner
-    upstream: Upstream
-
-
-@frozen
 class Access:
     """
     Which hosts previews may connect to.
@@ -72,7 +64,7 @@ class Access:
     :ivar may_ask: Whether a prompt may allow a private host.
     """
 
-    reach: Callable[[frozenset[tuple[str, int]]], Reach]
+    reach: Callable[[frozenset[tuple[str, int]]], Remotes]
     may_ask: bool
 
 
@@ -209,19 +201,19 @@ class Previewer:
         if url is None:
             url = updatable(self._store, plugin_id or "").url
         job.raise_if_stopping()
-        reach = self._access.reach(frozenset())
+        remotes = self._access.reach(frozenset())
         try:
-            candidate = await self._fetcher.fetch_with(job, url, reach.cloner)
+            candidate = await self._fetcher.fetch_with(job, url, remotes)
         except NotPublicError as e:
-            reach = await self._private_reach(job, url, e.addresses)
-            candidate = await self._fetcher.fetch_with(job, url, reach.cloner)
+            remotes = await self._private_reach(job, url, e.addresses)
+            candidate = await self._fetcher.fetch_with(job, url, remotes)
         if plugin_id is not None:
             check_same_id(candidate, plugin_id)
-        return await self._compared(job, candidate, reach)
+        return await self._compared(job, candidate, remotes)
 
     async def _private_reach(
         self, job: Job, url: str, addresses: tuple[str, ...]
-    ) -> Reach:
+    ) -> Remotes:
         """Ask whether this host may be reached, this once."""
         if not self._access.may_ask:
             raise _private("private hosts are not allowed")
@@ -238,7 +230,9 @@ class Previewer:
         allowed = addresses or (target.host,)
         return self._access.reach(frozenset((one, target.port) for one in allowed))
 
-    async def _compared(self, job: Job, candidate: Candidate, reach: Reach) -> Preview:
+    async def _compared(
+        self, job: Job, candidate: Candidate, remotes: Remotes
+    ) -> Preview:
         """Compare a candidate with what is installed, and keep it."""
         job.reached(Step.COMPARE, "Comparing it with what is installed")
         manifest = candidate.manifest
@@ -246,7 +240,7 @@ class Previewer:
         if is_recorded(self._store, manifest.id):
             record = recorded(self._store, manifest.id)
             old = await self._in_thread(self._trees.sound_manifest, manifest.id, record)
-            changelog = await self._changelog(job, candidate, record, old, reach)
+            changelog = await self._changelog(job, candidate, record, old, remotes)
         job.raise_if_stopping()
         signed = candidate.signed
         trusted_at = self._trust.trusted_at(signed.key_id)
@@ -270,7 +264,7 @@ class Previewer:
         candidate: Candidate,
         record: Record,
         old: Manifest | None,
-        reach: Reach,
+        remotes: Remotes,
     ) -> Changelog | None:
         if record.url != candidate.url or record.commit == candidate.commit:
             return None
@@ -283,9 +277,7 @@ class Previewer:
                 old.version,
             )
         try:
-            behind = await job.until(
-                lambda: reach.upstream.behind(record.url, record.commit)
-            )
+            behind = await job.until(lambda: remotes.behind(record.url, record.commit))
         except BridgeError:
             behind = None
         commits = behind.changelog if behind else []

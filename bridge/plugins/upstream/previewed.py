@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...approval.wording import Differences
 from ...classes import frozen
+from ..clone.history import LogEntry
 from ..operations.kept import Pin
 from ..tree.manifest import Manifest
-from .history import LogEntry
 
 
 @frozen

@@ -9,7 +9,7 @@ invalidates it.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from attrs import field
 from twisted.internet.defer import (
@@ -28,19 +28,10 @@ from ...protocol.limits import (
     UPDATES_AT_ONCE,
     UPDATES_FRESH_SECONDS,
 )
+from ..clone.history import Behind, LogEntry
+from ..clone.repositories import Remotes
 from ..installed.ids import Entries
 from ..installed.records import read_records
-from .history import Behind, LogEntry
-
-
-class Upstream(Protocol):
-    """Checks repositories; see ``GitUpstream``."""
-
-    async def tip(self, url: str) -> str:
-        """Return the commit of the default branch."""
-
-    async def behind(self, url: str, current: str) -> Behind | None:
-        """Count how far ``current`` is behind; ``None`` when it is the tip."""
 
 
 @frozen
@@ -135,7 +126,7 @@ class Updates:
     """Checks for updates."""
 
     _records: Entries
-    _upstream: Upstream
+    _remotes: Remotes
     _clock: IReactorTime
     _sources: dict[str, _Source] = field(factory=dict)
     _places: DeferredSemaphore = field(
@@ -229,7 +220,7 @@ class Updates:
         behind, why_unknown = None, ""
         try:
             async with self._places:
-                behind = await self._upstream.behind(source.url, source.commit)
+                behind = await self._remotes.behind(source.url, source.commit)
         except CancelledError:
             return
         except BridgeError as e:

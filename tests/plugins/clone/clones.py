@@ -7,9 +7,8 @@ import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import TestCase
@@ -18,16 +17,14 @@ from bridge.concurrency.threads import Pool
 from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import make_client
 from bridge.http.resolver import SystemNames
-from bridge.plugins.clone.access import RepositoryAccess
-from bridge.plugins.clone.cloner import GitCloner
+from bridge.plugins.clone.repositories import Repositories
+from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
 from ...directories import fresh_directory
 from ...forge import RogueServer, Script, shared_forge
 from ...waiting import until
 from .packs import Object, make_repository
-
-A = TypeVar("A", bound=RepositoryAccess)
 
 
 def open_sockets() -> int:
@@ -100,30 +97,28 @@ class CloneTestCase(TestCase):
         threads: Any = reactor
         return SystemNames(threads.callFromThread).look_up(host)
 
-    def access(self, kind: type[A], ca_file: Path | None = None, **limits: Any) -> A:
-        """Access that trusts the forge, or ``ca_file``."""
+    def repositories(self, ca_file: Path | None = None, **changed: Any) -> Repositories:
+        """Repositories, through what trusts the forge, or ``ca_file``."""
         trusted = ca_file or self.forge.ca_file
         client = make_client(reactor, self.pool.call, trusted, self.look_up)
         clock: Any = reactor
-        chosen = evolve(kind.default_limits(), **limits)
-        return kind(
-            client, clock, self.pool.call, AddressPolicy(public_only=False), chosen
-        )
+        policy = AddressPolicy(public_only=False)
+        return Repositories(client, clock, self.pool.call, policy, **changed)
 
-    def cloner(self, ca_file: Path | None = None, **limits: Any) -> GitCloner:
-        """A cloner that trusts the forge, or ``ca_file``."""
-        return self.access(GitCloner, ca_file, **limits)
+    def cloner(self, ca_file: Path | None = None, **limits: Any) -> Repositories:
+        """The same with other limits of a clone."""
+        return self.repositories(ca_file, clones=CloneLimits(**limits))
 
-    def cloning(self, url: str, cloner: GitCloner | None = None) -> Deferred[str]:
+    def cloning(self, url: str, cloner: Repositories | None = None) -> Deferred[str]:
         """Begin to clone ``url`` into ``self.into``."""
         used = cloner or self.cloner()
         return Deferred.fromCoroutine(used.clone(url, self.into, self.progress.append))
 
-    async def clone(self, url: str, cloner: GitCloner | None = None) -> str:
+    async def clone(self, url: str, cloner: Repositories | None = None) -> str:
         """Clone ``url`` into ``self.into``."""
         return await self.cloning(url, cloner)
 
-    async def refusal(self, url: str, cloner: GitCloner | None = None) -> str:
+    async def refusal(self, url: str, cloner: Repositories | None = None) -> str:
         """The message a clone of ``url`` is refused with, having left nothing."""
         error = await self.assertFailure(self.cloning(url, cloner), BridgeError)
         self.assertFalse(os.path.lexists(self.into))

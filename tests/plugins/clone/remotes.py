@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import define, field
 from twisted.internet.defer import Deferred
 
-from bridge.plugins.upstream.history import Behind, LogEntry
+from bridge.plugins.clone.history import Behind, LogEntry
 
 LATEST = "1a7e57" * 6 + "1a7e"
 

@@ -200,7 +200,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, execute
 from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import make_client
-from bridge.plugins.clone.cloner import GitCloner
+from bridge.plugins.clone.repositories import Repositories
 assert not any(name.startswith(("dulwich", "urllib3")) for name in sys.modules)
 seen = []
 def watch(event, args):
@@ -211,7 +211,7 @@ def watch(event, args):
             seen.append(str(args[0]))
 sys.addaudithook(watch)
 client = make_client(reactor, execute, Path({str(self.forge.ca_file)!r}))
-cloner = GitCloner(client, reactor, execute, AddressPolicy(False))
+cloner = Repositories(client, reactor, execute, AddressPolicy(False))
 into = Path({str(self.into)!r})
 cloning = Deferred.fromCoroutine(
     cloner.clone({self.forge.url(self.name)!r}, into, id)

@@ -24,8 +24,9 @@ class FetchTests(CloneTestCase):
         self, url: str, ca_file: Path | None = None, **wanted: Any
     ) -> Fetched:
         """Fetch from the forge, or from a server with this authority."""
-        return await self.cloner(ca_file).opened(
-            url, lambda server: fetch(server, self.pool.call, **wanted)
+        cloner = self.cloner(ca_file)
+        return await cloner.opened(
+            cloner.clones, url, lambda server: fetch(server, self.pool.call, **wanted)
         )
 
     async def test_history(self) -> None:

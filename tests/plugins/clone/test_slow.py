@@ -13,7 +13,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 
-from bridge.plugins.clone import cloner
+from bridge.plugins.clone import repositories
 
 from ...waiting import until
 from .clones import CloneTestCase
@@ -112,7 +112,7 @@ class SlowServerTests(CloneTestCase):
                 time.sleep(0.05)
                 check()
 
-        self.patch(cloner, "unpack", unpack)
+        self.patch(repositories, "unpack", unpack)
         name = f"slow-{os.urandom(6).hex()}"
         make_repository(self.forge.root, name, [commit(tree()), tree()][::-1])
         cloning = self.cloning(self.forge.url(name))

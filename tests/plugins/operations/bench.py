@@ -28,6 +28,7 @@ from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.bundle.plugintable import plugin_of
+from bridge.plugins.clone.history import Behind
 from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.journal import Journal
 from bridge.plugins.installed.keys import Trust
@@ -43,7 +44,7 @@ from bridge.plugins.operations.settlement import InstalledSet
 from bridge.plugins.tree.manifest import load_manifest
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.plugins.tree.tree import Verify, read_tree
-from bridge.plugins.upstream.preview import Access, Previewer, Reach
+from bridge.plugins.upstream.preview import Access, Previewer
 from bridge.settings.host import load_profile
 from bridge.store.store import Store
 
@@ -150,6 +151,30 @@ class FakeCloner:
         shutil.copytree(source, into)
         into.chmod(0o700)
         return self.commit
+
+
+@define(eq=False)
+class JoinedRemotes:
+    """
+    What both doubles of remotes are together; see ``Remotes``.
+
+    They are asked for each method, as a test may have replaced one.
+    """
+
+    cloner: FakeCloner
+    upstream: FakeUpstream
+
+    async def clone(self, url: str, into: Path, progress: Any) -> str:
+        """See ``FakeCloner``."""
+        return await self.cloner.clone(url, into, progress)
+
+    async def tip(self, url: str) -> str:
+        """See ``FakeUpstream``."""
+        return await self.upstream.tip(url)
+
+    async def behind(self, url: str, current: str) -> Behind | None:
+        """See ``FakeUpstream``."""
+        return await self.upstream.behind(url, current)
 
 
 @implementer(IApprover)
@@ -294,8 +319,10 @@ class Bench:
             self.threads,
             self.journal,
         )
+        self.upstream = FakeUpstream()
+        self.remotes = JoinedRemotes(self.cloner, self.upstream)
         self.fetcher = CandidateFetcher(
-            self.cloner,
+            self.remotes,
             self.scanner,
             self.trees,
             PROFILE,
@@ -305,7 +332,6 @@ class Bench:
         )
         prompts = Prompts("Sample Host", Wording(PROFILE.permission_words))
         self.prompting = Prompting(self.approver, prompts, self.trust)
-        self.upstream = FakeUpstream()
         self.changes = PluginChanges(
             self.jobs,
             self.prompting,
@@ -316,7 +342,7 @@ class Bench:
             self.trees,
             self.clock,
             self.threads,
-            self.upstream,
+            self.remotes,
         )
         self.reached: list[frozenset[tuple[str, int]]] = []
         self.previewer = Previewer(
@@ -348,9 +374,9 @@ class Bench:
         """See ``install``."""
         return maybeDeferred(self.changes.forget_key, *args, **kwargs)
 
-    def _reach(self, allowed: frozenset[tuple[str, int]]) -> Reach:
+    def _reach(self, allowed: frozenset[tuple[str, int]]) -> JoinedRemotes:
         self.reached.append(allowed)
-        return Reach(self.cloner, self.upstream)
+        return self.remotes
 
     def publish(
         self,

@@ -8,9 +8,9 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http.addresspolicy import NotPublicError
+from bridge.plugins.clone.history import Behind, LogEntry
 from bridge.plugins.operations.job import Progress
 from bridge.plugins.tree.growth import Difference
-from bridge.plugins.upstream.history import Behind, LogEntry
 from bridge.plugins.upstream.preview import Access
 from bridge.plugins.upstream.previewed import InstalledVersion, Preview
 from bridge.protocol.errors import BridgeError, Code

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
-from attrs import define
+from attrs import define, evolve
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.clone.repositories import LOOKS
 from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.records import Record
-from bridge.plugins.upstream.look import GitUpstream
 from bridge.plugins.upstream.updates import Outdated, Unknown, Update, Updates
 from bridge.protocol.errors import BridgeError, shutting_down
 
@@ -65,7 +65,7 @@ class UpdatesTestCase(SynchronousTestCase):
         self.upstream = FakeUpstream()
         self.clock = Clock()
         self.clock.advance(1_700_000_000)
-        self.updates = Updates(self.installed, self.upstream, self.clock)
+        self.updates = Updates(self.installed, cast(Any, self.upstream), self.clock)
 
     def install(self, *ids: str) -> None:
         """Install plugins."""
@@ -353,7 +353,8 @@ class RealTests(CloneTestCase):
         trusted = self.base / "trusted.pem"
         authorities = (self.forge.ca_file, self.server.ca_file)
         trusted.write_bytes(b"".join(path.read_bytes() for path in authorities))
-        upstream = self.access(GitUpstream, trusted, seconds=seconds)
+        looks = evolve(LOOKS, seconds=seconds)
+        upstream = self.repositories(trusted, looks=looks)
         return Updates(self.installed, upstream, self.clock)
 
     async def test_dead_remotes_do_not_hold_the_others(self) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
-from ....plugins.installed.trees import iso_time
 from ....plugins.tree.manifest import load_manifest
 from ....plugins.tree.signature import verify_tree
 from ....protocol.errors import BridgeError
+from ....protocol.text import iso_time
 from ....settings.options import HostOptions
 from ...authoring.worktree import published_tree
 from ...terminal import CommandError, DirectoryArgument, failed, print_json

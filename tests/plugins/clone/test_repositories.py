@@ -1,4 +1,4 @@
-"""Tests of ``bridge.plugins.clone.access``: whom a clone connects to."""
+"""Tests of ``bridge.plugins.clone.repositories``: whom a clone connects to."""
 
 from __future__ import annotations
 

@@ -14,14 +14,14 @@ from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
 
 from bridge.http.client import make_client
-from bridge.plugins.upstream.history import Behind
-from bridge.plugins.upstream.look import GitUpstream
+from bridge.plugins.clone.history import Behind
+from bridge.plugins.clone.repositories import LOOKS, Repositories
 from bridge.protocol.errors import BridgeError
 
 from ...forge import respond, serve_pack, start_forge_process
-from ..clone.clones import CloneTestCase
-from ..clone.commits import EMPTY, git, line_of, made_commit
-from ..clone.packs import FILE, Object, blob, make_pack, make_repository, packed, tree
+from .clones import CloneTestCase
+from .commits import EMPTY, git, line_of, made_commit
+from .packs import FILE, Object, blob, make_pack, make_repository, packed, tree
 
 
 class UpstreamTestCase(CloneTestCase):
@@ -45,9 +45,10 @@ class UpstreamTestCase(CloneTestCase):
         """Let a branch name another commit."""
         git(self.repository, "update-ref", f"refs/heads/{branch}", commit.name.hex())
 
-    def upstream(self, ca_file: Path | None = None, **changed: Any) -> GitUpstream:
+    def upstream(self, ca_file: Path | None = None, **changed: Any) -> Repositories:
         """One that trusts the forge, or ``ca_file``."""
-        return self.access(GitUpstream, ca_file, **changed)
+        looks = evolve(LOOKS, **changed)
+        return self.repositories(ca_file, looks=looks)
 
     async def behind(self, current: Object) -> Behind:
         """How far a commit is behind the repository, which it is."""
@@ -56,20 +57,20 @@ class UpstreamTestCase(CloneTestCase):
         return found
 
     def begin_to_look(
-        self, url: str, current: str, upstream: GitUpstream | None = None
+        self, url: str, current: str, upstream: Repositories | None = None
     ) -> Deferred[Behind | None]:
         """Begin to look at ``url``."""
         chosen = upstream or self.upstream()
         return Deferred.fromCoroutine(chosen.behind(url, current))
 
     async def look(
-        self, url: str, current: Object, upstream: GitUpstream | None = None
+        self, url: str, current: Object, upstream: Repositories | None = None
     ) -> Behind | None:
         """Look at ``url``."""
         return await self.begin_to_look(url, current.name.hex(), upstream)
 
     async def refused(
-        self, url: str, current: Object = EMPTY, upstream: GitUpstream | None = None
+        self, url: str, current: Object = EMPTY, upstream: Repositories | None = None
     ) -> str:
         """The message a look at ``url`` is refused with."""
         looking = self.begin_to_look(url, current.name.hex(), upstream)
@@ -307,7 +308,7 @@ class RuleTests(UpstreamTestCase):
 class SlowTests(UpstreamTestCase):
     """Servers that take their time."""
 
-    def slow(self, pause: float) -> tuple[str, GitUpstream]:
+    def slow(self, pause: float) -> tuple[str, Repositories]:
         """A server that sends a byte, waits, and so on."""
 
         def script(line: str, body: bytes) -> Iterator[bytes]:

@@ -20,10 +20,9 @@ from ...protocol.limits import (
     COMMIT_SUMMARY_CHARACTERS,
     UPDATE_COMMITS,
 )
-from ...protocol.text import one_line
-from ..clone.objects.pack import COMMIT, Unpacked
-from ..clone.transfer import clone_failed
-from ..installed.trees import iso_time
+from ...protocol.text import iso_time, one_line
+from .objects.pack import COMMIT, Unpacked
+from .transfer import clone_failed
 
 # A committer's time that is not one is 0, as git reads it.
 _HEAD: Final = re.compile(

@@ -1,4 +1,4 @@
-"""Tests of ``bridge.plugins.upstream.history``."""
+"""Tests of ``bridge.plugins.clone.history``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.upstream.history import Behind, Commit, compare, read_commits
+from bridge.plugins.clone.history import Behind, Commit, compare, read_commits
 from bridge.protocol.errors import BridgeError
 
-from ..clone.commits import EMPTY, START, git, line_of, made_commit, unpacked_of
-from ..clone.packs import Object, blob, commit, make_repository
+from .commits import EMPTY, START, git, line_of, made_commit, unpacked_of
+from .packs import Object, blob, commit, make_repository
 
 
 def nothing() -> None:

@@ -1,0 +1,222 @@
+"""
+Repositories of plugins: fetched, or looked at for what is new.
+
+In process, within limits.  No git program, configuration, hook, filter or credential
+takes part.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final, Protocol, Self, TypeVar
+
+from attrs import evolve
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.python.failure import Failure
+
+from ...classes import frozen
+from ...concurrency.threads import Check, InThread, stoppable
+from ...http.addresspolicy import AddressPolicy
+from ...http.client import HttpClient
+from ...protocol import limits
+from ...protocol.errors import BridgeError
+from .gitprotocol import Fetched, fetch, tip
+from .history import Behind, compare, read_commits
+from .objects.dotgit import write_repository
+from .objects.pack import unpack
+from .objects.snapshot import read_snapshot
+from .server import Server
+from .transfer import CloneLimits, Received, clone_failed
+from .urls import check_url
+
+_COMMIT: Final = re.compile("[0-9a-f]{40}")
+
+LOOKS: Final = CloneLimits(
+    seconds=limits.UPDATE_SECONDS,
+    received_bytes=limits.UPDATE_RECEIVED_BYTES,
+    objects=limits.UPDATE_OBJECTS,
+)
+"""The limits of a look: commits are small, but some servers send more."""
+
+T = TypeVar("T")
+
+
+class Remotes(Protocol):
+    """
+    Repositories, by their URLs; see ``Repositories``.
+
+    Each method can be cancelled.
+    """
+
+    async def clone(self, url: str, into: Path, progress: Callable[[int], None]) -> str:
+        """
+        Clone the default branch of ``url`` and return its commit.
+
+        :param progress: Accepts the bytes received so far; called at most
+            ``PROGRESS_PER_SECOND`` times a second.
+        """
+
+    async def tip(self, url: str) -> str:
+        """Return the commit of the default branch."""
+
+    async def behind(self, url: str, current: str) -> Behind | None:
+        """Count how far ``current`` is behind; ``None`` when it is the tip."""
+
+
+@frozen
+class Repositories:
+    """
+    Repositories over https.
+
+    :ivar clock: Measures the time they may take.
+    :ivar in_thread: Where what they send is read and unpacked.
+    :ivar policy: Which addresses may be dialled.
+    :ivar clones: The limits of a clone.
+    :ivar looks: Those of a look.
+    """
+
+    client: HttpClient
+    clock: IReactorTime
+    in_thread: InThread
+    policy: AddressPolicy
+    clones: CloneLimits = CloneLimits()
+    looks: CloneLimits = LOOKS
+
+    def public(self, also: frozenset[tuple[str, int]] = frozenset()) -> Self:
+        """Return the same for public hosts, and these private ones with their port."""
+        return evolve(self, policy=AddressPolicy(public_only=True, also=also))
+
+    async def clone(self, url: str, into: Path, progress: Callable[[int], None]) -> str:
+        """
+        Clone the default branch of ``url`` at depth 1.
+
+        :param into: The work tree to make; it must not exist, its parent must.  After
+            a failure it does not exist.
+        :param progress: Called with the bytes received so far, at most 5 times a
+            second.
+        :return: The commit, 40 hexadecimal digits.
+        :raise BridgeError: ``not_https``, ``policy`` (a symlink or a submodule), or
+            ``clone_failed`` for everything else.
+        """
+
+        async def cloned(server: Server) -> str:
+            fetched = await fetch(server, self.in_thread)
+            await server.close()
+            await stoppable(
+                self.in_thread, lambda check: self._write(url, into, fetched, check)
+            )
+            return fetched.commit
+
+        return await self.opened(self.clones, url, cloned, progress)
+
+    async def tip(self, url: str) -> str:
+        """
+        Return the commit of the default branch of ``url``, 40 hexadecimal digits.
+
+        :raise BridgeError: ``not_https``, or ``clone_failed`` for everything else.
+        """
+        return await self.opened(
+            self.looks, url, lambda server: tip(server, self.in_thread)
+        )
+
+    async def behind(self, url: str, current: str) -> Behind | None:
+        """
+        Count how far a commit is behind the default branch of ``url``.
+
+        :param current: The commit, 40 hexadecimal digits.
+        :return: ``None`` when it is the branch's tip.
+        :raise BridgeError: ``not_https``, or ``clone_failed`` for everything else.
+        """
+        if _COMMIT.fullmatch(current) is None:
+            raise clone_failed("the record names no commit")
+        return await self.opened(
+            self.looks, url, lambda server: self._look(server, current)
+        )
+
+    async def _look(self, server: Server, current: str) -> Behind | None:
+        found = await self._compared(server, current)
+        if found is None or found.met:
+            return found
+        # Far behind, or the branch was rewritten.  Most servers also give a commit
+        # that no branch leads to, and then it is known where the two parted.
+        try:
+            return await self._compared(server, current, also=current)
+        except BridgeError:
+            return found
+
+    async def _compared(
+        self, server: Server, current: str, also: str = ""
+    ) -> Behind | None:
+        fetched = await fetch(
+            server,
+            self.in_thread,
+            depth=limits.UPDATE_COMMITS,
+            only_commits=True,
+            known=current,
+            also=also,
+        )
+        if fetched.commit == current:
+            return None
+
+        def compared(check: Check) -> Behind:
+            unpacked = unpack(fetched.pack, self.looks, check)
+            commits = read_commits(unpacked, check)
+            return compare(fetched.commit, current, commits, check)
+
+        return await stoppable(self.in_thread, compared)
+
+    def _write(self, url: str, into: Path, fetched: Fetched, check: Check) -> None:
+        commit = fetched.commit
+        unpacked = unpack(fetched.pack, self.clones, check)
+        snapshot = read_snapshot(commit, unpacked, self.clones, check)
+        try:
+            into.mkdir(mode=0o700)
+            try:
+                snapshot.tree.write(into)
+                write_repository(into, url, commit, fetched.pack, unpacked, snapshot)
+                check()
+            except BaseException:
+                shutil.rmtree(into, ignore_errors=True)
+                raise
+        except OSError as e:
+            why = f": {e.strerror}" if e.strerror else ""
+            raise clone_failed(f"the files could not be written{why}") from e
+
+    async def opened(
+        self,
+        limits: CloneLimits,
+        url: str,
+        work: Callable[[Server], Awaitable[T]],
+        progress: Callable[[int], None] = lambda count: None,
+    ) -> T:
+        """
+        Do something with a repository's server, within the limits.
+
+        Cancelling it ends it at once, wherever it is.
+
+        :param progress: Called with the bytes received so far, at most 5 times a
+            second.
+        :raise BridgeError: ``not_https``, ``clone_failed``, or what ``work`` raises.
+        """
+        check_url(url)
+        received = Received(limits.received_bytes, self.clock.seconds, progress)
+        server = Server(url, self.client, self.policy, limits, received.add)
+
+        async def working() -> T:
+            try:
+                return await work(server)
+            finally:
+                await server.close()
+
+        def too_late(result: object, seconds: float) -> object:
+            if isinstance(result, Failure):
+                raise clone_failed(f"not finished within {seconds:g} seconds")
+            return result
+
+        limited = Deferred.fromCoroutine(working())
+        limited.addTimeout(limits.seconds, self.clock, too_late)
+        return await limited
