@@ -151,7 +151,7 @@ class Bundler:
         }
         bundle = request["flags"][-1].removeprefix("--outfile=")
         empty = {"version": 3, "sources": [], "sourcesContent": [], "names": []}
-        metafile = {"inputs": inputs, "outputs": {bundle: {}}}
+        metafile = {"inputs": inputs, "outputs": {bundle: {"imports": []}}}
         texts = {bundle: code, f"{bundle}.map": {**empty, "mappings": ""}}
         written = [
             {"path": path, "contents": json.dumps(value).encode()}
