@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from jsonschemas import DIALECT, RULE, SchemaMaker, described, merged
@@ -10,8 +11,13 @@ from jsonschemas import DIALECT, RULE, SchemaMaker, described, merged
 from bridge.plugins.tree import versions
 from bridge.plugins.tree.manifest import SCHEMA_FIELD, Manifest
 from bridge.protocol.rules import PARTIAL, WINDOWS_DEVICES, Schema, whole
+from bridge.provision.readiness import OWN_HOST
 from bridge.schemas import HOST_FILE, manifest_file
 from bridge.settings.host import SHIPPED, HostProfile, load_profile
+
+ROOT: Final = Path(__file__).parents[1]
+SCHEMAS: Final = ROOT / "bridge/schemas"
+OWN_SCHEMA: Final = ROOT / "bridge/reference/packages/api/plugin.schema.json"
 
 _SCHEMA_FIELD: Final[Schema] = {
     "type": "string",
@@ -19,12 +25,14 @@ _SCHEMA_FIELD: Final[Schema] = {
 }
 
 
-def file_schemas() -> Iterator[tuple[str, Schema]]:
-    """Yield every schema, with the name of its file."""
-    yield manifest_file(), manifest_schema()
+def file_schemas() -> Iterator[tuple[Path, Schema]]:
+    """Yield every schema, with its file."""
+    yield SCHEMAS / manifest_file(), manifest_schema()
     for name in SHIPPED:
-        yield manifest_file(name), manifest_schema(load_profile(name))
-    yield HOST_FILE, profile_schema()
+        # That of the reference host is a part of its sources, where editors find it.
+        path = OWN_SCHEMA if name == OWN_HOST else SCHEMAS / manifest_file(name)
+        yield path, manifest_schema(load_profile(name))
+    yield SCHEMAS / HOST_FILE, profile_schema()
 
 
 def manifest_schema(profile: HostProfile | None = None) -> Schema:

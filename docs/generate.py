@@ -12,15 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fileschemas import file_schemas, manifest_schema
+from fileschemas import ROOT, SCHEMAS, file_schemas
 from protocolfile import document
 from typescript import module
 
 from bridge.schemas import PROTOCOL_FILE
-from bridge.settings.host import load_profile
 
-ROOT = Path(__file__).parents[1]
-SCHEMAS = ROOT / "bridge" / "schemas"
 WIDTH = 120
 
 
@@ -28,10 +25,8 @@ def shipped() -> Iterator[tuple[Path, str]]:
     """Yield every generated file, and its text."""
     about = document()
     yield SCHEMAS / PROTOCOL_FILE, f"{pretty(about)}\n"
-    for name, schema in file_schemas():
-        yield SCHEMAS / name, f"{pretty(schema)}\n"
-    reference = pretty(manifest_schema(load_profile("reference")))
-    yield ROOT / "bridge/reference/packages/api/plugin.schema.json", f"{reference}\n"
+    for path, schema in file_schemas():
+        yield path, f"{pretty(schema)}\n"
     yield ROOT / "bridge/reference/packages/client/src/protocol.ts", module(about)
 
 
@@ -47,7 +42,14 @@ def pretty(value: Any, depth: int = 0) -> str:
     inner, outer = "\n" + " " * (depth + 1), "\n" + " " * depth
     if isinstance(value, list):
         held = [pretty(one, depth + 1) for one in value]
-        return f"[{inner}{f',{inner}'.join(held)}{outer}]"
+        lines = held[:1]
+        for one in held[1:]:
+            # Words share a line, what has fields has its own.
+            if "{" in one + lines[-1] or len(lines[-1] + one) + depth > WIDTH - 4:
+                lines.append(one)
+            else:
+                lines[-1] += f", {one}"
+        return f"[{inner}{f',{inner}'.join(lines)}{outer}]"
     held = [f"{json.dumps(k)}: {pretty(one, depth + 1)}" for k, one in value.items()]
     return f"{{{inner}{f',{inner}'.join(held)}{outer}}}"
 

@@ -4,10 +4,11 @@ Machine-readable descriptions of what the daemon accepts and answers.
 ::
 
     protocol.json           the protocol: frames, methods, events, errors, limits
-    plugin.HOST.json        plugin.json, for each host that ships, and for any
+    plugin.HOST.json        plugin.json, for a host that ships, and for any
     host.json               a host profile
 
-``docs/generate.py`` writes them from the code.
+``docs/generate.py`` writes them from the code.  The schema for the reference host is
+in its sources, ``packages/api/plugin.schema.json``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ HOST_FILE: Final = "host.json"
 
 
 def manifest_file(host: str = "any") -> str:
-    """Return the name of the schema of ``plugin.json`` for a host that ships."""
+    """Return the name of the schema of ``plugin.json`` for a host that ships here."""
     return f"plugin.{host}.json"
 
 
