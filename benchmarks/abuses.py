@@ -12,6 +12,7 @@ import contextlib
 import errno
 import functools
 import hashlib
+import io
 import itertools
 import json
 import multiprocessing
@@ -25,6 +26,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from attrs import frozen
+from PIL import Image
 
 from tests.rawsocket import CONTINUATION, PING, TEXT, RawSocket, frame, text
 from tests.whole.daemon import Daemon
@@ -402,6 +404,34 @@ def icons_of_pages_that_went(port: int, token: str) -> None:
                 time.sleep(0.5)
 
 
+def slow_icons() -> list[bytes]:
+    """Make images that take long: a JPEG of many scans, one of too many, and a GIF."""
+    large, written = Image.new("L", (1000, 1000)), io.BytesIO()
+    large.save(written, "JPEG", progressive=True)
+    jpeg = written.getvalue()
+    before, last = jpeg[:-2], jpeg[jpeg.rindex(b"\xff\xda") : -2]
+    moving = io.BytesIO()
+    frames = [Image.new("L", (1000, 1000), shade) for shade in range(20)]
+    large.save(moving, "GIF", save_all=True, append_images=frames)
+    scans = (before + last * count + jpeg[-2:] for count in (20, 2000))
+    return [*scans, moving.getvalue()]
+
+
+def icons_to_decode(port: int, token: str) -> None:
+    """A page that reloads again and again, each time with images that take long."""
+    images, send = slow_icons(), {"service": "notify", "method": "send"}
+    for number in itertools.count():
+        with page_until_cut_off(port, token) as page:
+            for which, image in enumerate(images * 4):
+                # What follows the image makes it a new one.
+                new = image + struct.pack("!II", number, which)
+                icon = base64.b64encode(new).decode("ascii")
+                shown = {"title": "icon", "icon": icon, "useBase64Icon": True}
+                params = {**shown, "sinks": ["freedesktop"]}
+                page.send(request(which, **send, params=params))
+            time.sleep(0.5)
+
+
 def calls_that_wait(port: int, token: str) -> None:
     """Two pages whose calls of 8 MB wait for their turn, as fast as they can."""
     asked = request(1, params={"ns": "host", "key": "k", "more": "x" * 8_000_000})
@@ -456,6 +486,7 @@ ABUSES: dict[str, Abuse] = {
     "SQL of gone pages": Abuse(statements_of_pages_that_went),
     "fetches of gone": Abuse(fetches_of_pages_that_went),
     "icons of gone": Abuse(icons_of_pages_that_went),
+    "icons to decode": Abuse(icons_to_decode),
     "calls that wait": Abuse(calls_that_wait),
     "short fragments": Abuse(short_fragments),
     "failing hellos": Abuse(wrong_hellos, True),

@@ -36,7 +36,8 @@ from .probe import SILENT_PORT, probed
 SECONDS: Final = 6.0
 PER_SECOND: Final = 100
 CONNECTIONS: Final = 10_000
-OPTIONS: Final = ("--rate=200", "--burst=200", "--sink=overlay", "--sink=xsoverlay")
+SINKS: Final = ("--sink=overlay", "--sink=xsoverlay", "--sink=freedesktop")
+OPTIONS: Final = ("--rate=200", "--burst=200", *SINKS)
 TRIES: Final = 20
 CONNECT_SECONDS: Final = 2.0
 SETTLED_SECONDS: Final = 6.0

@@ -134,13 +134,37 @@ class Probed:
 
 
 @contextlib.contextmanager
+def desktop() -> Iterator[dict[str, str]]:
+    """Run a session bus with a notification server; the variables that name it."""
+    from tests.freedesktop.buses import SessionBus
+
+    bus = SessionBus()
+    try:
+        server = [sys.executable, "-m", "tests.freedesktop.server", bus.socket]
+        with subprocess.Popen(server) as process:
+            try:
+                yield bus.environment
+            finally:
+                process.kill()
+    finally:
+        bus.remove()
+
+
+@contextlib.contextmanager
 def probed(home: Path, port: int, *options: str) -> Iterator[Probed]:
     """
-    Run a daemon with a probe until the block ends.
+    Run a daemon with a probe, and with a desktop, until the block ends.
 
     :param home: Contains its data directory, ``data``.
     :param port: Where ``outbound`` may fetch from.
     """
+    with desktop() as variables:
+        yield from _probed(home, port, variables, *options)
+
+
+def _probed(
+    home: Path, port: int, variables: dict[str, str], *options: str
+) -> Iterator[Probed]:
     from tests.whole.daemon import ROOT, Daemon, environment
 
     file = home / "probe.json"
@@ -151,7 +175,7 @@ def probed(home: Path, port: int, *options: str) -> Iterator[Probed]:
             *(f"--data-dir={home / 'data'}", *options),
         ],
         cwd=ROOT,
-        env=environment(home),
+        env=environment(home, variables),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
