@@ -1,0 +1,102 @@
+"""The page that users of VRCNext have: what it sends, in the order in which it does."""
+
+import itertools
+import threading
+import time
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from ..directories import fresh_directory
+from ..osc.liblo import oscsend
+from ..ports import free_udp_port
+from .daemon import running
+
+ORIGIN = "http://localhost:22500"
+ALLOWED_HEADERS = "access-control-allow-headers"
+PLUGINS = 60
+START_SECONDS = 5.0
+"""Twice of what takes no time; at five calls a second it would be thirteen seconds."""
+
+
+def start(page, port):
+    """Send what the page does once it is welcome; return what it was answered."""
+    record = {"level": "info", "scope": "host", "message": "The page has started"}
+    page.send({"type": "logs", "records": [record]})
+    answers = [page.result("state", "list", {"ns": "host"}) for _ in range(2)]
+    for number in range(PLUGINS):
+        ns = f"plugin:number-{number}"
+        answers.append(page.result("state", "list", {"ns": ns}))
+    answers.append(page.result("plugins", "list"))
+    answers.append(page.result("notify", "targets"))
+    answers += [page.result("osc", "listen", {"port": port}) for _ in range(3)]
+    return answers
+
+
+@pytest.mark.whole
+class RealPageTests(SynchronousTestCase):
+    """Tests for what it gains without a change."""
+
+    def setUp(self):
+        """An empty home, and a port for OSC."""
+        self.home = fresh_directory(self)
+        self.port = free_udp_port()
+
+    def test_start(self):
+        """Sixty plugins start at the default rate as fast as they ask."""
+        with running(self.home, host="vrcnext") as daemon, daemon.page() as page:
+            begun = time.monotonic()
+            answers = start(page, self.port)
+            self.assertLess(time.monotonic() - begun, START_SECONDS)
+        self.assertEqual(answers[: PLUGINS + 2], [{"entries": {}}] * (PLUGINS + 2))
+        self.assertEqual([one["started"] for one in answers[-3:]], [True, False, False])
+
+    def test_osc_after_a_restart(self):
+        """It listens only once; a daemon that was restarted still pushes to it."""
+        with running(self.home, host="vrcnext") as daemon, daemon.page() as page:
+            start(page, self.port)
+        with running(self.home, host="vrcnext") as daemon, daemon.page() as page:
+            oscsend(self.port, "/avatar/parameters/Voice", "f", "0.5")
+            push = page.receive()
+            while push["event"] != "osc":
+                push = page.receive()
+            self.assertEqual(push["data"]["address"], "/avatar/parameters/Voice")
+
+    def test_probe_next_to_a_poller(self):
+        """A program that polls all the time does not hide the daemon from it."""
+        asked, ended = {"Origin": ORIGIN}, threading.Event()
+        polled = []
+
+        def poll():
+            while not ended.wait(0.02):
+                polled.append(daemon.http("GET", "/v1/health")[0])
+
+        with running(self.home, host="vrcnext") as daemon:
+            poller = threading.Thread(target=poll)
+            poller.start()
+            try:
+                for number in itertools.count():
+                    preflight = daemon.http(
+                        "OPTIONS",
+                        "/v1/health",
+                        headers={
+                            **asked,
+                            "Access-Control-Request-Method": "GET",
+                            "Access-Control-Request-Headers": "content-type",
+                        },
+                    )
+                    found = daemon.http(
+                        "GET",
+                        "/v1/health",
+                        headers={**asked, "Content-Type": "application/json"},
+                    )
+                    self.assertIn("content-type", preflight[1][ALLOWED_HEADERS])
+                    self.assertEqual((preflight[0], found[0]), (204, 200))
+                    self.assertEqual(found[1]["access-control-allow-origin"], ORIGIN)
+                    self.assertIs(found[2]["ok"], True)
+                    if number >= 3 and polled.count(429) > 5:
+                        break
+                    time.sleep(0.5)
+            finally:
+                ended.set()
+                poller.join()
