@@ -6,10 +6,7 @@ Each check is named after its condition.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,14 +17,10 @@ import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import (
-    FRAME_BYTES,
-    HELLO_FRAME_BYTES,
-    LOG_FLOOD_SECONDS,
-    LOG_FRAMES_PER_SECOND,
     REST_BODY_BYTES,
 )
 
-from ..rawsocket import BINARY, TEXT, RawSocket, frame, text
+from ..rawsocket import TEXT, RawSocket, frame, text
 from ..web.stack import Answer, Header, read_answer, write_request
 from ..web.test_request import ALWAYS
 from .daemon import Daemon, running
@@ -186,13 +179,6 @@ def first_frame_is_no_hello(daemon: Daemon) -> None:
 
 
 @asked_of(PLAIN)
-def first_frame_too_large(daemon: Daemon) -> None:
-    """4 KiB are enough for a hello: what is larger is none."""
-    large = frame(TEXT, b" " * (HELLO_FRAME_BYTES + 1))
-    assert closed(daemon, large, hello=False) == (1008, "hello_required")
-
-
-@asked_of(PLAIN)
 def hello_with_a_wrong_token(daemon: Daemon) -> None:
     """A wrong token closes: 1008, and its reason."""
     hello = text({"type": "hello", "token": "A" * 43, "client": "c/1.0.0"})
@@ -203,29 +189,6 @@ def hello_with_a_wrong_token(daemon: Daemon) -> None:
 def no_first_frame(daemon: Daemon) -> None:
     """Five seconds of silence close: 1008, and its reason."""
     assert closed(daemon, hello=False) == (1008, "hello_required")
-
-
-@asked_of(PLAIN)
-def frame_over_the_cap(daemon: Daemon) -> None:
-    """8 MiB may come after the welcome, and no byte more: 1009."""
-    with paired(daemon) as raw:
-        padding = b" " * (FRAME_BYTES - len(json.dumps({**LIST, "id": "1"})))
-        raw.send(frame(TEXT, padding + json.dumps({**LIST, "id": "1"}).encode()))
-        assert raw.answer()["ok"]
-    over = frame(TEXT, b"", width=8, length=FRAME_BYTES + 1)
-    assert closed(daemon, over) == (1009, "frame_too_large")
-
-
-@asked_of(PLAIN)
-def binary_frame(daemon: Daemon) -> None:
-    """Only text is read: 1003."""
-    assert closed(daemon, frame(BINARY, b"{}")) == (1003, "text_frames_only")
-
-
-@asked_of(PLAIN)
-def text_that_is_not_utf8(daemon: Daemon) -> None:
-    """Only UTF-8 is text: 1007."""
-    assert closed(daemon, frame(TEXT, b"\xff")) == (1007, "not_utf8")
 
 
 @asked_of(PLAIN)
@@ -267,48 +230,6 @@ def service_or_method_unknown(daemon: Daemon) -> None:
             ("remote", "eval", "unknown_service"),
         ):
             assert page.call(service, method)["error"]["code"] == code
-
-
-@asked_of(PLAIN)
-def notification_with_a_bad_field(daemon: Daemon) -> None:
-    """Each field outside its rule is named, and what it held is not repeated."""
-    with daemon.page() as page:
-        for field, value in (
-            ("title", ""),
-            ("title", "a\u0007b"),
-            ("content", "x" * 2001),
-            ("timeoutSecs", 61),
-            ("volume", 1.5),
-            ("height", 15),
-            ("sinks", ["x" * 33]),
-            ("sinks", ["x"] * 9),
-        ):
-            params = {"title": "Door", field: value}
-            error = page.call("notify", "send", params)["error"]
-            assert error["code"] == "bad_request", error
-            assert field in error["message"], error
-
-
-@asked_of(PLAIN)
-def log_flood(daemon: Daemon) -> None:
-    """Over the budget lines are dropped, unanswered; for ten seconds: 1013."""
-    lines = text({"type": "logs", "records": []}) * int(LOG_FRAMES_PER_SECOND / 10)
-    with paired(daemon) as raw:
-
-        def flood() -> None:
-            until = time.monotonic() + 3 * LOG_FLOOD_SECONDS
-            with contextlib.suppress(OSError):
-                while time.monotonic() < until:
-                    raw.send(lines)
-                    time.sleep(0.02)
-
-        flooding = threading.Thread(target=flood)
-        flooding.start()
-        end = raw.ended()
-        flooding.join()
-    assert (end.code, end.reason) == (1013, "log_flood"), end
-    # The daemon's own line that some were dropped is pushed to every page.
-    assert {json.loads(text)["event"] for _, text in end.before} == {"log"}, end
 
 
 @asked_of(DEV)
