@@ -15,7 +15,6 @@ from bridge.plugins.installed.records import Record
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
 from bridge.store import Put
-from bridge.store.store import Store
 
 from ...concurrency.pages import Page
 from .bench import (
@@ -24,7 +23,6 @@ from .bench import (
     NOW,
     OTHER_KEY,
     OTHER_SEED,
-    STEPS,
     Bench,
     files_of,
     manifest,
@@ -33,7 +31,8 @@ from .bench import (
 )
 
 ASKED = ["awaiting_confirmation", "ask install"]
-ROLLED_BACK = ["rollback", "push plugins", "run", "push build ok"]
+
+
 CHECKED = ["clone", "clone", "validate", "policy", "signature"]
 GROWN = ["grow awaiting_confirmation", "ask grow"]
 TRUSTED = ["trust_key awaiting_confirmation", "ask trust_key"]
@@ -91,14 +90,6 @@ class InstallTests(PipelineTestCase):
                 "answer",
             ],
         )
-
-    def test_every_step_is_reported_once_with_a_null_id(self):
-        """The seven steps come in their order; the id is null throughout."""
-        self.installed()
-        progresses = self.bench.sink.progresses
-        steps = [p.step for p in progresses if p.op == "install"]
-        self.assertEqual(steps, list(STEPS))
-        self.assertEqual({p.id for p in progresses}, {None})
 
     def test_answer(self):
         """The answer is the list entry, which pages were pushed, too."""
@@ -295,12 +286,6 @@ class RefusalTests(PipelineTestCase):
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
         self.expect(ASKED)
 
-    def test_clone(self):
-        """A failed clone leaves nothing, although it had written files."""
-        self.bench.cloner.failure = BridgeError(Code.BAD_REQUEST, "clone_failed: no")
-        self.assertEqual(self.refusal(), "clone_failed: no")
-        self.expect([*ASKED, "clone", "clone"])
-
     def test_no_manifest(self):
         """A repository without plugin.json is no plugin."""
         self.bench.publish("bare", {"main.ts": ""})
@@ -340,13 +325,6 @@ class RefusalTests(PipelineTestCase):
             (root / file / "x").write_text("")
             message = self.refusal(name)
             self.assertTrue(message.startswith(refusal), message)
-
-    def test_policy(self):
-        """A source that breaks the policy is refused with its place."""
-        files = files_of("evil", **{"src/a.ts": "const a = 1;\neval('a');\n"})
-        self.bench.publish("evil", files)
-        self.assertEqual(self.refusal("evil"), "policy: src/a.ts:2 eval")
-        self.expect([*ASKED, *CHECKED[:4]])
 
     def test_signatures(self):
         """A tree that nobody signed, or not this tree, is refused."""
@@ -448,35 +426,6 @@ class FaultTests(PipelineTestCase):
             self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
             self.assertNotIn("move", self.events)
 
-    def test_rename(self):
-        """A tree that cannot be moved leaves nothing."""
-        self.bench.threads.failing = {"do": OSError(28, "No space left")}
-        message = self.refusal(code=Code.INTERNAL)
-        self.assertEqual(
-            message,
-            "the move step failed and was undone: No space left on device",
-        )
-        self.assertEqual(self.events[-6:], ["move", *ROLLED_BACK, "answer"])
-
-    def test_state_file(self):
-        """A record that cannot be written takes the tree out again."""
-        self.bench.writes.failing = {"replace": OSError(28, "No space left")}
-        message = self.refusal(code=Code.INTERNAL)
-        self.assertIn("state.json could not be written", message)
-        self.assertEqual(self.events[-6:], ["move", *ROLLED_BACK, "answer"])
-
-    def test_full_daemon_namespaces(self):
-        """A store without room for the record is not the caller's fault."""
-        self.bench.threads.before = {
-            "do": lambda: self.bench.store.commit(
-                [Put("bridge.other", "key", "x" * (2**20 - 200))]
-            )
-        }
-        error = self.failureResultOf(self.install(), BridgeError).value
-        self.assertEqual(error.code, Code.INTERNAL)
-        names, values = self.bench.left()
-        self.assertEqual((names, list(values)), ([], ["bridge.other"]))
-
     def test_announcement(self):
         """A list that cannot be read undoes what was committed."""
         self.bench.threads.failing = {"entries": OSError(5, "I/O error")}
@@ -561,18 +510,6 @@ class RollbackTests(PipelineTestCase):
                 "answer",
             ],
         )
-
-    def test_lost_state_file(self):
-        """A refused plugin does not come back when only the file before is left."""
-        self.bench.publish("other", seed=OTHER_SEED)
-        self.installed("other")
-        self.bench.builder.outcomes = ["broken"]
-        self.failureResultOf(self.install(), BridgeError)
-        self.bench.data.state.unlink()
-        store = Store.open(self.bench.data.state, self.bench.writes)
-        self.assertEqual(list(store.entries(RECORDS)), ["other"])
-        self.assertEqual(list(store.entries(KEYS)), [OTHER_KEY])
-        self.assertEqual(list(store.entries(MARKS)), ["other"])
 
     def test_restoring_build_that_fails(self):
         """When nothing can be built any more, the first error is answered."""
@@ -665,15 +602,6 @@ class SeveralTests(PipelineTestCase):
         self.assertTrue(error.message.startswith("already_installed: "))
         self.assertFalse(self.bench.trust.is_trusted(OTHER_KEY))
 
-    def test_same_plugin_after_a_refusal(self):
-        """When the first is refused, the second goes on."""
-        self.bench.publish("twin", files_of("good"), signed_as="good", seed=OTHER_SEED)
-        self.bench.approver.answers = [True, None]
-        first, second = self.install(), self.install("twin")
-        self.bench.approver.open[0].errback(BridgeError(Code.BAD_REQUEST, "denied: x"))
-        self.failureResultOf(first, BridgeError)
-        self.assertEqual(self.successResultOf(second).key_id, OTHER_KEY)
-
     def test_open_prompt_holds_nobody_up(self):
         """While one install waits for its user, another one is done."""
         self.bench.publish("other")
@@ -719,30 +647,6 @@ class EndTests(PipelineTestCase):
         self.bench.approver.answers = [None]
         self.end(self.install())
         self.assertIn("withdrawn", self.events)
-
-    def test_shutdown_during_the_key_prompt(self):
-        """The question is withdrawn, and the clone removed."""
-        self.bench.approver.answers = [True, None]
-        self.end(self.install())
-        self.assertIn("withdrawn", self.events)
-
-    def test_shutdown_during_the_clone(self):
-        """The clone is ended at once, and what it wrote is removed."""
-        self.bench.clones.slow = "clone"
-        installing = self.install()
-        self.successResultOf(self.bench.jobs.close())
-        self.end(installing)
-        self.assertNotIn("validate", self.events)
-
-    def test_shutdown_during_the_checks(self):
-        """A check is finished, and nothing after it begins."""
-        self.bench.threads.slow = "load_manifest"
-        installing = self.install()
-        closing = self.bench.jobs.close()
-        self.bench.threads.go_on()
-        self.successResultOf(closing)
-        self.end(installing)
-        self.assertNotIn("policy", self.events)
 
     def test_shutdown_before_the_commit(self):
         """An install that waits for another one's commit is given up."""
@@ -796,14 +700,6 @@ class PinnedInstallTests(PipelineTestCase):
         pin = self.bench.pin_of("good")
         return self.bench.install(url_of("good"), pin, ref)
 
-    def test_kept_tree_is_installed(self):
-        """The user is asked as ever; then the kept tree is put in place."""
-        self.bench.keep("good")
-        entry = self.successResultOf(self.pinned())
-        self.assertEqual(entry.id, "good")
-        self.assertEqual(self.events[:7], [*ASKED, "clone", *CHECKED[2:], TRUSTED[0]])
-        self.assertEqual(self.bench.left()[0], ["good"])
-
     def test_denied_prompt_leaves_the_kept_tree(self):
         """Who declines may change their mind: the tree is still there."""
         root = self.bench.keep("good")
@@ -811,16 +707,6 @@ class PinnedInstallTests(PipelineTestCase):
         self.failureResultOf(self.pinned(), BridgeError)
         self.assertTrue(root.exists())
         self.successResultOf(self.pinned())
-
-    def test_attack_moved_after_the_preview(self):
-        """What was pushed since the preview is not installed."""
-        pin = self.bench.pin_of("good")
-        self.bench.publish("good", files_of("good", **{"main.ts": "export {};\n"}))
-        self.bench.cloner.commit = "d" * 40
-        installing = self.bench.install(url_of("good"), pin)
-        error = self.failureResultOf(installing, BridgeError).value
-        self.assertTrue(error.message.startswith("moved: "))
-        self.assertEqual(self.bench.left(), self.before)
 
     def test_same_ref_is_the_same_install(self):
         """A page that lost its socket asks again, and gets the one outcome."""

@@ -179,21 +179,6 @@ class RefusalTests(UninstallTestCase):
             self.refusal(code=Code.INTERNAL)
             self.flushLoggedErrors(OSError)
 
-    def test_state_file(self):
-        """When the record cannot be removed, the tree is put back."""
-        self.bench.writes.failing = {"replace": OSError(28, "No space left")}
-        message = self.refusal(code=Code.INTERNAL)
-        self.assertIn("could not be written", message)
-        self.assertIn("uninstall rollback", self.events)
-
-    def test_shutdown_during_the_prompt(self):
-        """The question is withdrawn."""
-        self.bench.approver.answers = [None]
-        uninstalling = self.uninstall()
-        self.successResultOf(self.bench.jobs.close())
-        error = self.failureResultOf(uninstalling, BridgeError).value
-        self.assertEqual(error.code, Code.UNAVAILABLE)
-
 
 class ForgetTests(UninstallTestCase):
     """Tests for keys that are forgotten."""

@@ -23,7 +23,6 @@ from .bench import (
     NOW,
     OTHER_KEY,
     OTHER_SEED,
-    STEPS,
     Bench,
     files_of,
     manifest,
@@ -117,13 +116,6 @@ class UpdateTests(UpdateTestCase):
                 "answer",
             ],
         )
-
-    def test_every_step_is_reported_once_with_the_id(self):
-        """The seven steps come in their order; the id is the plugin's throughout."""
-        self.updated()
-        progresses = self.bench.sink.progresses
-        self.assertEqual([p.step for p in progresses], list(STEPS))
-        self.assertEqual({p.id for p in progresses}, {"good"})
 
     def assert_nothing_done(self, updating):
         """An update has found nothing new, and was nobody's business."""
@@ -245,15 +237,6 @@ class UpdateTests(UpdateTestCase):
         self.successResultOf(self.update())
         self.assertEqual(self.events.count("ask update"), 2)
 
-    def test_page_that_goes_away(self):
-        """An update goes on when its page has gone, and is done."""
-        self.bench.approver.answers = [None]
-        updating = self.update()
-        updating.addErrback(lambda _: None)
-        updating.cancel()
-        self.bench.approver.open[0].callback(None)
-        self.assertEqual(self.state()[2], NEW)
-
     def test_clone_that_stays_behind(self):
         """When the old tree can't be removed, that is logged, and it is updated."""
         self.bench.threads.failing = {"remove": OSError(5, "I/O error")}
@@ -298,28 +281,10 @@ class RefusalTests(UpdateTestCase):
         self.assertTrue(self.refusal().startswith("not_https: "))
         self.expect([])
 
-    def test_denied(self):
-        """A declined prompt fetches nothing."""
-        self.bench.approver.answers = [False]
-        self.assertEqual(self.refusal(), "denied: declined")
-        self.expect(ASKED)
-
     def test_no_prompt(self):
         """Without a prompt nothing is fetched."""
         self.bench.approver.answers = [no_desktop()]
         self.assertEqual(self.refusal(), "approval_unavailable: no desktop")
-
-    def test_clone(self):
-        """A failed clone leaves the old tree untouched."""
-        self.bench.cloner.failure = BridgeError(Code.BAD_REQUEST, "clone_failed: no")
-        self.assertEqual(self.refusal(), "clone_failed: no")
-        self.expect([*ASKED, *CHECKED[:2]])
-
-    def test_policy(self):
-        """A later version is scanned like the first."""
-        files = files_of("good", **{"main.ts": "eval('a');\n"})
-        self.bench.publish("good", files, signed_at=NOW + 10)
-        self.assertEqual(self.refusal(), "policy: main.ts:1 eval")
 
     def test_unsigned(self):
         """A later version that nobody signed is refused."""
@@ -486,12 +451,6 @@ class RollbackTests(UpdateTestCase):
         self.bench.threads.failing = {}
         self.updated()
 
-    def test_state_file(self):
-        """A record that cannot be written leaves the old tree."""
-        self.bench.writes.failing = {"replace": OSError(28, "No space left")}
-        self.assertIn("could not be written", self.refusal(code=Code.INTERNAL))
-        self.assertIn("update rollback", self.events)
-
     def full_disk(self):
         """Let the build fail, and nothing be written from then on."""
         writes = self.bench.writes
@@ -591,20 +550,6 @@ class UnsettledInstallTests(UpdateTestCase):
         self.assertEqual(self.state()[0], ["good", "other"])
         self.updated()
         self.assertEqual(self.state()[0], ["good"])
-
-
-class EndTests(UpdateTestCase):
-    """Tests for a daemon that is shut down."""
-
-    def test_shutdown_during_the_prompt(self):
-        """The question is withdrawn, and nothing has changed."""
-        self.bench.approver.answers = [None]
-        updating = self.update()
-        self.successResultOf(self.bench.jobs.close())
-        error = self.failureResultOf(updating, BridgeError).value
-        self.assertEqual(error.code, Code.UNAVAILABLE)
-        self.assertIn("withdrawn", self.events)
-        self.assertEqual(self.state(), self.before)
 
 
 GROWN = ["grow awaiting_confirmation", "ask grow"]
@@ -714,24 +659,6 @@ class PinnedUpdateTests(UpdateTestCase):
         """Have a later commit in the repository."""
         super().setUp()
         self.bench.cloner.commit = "c" * 40
-
-    def test_kept_tree(self):
-        """The kept tree is taken, and nothing cloned."""
-        pin = self.bench.pin_of("good")
-        self.bench.keep("good")
-        updating = self.bench.update("good", pin)
-        self.assertEqual(self.successResultOf(updating).plugin.version, "1.1.0")
-        self.assertNotIn("clone", self.events)
-
-    def test_attack_moved_after_the_preview(self):
-        """A version that was pushed after the preview is refused."""
-        pin = self.bench.pin_of("good")
-        self.publish("1.2.0")
-        self.bench.cloner.commit = "d" * 40
-        updating = self.bench.update("good", pin)
-        error = self.failureResultOf(updating, BridgeError).value
-        self.assertTrue(error.message.startswith("moved: "))
-        self.assertEqual(self.state(), self.before)
 
     def test_same_ref(self):
         """The same name is the same update."""
