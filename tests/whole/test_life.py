@@ -20,8 +20,10 @@ from ..waiting import wait_until
 from .daemon import ROOT, Page, command, environment, run, running, set_up
 
 # Makes standard input the terminal of its session, and becomes what is named next.
+# The tests themselves may run with nohup(1), which has SIGHUP ignored.
 ON_A_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execvp(sys.argv[1], sys.argv[1:])
 """
