@@ -23,8 +23,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from bridge import tap
 from bridge.freedesktop.bus import RUNTIME, VARIABLE
 from bridge.plugins.esbuild.executable import HeldCopy
-from bridge.plugins.installed.exchange import Exchange
-from bridge.plugins.installed.journal import Journal
+from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.plugins.installed.records import Former
 from bridge.protocol.errors import CloseReason
 from bridge.system.locks import acquire

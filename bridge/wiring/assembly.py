@@ -25,7 +25,7 @@ from ..datadir.paths import DataDir
 from ..datadir.token import PairingToken
 from ..freedesktop import Notifications
 from ..http.client import Reach, make_client
-from ..plugins.installed.journal import JournalError
+from ..plugins.installed.exchange import JournalError
 from ..protocol.bucket import TokenBucket
 from ..protocol.session import Rates
 from ..provision.readiness import build_problem

@@ -21,7 +21,7 @@ from ..datadir.paths import DataDir, DataDirError
 from ..datadir.token import PairingToken
 from ..plugins.bundle.build import Builder, Report
 from ..plugins.esbuild.executable import BundlerError, Executable, HeldCopy
-from ..plugins.installed.journal import Journal
+from ..plugins.installed.exchange import Journal
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees
 from ..plugins.operations.rebuild import Builds

@@ -23,8 +23,8 @@ from ..plugins.bundle.publishing import is_current, sweep
 from ..plugins.clone.repositories import Repositories
 from ..plugins.dev.linking import Linking
 from ..plugins.esbuild.executable import HeldCopy
+from ..plugins.installed.exchange import Journal
 from ..plugins.installed.ids import installed_ids
-from ..plugins.installed.journal import Journal
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.trees import Trees
 from ..plugins.operations.candidate import CandidateFetcher

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bridge.plugins.esbuild.language import LOADERS
-from bridge.plugins.tree.exempt import is_test_name
+from bridge.plugins.tree.tree import is_test_name
 from bridge.protocol.limits import SOURCE_BYTES
 
 from ..npm import INSTALL_SECONDS, ROOT, extract, locked, npm

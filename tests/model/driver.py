@@ -15,7 +15,7 @@ from bridge.daemon.listening import StartError
 from bridge.daemon.token import LOOK_SECONDS
 from bridge.datadir.paths import DataDir, DataDirError
 from bridge.datadir.token import TokenError
-from bridge.plugins.installed.journal import JournalError
+from bridge.plugins.installed.exchange import JournalError
 from bridge.store import StoreError
 from bridge.wiring import oneshot
 

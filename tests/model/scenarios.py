@@ -18,7 +18,7 @@ import bridge.plugins.operations.settlement
 import bridge.store.store
 import bridge.wiring.plugins
 from bridge.daemon.token import FollowedToken
-from bridge.plugins.installed.journal import Journal
+from bridge.plugins.installed.exchange import Journal
 from bridge.store import Remove
 from bridge.store.store import Store
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...plugins.tree.files import TooLargeError, read_bounded
 from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE
-from ...plugins.tree.versionranges import admits
+from ...plugins.tree.versions import admits
 from ...protocol.limits import SOURCE_BYTES
 from ...protocol.text import escaped
 from ..terminal import CommandError

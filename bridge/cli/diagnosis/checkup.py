@@ -20,7 +20,7 @@ from ...datadir.control import connected
 from ...datadir.token import PairingToken, TokenError
 from ...freedesktop import DesktopError, INotifications
 from ...plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
-from ...plugins.installed.journal import Journal, JournalError
+from ...plugins.installed.exchange import Journal, JournalError
 from ...plugins.installed.records import read_records
 from ...plugins.installed.trees import Trees
 from ...protocol.errors import BridgeError

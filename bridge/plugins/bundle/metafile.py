@@ -19,9 +19,8 @@ from ...classes import frozen
 from ...protocol.limits import BUILD_METAFILE_BYTES
 from ..esbuild.executable import BundlerError
 from ..esbuild.language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
-from ..tree.exempt import EXEMPT, is_test_name
 from ..tree.files import shown
-from ..tree.tree import SIGNATURE_FILE
+from ..tree.tree import EXEMPT, SIGNATURE_FILE, is_test_name
 from .places import PATTERN, Edge, place_of, specifier_shown
 from .plugintable import MADE, TABLE_FILE
 

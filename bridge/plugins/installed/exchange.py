@@ -9,13 +9,18 @@ Replaces one plugin's tree by another one, or by none.
     plugins/<old>   the old tree                -
 
 Both are a few renames, and both continue wherever a crash ended either of them: the
-names in place show what is still to be done.  Everything here blocks.
+names in place show what is still to be done.
+
+The journal says for the next start which exchange is under way.  It is there from
+before the first rename until the bundle is built; while it is, an install or an update
+has not happened.  See docs/decisions/0085.  Everything here blocks.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -23,10 +28,17 @@ from attrs import field
 
 from ...approval import Operation
 from ...classes import frozen
+from ...datadir.ownership import NotOwnError, check
+from ...datadir.paths import write_atomically
+from ...protocol.errors import BridgeError
+from ...protocol.limits import JOURNAL_BYTES
 from ...protocol.rules import OneOf, Text
+from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import PLUGIN_ID
+from ...protocol.wire import converter, structure, unstructure
 from ...store import Edit
 from ...system.files import sync_directory, sync_files
+from ..tree.files import read_bounded
 from .ids import RECORDS, Entries
 from .keys import KEYS
 from .records import Former
@@ -146,3 +158,62 @@ def make_durable(root: Path) -> None:
     sync_files(files)
     for folder in folders:
         sync_directory(Path(folder))
+
+
+class JournalError(Exception):
+    """The journal can't be used; the message names the reason and the fix."""
+
+
+@frozen
+class Journal:
+    """The file that records the one operation under way."""
+
+    _path: Path
+
+    def begin(self, exchange: Exchange) -> None:
+        """
+        Record what is done next; durable when this returns.
+
+        :raise OSError: It could not be written.
+        """
+        write_atomically(self._path, dumps(unstructure(exchange)))
+
+    def end(self) -> None:
+        """
+        Remove the record; durable when this returns.
+
+        :raise OSError: It could not be removed.
+        """
+        with suppress(FileNotFoundError):
+            os.unlink(self._path)
+            sync_directory(self._path.parent)
+
+    def exists(self) -> bool:
+        """Whether an operation is under way, or was interrupted."""
+        return self._path.exists()
+
+    def read(self) -> Exchange | None:
+        """
+        Return the operation that was under way; ``None`` when none was.
+
+        :raise JournalError: It can't be read, or not by this version, or another user
+            may have written it.
+        """
+        try:
+            check(self._path)
+            content = read_bounded(self._path, JOURNAL_BYTES)
+            return structure(converter, loads_unique(content), Exchange)
+        except FileNotFoundError:
+            return None
+        except NotOwnError as e:
+            raise JournalError(str(e)) from None
+        except (OSError, BridgeError):
+            raise JournalError(
+                f"{self._path} is not a journal of this version; look what is in "
+                "plugins/, then remove it"
+            ) from None
+
+    def tidy(self) -> None:
+        """Remove what a crash left while the journal was being written."""
+        with suppress(FileNotFoundError):
+            os.unlink(self._path.with_name(self._path.name + ".tmp"))

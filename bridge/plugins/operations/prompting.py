@@ -11,8 +11,7 @@ from ...classes import define
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.steps import Step
 from ..installed.keys import Trust
-from ..tree.growth import differences
-from ..tree.manifest import Manifest
+from ..tree.manifest import Manifest, differences
 from .candidate import Candidate
 from .job import Job
 

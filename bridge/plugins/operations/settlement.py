@@ -23,8 +23,7 @@ from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.steps import Step
 from ...store import Edit
 from ...store.store import Store
-from ..installed.exchange import Exchange, make_durable
-from ..installed.journal import Journal, JournalError
+from ..installed.exchange import Exchange, Journal, JournalError, make_durable
 from ..installed.records import read_records
 from ..installed.trees import Trees
 from .job import Job, Request, reason

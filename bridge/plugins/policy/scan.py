@@ -37,8 +37,7 @@ from ..esbuild.conversation import (
 )
 from ..esbuild.executable import Executable
 from ..esbuild.language import is_source_name
-from ..tree.exempt import EXEMPT, is_test_name
-from ..tree.tree import Tree
+from ..tree.tree import EXEMPT, Tree, is_test_name
 from .javascript.constructs import output_hits
 from .reading import Source, read
 from .rules.imports import TOOLING, document_lines

@@ -38,9 +38,8 @@ from ..operations.job import Job, Progress, Request, cancelled
 from ..operations.jobs import Jobs
 from ..operations.kept import KeptTree
 from ..operations.prompting import Prompting
-from ..tree.changelog import read_changelog
-from ..tree.growth import differences
-from ..tree.manifest import Manifest, check_id
+from ..tree.manifest import Manifest, check_id, differences
+from ..upstream.previewed import read_changelog
 from .previewed import Changelog, InstalledVersion, Preview, PreviewedKey
 
 

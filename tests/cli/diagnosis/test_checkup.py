@@ -19,8 +19,7 @@ from bridge.cli.diagnosis.checkup import Finding, Level
 from bridge.datadir.token import PairingToken
 from bridge.freedesktop import DesktopError, Server
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
-from bridge.plugins.installed.exchange import Exchange
-from bridge.plugins.installed.journal import Journal
+from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.provision.hostsources import install_sources
 from bridge.settings.options import Paths, locate
 from bridge.settings.values import Address

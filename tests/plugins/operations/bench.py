@@ -30,7 +30,7 @@ from bridge.plugins.bundle.build import Report
 from bridge.plugins.bundle.plugintable import plugin_of
 from bridge.plugins.clone.history import Behind
 from bridge.plugins.clone.transfer import clone_failed
-from bridge.plugins.installed.journal import Journal
+from bridge.plugins.installed.exchange import Journal
 from bridge.plugins.installed.keys import Trust
 from bridge.plugins.installed.records import read_records
 from bridge.plugins.installed.trees import ListEntry, Trees

@@ -13,8 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed import exchange, journal
-from bridge.plugins.installed.exchange import Exchange
-from bridge.plugins.installed.journal import JournalError
+from bridge.plugins.installed.exchange import Exchange, JournalError
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, Code
 

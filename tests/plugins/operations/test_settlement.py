@@ -7,8 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
 from bridge.plugins.bundle.build import Report
-from bridge.plugins.installed.exchange import Exchange
-from bridge.plugins.installed.journal import Journal
+from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.plugins.installed.records import former
 from bridge.plugins.operations.job import Job, Request
 from bridge.protocol.errors import BridgeError, Code

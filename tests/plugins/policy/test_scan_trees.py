@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.scan import refuse
-from bridge.plugins.tree.exempt import is_test_name
+from bridge.plugins.tree.tree import is_test_name
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import POLICY_HITS, SOURCE_BYTES
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from ..rules.escapes import unescape
-from ..rules.imports import import_rule
+from ..rules.imports import import_rule, unescape
 
 _TEXT: Final = r"(?:\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
 # Names can be strings, too: `import { "a }" as b } from`, `export * as "a" from`.

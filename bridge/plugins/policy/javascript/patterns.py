@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..rules.escapes import unescape
+from ..rules.imports import unescape
 from .tokens import Code, Kind
 
 _STATEMENTS: Final = frozenset({"if", "while", "for", "switch", "with"})

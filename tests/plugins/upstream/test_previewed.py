@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.tree.changelog import read_changelog, sections
 from bridge.plugins.tree.tree import Tree
+from bridge.plugins.upstream.previewed import read_changelog, sections
 from bridge.protocol.limits import CHANGELOG_BYTES, CHANGELOG_CHARACTERS
 
 TEXT = """\
