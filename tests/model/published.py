@@ -123,6 +123,10 @@ class Forge:
         """Return the version of a commit; ``KeyError`` if there was none."""
         return self._all[commit]
 
+    def public(self, also: frozenset[tuple[str, int]] = frozenset()) -> Forge:
+        """See ``bridge.plugins.clone.repositories.Repositories``."""
+        return self
+
     async def tip(self, url: str) -> str:
         """See ``bridge.plugins.operations.changes.Tips``."""
         return self.latest[url.rsplit("/", 1)[1].removesuffix(".git")].commit
