@@ -46,6 +46,17 @@ class InstallParams:
 
 
 @frozen
+class AboutParams:
+    """
+    Which plugin.
+
+    :ivar id: See ``uninstall``.
+    """
+
+    id: str
+
+
+@frozen
 class PluginIdParams:
     """
     Which plugin.

@@ -23,6 +23,8 @@ from ..plugins.operations.changes import PluginChanges, Updated
 from ..plugins.operations.job import Job, Progress, Request
 from ..plugins.operations.jobs import Jobs
 from ..plugins.operations.rebuild import Rebuild
+from ..plugins.tree.about import About
+from ..plugins.tree.manifest import check_id
 from ..plugins.upstream.preview import Previewer
 from ..plugins.upstream.previewed import Preview
 from ..plugins.upstream.updates import Outdated, Updates
@@ -36,6 +38,7 @@ from ..rpc.registry import NoParams, NoResult, method
 from ..settings.options import Paths
 from ..store.store import Store
 from .pluginmessages import (
+    AboutParams,
     BuildParams,
     CheckUpdatesParams,
     InstallParams,
@@ -225,6 +228,20 @@ class PluginService:
         records = read_records(self._store)
         listing: PluginList = await self._in_thread(self._trees.listing, records)
         return evolve(listing, plugins=with_trust(self._trust, listing.plugins))
+
+    @method(AboutParams, About)
+    async def about(self, params: AboutParams) -> About:
+        """
+        Return the README and the icon of an installed plugin, as they were signed.
+
+        :raise BridgeError: ``bad_request`` with a prefix: ``invalid_id``,
+            ``not_installed``, and when its tree can't be used ``policy``,
+            ``unsigned``, ``not_trusted``, ``downgrade`` or ``reinstall_required``.
+        """
+        plugin_id = check_id(params.id)
+        records = read_records(self._store)
+        about: About = await self._in_thread(self._trees.about, plugin_id, records)
+        return about
 
     @method(
         CheckUpdatesParams,

@@ -214,6 +214,7 @@ class PluginServiceTests(SynchronousTestCase):
                     "hosts": [],
                     "dependencies": [],
                 },
+                "about": {"readme": "", "icon": ""},
                 "expiresAt": (NOW + 600) * 1000,
                 "key": {"keyId": KEY, "trusted": False},
                 "changes": {
@@ -245,6 +246,17 @@ class PluginServiceTests(SynchronousTestCase):
         self.assertEqual(commit["commit"], LATEST)
         key = {"keyId": KEY, "trusted": True, "trustedAt": NOW * 1000}
         self.assertEqual(preview["key"], key)
+
+    def test_about(self):
+        """What an installed plugin shows of itself is what its author has signed."""
+        self.refused("about", {"id": "good"}, "not_installed: ")
+        self.refused("about", {"id": "../x"}, "invalid_id: ")
+        self.result("install", {"url": url_of("good")})
+        self.assertEqual(
+            self.result("about", {"id": "good"}), {"readme": "", "icon": ""}
+        )
+        (self.bench.data.plugin("good") / "README.md").write_text("changed", "utf-8")
+        self.refused("about", {"id": "good"}, "unsigned: ")
 
     def test_preview_params(self):
         """One of the two is required, and just one."""
@@ -382,6 +394,7 @@ class PluginServiceTests(SynchronousTestCase):
                     "operations",
                     "cancel",
                     "list",
+                    "about",
                     "check_updates",
                     "update",
                     "uninstall",

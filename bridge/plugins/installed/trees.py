@@ -25,6 +25,7 @@ from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import MANIFEST_BYTES
 from ...protocol.text import iso_time
 from ...settings.host import HostProfile
+from ..tree.about import About, read_about
 from ..tree.files import read_bounded
 from ..tree.manifest import (
     MANIFEST_FILE,
@@ -273,6 +274,19 @@ class Trees:
             return load_manifest(self.verified(plugin_id, record), self._profile)
         except BridgeError:
             return None
+
+    def about(self, plugin_id: str, records: Mapping[str, Record]) -> About:
+        """
+        Read what a plugin shows of itself: a linked one, or an installed one.
+
+        :raise BridgeError: ``not_installed``, or as for ``verified``.
+        """
+        linked = self.linked.get(plugin_id)
+        if linked is not None:
+            return read_about(linked.tree)
+        if plugin_id not in records:
+            raise plugin_error(Prefix.NOT_INSTALLED, f"{plugin_id} is not installed")
+        return read_about(self.verified(plugin_id, records[plugin_id]))
 
     def verified(self, plugin_id: str, record: Record) -> Tree:
         """

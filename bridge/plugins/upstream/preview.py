@@ -38,6 +38,7 @@ from ..operations.job import Job, Progress, Request, cancelled
 from ..operations.jobs import Jobs
 from ..operations.kept import KeptTree
 from ..operations.prompting import Prompting
+from ..tree.about import read_about
 from ..tree.manifest import Manifest, check_id, differences
 from ..upstream.previewed import read_changelog
 from .previewed import Changelog, InstalledVersion, Preview, PreviewedKey
@@ -248,6 +249,7 @@ class Previewer:
             digest=signed.digest,
             url=candidate.url,
             manifest=manifest,
+            about=read_about(candidate.tree),
             expires_at=self._kept.keep(
                 candidate.url, candidate.pin, candidate.root, manifest
             ),

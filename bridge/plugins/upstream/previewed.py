@@ -11,6 +11,7 @@ from ...protocol.limits import CHANGELOG_BYTES, CHANGELOG_CHARACTERS
 from ...protocol.text import visible
 from ..clone.history import LogEntry
 from ..operations.kept import Pin
+from ..tree.about import About
 from ..tree.manifest import Manifest
 from ..tree.tree import Tree
 from ..tree.versions import is_lower, is_version
@@ -70,6 +71,7 @@ class Preview(Pin):
 
     :ivar url: Where it comes from.
     :ivar manifest: Its ``plugin.json``, with every list.
+    :ivar about: Its README and its icon.
     :ivar expires_at: Until when its files are kept for an ``install`` or ``update``
         with its ``commit`` and ``digest`` as ``pin``: milliseconds since the epoch.
     :ivar key: Who signed it.
@@ -81,6 +83,7 @@ class Preview(Pin):
 
     url: str
     manifest: Manifest
+    about: About
     expires_at: int
     key: PreviewedKey
     changes: Differences

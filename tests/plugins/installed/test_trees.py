@@ -282,7 +282,7 @@ class LinkedTests(TreesTestCase):
         """Link one."""
         super().setUp()
         files = {path: text.encode() for path, text in files_of("sample").items()}
-        self.tree = Tree(files)
+        self.tree = Tree({**files, "README.md": b"linked"})
         entry = ListEntry.of(
             load_manifest(self.tree, PROFILE),
             url="",
@@ -300,6 +300,8 @@ class LinkedTests(TreesTestCase):
         self.write("other")
         records = {"other": RECORD, "sample": RECORD}
         listing = self.trees.listing(records)
+        self.assertEqual(self.trees.about("sample", {}).readme, "linked")
+        self.assertEqual(self.trees.about("other", records).readme, "")
         self.assertEqual([p.id for p in listing.plugins], ["other", "sample"])
         self.assertEqual(listing.broken, [])
         self.assertEqual(listing.plugins, self.trees.entries(records))

@@ -17,6 +17,7 @@ const READS: ReadonlySet<string> = new Set<MethodName>([
   "logs/info",
   "notify/targets",
   "osc/status",
+  "plugins/about",
   "plugins/check_updates",
   "plugins/keys",
   "plugins/list",

@@ -5,6 +5,14 @@ export type Open<T extends string> = T | (string & {});
 
 export const PROTOCOL_VERSION = "1.0";
 
+/** What is in a plugin's tree for people, signed with it. */
+export type About = {
+  /** The beginning of `README.md`, without control characters; empty when there is none. Plain text of others: never to be shown as HTML. */
+  readme: string;
+  /** `icon.png` in base64, at most 512 pixels wide and high and 64 KiB; empty when there is none, or another image. */
+  icon: string;
+};
+
 /** A plugin that is not built into the bundle. */
 export type Broken = {
   /** The plugin's. */
@@ -563,6 +571,8 @@ export interface Methods {
       url: string;
       /** Its `plugin.json`, with every list. */
       manifest: Manifest;
+      /** Its README and its icon. */
+      about: About;
       /** Until when its files are kept for an `install` or `update` with its `commit` and `digest` as `pin`: milliseconds since the epoch. */
       expiresAt: number;
       /** Who signed it. */
@@ -599,6 +609,19 @@ export interface Methods {
       plugins: Array<ListEntry>;
       /** `{id, reason}` of every plugin that is not built into the bundle: its tree is gone, not usable, or was changed. One whose manifest can be read is in `plugins` too, so that a page shows it. */
       broken: Array<Broken>;
+    };
+  };
+  /** Return the README and the icon of an installed plugin, as they were signed. */
+  "plugins/about": {
+    params: {
+      /** See `uninstall`. */
+      id: string;
+    };
+    result: {
+      /** The beginning of `README.md`, without control characters; empty when there is none. Plain text of others: never to be shown as HTML. */
+      readme: string;
+      /** `icon.png` in base64, at most 512 pixels wide and high and 64 KiB; empty when there is none, or another image. */
+      icon: string;
     };
   };
   /** List the plugins that are behind, and those of which it is not known. */
@@ -914,6 +937,7 @@ export const METHODS = {
   "plugins/operations": { since: "1.0", rate: "ordinary", timeoutMs: 4000 },
   "plugins/cancel": { since: "1.0", rate: "ordinary", timeoutMs: 4000 },
   "plugins/list": { since: "1.0", rate: "light", timeoutMs: 4000 },
+  "plugins/about": { since: "1.0", rate: "ordinary", timeoutMs: 4000 },
   "plugins/check_updates": { since: "1.0", rate: "ordinary", timeoutMs: 7500 },
   "plugins/update": { since: "1.0", rate: "ordinary", timeoutMs: 130000 },
   "plugins/uninstall": { since: "1.0", rate: "ordinary", timeoutMs: 130000 },
@@ -1139,6 +1163,9 @@ export const LIMITS = {
   previewKeptSeconds: 600.0,
   changelogBytes: 262144,
   changelogCharacters: 4000,
+  readmeCharacters: 20000,
+  pluginIconBytes: 65536,
+  pluginIconPixels: 512,
   desktopSeconds: 5.0,
   desktopRetrySeconds: 60.0,
   desktopQuestions: 64,

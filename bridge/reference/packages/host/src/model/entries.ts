@@ -157,12 +157,29 @@ export type Changes = {
 
 const KINDS = ["permissions", "optionalPermissions", "hosts", "actions", "events"] as const;
 
+/** What a plugin shows of itself before it runs. */
+export interface About {
+  /** The beginning of its README, as text. */
+  readonly readme: string;
+  /** The address of its icon, with the picture in it; empty when it has none. */
+  readonly icon: string;
+}
+
+/** Read the result of `plugins/about`. */
+export function readAbout(data: unknown): About {
+  const { readme, icon } = fields(data);
+  const base64 = text(icon);
+  const isUsable = /^[A-Za-z0-9+/]+=*$/.test(base64);
+  return { readme: text(readme), icon: isUsable ? `data:image/png;base64,${base64}` : "" };
+}
+
 /** What `plugins/preview` found. */
 export interface Preview {
   readonly url: string;
   readonly commit: string;
   readonly digest: string;
   readonly manifest: Entry;
+  readonly about: About;
   readonly keyId: string;
   readonly trusted: boolean;
   /** Milliseconds since the epoch; 0 when the key is not trusted. */
@@ -184,6 +201,7 @@ export function readPreview(data: unknown): Preview {
     commit: text(found["commit"]),
     digest: text(found["digest"]),
     manifest: readEntry(found["manifest"]),
+    about: readAbout(found["about"]),
     keyId: text(key["keyId"]),
     trusted: key["trusted"] === true,
     trustedAt: Number(key["trustedAt"]) || 0,

@@ -1,10 +1,12 @@
 import type { Environment, Later } from "../environment.js";
 import { Signal } from "../signal.js";
 import {
+  type About,
   type Entry,
   type Key,
   type Outdated,
   type Update,
+  readAbout,
   readEntries,
   readKeys,
   readOutdated,
@@ -100,6 +102,11 @@ export class Shelf {
 
   key(keyId: string): Key | undefined {
     return this.#keys?.find((key) => key.keyId === keyId);
+  }
+
+  /** Ask what an installed plugin shows of itself; nothing when that can't be read. */
+  async about(id: string): Promise<About> {
+    return readAbout(await this.#link.call("plugins/about", { id }).catch(() => undefined));
   }
 
   async refresh(): Promise<void> {

@@ -11,7 +11,7 @@ import { fragmentOf } from "../model/route.js";
 import type { Problem } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { Button, ButtonLink, By, Details, Field, Title } from "./parts.js";
-import { Back, Fingerprint } from "./plugin.js";
+import { Back, Fingerprint, Icon, Readme } from "./plugin.js";
 import { Wants } from "./wants.js";
 
 const SLOW_MILLISECONDS = 10_000;
@@ -220,9 +220,12 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
   };
   return (
     <div class="card stack" id="preview">
-      <h3 tabIndex={-1} ref={title}>
-        <bdi>{model.nameOfNew(manifest)}</bdi> {manifest.version}
-      </h3>
+      <div class="row">
+        <Icon about={preview.about} />
+        <h3 tabIndex={-1} ref={title}>
+          <bdi>{model.nameOfNew(manifest)}</bdi> {manifest.version}
+        </h3>
+      </div>
       <p>
         {manifest.author === "" ? null : <By author={manifest.author} />}
         From <strong>{host}</strong> <span class="dim">{path}</span>
@@ -255,6 +258,7 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
         )}
         <Button onPress={onLeave}>Not now</Button>
       </div>
+      <Readme about={preview.about} />
       <Details>
         <p>
           <code>{manifest.id}</code>, commit <code>{preview.commit}</code>

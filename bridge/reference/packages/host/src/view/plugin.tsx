@@ -1,8 +1,9 @@
 /** @jsx h */
 import { type ComponentChildren, Fragment, h } from "preact";
+import { useEffect, useState } from "preact/hooks";
 
 import { hostAndPath } from "../model/address.js";
-import type { Entry } from "../model/entries.js";
+import type { About, Entry } from "../model/entries.js";
 import { type PageModel, day } from "../model/model.js";
 import { fragmentOf } from "../model/route.js";
 import { type Row, versionAndWords } from "../model/rows.js";
@@ -18,6 +19,7 @@ interface PluginProps extends ViewProps {
 /** One plugin: what it is, and what can be done with it. */
 export function PluginView({ model, id }: PluginProps) {
   const row = model.rows.find((one) => one.id === id);
+  const about = useAbout(model, row?.entry);
   if (row === undefined) {
     return <Missing model={model} />;
   }
@@ -25,6 +27,7 @@ export function PluginView({ model, id }: PluginProps) {
     <section class="stack" id="plugin">
       <Back />
       <div class="row heading">
+        <Icon about={about} />
         <Title dir="auto">{row.name}</Title>
         <PluginSwitch model={model} row={row} />
       </div>
@@ -32,8 +35,42 @@ export function PluginView({ model, id }: PluginProps) {
       <AskAgain model={model} row={row} />
       <StartStopped model={model} row={row} />
       <Acts model={model} row={row} />
-      {row.entry === undefined ? null : <About model={model} entry={row.entry} />}
+      <Readme about={about} />
+      {row.entry === undefined ? null : <Origin model={model} entry={row.entry} />}
     </section>
+  );
+}
+
+/** What an installed plugin shows of itself; read again when it was changed. */
+function useAbout({ link, shelf }: PageModel, entry: Entry | undefined): About | undefined {
+  const [about, setAbout] = useState<About | undefined>(undefined);
+  const { id = "", commit = "", updatedAt = "" } = entry ?? {};
+  const canAsk = id !== "" && link.state === "connected" && link.has("plugins/about");
+  useEffect(() => {
+    let isWanted = canAsk;
+    if (canAsk) {
+      void shelf.about(id).then((found) => isWanted && setAbout(found));
+    }
+    return () => {
+      isWanted = false;
+    };
+  }, [id, commit, updatedAt, canAsk]);
+  return about;
+}
+
+/** A plugin's picture, next to its name. */
+export function Icon({ about }: { readonly about: About | undefined }) {
+  const { icon = "" } = about ?? {};
+  return icon === "" ? null : <img class="icon" src={icon} alt="" />;
+}
+
+/** A plugin's README, as text. */
+export function Readme({ about }: { readonly about: About | undefined }) {
+  const { readme = "" } = about ?? {};
+  return readme === "" ? null : (
+    <Details id="readme" summary="README">
+      <pre dir="auto">{readme}</pre>
+    </Details>
   );
 }
 
@@ -134,7 +171,7 @@ function focusWhenThere(selector: string): void {
   setTimeout(() => document.querySelector<HTMLElement>(selector)?.focus(), 50);
 }
 
-function About({ model, entry }: ViewProps & { readonly entry: Entry }) {
+function Origin({ model, entry }: ViewProps & { readonly entry: Entry }) {
   const [host, path] = hostAndPath(entry.url);
   const key = model.shelf.key(entry.keyId);
   const facts: readonly (readonly [string, ComponentChildren])[] = [
