@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import asdict
 
@@ -47,6 +47,9 @@ class Record:
         return Put(RECORDS, plugin_id, self.fields())
 
 
+_NOTHING: Final = Record("", "", "", 0, 0, 0)
+
+
 def read_record(value: Any) -> Record:
     """
     Read a record, even a damaged one.
@@ -54,24 +57,12 @@ def read_record(value: Any) -> Record:
     A field that is missing or of the wrong type is empty or 0: a plugin whose
     record is damaged must still be seen, and be uninstalled.
     """
-    fields = value if type(value) is dict else {}
-
-    def text(name: str) -> str:
-        found = fields.get(name)
-        return found if type(found) is str else ""
-
-    def number(name: str) -> int:
-        found = fields.get(name)
-        return found if type(found) is int else 0
-
-    return Record(
-        url=text("url"),
-        commit=text("commit"),
-        key_id=text("keyId"),
-        signed_at=number("signedAt"),
-        installed_at=number("installedAt"),
-        updated_at=number("updatedAt"),
-    )
+    found = value if type(value) is dict else {}
+    fields = asdict(_NOTHING)
+    for name, nothing in fields.items():
+        one = found.get(camel(name))
+        fields[name] = one if type(one) is type(nothing) else nothing
+    return Record(**fields)
 
 
 def read_records(store: Entries) -> dict[str, Record]:

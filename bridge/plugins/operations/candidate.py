@@ -87,41 +87,39 @@ class CandidateFetcher:
         """Return the manifest that ``fetch`` will find, if that is known already."""
         return self._kept.manifest(url, pin)
 
-    async def fetch(self, job: Job, url: str, pin: Pin | None = None) -> Candidate:
+    async def fetch(
+        self,
+        job: Job,
+        url: str,
+        pin: Pin | None = None,
+        remotes: Remotes | None = None,
+    ) -> Candidate:
         """
         Fetch what is at ``url``, or take what a preview has kept, and check it.
 
         :param url: Already checked.
         :param pin: The tree it has to be; any when it is ``None``.
+        :param remotes: Where to fetch from, if not from where installs do.
         :raise BridgeError: It was refused, or the operation has to end.  The
             operation removes what is left.
         """
-        if pin is None:
-            return await self.fetch_with(job, url, self._remotes)
-        root = self._kept.take(url, pin)
-        if root is None:
-            root = self._trees.fresh()
-            job.clones.append(root)
-            commit = await self._clone(job, url, root, self._remotes)
-            if commit != pin.commit:
-                raise moved("the repository has another commit now; preview it again")
-            tree = await self._in_thread(read_tree, root)
-        else:
+        root = None if pin is None else self._kept.take(url, pin)
+        if pin is not None and root is not None:
             job.clones.append(root)
             job.reached(Step.CLONE, "Using what was previewed")
             tree = await self._in_thread(self._read_kept, root, pin)
-        candidate = await self._check(job, url, root, tree, pin.commit)
-        if candidate.pin != pin:
+            commit = pin.commit
+        else:
+            root = self._trees.fresh()
+            job.clones.append(root)
+            commit = await self._clone(job, url, root, remotes or self._remotes)
+            if pin is not None and commit != pin.commit:
+                raise moved("the repository has another commit now; preview it again")
+            tree = await self._in_thread(read_tree, root)
+        candidate = await self._check(job, url, root, tree, commit)
+        if pin is not None and candidate.pin != pin:
             raise moved("the tree is not the one that was previewed")
         return candidate
-
-    async def fetch_with(self, job: Job, url: str, remotes: Remotes) -> Candidate:
-        """Fetch what is at ``url`` from other remotes; see ``fetch``."""
-        root = self._trees.fresh()
-        job.clones.append(root)
-        commit = await self._clone(job, url, root, remotes)
-        tree = await self._in_thread(read_tree, root)
-        return await self._check(job, url, root, tree, commit)
 
     def _read_kept(self, root: Path, pin: Pin) -> Tree:
         """Read the kept files, if they still are those that were previewed."""

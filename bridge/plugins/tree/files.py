@@ -39,10 +39,10 @@ def open_regular(path: Path | str) -> BinaryIO:
     :raise NotRegularError: It is not a regular file.
     :raise OSError: It cannot be read.
     """
-    return os.fdopen(open_descriptor(path)[0], "rb")
+    return os.fdopen(_opened(path)[0], "rb")
 
 
-def open_descriptor(path: Path | str) -> tuple[int, int]:
+def _opened(path: Path | str) -> tuple[int, int]:
     """
     Open a file as ``open_regular`` does; return its descriptor and its size in bytes.
 
@@ -71,29 +71,16 @@ def read_bounded(path: Path | str, most: int) -> bytes:
     :raise TooLargeError: It is larger; no more than ``most`` bytes and one were read.
     :raise OSError: See ``open_regular``.
     """
-    fd, size = open_descriptor(path)
+    fd, size = _opened(path)
     try:
-        return _bounded(fd, size, most)
+        # One byte more than there should be: it ends where it should.
+        content = os.read(fd, min(size, most) + 1)
+        while size != len(content) <= most and (
+            more := os.read(fd, min(most + 1 - len(content), MIB))
+        ):
+            content += more
     finally:
         os.close(fd)
-
-
-def _bounded(fd: int, size: int, most: int) -> bytes:
-    """
-    Read to the end.
-
-    :param size: What is probably there.
-    """
-    if size > most:
-        raise TooLargeError
-    content = os.read(fd, size + 1)
-    # One byte more was asked for than there should be: it ends where it should.
-    if len(content) == size:
-        return content
-    while len(content) <= most and (
-        more := os.read(fd, min(most + 1 - len(content), MIB))
-    ):
-        content += more
     if len(content) > most:
         raise TooLargeError
     return content

@@ -203,10 +203,10 @@ class Previewer:
         job.raise_if_stopping()
         remotes = self._access.reach(frozenset())
         try:
-            candidate = await self._fetcher.fetch_with(job, url, remotes)
+            candidate = await self._fetcher.fetch(job, url, remotes=remotes)
         except NotPublicError as e:
             remotes = await self._private_reach(job, url, e.addresses)
-            candidate = await self._fetcher.fetch_with(job, url, remotes)
+            candidate = await self._fetcher.fetch(job, url, remotes=remotes)
         if plugin_id is not None:
             check_same_id(candidate, plugin_id)
         return await self._compared(job, candidate, remotes)

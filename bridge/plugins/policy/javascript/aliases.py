@@ -116,7 +116,7 @@ class Uses:
         """Every place with the name of a target, where it is the same name."""
         code = self.code
         if not self._places:
-            for index, kind in enumerate(code.tokens.kinds):
+            for index, kind in enumerate(code.kinds):
                 if kind is Kind.NAME and not code.is_member(index):
                     self._places.setdefault(code.text(index), []).append(index)
         text = code.text(target)
@@ -124,7 +124,7 @@ class Uses:
         if (text, block, name) in self._followed:
             return []
         self._followed.add((text, block, name))
-        last = code.partner[block] if block >= 0 else len(code.tokens)
+        last = code.partner[block] if block >= 0 else len(code.kinds)
         return [at for at in self._places[text] if block < at < last and at != target]
 
     def _block(self, target: int) -> int:

@@ -118,7 +118,7 @@ class _Reading:
     def read(self) -> None:
         """Look at every token, then at every use of the global objects."""
         code = self._code
-        for index, kind in enumerate(code.tokens.kinds):
+        for index, kind in enumerate(code.kinds):
             text = code.text(index)
             if kind is Kind.STRING:
                 self._string(index)
@@ -146,7 +146,7 @@ class _Reading:
             self._name_of(index, name)
 
     def _add(self, index: int, rule: str) -> None:
-        self._found.add(self._code.tokens.starts[index], rule)
+        self._found.add(self._code.starts[index], rule)
 
     def _string(self, index: int) -> None:
         code = self._code

@@ -72,9 +72,10 @@ def find_literals(text: str) -> Iterator[tuple[int, str]]:
 
 def _literals_from(text: str, start: int) -> Iterator[tuple[int, str]]:
     """Find the rest by all tokens: only they show what a bracket belongs to."""
-    for token in Code(text).tokens:
-        if token.kind is Kind.REGEX and token.start >= start:
-            yield token.start, token.text
+    code = Code(text)
+    for index, at in enumerate(code.starts):
+        if at >= start and code.is_kind(index, Kind.REGEX):
+            yield at, code.texts[index]
 
 
 def _line_start(text: str, at: int) -> int:

@@ -26,7 +26,7 @@ def string_value(code: Code, index: int) -> str | None:
     """The value of a string token; ``None`` for any other token."""
     if not code.is_kind(index, Kind.STRING):
         return None
-    return unescape(code.tokens.texts[index][1:-1])
+    return unescape(code.texts[index][1:-1])
 
 
 def key_name(code: Code, index: int) -> tuple[str | None, int]:

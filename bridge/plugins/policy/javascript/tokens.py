@@ -9,9 +9,8 @@ slash after a value, on the same line, divides; any other begins a regular expre
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from enum import Enum
-from typing import Final, NamedTuple, overload
+from typing import Final
 
 # Texts and comments can be as long as a source, and the rest of a pattern lets no other
 # thread run: only their beginnings are matched, see `_end`.
@@ -101,46 +100,6 @@ _KINDS: Final = {kind.value: kind for kind in Kind}
 _TEXTS: Final = (Kind.STRING, Kind.REGEX)
 
 
-class Token(NamedTuple):
-    """
-    One token.
-
-    :ivar start: Where it starts in the text.
-    """
-
-    kind: Kind
-    text: str
-    start: int
-
-
-class Tokens(Sequence[Token]):
-    """
-    The tokens of a text, kept as lists of plain values.
-
-    A million objects would keep Python's garbage collector, and with it every thread,
-    busy for long at a time.
-
-    :ivar kinds: The kind of each; ``texts`` and ``starts`` are alike.
-    """
-
-    def __init__(self) -> None:
-        self.kinds: list[Kind] = []
-        self.texts: list[str] = []
-        self.starts: list[int] = []
-
-    def __len__(self) -> int:
-        return len(self.kinds)
-
-    @overload
-    def __getitem__(self, index: int) -> Token: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Token]: ...
-    def __getitem__(self, index: int | slice) -> Token | list[Token]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        return Token(self.kinds[index], self.texts[index], self.starts[index])
-
-
 class UnreadableError(ValueError):
     """Text that is no output of the bundler's."""
 
@@ -149,7 +108,12 @@ class Code:
     """
     The tokens of a text, and how its brackets nest.
 
-    :ivar tokens: Without blanks and comments.
+    Tokens are kept as lists of plain values, without blanks and comments: a million
+    objects would keep Python's garbage collector, and with it every thread, busy for
+    long at a time.
+
+    :ivar kinds: The kind of each token; ``texts`` and ``starts``, where each begins in
+        the text, are alike.
     :ivar partner: The index of the bracket that each bracket pairs with.
     :ivar parent: The index of the bracket each token is in; -1 for none.
     :raise UnreadableError: The text is not what the bundler writes, or its brackets
@@ -157,7 +121,9 @@ class Code:
     """
 
     def __init__(self, text: str) -> None:
-        self.tokens = Tokens()
+        self.kinds: list[Kind] = []
+        self.texts: list[str] = []
+        self.starts: list[int] = []
         self.partner: dict[int, int] = {}
         self.parent: list[int] = []
         self._open: list[int] = []
@@ -187,9 +153,9 @@ class Code:
 
     def _add(self, kind: Kind, text: str, start: int) -> None:
         index = len(self._plain)
-        self.tokens.kinds.append(kind)
-        self.tokens.texts.append(text)
-        self.tokens.starts.append(start)
+        self.kinds.append(kind)
+        self.texts.append(text)
+        self.starts.append(start)
         self._plain.append("" if kind in _TEXTS else text)
         if kind is not Kind.MARK:
             self.parent.append(self._open[-1] if self._open else -1)
@@ -212,8 +178,7 @@ class Code:
 
     def is_kind(self, index: int, kind: Kind) -> bool:
         """Whether there is such a token of this kind."""
-        kinds = self.tokens.kinds
-        return 0 <= index < len(kinds) and kinds[index] is kind
+        return 0 <= index < len(self.kinds) and self.kinds[index] is kind
 
     def is_member(self, index: int) -> bool:
         """Whether a name is that of a member, after a dot."""
@@ -231,7 +196,7 @@ class Code:
         """Whether a value can end with a token, so that an operator comes next."""
         if not 0 <= index < len(self._plain):
             return False
-        kind, text = self.tokens.kinds[index], self._plain[index]
+        kind, text = self.kinds[index], self._plain[index]
         if kind is Kind.NAME:
             return not self._is_operator(index)
         if kind is not Kind.MARK:
@@ -254,8 +219,8 @@ class Code:
         """
         if not self.ends_value(index - 1):
             return False
-        starts, texts = self.tokens.starts, self.tokens.texts
-        return starts[index - 1] + len(texts[index - 1]) == starts[index]
+        before = index - 1
+        return self.starts[before] + len(self.texts[before]) == self.starts[index]
 
     def is_group(self, index: int) -> bool:
         """Whether a ``(`` only groups, and calls or declares nothing."""

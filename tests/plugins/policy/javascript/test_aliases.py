@@ -120,8 +120,8 @@ class StepTests(SynchronousTestCase):
         """Follow every ``document`` of a text."""
         code = Code(text)
         uses = Uses(code)
-        tokens = enumerate(code.tokens)
-        uses.follow({n: "document" for n, one in tokens if one.text == "document"})
+        texts = enumerate(code.texts)
+        uses.follow({n: "document" for n, one in texts if one == "document"})
         return uses
 
     def test_attack_too_many(self) -> None:
@@ -147,5 +147,5 @@ class StepTests(SynchronousTestCase):
             f"a{n + 1} = a{n};\n" * 2 for n in range(5_000)
         )
         found = self.follow(text).found
-        self.assertIn((len(Code(text).tokens) - 2, "document"), found)
+        self.assertIn((len(Code(text).kinds) - 2, "document"), found)
         self.assertLess(len(self.follow("a = document;\n" * 9_000).found), 18_001)

@@ -121,7 +121,12 @@ class FindingTests(SynchronousTestCase):
                 with self.assertRaises(UnreadableError):
                     Code(text)
                 continue
-            exact = [t.text for t in Code(text).tokens if t.kind is Kind.REGEX]
+            code = Code(text)
+            exact = [
+                token
+                for kind, token in zip(code.kinds, code.texts, strict=True)
+                if kind is Kind.REGEX
+            ]
             self.assertEqual(found, exact, text)
 
     def test_slashes(self):

@@ -20,7 +20,7 @@ from bridge.plugins.policy.javascript.tokens import Code
 
 def place(code: Code, text: str) -> int:
     """The index of the first token with a text."""
-    return next(n for n, token in enumerate(code.tokens) if token.text == text)
+    return code.texts.index(text)
 
 
 class PatternTests(SynchronousTestCase):
@@ -165,7 +165,7 @@ class TextTests(SynchronousTestCase):
     def test_arguments(self) -> None:
         """Commas inside of brackets part nothing."""
         code = Code("f(a, [b, c], { d, e }, (f, g));")
-        starts = [code.tokens[n].text for n in arguments(code, 1)]
+        starts = [code.texts[n] for n in arguments(code, 1)]
         self.assertEqual(starts, ["a", "[", "{", "("])
         self.assertEqual(arguments(Code("f();"), 1), [])
 

@@ -23,7 +23,8 @@ PROGRAMS = [
 
 def kinds(text: str) -> list[tuple[Kind, str]]:
     """Kinds and texts of all tokens but marks."""
-    found = [(token.kind, token.text) for token in Code(text).tokens]
+    code = Code(text)
+    found = list(zip(code.kinds, code.texts, strict=True))
     return [one for one in found if one[0] is not Kind.MARK]
 
 
@@ -232,7 +233,7 @@ class BracketTests(SynchronousTestCase):
             ("switch (a) {\n}", False),
         ):
             code = Code(text)
-            at = next(n for n, one in enumerate(code.tokens) if one.text == "a")
+            at = code.texts.index("a")
             self.assertEqual(code.is_group(code.parent[at]), is_group, text)
         self.assertFalse(Code("a;").is_group(0))
 
@@ -248,7 +249,7 @@ class BracketTests(SynchronousTestCase):
             "(c = a).b;",
         ):
             code = Code(text)
-            at = next(n for n, one in enumerate(code.tokens) if one.text == "a")
+            at = code.texts.index("a")
             self.assertEqual(code.text(code.after(at)), ".", text)
         code = Code("f(a).b;")
         self.assertEqual(code.text(code.after(2)), ")")
@@ -273,10 +274,9 @@ class PropertyTests(SynchronousTestCase):
             code = Code(text)
         except UnreadableError:
             return
-        for token in code.tokens:
-            end = token.start + len(token.text)
-            self.assertEqual(text[token.start : end], token.text)
-        self.assertEqual(len(code.parent), len(code.tokens))
+        for start, token in zip(code.starts, code.texts, strict=True):
+            self.assertEqual(text[start : start + len(token)], token)
+        self.assertEqual(len(code.parent), len(code.kinds))
 
     @given(st.lists(st.sampled_from(PROGRAMS), min_size=1, max_size=3))
     @settings(deadline=None, max_examples=100)
