@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
+import click
+from click.core import ParameterSource
 from twisted.application.service import IService
+from twisted.python import usage
 
 # Autobahn's parts in C take 50 ms to load, and nothing here uses them.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
@@ -24,8 +27,16 @@ from .http.client import Reach
 from .net.certificates import CaFileError, check_ca_file
 from .protocol.strictjson import dumps
 from .protocol.wire import unstructure
-from .settings.config import Config, ConfigError, origin_of, read_config
-from .settings.options import DaemonOptions, Paths, locate
+from .settings.config import Config, ConfigError
+from .settings.options import (
+    Paths,
+    config_of,
+    daemon_command,
+    locate,
+    origin_of,
+    parsed,
+    refusing,
+)
 from .store import StoreError
 from .system.locks import is_held
 from .wiring import assembly, oneshot
@@ -37,29 +48,31 @@ T = TypeVar("T")
 KNOCK_SECONDS = 5.0
 
 
-class Options(DaemonOptions):
-    """The command line of ``twistd bridge``."""
+class Options(usage.Options):
+    """
+    The command line of ``twistd bridge``.
+
+    :ivar given: Its options, parsed; ``plugin-bridge run`` has done so before.
+    """
 
     config: Config
     paths: Paths
 
-    def getSynopsis(self) -> str:
-        """Return the usage line."""
-        return "Usage: plugin-bridge run [options], or twistd -n bridge [options]"
+    def __init__(self, given: click.Context | None = None) -> None:
+        super().__init__()
+        self.given = given
 
-    def getUsage(self, width: int | None = None) -> str:
-        """Return the help of the options, and the sinks."""
-        return f"{super().getUsage(width)}\nSinks: {', '.join(SINKS)}.\n"
-
-    def postOptions(self) -> None:
+    def parseOptions(self, options: Sequence[str] | None = None) -> None:
         """Read what was given; a mode that does one thing does it, and exits."""
-        self.config = config = read_config(
-            self.given, os.environ, self.known, self.file
+        given = self.given or parsed(
+            daemon_command(), options or (), "plugin-bridge run"
         )
-        self.paths = locate(config.host, config.data_dir, config.theme_dir)
-        self._check(config)
+        with refusing():
+            self.config = config = config_of(given)
+            self.paths = locate(config.host, config.data_dir, config.theme_dir)
+            self._check(config, given)
         if config.print_token:
-            self._check_listener(config)
+            self._check_listener(config, given)
         if not (config.print_token or config.rotate_token or config.build_plugins):
             return
         if config.print_token or config.rotate_token:
@@ -76,7 +89,7 @@ class Options(DaemonOptions):
         sys.stdout.write(dumps(unstructure(report)).decode("utf-8") + "\n")
         raise SystemExit(1 if report.errors else 0)
 
-    def _check(self, config: Config) -> None:
+    def _check(self, config: Config, given: click.Context) -> None:
         """
         Check what the option's reader alone cannot.
 
@@ -85,16 +98,16 @@ class Options(DaemonOptions):
         if config.sink:
             sinks = (*SINKS, *self.paths.profile.sink_aliases)
             if not set(config.sink) <= set(sinks):
-                self._refuse("sink", f"must be one of {', '.join(sinks)}")
+                _refuse(given, "sink", f"must be one of {', '.join(sinks)}")
         if config.overlay_addr.port in (0, config.listen.port):
-            self._refuse("overlay-addr", "must have a port other than the daemon's")
+            _refuse(given, "overlay_addr", "must have a port other than the daemon's")
         if config.ca_file is not None:
             try:
                 check_ca_file(config.ca_file)
             except CaFileError:
-                self._refuse("ca-file", "must contain certificates in PEM")
+                _refuse(given, "ca_file", "must contain certificates in PEM")
 
-    def _check_listener(self, config: Config) -> None:
+    def _check_listener(self, config: Config, given: click.Context) -> None:
         """
         Check that a page which asks for a token asks the daemon of this directory.
 
@@ -113,24 +126,21 @@ class Options(DaemonOptions):
             f"another one, or another program, listens on {config.listen}; choose its "
             "host with --host, or its directory with --data-dir"
         )
-        if data.token.exists() or self._is_chosen("host", "data-dir"):
+        chosen = all(
+            given.get_parameter_source(name) is not ParameterSource.DEFAULT
+            for name in ("host", "data_dir")
+        )
+        if data.token.exists() or chosen:
             sys.stderr.write(f"plugin-bridge: warning: {why}\n")
             return
         sys.stderr.write(f"plugin-bridge: nothing was created: {why}\n")
         raise SystemExit(1)
 
-    def _is_chosen(self, *names: str) -> bool:
-        """Whether each of these was given, and not left to the default."""
-        options = map(self.option, names)
-        return all(
-            option.name in {**self.given, **self.file.texts}
-            or option.set_by(os.environ)
-            for option in options
-        )
 
-    def _refuse(self, name: str, rule: str) -> NoReturn:
-        origin = origin_of(self.option(name), self.given, os.environ, self.file)
-        raise ConfigError(f"{origin}: {rule}") from None
+def _refuse(given: click.Context, name: str, rule: str) -> NoReturn:
+    params = given.command.get_params(given)
+    param = next(param for param in params if param.name == name)
+    raise ConfigError(f"{origin_of(given, param)}: {rule}") from None
 
 
 def makeService(options: Options) -> IService:

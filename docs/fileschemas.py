@@ -13,7 +13,8 @@ from bridge.plugins.tree.manifest import SCHEMA_FIELD, Manifest
 from bridge.protocol.rules import PARTIAL, WINDOWS_DEVICES, Schema, whole
 from bridge.provision.readiness import OWN_HOST
 from bridge.schemas import HOST_FILE, manifest_file
-from bridge.settings.host import SHIPPED, HostProfile, load_profile
+from bridge.settings.config import SHIPPED
+from bridge.settings.host import HostProfile, load_profile
 
 ROOT: Final = Path(__file__).parents[1]
 SCHEMAS: Final = ROOT / "bridge/schemas"

@@ -7,21 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+import click
 from described import entry, field_entries, fields_in
 from jsonschemas import SchemaMaker
-from twisted.python import usage
 
-from bridge.cli.catalogue import COMMANDS
-from bridge.cli.completing.words import Word, options_class, words_of
+from bridge.cli.main import COMMANDS, find
 from bridge.datadir.paths import DataDir
 from bridge.plugins.policy.rules.table import ADVICE
 from bridge.plugins.tree.manifest import MANIFEST_FILE, Manifest
 from bridge.plugins.tree.signature import SignatureFile, sign_tree
 from bridge.plugins.tree.tree import read_tree
 from bridge.rpc.registry import summary_of
-from bridge.settings.config import BY_NAME, OPTIONS
+from bridge.settings.config import OPTIONS, SHIPPED
 from bridge.settings.host import (
-    SHIPPED,
     Database,
     Directories,
     HostProfile,
@@ -30,7 +28,7 @@ from bridge.settings.host import (
     load_profile,
 )
 
-_SHARED: Final = ("--data-dir", "--host", "--theme-dir", "--help", "--version")
+_SHARED: Final = ("--data-dir", "--host", "--theme-dir", "-h", "--version")
 """Options of nearly every command; the manual page lists them once."""
 
 _SAMPLE: Final = Path(__file__).parents[1] / "bridge/reference/sample-plugin"
@@ -44,55 +42,37 @@ _GATED: Final = re.compile(
 
 
 def commands() -> Iterator[str]:
-    """Every command, what it does, and its own options."""
+    """Every command, what it does, its own options, an example, and how it ends."""
     for name in COMMANDS:
-        options = options_class(name)()
+        made = find(name)
+        context = click.Context(made, info_name=name)
         yield f"### {name}\n"
-        yield f"`{synopsis_of(options)}`\n"
-        about = " ".join((getattr(options, "longdesc", "") or "").split())
-        yield f"{about}\n"
-        for word in words_of(name):
-            if word.name not in _SHARED:
-                yield entry(*option_words(options, word))
+        words = " ".join(made.collect_usage_pieces(context))
+        yield f"`plugin-bridge {name} {words}`\n"
+        yield f"{made.help}\n"
+        for head, about in records(made, context):
+            if not head.strip("`").startswith(_SHARED):
+                yield entry(head, about)
+        example, _, status = str(made.epilog).partition("\n\n")
+        yield f"Example: `{example.splitlines()[-1].strip()}`\n"
+        yield f"{status}\n"
 
 
 def shared() -> Iterator[str]:
     """List the options that nearly every command has."""
-    options = options_class("setup")()
-    for word in words_of("setup"):
-        if word.name in _SHARED:
-            yield entry(*option_words(options, word))
+    made = find("setup")
+    for head, about in records(made, click.Context(made)):
+        if head.strip("`").startswith(_SHARED):
+            yield entry(head, about)
 
 
-def synopsis_of(options: usage.Options) -> str:
-    """Return a command's synopsis."""
-    return " ".join(options.getSynopsis().split()).removeprefix("Usage: ")
-
-
-def option_words(options: usage.Options, word: Word) -> tuple[str, str]:
-    """Return an option as users type it, and its description."""
-    long = word.name[2:]
-    heads = [
-        f"`-{short}`"
-        for short, stands_for in options.synonyms.items()
-        if len(short) == 1 and stands_for == long
-    ]
-    value = f" {value_name(long, options)}" if word.takes_value else ""
-    about = word.about.rstrip(".")
-    default = options.defaults.get(long)
-    has_default = long not in BY_NAME and word.takes_value and default is not None
-    return (
-        ", ".join([*heads, f"`{word.name}{value}`"]),
-        about + (f" (default {default})" if has_default else ""),
-    )
-
-
-def value_name(option: str, options: usage.Options) -> str:
-    """Name the value of an option."""
-    if option in BY_NAME:
-        return BY_NAME[option].value or ""
-    found = re.search(rf"--{option} ([A-Z|]+)", options.getSynopsis())
-    return found[1] if found else "VALUE"
+def records(made: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    """List the options of a command as users type them, and their descriptions."""
+    for param in made.get_params(context):
+        record = param.get_help_record(context)
+        if isinstance(param, click.Option) and record:
+            about = " ".join(record[1].split()).rstrip(".")
+            yield f"`{record[0]}`", about
 
 
 def environment() -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""The ``plugin-bridge`` command: ``main`` runs one command of ``catalogue``."""
+"""The ``plugin-bridge`` command: ``main`` lists the commands, and runs one."""

@@ -9,7 +9,6 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from twisted.internet.error import CannotListenError
-from twisted.python import usage
 
 from ..classes import define
 from ..datadir.ownership import write_file
@@ -17,33 +16,12 @@ from ..datadir.token import PairingToken, TokenError
 from ..demo.page import page_site
 from ..demo.reloading import Builds
 from ..provision.readiness import OWN_HOST
-from ..settings.options import HostOptions, Paths
-from ..settings.values import UnixAddress, whole
-from .asking.client import listens_on
+from ..settings.options import Paths
+from ..settings.values import UnixAddress
+from .connection import listens_on
 from .terminal import CommandError
 
 _LOOPBACK: Final = "127.0.0.1"
-
-
-def page_port(default: int) -> list[str | None]:
-    """Return the row of the option ``--page-port``."""
-    about = (
-        "the page's port, 0 for a free one; a browser stays paired with the page of "
-        "one port"
-    )
-    return ["page-port", None, str(default), about]
-
-
-class PageOptions(HostOptions):
-    """The options of a command that serves the page; has ``--page-port``."""
-
-    def postOptions(self) -> None:
-        """Read the port."""
-        super().postOptions()
-        try:
-            self["page-port"] = whole(0, 65535)(self["page-port"])
-        except ValueError as e:
-            raise usage.UsageError(f"--page-port: {e}") from None
 
 
 def check_own_host(place: Paths) -> None:

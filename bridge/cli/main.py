@@ -1,7 +1,7 @@
 """
 The ``plugin-bridge`` command: runs the daemon and its tools.
 
-Each sub-command is a module of this room, imported when it is asked for.
+Each sub-command is in a module of ``commands``, imported when it is asked for.
 """
 
 from __future__ import annotations
@@ -10,49 +10,169 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from twisted.python import usage
+import click
+from click.shell_completion import CompletionItem
 
-from .. import __version__
-from ..protocol.nearest import nearest
-from ..settings.config import ConfigError
-from ..settings.host import host_commands
-from ..settings.options import refuse_usage
-from .catalogue import COMMANDS, HOSTLESS, PROGRAM, command_module
-
-_HELP: Final = ("-h", "--help", "help")
-
+_PROGRAM: Final = "plugin-bridge"
+_VARIABLE: Final = "_PLUGIN_BRIDGE_COMPLETE"
+_GENERAL: Final = ("-h", "--help", "--version")
 _TAKES_NO_MORE: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)
-INTERRUPTED: Final = 130
-"""The exit status after Ctrl-C, where that is not how a command is meant to end."""
+_INTERRUPTED: Final = 130
+
+SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
+    "Use it": {
+        "open": ("opening:open_", "show the page of the host reference, connected"),
+        "setup": ("setup:setup", "install the bundler and the host's sources once"),
+        "run": ("run:run", "run the daemon in the foreground, like twistd -n bridge"),
+        "status": ("status:status", "show the daemon, plugins, updates and problems"),
+        "doctor": ("doctor:doctor", "find problems, and show how to fix them"),
+        "demo": ("demo:demo", "try everything: daemon, page, plugin, git server"),
+        "remove": ("setup:remove", "remove service, bundle and data directory again"),
+    },
+    "Manage plugins": {
+        "list": ("plugins:list_plugins", "list the installed plugins"),
+        "install": ("plugins:install", "install a plugin from its repository"),
+        "update": ("update:update", "update plugins, or list what is new"),
+        "uninstall": ("plugins:uninstall", "remove a plugin and its settings"),
+        "enable": ("plugins:enable", "switch a plugin on"),
+        "disable": ("plugins:disable", "switch a plugin off, without removing it"),
+        "cancel": ("plugins:cancel", "list or cancel what is under way"),
+        "keys": ("plugins:keys", "list the authors' keys that were accepted"),
+        "forget-key": ("plugins:forget_key", "stop trusting an author's key"),
+        "export": ("transfer:export", "write plugin list and settings to a file"),
+        "import": ("transfer:import_", "install the plugins of such a file"),
+    },
+    "Write plugins": {
+        "new": ("authors.new:new", "create a plugin to begin with"),
+        "dev": ("authors.dev:dev", "run a plugin while you work on it"),
+        "check": ("authors.check:check", "check a plugin as the daemon would"),
+        "keygen": ("authors.sign:keygen", "create a signing key, or show its print"),
+        "sign": ("authors.sign:sign", "sign a plugin"),
+        "release": ("authors.release:release", "check, sign, commit, tag a version"),
+        "verify": ("authors.sign:verify", "verify a plugin's signature"),
+    },
+    "Look inside": {
+        "logs": ("logs:logs", "show the log of the page and its plugins"),
+        "config": ("settings:config", "print the options, and where they come from"),
+        "call": ("debug:call", "call a method of a daemon with --dev"),
+        "eval": ("debug:evaluate", "evaluate JavaScript in the page, with --dev"),
+        "completion": ("settings:completion", "print what completes in a shell"),
+    },
+}
+"""The commands by section: the function below ``commands``, and what it does."""
+
+COMMANDS: Final = {
+    name: held for section in SECTIONS.values() for name, held in section.items()
+}
 
 
-def help_text(program: str = PROGRAM, host: str | None = None) -> str:
+def find(name: str) -> click.Command:
     """
-    List the commands.
+    Import a command.
 
-    :param host: The host whose command ``program`` is.
+    :param name: One of ``COMMANDS``.
     """
-    also = [
-        f"Short for {PROGRAM} --host {host}. Without COMMAND, it runs the daemon.",
-        "",
-    ]
-    lines = [f"  {name:<11} {about}" for name, (_, about) in COMMANDS.items()]
-    return "\n".join(
-        [
-            f"Usage: {program} COMMAND [options]",
-            "",
-            *(also if host else ()),
-            *lines,
-            "",
-            f"{program} COMMAND --help lists the options of a command.",
-            "Exit status: 0 done, 1 failed (one line explains it), 2 wrong usage,",
-            "3 no suitable daemon is running, 4 check could not run a step.",
-            "",
+    module, _, function = COMMANDS[name][0].partition(":")
+    imported = import_module(f".commands.{module}", __package__)
+    found: click.Command = getattr(imported, function)
+    return found
+
+
+class Commands(click.Group):
+    """The commands, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """See ``click.Group``."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """See ``click.Group``."""
+        return find(cmd_name) if cmd_name in COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """See ``click.Group``; the refusal has the nearest command."""
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            from ..protocol.nearest import nearest
+
+            ctx.fail(f"there is no such command{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See ``click.Group``; with a host's own command ``run`` may be left out."""
+        first = args[0] if args else "-"
+        if first == "help":
+            args = [*args[1:], "--help"]
+        elif first.startswith("-") and first not in _GENERAL and ctx.obj:
+            args = args if ctx.resilient_parsing else ["run", *args]
+        return super().parse_args(ctx, args)
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """See ``click.Group``; the commands stand in sections."""
+        for title, section in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, about) for name, (_, about) in section.items()]
+                )
+
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[CompletionItem]:
+        """See ``click.Group``; no command is imported for it."""
+        if incomplete.startswith("-"):
+            run = self.get_command(ctx, "run") if ctx.obj else None
+            if run is not None:
+                inner = run.make_context("run", [], ctx, resilient_parsing=True)
+                return run.shell_complete(inner, incomplete)
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=about)
+            for name, (_, about) in COMMANDS.items()
+            if name.startswith(incomplete)
         ]
+
+
+def _version(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+    if given and not ctx.resilient_parsing:
+        from .. import __version__
+
+        click.echo(f"{_PROGRAM} {__version__}")
+        ctx.exit()
+
+
+def group(host: str | None) -> Commands:
+    """
+    Make the command.
+
+    :param host: The host whose own command it is.
+    """
+    also = f"Short for {_PROGRAM} --host {host}. Without COMMAND, it runs the daemon."
+    return Commands(
+        context_settings={"help_option_names": ["-h", "--help"]},
+        subcommand_metavar="COMMAND [OPTIONS]",
+        options_metavar="",
+        help=also if host else "Plugins for the page of a desktop application.",
+        epilog="COMMAND --help lists the options of a command.\n\n"
+        "Exit status: 0 done, 1 failed (one line explains it), 2 wrong usage, 3 no "
+        "suitable daemon is running, 4 check could not run a step.",
+        params=[
+            click.Option(
+                ["--version"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_version,
+                help="Show the version and exit.",
+            )
+        ],
     )
 
 
@@ -66,11 +186,11 @@ def main(arguments: Sequence[str] | None = None, program: str | None = None) -> 
         of a host's profile, which is the same with ``--host``.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    program = Path(sys.argv[0]).stem if program is None else program
-    host = None if program == PROGRAM else host_commands().get(program)
+    if program is None:
+        program = Path(_typed_program()).stem
     try:
         try:
-            return _run(given) if host is None else _run_for(host, given, program)
+            return _run(given, program)
         finally:
             sys.stdout.flush()
     except OSError as e:
@@ -78,48 +198,52 @@ def main(arguments: Sequence[str] | None = None, program: str | None = None) -> 
             raise
         _give_up_output()
         if e.errno != errno.EPIPE:
-            sys.stderr.write(f"plugin-bridge: {e.strerror}\n")
+            sys.stderr.write(f"{_PROGRAM}: {e.strerror}\n")
         return 1
+
+
+def _typed_program() -> str:
+    """Return what was typed; a shell that completes a line asks the usual command."""
+    if _VARIABLE not in os.environ:
+        return sys.argv[0]
+    words = os.environ.get("COMP_WORDS", "").split("\n")
+    at = int(os.environ.get("COMP_CWORD", "0")) if len(words) > 1 else 0
+    # bash has the equals sign as a word of its own, and a line for each word.
+    before = [word for word in words[:at] if word != "="]
+    if at:
+        os.environ["COMP_WORDS"] = "\n".join([*before, *words[at:]])
+        os.environ["COMP_CWORD"] = str(len(before))
+    return words[0].partition(" ")[0]
+
+
+def _run(given: list[str], program: str) -> int:
+    host = None if program == _PROGRAM else _host_of(program)
+    commands = group(host)
+    name = program if host else _PROGRAM
+    settings: dict[str, Any] = {"complete_var": _VARIABLE, "standalone_mode": False}
+    if not given and not host:
+        commands.main(["--help"], name, **settings)
+        return 2
+    try:
+        return commands.main(given, name, obj=host, **settings) or 0
+    except click.Abort:
+        return _INTERRUPTED
+    except (click.UsageError, ValueError):
+        from ..settings.options import refusing
+
+        # Options that are wrong end the process; another error is passed on.
+        with refusing():
+            raise
+
+
+def _host_of(program: str) -> str | None:
+    """Return the host whose command a program is."""
+    from ..settings.host import host_commands
+
+    return host_commands().get(program)
 
 
 def _give_up_output() -> None:
     """Keep Python from writing the rest again at its exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _run_for(host: str, given: list[str], program: str) -> int:
-    """Run a command line of the host's own command, where ``run`` may be left out."""
-    if len(given) == 1 and given[0] in _HELP:
-        sys.stdout.write(help_text(program, host))
-        return 0
-    general = (*_HELP, "--version")
-    if not given or (given[0].startswith("-") and given[0] not in general):
-        given = ["run", *given]
-    name, *rest = given
-    named = [] if name in HOSTLESS or name not in COMMANDS else [f"--host={host}"]
-    return _run([name, *named, *rest])
-
-
-def _run(given: list[str]) -> int:
-    if given[:1] == ["help"] and given[1:]:
-        given = [given[1], "--help"]
-    if not given or given[0] in _HELP:
-        sys.stdout.write(help_text())
-        return 0 if given else 2
-    if given[0] == "--version":
-        sys.stdout.write(f"plugin-bridge {__version__}\n")
-        return 0
-    if given[0] not in COMMANDS:
-        hint = nearest(given[0], COMMANDS)
-        refuse_usage(f"there is no such command{hint}; see plugin-bridge --help")
-    module = command_module(given[0])
-    main_of: Callable[[list[str]], Any] = module.main
-    try:
-        status: int = main_of(given[1:])
-    except (usage.UsageError, ConfigError) as e:
-        refuse_usage(str(e))
-    except KeyboardInterrupt:
-        sys.stderr.write("\n")
-        return INTERRUPTED
-    return status

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO
 
-from twisted.python import usage
+import click
 
 from ..protocol.text import INVISIBLE
 from ..system.files import BINARY, NO_LINK
@@ -29,19 +29,15 @@ _TOKEN = re.compile(
 
 
 class CommandError(Exception):
-    """Why a command failed: one line for the user, never a secret."""
-
-
-def failed(command: str, why: str, json: bool = False) -> int:
     """
-    Print in one line why a command failed, and return its exit status.
+    Why a command failed: one line for the user, never a secret.
 
-    :param json: Whether to print one JSON object, too.
+    :ivar status: The exit status.
     """
-    if json:
-        print_json({"error": {"code": "failed", "message": why}}, False)
-    print(f"plugin-bridge {command}: {why}", file=sys.stderr)
-    return 1
+
+    def __init__(self, message: str, status: int = 1) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def json_text(value: Any, compact: bool = False, colour: bool = False) -> str:
@@ -101,6 +97,11 @@ def print_line(text: str) -> bool:
     return True
 
 
+def show(text: str) -> None:
+    """Print a line of progress, as ``print_line`` does."""
+    print_line(text)
+
+
 @contextlib.contextmanager
 def private_file(path: Path) -> Iterator[BinaryIO]:
     """
@@ -123,17 +124,7 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
-class DirectoryArgument(usage.Options):
-    """A command line that ends with one directory: ``options["directory"]``."""
-
-    def parseArgs(  # type: ignore[override]
-        self, directory: str
-    ) -> None:
-        """Accept the plugin's directory."""
-        self["directory"] = directory
-
-
-def print_json(value: Any, compact: bool) -> None:
+def print_json(value: Any, compact: bool = False) -> None:
     """Print plain JSON on standard output."""
     colour = wants_colour(sys.stdout, os.environ)
     print_line(json_text(value, compact, colour))
@@ -162,6 +153,13 @@ def _width(text: str) -> int:
     return len(text) + wide - marks
 
 
-def given_or_read(text: str) -> str:
-    """Return an argument, or what standard input has when it is ``-``."""
-    return sys.stdin.read() if text == "-" else text
+def confirmed(question: str, what: str, default: bool) -> bool:
+    """
+    Ask the user whether to go on.
+
+    :param what: What is asked for, for a refusal.
+    :raise CommandError: Nobody can be asked.
+    """
+    if not sys.stdin.isatty():
+        raise CommandError(f"{what}; add --yes")
+    return click.confirm(question, default=default)

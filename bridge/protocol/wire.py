@@ -7,7 +7,7 @@ refusal names a field of ours and a rule of ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -161,14 +161,11 @@ def structure(
     value: Any,
     kind: type[T],
     spelling: Callable[[str], str] = camel,
-    trail: list[str] | None = None,
 ) -> T:
     """
     Read plain JSON as a class.
 
     :param spelling: How ``c`` spells fields; refusals name them so.
-    :param trail: When it is refused, receives the keys that lead to the refused field,
-        also those that the message must not repeat.
     :raise BridgeError: ``bad_request``, naming the field and the rule.
     :raise Exception: A rule of ours failed with it, whatever the value is.
     """
@@ -179,8 +176,6 @@ def structure(
     except (ClassValidationError, IterableValidationError) as e:
         defect = _defect(e)
         message = _error_message(e, spelling)
-        if trail is not None:
-            trail += _trail(e, spelling)
         _release(e)
     if defect is not None:
         raise defect
@@ -229,16 +224,6 @@ def _step(error: Exception, spelling: Callable[[str], str]) -> str:
     if isinstance(notes[0], AttributeValidationNote):
         return "." + spelling(notes[0].name)
     return "[]"  # never the key: a mapping's keys are the caller's
-
-
-def _trail(error: Exception, spelling: Callable[[str], str]) -> Iterator[str]:
-    while isinstance(error, ClassValidationError | IterableValidationError):
-        error = error.exceptions[0]
-        for note in getattr(error, "__notes__", ()):
-            is_field = isinstance(note, AttributeValidationNote)
-            yield spelling(note.name) if is_field else str(note.index)
-    if isinstance(error, ForbiddenExtraKeysError):
-        yield min(error.extra_fields)
 
 
 converter = make_converter()

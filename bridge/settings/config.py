@@ -1,13 +1,14 @@
 """
 The start-up options: one table, from which everything about them is made.
 
-The command line, the environment, ``--help`` and the reference page all come from
-``OPTIONS``; ``read_config`` turns what was given into one frozen ``Config``.
+The command line, the variables, ``--help``, the completions of the shells and the
+reference page come from ``OPTIONS``; ``bridge.settings.options`` makes click's options
+of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,19 @@ from attrs import field
 from ..classes import frozen
 from ..protocol import limits
 from . import values
-from .configfile import NO_FILE, ConfigError, FileValues
 from .values import Address
-
-__all__ = ["ConfigError"]
 
 LOG_LEVELS = ("debug", "info", "warn", "error")
 """Of log lines, the daemon's and the page's; the least first."""
 
 LOG_FORMATS = ("text", "json")
+
+SHIPPED = ("vrcnext", "reference")
+"""The hosts whose profiles ship with the daemon."""
+
+
+class ConfigError(ValueError):
+    """An option, variable or file that can't be used; the message names it."""
 
 
 @frozen
@@ -34,9 +39,9 @@ class Option:
 
     :ivar value: The placeholder of its value in ``--help``; ``None`` for a flag.
     :ivar default: As written on a command line.
+    :ivar usual: What applies without a value, in words, when that is no ``default``.
     :ivar read: Turns text into the value; ``ValueError`` names the rule.
-    :ivar more_variables: Variables that set it when ``variable`` does not, in order.
-    :ivar typed: The flag by which the user gave it; empty for its own.
+    :ivar words: Values that a shell can complete.
     """
 
     name: str
@@ -45,8 +50,8 @@ class Option:
     default: str | None = None
     read: Callable[[str], Any] = values.truth
     repeatable: bool = False
-    more_variables: tuple[str, ...] = ()
-    typed: str = ""
+    usual: str = ""
+    words: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
@@ -57,11 +62,6 @@ class Option:
     def attribute(self) -> str:
         """Its name in ``Config``."""
         return self.name.replace("-", "_")
-
-    def set_by(self, environ: Mapping[str, str]) -> str | None:
-        """Find the variable that sets it; an empty one sets nothing."""
-        names = (self.variable, *self.more_variables)
-        return next((name for name in names if environ.get(name)), None)
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -78,15 +78,17 @@ OPTIONS: tuple[Option, ...] = (
         "NAME|PATH",
         "vrcnext",
         values.name,
+        words=SHIPPED,
     ),
     Option(
         "sink",
         "start only this notification sink: overlay, freedesktop, xsoverlay, "
-        "ovrtoolkit or an installed one; repeatable; overlay and freedesktop by "
-        "default",
+        "ovrtoolkit or an installed one; repeatable",
         "NAME",
         read=values.name,
         repeatable=True,
+        usual="overlay and freedesktop",
+        words=("overlay", "freedesktop", "xsoverlay", "ovrtoolkit"),
     ),
     Option(
         "overlay-addr",
@@ -97,17 +99,18 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "data-dir",
-        "directory for plugins, settings, token and bundler; from the host's profile "
-        "by default",
+        "directory for plugins, settings, token and bundler",
         "DIR",
         read=values.path,
+        usual="from the host's profile",
     ),
     Option(
         "theme-dir",
         "directory from which the host application loads themes; the bundle is "
-        "published there; from the host's profile by default",
+        "published there",
         "DIR",
         read=values.folder,
+        usual="from the host's profile",
     ),
     Option(
         "rate",
@@ -136,6 +139,7 @@ OPTIONS: tuple[Option, ...] = (
         "LEVEL",
         "info",
         values.one_of(*LOG_LEVELS),
+        words=LOG_LEVELS,
     ),
     Option(
         "log-format",
@@ -143,13 +147,14 @@ OPTIONS: tuple[Option, ...] = (
         "FORMAT",
         "text",
         values.one_of(*LOG_FORMATS),
+        words=LOG_FORMATS,
     ),
     Option(
         "log-file",
-        "log file of the page and plugins; logs/plugins.log in the data directory "
-        "by default",
+        "log file of the page and plugins",
         "FILE",
         read=values.path,
+        usual="logs/plugins.log in the data directory",
     ),
     Option(
         "log-max-bytes",
@@ -222,78 +227,3 @@ class Config:
     def _one_token_mode(self, _: Any, value: bool) -> None:
         if value and self.print_token:
             raise ConfigError("--print-token and --rotate-token exclude each other")
-
-
-Given = Mapping[str, Sequence[str] | bool]
-"""What the command line gave, by option name: texts, or True for a flag."""
-
-
-def read_value(
-    option: Option, given: Given, environ: Mapping[str, str], file: FileValues = NO_FILE
-) -> Any:
-    """
-    Find the value of one option.
-
-    It is the command line's, or else the environment's, the file's, or the default.
-
-    :return: ``None`` (flags: False; repeatable ones: ``()``) when there is none.
-    :raise ConfigError: Names the option, the variable or the line, and the rule.
-    """
-    texts = _texts_of(option, given, environ, file)
-    if isinstance(texts, bool):
-        return texts
-    origin = origin_of(option, given, environ, file)
-    try:
-        values = [option.read(text.strip()) for text in texts]
-    except ValueError as e:
-        rule = str(e) if str(e).startswith("must") else "must be a number"
-        raise ConfigError(f"{origin}: {rule}") from None
-    if option.repeatable:
-        return tuple(dict.fromkeys(values))
-    if option.value is None:
-        return bool(values and values[-1])
-    return values[-1] if values else None
-
-
-def _texts_of(
-    option: Option, given: Given, environ: Mapping[str, str], file: FileValues
-) -> Sequence[str] | bool:
-    if option.name in given:
-        return given[option.name]
-    if variable := option.set_by(environ):
-        text = environ[variable]
-        return text.split(",") if option.repeatable else [text]
-    if option.name in file.texts:
-        texts = file.texts[option.name]
-        if isinstance(texts, list) and len(texts) != 1 and not option.repeatable:
-            raise ConfigError(f"{file.origin(option.name)}: must be one value")
-        return texts
-    return [] if option.default is None else [option.default]
-
-
-def origin_of(
-    option: Option, given: Given, environ: Mapping[str, str], file: FileValues = NO_FILE
-) -> str:
-    """Return where a value came from, as its user knows it; a default has its flag."""
-    variable = None if option.name in given else option.set_by(environ)
-    if variable:
-        return variable
-    if option.name in file.texts and option.name not in given:
-        return file.origin(option.name)
-    return f"--{option.typed or option.name}"
-
-
-def read_config(
-    given: Given,
-    environ: Mapping[str, str],
-    options: Sequence[Option] = OPTIONS,
-    file: FileValues = NO_FILE,
-) -> Config:
-    """
-    Read every option.
-
-    :param options: ``OPTIONS``, with the names that the host's profile adds.
-    :raise ConfigError: Names the option, the variable or the line, and the rule.
-    """
-    found = {o.attribute: read_value(o, given, environ, file) for o in options}
-    return Config(**found)

@@ -9,48 +9,19 @@ from __future__ import annotations
 
 import stat
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import platformdirs
-from attrs import field
 
-from ..classes import frozen
 from ..datadir.ownership import NotOwnError, check
 from ..protocol.limits import CONFIG_FILE_BYTES
 from ..protocol.nearest import nearest
-from .tomllines import TomlLines
+from ..protocol.text import visible
+from .config import BY_NAME, ConfigError, Option
 
 ONE_SHOT: Final = frozenset({"print-token", "rotate-token", "build-plugins"})
 """The options after which ``run`` exits; in the file, no daemon would ever start."""
-
-
-class ConfigError(ValueError):
-    """An option, variable or file that can't be used; the message names it."""
-
-
-@frozen
-class FileValues:
-    """
-    What the configuration file has.
-
-    :ivar path: The file.
-    :ivar texts: By option name: texts as on a command line, or whether a flag is set.
-    :ivar lines: The line of each option, from 1; 0 when it is unknown.
-    """
-
-    path: Path | None = None
-    texts: Mapping[str, list[str] | bool] = field(factory=dict)
-    lines: Mapping[str, int] = field(factory=dict)
-
-    def origin(self, name: str) -> str:
-        """Return where an option is: file, line and key."""
-        return f"{place(self.path, self.lines.get(name, 0))}: {name}"
-
-
-NO_FILE: Final = FileValues()
-"""No configuration file."""
 
 
 def config_path() -> Path:
@@ -58,36 +29,32 @@ def config_path() -> Path:
     return platformdirs.user_config_path("plugin-bridge") / "config.toml"
 
 
-def read_file(path: Path, flags: Mapping[str, bool]) -> FileValues:
+def read_file(path: Path) -> dict[str, Any]:
     """
     Read a configuration file; a missing one has no values.
 
-    :param flags: Every option's name, and whether it is a flag.
-    :raise ConfigError: Names the file, the line and the rule.
+    :return: By the options' names in ``Config``: texts as on a command line, a list of
+        them, or whether a flag is set.
+    :raise ConfigError: Names the file, the key and the rule.
     """
-    text = _text(path)
-    if text is None:
-        return FileValues(path)
     try:
-        values = tomllib.loads(text)
+        values = tomllib.loads(_text(path))
     except tomllib.TOMLDecodeError as e:
         where = str(e).rpartition("(")[2].rstrip(")")
         raise ConfigError(f"{path}: not TOML: {where}") from None
-    texts: dict[str, list[str] | bool] = {}
-    lines: dict[str, int] = {}
-    places = TomlLines.read(text)
+    found = {}
     for key, value in values.items():
-        line = lines[key] = places.of([key])
-        where = place(path, line)
-        if key not in flags:
-            raise ConfigError(f"{where}: unknown option{nearest(key, flags)}")
+        where = f"{path}: {visible(key)}"
+        if key not in BY_NAME:
+            raise ConfigError(f"{where}: unknown option{nearest(key, BY_NAME)}")
         if key in ONE_SHOT:
-            raise ConfigError(f"{where}: {key} is for the command line and variables")
-        texts[key] = _texts(value, flags[key], f"{where}: {key}")
-    return FileValues(path, texts, lines)
+            raise ConfigError(f"{where}: is for the command line and variables")
+        option = BY_NAME[key]
+        found[option.attribute] = _value(value, option, where)
+    return found
 
 
-def _text(path: Path) -> str | None:
+def _text(path: Path) -> str:
     try:
         check(path)
         # Opening a pipe would wait for its writer.
@@ -96,7 +63,7 @@ def _text(path: Path) -> str | None:
         with path.open("rb") as file:
             content = file.read(CONFIG_FILE_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return None
+        return ""
     except NotOwnError as e:
         raise ConfigError(str(e)) from None
     except OSError as e:
@@ -109,22 +76,21 @@ def _text(path: Path) -> str | None:
         raise ConfigError(f"{path}: must be UTF-8") from None
 
 
-def _texts(value: Any, flag: bool, where: str) -> list[str] | bool:
+def _value(value: Any, option: Option, where: str) -> str | list[str] | bool:
     """
     Return a value as on a command line.
 
     :raise ConfigError: It has the wrong type.
     """
-    if flag:
+    if option.value is None:
         if type(value) is not bool:
             raise ConfigError(f"{where}: must be true or false")
         return value
     values = value if type(value) is list else [value]
     if any(type(one) not in (str, int, float) for one in values):
         raise ConfigError(f"{where}: must be a string, a number or a list of strings")
-    return [str(one) for one in values]
-
-
-def place(path: Path | str | None, line: int) -> str:
-    """Format where something is in a file."""
-    return f"{path}, line {line}" if line else f"{path}"
+    if option.repeatable:
+        return [str(one) for one in values]
+    if len(values) != 1:
+        raise ConfigError(f"{where}: must be one value")
+    return str(values[0])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,8 +21,7 @@ from ..classes import frozen
 from ..protocol.errors import BridgeError
 from ..protocol.rules import Text
 from ..protocol.wire import make_converter, structure
-from .configfile import place
-from .tomllines import TomlLines
+from .config import SHIPPED
 
 FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
 ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
@@ -38,8 +37,6 @@ _Plain = Annotated[
     ),
 ]
 
-SHIPPED = ("vrcnext", "reference")
-
 _PROFILES = Path(__file__).parent / "profiles"
 
 _SCHEMA_FIELD = "$schema"
@@ -49,15 +46,7 @@ _as_written = make_converter(spelling=str)
 
 
 class ProfileError(ValueError):
-    """
-    A profile that cannot be used; the message names the field and the rule.
-
-    :ivar path: The keys that lead to the field.
-    """
-
-    def __init__(self, message: str, path: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
-        self.path = path
+    """A profile that cannot be used; the message names the field and the rule."""
 
 
 @frozen
@@ -237,15 +226,6 @@ def load_profile(name: str) -> HostProfile:
     return parse_profile(_read(name), "" if name in SHIPPED else name)
 
 
-def profile_place(name: str, *path: str) -> str:
-    """
-    Return where a key of a profile is: file and line.
-
-    :param name: As for ``load_profile``, which has accepted it.
-    """
-    return place(name, TomlLines.read(_read(name)).of(path))
-
-
 def _read(name: str) -> str:
     try:
         if name in SHIPPED:
@@ -273,24 +253,17 @@ def parse_profile(text: str, file: str = "") -> HostProfile:
     """
     Read a profile's text.
 
-    :param file: Where it was read from; refusals name it, and the line.
+    :param file: Where it was read from; refusals name it.
     :raise ProfileError: It is not TOML, or a field breaks its rule.
     """
     try:
-        values = tomllib.loads(text)
+        profile = read_fields(tomllib.loads(text))
+        _check_paths(profile)
     except tomllib.TOMLDecodeError as e:
         where = str(e).rpartition("(")[2].rstrip(")")
-        named = f"{file}: " if file else ""
-        raise ProfileError(f"{named}not TOML: {where}") from None
-    try:
-        profile = read_fields(values)
-        for path in _paths(profile):
-            _check_path(path, profile)
+        raise ProfileError(f"{file}: not TOML: {where}".removeprefix(": ")) from None
     except ProfileError as e:
-        if not file:
-            raise
-        line = TomlLines.read(text).of(e.path)
-        raise ProfileError(f"{place(file, line)}: {e}", e.path) from None
+        raise ProfileError(f"{file}: {e}".removeprefix(": ")) from None
     return profile
 
 
@@ -303,49 +276,34 @@ def read_fields(values: dict[str, Any]) -> HostProfile:
     """
     fields = dict(values)
     if type(fields.pop(_SCHEMA_FIELD, "")) is not str:
-        raise ProfileError(f"{_SCHEMA_FIELD}: wrong type", (_SCHEMA_FIELD,))
-    trail: list[str] = []
+        raise ProfileError(f"{_SCHEMA_FIELD}: wrong type")
     try:
-        return structure(_as_written, fields, HostProfile, str, trail)
+        return structure(_as_written, fields, HostProfile, str)
     except BridgeError as e:
-        raise ProfileError(e.message, tuple(trail)) from None
+        raise ProfileError(e.message) from None
 
 
-def _check_path(path: tuple[str, ...], profile: HostProfile) -> None:
+def _check_paths(profile: HostProfile) -> None:
+    """Check the paths, with their placeholders filled in."""
+    where, data, key = profile.directories, {"data": "/data"}, profile.data_key
+    paths = [
+        ("directories.data", where.data, {}, key == "data"),
+        # A directory for another system need not be absolute on this one.
+        ("directories.data_windows", where.data_windows, {}, key == "data_windows"),
+        ("directories.theme", where.theme, data, True),
+    ]
     # The name of a database is its author's, so the message leaves it out.
-    field = f"databases[].{path[2]}" if len(path) == 3 else ".".join(path)
-    try:
-        absolute = _path_of(path, profile).is_absolute()
-    except (LookupError, AttributeError, TypeError, ValueError):
-        raise ProfileError(f"{field}: unknown placeholder in braces", path) from None
-    # A directory for another system need not be absolute on this one.
-    is_used = path[1] in ("theme", profile.data_key) or path[0] == "databases"
-    if is_used and not absolute:
-        raise ProfileError(
-            f"{field}: must be absolute, or begin with a placeholder such as {{home}}",
-            path,
-        )
-
-
-def _paths(profile: HostProfile) -> Iterator[tuple[str, ...]]:
-    """List the keys that lead to each path of a profile."""
-    yield "directories", "data"
-    if profile.directories.data_windows:
-        yield "directories", "data_windows"
-    yield "directories", "theme"
-    for alias in profile.databases:
-        yield "databases", alias, "path"
-
-
-def _path_of(path: tuple[str, ...], profile: HostProfile) -> Path:
-    """
-    Fill in a path.
-
-    :raise LookupError: A placeholder is unknown; see also ``str.format``.
-    """
-    if path[0] == "databases":
-        return profile.database(path[1], profile.data_dir())
-    if path[1] == "theme":
-        return profile.theme_dir(profile.data_dir())
-    template: str = getattr(profile.directories, path[1])
-    return _fill(template, {})
+    paths += [
+        ("databases[].path", database.path, data, True)
+        for database in profile.databases.values()
+    ]
+    for name, template, more, is_used in paths:
+        try:
+            is_absolute = _fill(template, more).is_absolute()
+        except (LookupError, AttributeError, TypeError, ValueError):
+            raise ProfileError(f"{name}: unknown placeholder in braces") from None
+        if is_used and not is_absolute:
+            raise ProfileError(
+                f"{name}: must be absolute, or begin with a placeholder such as "
+                "{home}"
+            )

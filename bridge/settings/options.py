@@ -1,280 +1,263 @@
-"""Command lines made from the table in ``bridge.settings.config``."""
+"""Command lines by click, whose options are made from the table of ``config``."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from getopt import GetoptError, gnu_getopt
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, Final
 
-from attrs import evolve
-from twisted.python import usage
+import click
+from attrs import field
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from .. import __version__
 from ..classes import frozen
 from ..datadir.paths import DataDir
-from ..protocol.nearest import nearest
-from .config import BY_NAME, HOST_OPTIONS, OPTIONS, ConfigError, Option, read_value
-from .configfile import NO_FILE, FileValues, config_path, read_file
-from .host import HostProfile, Names, ProfileError, load_profile, profile_place
+from .config import BY_NAME, HOST_OPTIONS, OPTIONS, Config, ConfigError, Option
+from .configfile import config_path, read_file
+from .host import HostProfile, Names, ProfileError, load_profile
+
+_PROGRAM: Final = "plugin-bridge"
+_NAMES: Final = f"{__name__}.names"
 
 
-class TableOptions(usage.Options):
+class Value(click.ParamType):  # type: ignore[type-arg]  # none before click 8.3
     """
-    A command line whose options come from a table.
+    A value that a function of ``values`` reads; a refusal never repeats the text.
 
-    Options and variables may also have the names that the host's profile adds; with
-    another host those are unknown.
-
-    :ivar given: What was given, for ``bridge.settings.config.read_value``.
-    :ivar known: The table, with the names that the host's profile adds.
-    :ivar file: What the user's configuration file has.
+    :ivar words: What a shell completes; else directories or files, by the metavar.
     """
 
-    table: ClassVar[tuple[Option, ...]] = ()
+    name = "value"
+    envvar_list_splitter = ","
 
-    def __init__(self) -> None:
-        self.given: dict[str, list[str] | bool] = {}
-        self.known = self.table
-        self.file: FileValues = NO_FILE
-        self._flags: dict[str, str] = {}
-        super().__init__()
+    def __init__(self, read: Callable[[str], Any], words: Sequence[str] = ()) -> None:
+        self._read = read
+        self.words = words
 
-    def __init_subclass__(cls) -> None:
-        inherited = {option for base in cls.__mro__[1:] for option in _table_of(base)}
-        for option in cls.table:
-            name = "opt_" + option.attribute
-            # One that differs from the inherited one has another help text.
-            if not hasattr(cls, name) or option not in inherited:
-                setattr(cls, name, _taker(option))
-
-    def parseOptions(self, options: Any = None) -> None:
-        """
-        Read the command line; options may follow arguments.
-
-        A usage error ends the process with status 2.
-        """
-        given = sys.argv[1:] if options is None else options
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Any:
+        """See ``click.ParamType``; what is no text was read before."""
+        if not isinstance(value, str) or param is None or ctx is None:
+            return value
         try:
-            if self.table and not {"-h", "--help", "--version"} & set(given):
-                self.file = read_file(
-                    config_path(), {o.name: o.value is None for o in OPTIONS}
-                )
-            self._add_names(given)
-            super().parseOptions(self._options_first(given))
-        except usage.UsageError as e:
-            refuse_usage(f"{e}{self.after_refusal()}")
-        except ConfigError as e:
-            refuse_usage(str(e))
+            return self._read(value.strip())
+        except ValueError as e:
+            raise ConfigError(f"{origin_of(ctx, param)}: {e}") from None
 
-    def getUsage(self, width: int | None = None) -> str:  # noqa: N802
-        """List the options, and the names that the host's profile adds."""
-        added = (f"--{flag} means --{name}.\n" for flag, name in self._flags.items())
-        return "\n".join([super().getUsage(width), *added])
-
-    def _add_names(self, words: Sequence[str]) -> None:
-        """Add the names of the host's profile; a bad profile is reported later."""
-        host = next((option for option in self.table if option.name == "host"), None)
-        if host is None:
-            return
-        named = self._host_in(words)
-        try:
-            chosen = read_value(
-                host, {"host": named} if named else {}, os.environ, self.file
-            )
-            names = load_profile(chosen).names
-        except (ConfigError, ProfileError):
-            return
-        self.known = tuple(with_names(option, names) for option in self.table)
-        mine = {option.name for option in self.table}
-        own = {option.rstrip("=") for option in self.longOpt}
-        for flag, name in names.flags.items():
-            if name in mine and flag not in own:
-                self._flags[flag] = name
-
-    def _host_in(self, words: Sequence[str]) -> list[str]:
-        """Find the values of ``--host`` before it is known which options there are."""
-        found: list[str] = []
-        rest = iter(words)
-        for word in rest:
-            if word == "--":
-                break
-            if not word.startswith("--"):
-                continue
-            text, equals, value = word[2:].partition("=")
-            name = self._completed(text)
-            if f"{name}=" in self.longOpt and not equals:
-                value = next(rest, "")
-            if name == "host":
-                found.append(value)
-        return found
-
-    def _completed(self, text: str) -> str:
-        """Find the option that is meant by its first letters, as ``getopt`` does."""
-        names = [option.rstrip("=") for option in self.longOpt]
-        fitting = [name for name in names if name.startswith(text)]
-        return fitting[0] if len(fitting) == 1 else text
-
-    def _options_first(self, words: Sequence[str]) -> list[str]:
-        """Return the same command line with its options before its arguments."""
-        more = [
-            flag + "=" * (self.option(name).value is not None)
-            for flag, name in self._flags.items()
-        ]
-        try:
-            options, arguments = gnu_getopt(words, self.shortOpt, self.longOpt + more)
-        except GetoptError as e:
-            known = [name.rstrip("=") for name in (*self.longOpt, *more)]
-            unknown = e.msg.endswith("not recognized") and len(e.opt) > 1
-            hint = nearest(e.opt, known) if unknown else ""
-            # The hint names the option with its dashes, as it is typed.
-            hint = hint.replace("did you mean ", "did you mean --")
-            raise usage.UsageError(f"{e}{hint}") from None
-        first: list[str] = []
-        for typed, value in options:
-            name = self._own_name(typed)
-            takes = f"{name[2:]}=" in self.longOpt or f"{name[1:]}:" in self.shortOpt
-            first += [name, value] if takes else [name]
-        return [*first, "--", *arguments]
-
-    def _own_name(self, typed: str) -> str:
-        """Find the option that a flag stands for, and note how its user calls it."""
-        flag = typed.removeprefix("--")
-        name = self._flags.get(flag)
-        if name is None:
-            return typed
-        self.known = tuple(
-            evolve(option, typed=flag) if option.name == name else option
-            for option in self.known
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """See ``click.ParamType``."""
+        kind = {"DIR": "dir", "FILE": "file", "NAME|PATH": "file"}.get(
+            str(param.metavar).strip("[]")
         )
-        return f"--{name}"
-
-    def after_refusal(self) -> str:
-        """Return the hint that follows a usage error."""
-        return f"\n{getattr(self, 'synopsis', '')}".rstrip()
-
-    opt_h = usage.Options.opt_help
-
-    def opt_version(self) -> NoReturn:
-        """Display the version and exit."""
-        sys.stdout.write(f"plugin-bridge {__version__}\n")
-        raise SystemExit(0)
-
-    def value(self, name: str, environ: Mapping[str, str] | None = None) -> Any:
-        """Return one option's value; see ``bridge.settings.config.read_value``."""
-        where = os.environ if environ is None else environ
-        return read_value(self.option(name), self.given, where, self.file)
-
-    def option(self, name: str) -> Option:
-        """Find one option, with the names that the host's profile adds."""
-        return next(option for option in self.known if option.name == name)
+        words = [word for word in self.words if word.startswith(incomplete)]
+        if words or kind is None:
+            return [CompletionItem(word) for word in words]
+        return [CompletionItem(incomplete, type=kind)]
 
 
-def _table_of(kind: type) -> tuple[Option, ...]:
-    table: tuple[Option, ...] = getattr(kind, "table", ())
-    return table
+class Truth(Value, click.types.BoolParamType):
+    """What switches a flag on or off."""
 
 
-def with_names(option: Option, names: Names) -> Option:
-    """Add the variables by which a host's users know an option."""
-    if not names.variables or option.name == "host":
-        return option
-    flags = (flag for flag, name in names.flags.items() if name == option.name)
-    words = (word.upper().replace("-", "_") for word in (option.name, *flags))
-    return evolve(option, more_variables=tuple(names.variables + w for w in words))
+def origin_of(ctx: click.Context, param: click.Parameter) -> str:
+    """Return where a value came from, as its user knows it; a default has its flag."""
+    source = ctx.get_parameter_source(str(param.name))
+    if source is ParameterSource.ENVIRONMENT:
+        variables = [name for name in param.envvar or () if os.environ.get(name)]
+        return variables[0]
+    if source is ParameterSource.DEFAULT_MAP:
+        return f"{config_path()}: {str(param.name).replace('_', '-')}"
+    return " or ".join(param.opts)
 
 
-def refuse_usage(message: str) -> NoReturn:
-    """End the process with a usage error: one line, status 2."""
-    sys.stderr.write(f"plugin-bridge: {message}\n")
-    raise SystemExit(2)
+class TableOption(click.Option):
+    """An option of the table; ``--help`` names the one variable that any host has."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """See ``click.Option``."""
+        shown = copy(self)
+        shown.envvar = list(self.envvar or ())[:1]
+        return super(TableOption, shown).get_help_record(ctx)
 
 
-def _taker(option: Option) -> Any:
-    about = option.about
-    if option.default is not None:
-        about += f" (default {option.default})"
-    about += f" [{option.variable}]"
-    if option.value is None:
+def click_option(option: Option, names: Names | None = None) -> TableOption:
+    """
+    Make click's option of one of the table.
 
-        def flag(self: TableOptions) -> None:
-            self.given[option.name] = True
-
-        flag.__doc__ = about
-        return flag
-
-    def taker(self: TableOptions, text: str) -> None:
-        texts = self.given.setdefault(option.name, [])
-        assert isinstance(texts, list)  # noqa: S101 (the option is no flag)
-        texts.append(text)
-
-    taker.__doc__ = about
-    return taker
-
-
-class DaemonOptions(TableOptions):
-    """Every option of the daemon."""
-
-    table = OPTIONS
-    longdesc = (
-        "Runs the daemon in the foreground until Ctrl-C. The variable in brackets also "
-        "sets an option; commas separate several values. The command line overrides "
-        "variables, and those override config.toml. On SIGTERM or SIGINT the daemon "
-        "shuts down, and then terminates with that signal. Exit status: 0 done, 1 the "
-        "daemon could not start, 2 an option is wrong."
+    :param names: What the host's profile adds; with none, nothing.
+    """
+    names = names or Names()
+    flags = [flag for flag, name in names.flags.items() if name == option.name]
+    variables = [option.variable]
+    if names.variables and option.name != "host":
+        words = (word.upper().replace("-", "_") for word in (option.name, *flags))
+        variables += [names.variables + word for word in words]
+    kind = Truth if option.value is None else Value
+    return TableOption(
+        [option.attribute, *(f"--{flag}" for flag in (option.name, *flags))],
+        type=kind(option.read, option.words),
+        metavar=option.value,
+        default=False if option.value is None else option.default,
+        is_flag=option.value is None,
+        multiple=option.repeatable,
+        envvar=variables,
+        show_envvar=True,
+        show_default=option.usual or True,
+        help=f"{option.about[:1].upper()}{option.about[1:]}.",
     )
 
-    def parseArgs(self, *arguments: str) -> None:
-        """Accept no arguments."""
-        if arguments:
-            raise usage.UsageError("run accepts options, but no arguments")
 
-    def after_refusal(self) -> str:
-        """Keep the error on one line, as every error that prevents a start."""
-        return "; see plugin-bridge run --help"
+def _print_version(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+    if given and not ctx.resilient_parsing:
+        click.echo(f"{_PROGRAM} {__version__}")
+        ctx.exit()
 
 
-class HostOptions(TableOptions):
-    """The options every command takes: which host application, and where."""
+def version_option() -> click.Option:
+    """Make the option ``--version``."""
+    return click.Option(
+        ["show_version", "--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_print_version,
+        help="Show the version and exit.",
+    )
 
-    table = HOST_OPTIONS
 
-    def paths(self) -> Paths:
+class TableCommand(click.Command):
+    """
+    A command with options of the table.
+
+    Options and variables may also have the names that the host's profile adds; with
+    another host those are unknown.  What is in the user's configuration file applies
+    where neither command line nor variable has an option.
+
+    :ivar table: The options; empty for a command that concerns no host.
+    """
+
+    def __init__(self, name: str, *, table: Iterable[Option], **settings: Any) -> None:
+        settings["context_settings"] = {"help_option_names": ["-h", "--help"]}
+        super().__init__(name, **settings)
+        self.table = tuple(table)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """See ``click.Command``."""
+        *own, helps = super().get_params(ctx)
+        names = ctx.meta.get(_NAMES)
+        table = [click_option(option, names) for option in self.table]
+        return [*own, *table, version_option(), helps]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """
-        Find the profile, the data directory and the theme directory.
+        See ``click.Command``.
 
-        :raise ConfigError: Naming the option.
+        :raise ConfigError: An option, a variable or the file is wrong.
         """
-        return locate(
-            self.value("host"), self.value("data-dir"), self.value("theme-dir")
-        )
+        if self.table:
+            if ctx.obj is not None:
+                # A host's own command is this one with --host, which may follow.
+                args = [f"--host={ctx.obj}", *args]
+            if not {"--help", "-h", "--version"} & set(args):
+                ctx.default_map = read_file(config_path())
+            ctx.meta[_NAMES] = self._names(args, ctx)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as e:
+            e.ctx = e.ctx or ctx
+            raise
 
-    def typed(self) -> list[str]:
-        """Return the options of this table as they were given on the command line."""
-        given = ((name, self.given.get(name)) for name in (o.name for o in self.table))
-        return [
-            f"--{name}={text}"
-            for name, texts in given
-            if isinstance(texts, list)
-            for text in texts
-        ]
+    def _names(self, args: list[str], ctx: click.Context) -> Names | None:
+        """Find the names of the host's profile; a bad profile is reported later."""
+        host = next((option for option in self.table if option.name == "host"), None)
+        if host is None:
+            return None
+        probe = click.Command(None, params=[click_option(host)], add_help_option=False)
+        probe.ignore_unknown_options = probe.allow_extra_args = True
+        try:
+            found = probe.make_context("", list(args), default_map=ctx.default_map)
+            return load_profile(found.params["host"]).names
+        except (click.UsageError, ConfigError, ProfileError):
+            return None
 
-    def naming(self, paths: Paths) -> list[str]:
-        """Return the options by which another command finds the same paths."""
-        names = ["--host", self.value("host"), "--data-dir", str(paths.data.root)]
-        theme_dir = self.value("theme-dir")
-        return [*names, "--theme-dir", str(theme_dir)] if theme_dir else names
+
+def daemon_command(callback: Callable[..., Any] | None = None) -> TableCommand:
+    """Make the command with every option of the daemon: ``run``, ``twistd bridge``."""
+    return TableCommand(
+        "run",
+        table=OPTIONS,
+        callback=callback,
+        help="Run the daemon in the foreground until Ctrl-C, as twistd -n bridge does. "
+        "The command line overrides variables, and those override config.toml. In a "
+        "variable, commas separate several values. On SIGTERM or SIGINT the daemon "
+        "shuts down, and then terminates with that signal.",
+        epilog="\b\nExample:\n  plugin-bridge run --host reference --log debug\n\n"
+        "Exit status: 0 done, 1 the daemon could not start, 2 an option is wrong.",
+    )
+
+
+def config_of(ctx: click.Context) -> Config:
+    """
+    Return the options of a daemon.
+
+    :param ctx: Of ``daemon_command``, parsed.
+    :raise ConfigError: Two exclude each other.
+    """
+    values = {option.attribute: ctx.params[option.attribute] for option in OPTIONS}
+    for name, value in values.items():
+        if isinstance(value, tuple):
+            values[name] = tuple(dict.fromkeys(value))
+    return Config(**values)
+
+
+def parsed(
+    command: click.Command, arguments: Sequence[str], program: str
+) -> click.Context:
+    """Parse a command line; ``--help`` and what is wrong end the process."""
+    with refusing():
+        try:
+            return command.make_context(program, list(arguments))
+        except click.exceptions.Exit as e:
+            raise SystemExit(e.exit_code) from None
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """End the process with one line and status 2 when options are wrong."""
+    try:
+        yield
+    except ConfigError as e:
+        why = str(e)
+    except click.UsageError as e:
+        path = e.ctx.command_path if e.ctx else _PROGRAM
+        why = f"{e.format_message().rstrip('.')}; see {path} --help"
+    else:
+        return
+    sys.stderr.write(f"{_PROGRAM}: {why}\n")
+    raise SystemExit(2)
 
 
 @frozen
 class Paths:
-    """The host's profile, the data directory and the theme directory."""
+    """
+    The host's profile, the data directory and the theme directory.
+
+    :ivar options: Those by which another command finds the same.
+    """
 
     profile: HostProfile
     data: DataDir
     theme_dir: Path
+    options: tuple[str, ...] = field(default=(), eq=False)
 
     @property
     def bundle(self) -> Path:
@@ -295,10 +278,24 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
         raise ConfigError(f"--host (or BRIDGE_HOST): {e}") from None
     flags = profile.names.flags
     if flags.keys() & BY_NAME or not set(flags.values()) <= BY_NAME.keys() - {"host"}:
-        where = profile_place(host, "names", "flags")
         raise ConfigError(
-            f"--host (or BRIDGE_HOST): {where}: names.flags: each must be no option of "
+            f"--host (or BRIDGE_HOST): {host}: names.flags: each must be no option of "
             "the daemon, and stand for one, other than host"
         )
     data = DataDir(data_dir or profile.data_dir())
-    return Paths(profile, data, theme_dir or profile.theme_dir(data.root))
+    usual = profile.theme_dir(data.root)
+    options = ["--host", host]
+    if data.root != profile.data_dir():
+        options += ["--data-dir", str(data.root)]
+    if theme_dir not in (None, usual):
+        options += ["--theme-dir", str(theme_dir)]
+    return Paths(profile, data, theme_dir or usual, tuple(options))
+
+
+def typed_options(ctx: click.Context) -> list[str]:
+    """Return the options of the host as they were typed on the command line."""
+    return [
+        f"--{option.name}={ctx.params[option.attribute]}"
+        for option in HOST_OPTIONS
+        if ctx.get_parameter_source(option.attribute) is ParameterSource.COMMANDLINE
+    ]

@@ -75,7 +75,10 @@ def loopback(text: str) -> Address:
 
 def positive(text: str) -> float:
     """Read a finite number above 0."""
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError("must be a number") from None
     if not (math.isfinite(value) and value > 0):
         raise ValueError("must be a number above 0")
     return value

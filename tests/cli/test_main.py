@@ -1,36 +1,18 @@
 """Tests for bridge.cli.main and bridge.cli.commands.run."""
 
 import contextlib
-import io
 import os
 import subprocess
 import sys
-from typing import Any
 from unittest import mock
 
-from twisted.trial.unittest import SynchronousTestCase
+import click
 
-from bridge.cli.catalogue import COMMANDS, HOSTLESS
 from bridge.cli.commands import run
-from bridge.cli.completing.words import options_class
-from bridge.cli.main import main
+from bridge.cli.main import COMMANDS, SECTIONS, find
 from bridge.tap import Options
 
-
-class Outcomes(SynchronousTestCase):
-    """Runs the command."""
-
-    def outcome(self, *arguments, program=None):
-        """Run the command: its status, and what it prints."""
-        printed = io.StringIO()
-        status: Any = None
-        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
-            try:
-                status = main(list(arguments), program)
-            except SystemExit as e:
-                status = e.code
-        return status, printed.getvalue()
-
+from .commandcase import CommandTestCase
 
 _COUNT = """
 import contextlib, io, sys
@@ -42,29 +24,37 @@ print(sum(name.split(".")[0] == "bridge" for name in sys.modules))
 """
 
 
-class MainTests(Outcomes):
+class MainTests(CommandTestCase):
     """Tests for the command."""
 
     def test_help(self):
-        """``--help`` lists every sub-command; so does no command, as an error."""
-        status, text = self.outcome("--help")
-        self.assertEqual(status, 0)
-        for name in COMMANDS:
-            self.assertIn(f"  {name} ", text)
-        self.assertEqual(self.outcome(), (2, text))
+        """``--help`` lists every command in its section; so does no command at all."""
+        status, text, err = self.run_main("--help")
+        self.assertEqual((status, err), (0, ""))
+        for title, section in SECTIONS.items():
+            listed = text.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+            names = [line.split()[0] for line in listed.splitlines()]
+            self.assertEqual(names, list(section))
+        for given in (["help"], ["-h"]):
+            self.assertEqual(self.run_main(*given), (0, text, ""))
+        self.assertEqual(self.run_main(), (2, text, ""))
+        listing = self.run_main("list", "--help")
+        self.assertEqual(self.run_main("help", "list"), listing)
 
     def test_each_has_help(self):
-        """Each sub-command prints its options and ends with 0."""
-        for name in COMMANDS:
-            if name != "run":  # which is twistd
-                status, text = self.outcome(name, "--help")
+        """Each prints its options and an example, in any width, and ends with 0."""
+        for columns in ("80", "60"):
+            for name in (*COMMANDS, ""):
+                words = [name, "--help"] if name else ["--help"]
+                with mock.patch.dict(os.environ, {"COLUMNS": columns}):
+                    status, text, _ = self.run_main(*words)
                 self.assertEqual(status, 0, text)
-                self.assertIn(f"plugin-bridge {name}", text)
-
-    def test_help_on_one(self):
-        """``help COMMAND`` prints the options of one."""
-        self.assertEqual(self.outcome("help", "setup"), self.outcome("setup", "--help"))
-        self.assertEqual(self.outcome("help")[0], 0)
+                self.assertTrue(text.startswith("Usage: plugin-bridge "))
+                self.assertIn("Exit status: 0", text)
+                if name:
+                    self.assertIn(f"Example:\n    plugin-bridge {name}", text)
+                long = [t for t in text.splitlines() if len(t) > int(columns)]
+                self.assertEqual(long, [], name)
 
     def test_imports(self):
         """What asks the daemon imports little more than that takes."""
@@ -83,39 +73,41 @@ class MainTests(Outcomes):
 
     def test_version(self):
         """``--version`` prints it."""
-        status, text = self.outcome("--version")
+        status, text, _ = self.run_main("--version")
         self.assertEqual(status, 0)
         self.assertTrue(text.startswith("plugin-bridge "))
+        self.assertEqual(self.run_main("list", "--version"), (0, text, ""))
 
     def test_usage_errors(self):
-        """What is no command, or has wrong options, ends with status 2."""
+        """What is no command, or has wrong options, ends with status 2, in one line."""
         for arguments in (
             ["nonsense"],
             ["setup", "--nonsense"],
             ["setup", "--host=/nowhere"],
             ["setup", "--data-dir="],
+            ["list", "--host"],
+            ["install"],
         ):
-            status, text = self.outcome(*arguments)
-            self.assertEqual(status, 2, text)
-            why, *usage = text.splitlines()
-            self.assertTrue(why.startswith("plugin-bridge: "))
-            self.assertTrue(all(line.startswith("Usage: ") for line in usage), usage)
+            status, out, err = self.run_main(*arguments)
+            self.assertEqual((status, out), (2, ""))
+            self.assertRegex(err, r"\Aplugin-bridge: .+\n\Z")
 
     def test_nearest(self):
         """A command or option that is almost right is answered with the right one."""
-        self.assertIn("did you mean install?", self.outcome("instal")[1])
-        self.assertNotIn("did you mean", self.outcome("xyzzy")[1])
-        text = self.outcome("list", "--jsn")[1]
-        self.assertIn("did you mean --json?", text)
-        # A value that is missing is no unknown option.
-        self.assertNotIn("did you mean", self.outcome("list", "--host")[1])
+        for words, hint in (
+            (["instal"], "did you mean install?; see plugin-bridge --help\n"),
+            (["list", "--jsn"], "'--json'?"),
+        ):
+            self.assertIn(hint, self.run_main(*words)[2])
+        self.assertNotIn("did you mean", self.run_main("xyzzy")[2])
 
     def test_interrupted(self):
         """Ctrl-C ends any of them with 130, and no traceback."""
         with mock.patch(
-            "bridge.cli.commands.authors.verify.verify", side_effect=KeyboardInterrupt
+            "bridge.cli.commands.authors.sign.published_tree",
+            side_effect=KeyboardInterrupt,
         ):
-            self.assertEqual(self.outcome("verify", "."), (130, "\n"))
+            self.assertEqual(self.run_main("verify", "."), (130, "", "\n"))
 
     def test_output_takes_no_more(self):
         """A full disk is reported in a line; a reader that has gone is no news."""
@@ -145,69 +137,73 @@ class MainTests(Outcomes):
             yield file
 
     def test_run_is_twistd(self):
-        """``run`` hands its options to ``twistd -n bridge``."""
+        """``run`` hands its options to ``twistd -n bridge``, parsed."""
         lines = []
-        self.patch(run.app, "run", lambda *_: lines.append(sys.argv))
-        self.patch(sys, "argv", [])
-        self.assertEqual(run.main(["--dev"]), 0)
-        self.assertEqual(
-            lines, [["twistd", "--nodaemon", "--pidfile=", "bridge", "--dev"]]
-        )
-
-    def test_run_finds_the_daemon(self):
-        """Of twistd's plugins, only the daemon's is loaded."""
-        options = run.DaemonServerOptions()
-        ((name, _, make, _),) = options.subCommands
-        self.assertEqual((name, list(options.loadedPlugins)), ("bridge", ["bridge"]))
-        self.assertIsInstance(make(), Options)
+        self.patch(run.app, "run", lambda *given: lines.append((sys.argv, given)))
+        self.patch(sys, "argv", ["plugin-bridge"])
+        self.assertEqual(self.run_main("run", "--dev"), (0, "", ""))
+        ((words, (_, make)),) = lines
+        self.assertEqual(words, ["twistd", "--nodaemon", "--pidfile=", "bridge"])
+        ((name, _, loaded, _),) = make().subCommands
+        options = loaded()
+        options.parseOptions([])
+        self.assertEqual(name, "bridge")
+        self.assertIsInstance(options, Options)
+        self.assertIs(options.config.dev, True)
 
 
-class HostCommandTests(Outcomes):
+class HostCommandTests(CommandTestCase):
     """Tests for the command of a host, which is the same with ``--host``."""
 
-    def ran(self, *arguments, program="vrcnext-bridge"):
-        """Run it without its modules; return which was called, with what."""
+    def parameters(self, *arguments, program="vrcnext-bridge"):
+        """Run it without its commands; return which was called, with what."""
         calls = []
 
-        def imported(name):
-            return mock.Mock(main=lambda given: calls.append((name, given)))
+        def invoke(command, context):
+            calls.append((command.name, context.params))
+            return 0
 
-        with mock.patch("bridge.cli.main.command_module", imported):
-            main(list(arguments), program)
+        with mock.patch("bridge.settings.options.TableCommand.invoke", invoke):
+            self.assertEqual(self.run_main(*arguments, program=program), (0, "", ""))
         return calls[0]
 
     def test_options_go_to_run(self):
         """Options without a command, and nothing at all, are those of ``run``."""
         for given in ([], ["--print-token"], ["--listen", "127.0.0.1:1", "--dev"]):
             for line in (given, ["run", *given]):
-                self.assertEqual(self.ran(*line), ("run", ["--host=vrcnext", *given]))
+                name, params = self.parameters(*line)
+                self.assertEqual((name, params["host"]), ("run", "vrcnext"))
+                self.assertIs(params["dev"], "--dev" in given)
 
-    def test_commands(self):
-        """A command gets the host, which a ``--host`` that follows replaces."""
-        self.assertEqual(
-            self.ran("doctor", "--json"), ("doctor", ["--host=vrcnext", "--json"])
-        )
-        self.assertEqual(self.ran("keygen", "-o", "f"), ("keygen", ["-o", "f"]))
-        self.assertEqual(self.ran("help", "doctor"), ("doctor", ["--help"]))
-        self.assertEqual(self.ran("doctor", program="plugin-bridge"), ("doctor", []))
+    def test_hosts(self):
+        """It wins over a variable, and a ``--host`` that follows over it."""
+        with mock.patch.dict(os.environ, {"BRIDGE_HOST": "reference"}):
+            for words, program, host in (
+                (["run"], "vrcnext-bridge", "vrcnext"),
+                (["run", "--host=reference"], "vrcnext-bridge", "reference"),
+                (["run"], "plugin-bridge", "reference"),
+            ):
+                _, params = self.parameters(*words, program=program)
+                self.assertEqual(params["host"], host)
 
     def test_who_takes_a_host(self):
-        """Every command has ``--host``, except those that are listed."""
-        without = {
-            name for name in COMMANDS if "host=" not in options_class(name)().longOpt
-        }
-        self.assertEqual(without, HOSTLESS)
+        """Every command has ``--host``, except those that concern none."""
+        for name in COMMANDS:
+            made = find(name)
+            names = {param.name for param in made.get_params(click.Context(made))}
+            without = name in ("completion", "demo", "keygen")
+            self.assertEqual("host" in names, not without, name)
 
     def test_general(self):
         """``--help`` names the command and its host; a word that is none is refused."""
-        status, text = self.outcome("--help", program="vrcnext-bridge")
+        status, text, _ = self.run_main("--help", program="vrcnext-bridge")
         self.assertEqual(status, 0)
         self.assertIn("Usage: vrcnext-bridge COMMAND", text)
         self.assertIn("plugin-bridge --host vrcnext", text)
         for given in (["-h"], ["help"]):
-            self.assertEqual(self.outcome(*given, program="vrcnext-bridge"), (0, text))
+            self.assertEqual(self.run_main(*given, program="vrcnext-bridge")[1], text)
         self.assertEqual(
-            self.outcome("--version", program="vrcnext-bridge"),
-            self.outcome("--version"),
+            self.run_main("--version", program="vrcnext-bridge"),
+            self.run_main("--version"),
         )
-        self.assertEqual(self.outcome("nonsense", program="vrcnext-bridge")[0], 2)
+        self.assertEqual(self.run_main("nonsense", program="vrcnext-bridge")[0], 2)

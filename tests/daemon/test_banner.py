@@ -10,7 +10,7 @@ from zope.interface import implementer
 from bridge.approval import IApprover, NobodyApprover
 from bridge.daemon.banner import Banner
 from bridge.rpc.registry import Registry
-from bridge.settings.config import read_config
+from bridge.settings.options import config_of, daemon_command, parsed
 from bridge.sinks.fanout import Fanout
 from tests.sinks.fake import FakeSink
 
@@ -38,7 +38,7 @@ class BannerTests(SynchronousTestCase):
         registry = Registry()
         registry.register("kettle", Kettle())
         self.banner = Banner(
-            read_config({}, {}),
+            config_of(parsed(daemon_command(), [], "run")),
             Path("/data"),
             Path("/themes"),
             Path("/data/token"),
@@ -77,7 +77,8 @@ class BannerTests(SynchronousTestCase):
 
     def test_warnings(self):
         """Developer mode, no prompt, added origins and notices are warned of."""
-        config = read_config({"dev": True, "allow-origin": ["file://"]}, {})
+        given = ["--dev", "--allow-origin=file://"]
+        config = config_of(parsed(daemon_command(), given, "run"))
         banner = evolve(
             self.banner, config=config, approver=NobodyApprover(), notices=("found y",)
         )

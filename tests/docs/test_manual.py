@@ -8,11 +8,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import click
 from attrs import fields
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.catalogue import COMMANDS
-from bridge.cli.completing.words import words_of
+from bridge.cli.main import COMMANDS, find
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.rpc.hub import Event
 from bridge.settings.config import OPTIONS
@@ -79,8 +79,10 @@ class RenderedTests(SynchronousTestCase):
         text = text_of("plugin-bridge.1")
         for name in COMMANDS:
             self.assertIn(f"plugin-bridge {name} ", text)
-            for word in words_of(name):
-                self.assertIn(word.name, text, name)
+            made = find(name)
+            for param in made.get_params(click.Context(made)):
+                if isinstance(param, click.Option):
+                    self.assertIn(max(param.opts, key=len), text, name)
         for option in OPTIONS:
             self.assertIn(option.variable, text)
 

@@ -178,38 +178,6 @@ class StructureTests(SynchronousTestCase):
                 structure(converter, offered, Note)
 
 
-class TrailTests(SynchronousTestCase):
-    """Tests for the keys that lead to what is refused."""
-
-    def test_trail(self) -> None:
-        """It has the keys that the message leaves out, also one that is missing."""
-        for value, message, wanted in (
-            ({"title": 1}, "title: wrong type", ["title"]),
-            ({}, "title: required", ["title"]),
-            ({"title": "x", SECRET: 1, "zz": 1}, "unknown field", [min(SECRET, "zz")]),
-            (
-                {"title": "x", "byName": {"a": {}, "b": {SECRET: "c"}}},
-                "byName[][]: wrong type",
-                ["byName", "b", SECRET],
-            ),
-            (
-                {"title": "x", "places": [{}]},
-                "places.town: required",
-                ["places", "town"],
-            ),
-        ):
-            trail: list[str] = []
-            with self.assertRaises(BridgeError) as raised:
-                structure(converter, value, Note, trail=trail)
-            self.assertEqual((raised.exception.message, trail), (message, wanted))
-
-    def test_accepted(self) -> None:
-        """It stays empty when nothing is refused."""
-        trail: list[str] = []
-        structure(converter, {"title": "x"}, Note, trail=trail)
-        self.assertEqual(trail, [])
-
-
 class UnstructureTests(SynchronousTestCase):
     """Tests for writing values."""
 

@@ -231,36 +231,33 @@ class ParseTests(SynchronousTestCase):
         message = self.refused(f'{SECRET} = "1"\n[{SECRET}]\n')
         self.assertNotIn(SECRET, message)
 
-    def test_file_and_line(self) -> None:
-        """A refusal names the file and the line of the key, or of what is around it."""
+    def test_file_and_field(self) -> None:
+        """A refusal names the file and the field, or what is around it."""
         database = '\n[databases.SECRET]\npath = "{home}/x"\nabout = "x"\n'
-        for text, line, message in (
-            (GOOD.replace('"mine-theme"', "1"), 4, "theme_name: wrong type"),
-            (GOOD.replace('"network"', '"A"'), 10, "permissions: at most"),
-            (GOOD.replace('theme = "{data}/themes"', ""), 12, "directories.theme: req"),
-            ("SECRET = 1\n" + GOOD, 1, "unknown field"),
-            (GOOD + "SECRET = 1\n", 15, "directories: unknown field"),
-            (GOOD + database.replace('"x"', "1"), 18, "databases[].about: wrong type"),
-            (GOOD + database + "SECRET = 1\n", 19, "databases[]: unknown field"),
+        for text, message in (
+            (GOOD.replace('"mine-theme"', "1"), "theme_name: wrong type"),
+            (GOOD.replace('"network"', '"A"'), "permissions: at most"),
+            (GOOD.replace('theme = "{data}/themes"', ""), "directories.theme: req"),
+            ("SECRET = 1\n" + GOOD, "unknown field"),
+            (GOOD + "SECRET = 1\n", "directories: unknown field"),
+            (GOOD + database.replace('"x"', "1"), "databases[].about: wrong type"),
+            (GOOD + database + "SECRET = 1\n", "databases[]: unknown field"),
             (
                 GOOD + database.replace("{home}/", ""),
-                17,
                 "databases[].path: must",
             ),
             (
                 GOOD + database.replace("home", "SECRET"),
-                17,
                 "databases[].path: un",
             ),
             (
                 GOOD.replace("{data}", "{x}"),
-                14,
                 "directories.theme: unknown",
             ),
-            (GOOD + '[names.flags]\n"-SECRET" = "dev"\n', 16, "names.flags[]: at"),
+            (GOOD + '[names.flags]\n"-SECRET" = "dev"\n', "names.flags[]: at"),
         ):
             error = self.assertRaises(ProfileError, parse_profile, text, "mine.toml")
-            where = f"mine.toml, line {line}: {message}"
+            where = f"mine.toml: {message}"
             self.assertEqual(str(error)[: len(where)], where)
             self.assertNotIn("SECRET", str(error))
         for text, message in (
@@ -296,7 +293,7 @@ class LoadTests(SynchronousTestCase):
         self.assertEqual(load_profile(str(path)).name, "mine")
         path.write_text(GOOD.replace('"me"', "0"), "utf-8")
         error = self.assertRaises(ProfileError, load_profile, str(path))
-        self.assertEqual(str(error), f"{path}, line 9: info_author: wrong type")
+        self.assertEqual(str(error), f"{path}: info_author: wrong type")
 
     def test_unreadable(self) -> None:
         """What is neither shipped nor a readable text is refused, without its name."""

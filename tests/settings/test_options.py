@@ -1,138 +1,258 @@
-"""Tests for bridge.settings.options."""
+"""Tests for bridge.settings.options and bridge.settings.config."""
+
+from __future__ import annotations
 
 import contextlib
 import io
 import os
 from pathlib import Path
-from typing import ClassVar
 from unittest import mock
 
+import click
+from hypothesis import given
+from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.settings.config import OPTIONS, ConfigError, read_config
-from bridge.settings.host import SHIPPED
-from bridge.settings.options import DaemonOptions, HostOptions, TableOptions, locate
+from bridge.settings.config import HOST_OPTIONS, OPTIONS, SHIPPED, Config, ConfigError
+from bridge.settings.options import (
+    TableCommand,
+    config_of,
+    daemon_command,
+    locate,
+    parsed,
+)
 from bridge.settings.values import Address
 from bridge.tap import Options
+from bridge.wiring.sinks import SINKS
 
 from ..directories import fresh_directory
 
-
-class TwoArguments(TableOptions):
-    """A command line with two arguments."""
-
-    synopsis = "Usage: two [--json] [--number N] A B"
-    optFlags: ClassVar = [["json", None, "a flag"]]
-    optParameters: ClassVar = [["number", "n", None, "a value"]]
-
-    def parseArgs(self, first, second):  # type: ignore[override]
-        """Take both."""
-        self["taken"] = (first, second)
+# What an environment can hold.
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
 
-class OptionsTests(SynchronousTestCase):
-    """Tests for command lines made from the table."""
+class CommandLines(SynchronousTestCase):
+    """Parses command lines, with a configuration file and variables of its own."""
 
-    def exits(self, *arguments, options=DaemonOptions):
+    def setUp(self) -> None:
+        """Begin with none of the variables set, and without a file."""
+        self.folder = fresh_directory(self)
+        environ = {k: v for k, v in os.environ.items() if "BRIDGE_" not in k}
+        self.patch(os, "environ", {**environ, "XDG_CONFIG_HOME": str(self.folder)})
+        (self.folder / "plugin-bridge").mkdir()
+        self.file = self.folder / "plugin-bridge" / "config.toml"
+
+    def config(self, *words: str, **environ: str) -> Config:
+        """Parse the daemon's command line."""
+        with mock.patch.dict(os.environ, environ):
+            return config_of(daemon_command().make_context("run", list(words)))
+
+    def refusal(self, *words: str, **environ: str) -> str:
+        """Parse what is refused; return the message."""
+        return str(self.assertRaises(ConfigError, self.config, *words, **environ))
+
+    def exits(
+        self, *words: str, command: click.Command | None = None
+    ) -> tuple[object, str]:
         """Parse what ends the process: its status, and what it prints."""
         printed = io.StringIO()
+        made = command or daemon_command()
         with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
-            ended = self.assertRaises(
-                SystemExit, options().parseOptions, list(arguments)
-            )
+            ended = self.assertRaises(SystemExit, parsed, made, words, "x run")
         return ended.code, printed.getvalue()
 
-    def test_repeatable(self):
-        """A repeatable option collects, a flag is true."""
-        options = DaemonOptions()
-        options.parseOptions(["--sink", "a", "--sink=b", "--dev"])
-        self.assertEqual(options.given, {"sink": ["a", "b"], "dev": True})
-        self.assertEqual(options.value("sink", {}), ("a", "b"))
 
-    def test_naming(self):
-        """Another command gets the theme directory, if one was named."""
-        for more in ([], ["--theme-dir", "/themes"]):
-            options = HostOptions()
-            options.parseOptions(["--host=reference", "--data-dir=/data", *more])
-            self.assertEqual(
-                options.naming(options.paths()),
-                ["--host", "reference", "--data-dir", "/data", *more],
-            )
+class ValuesTests(CommandLines):
+    """Tests for the values of options."""
 
-    def test_help_names_every_option_and_variable(self):
-        """``--help`` has each option, its variable and the exit statuses."""
-        text = str(DaemonOptions())
-        for option in OPTIONS:
-            self.assertIn(f"--{option.name}", text)
-        flat = "".join(text.split())
-        for option in OPTIONS:
-            self.assertIn(f"[{option.variable}]", flat)
-        self.assertIn("Exitstatus:0", flat)
+    def test_defaults(self) -> None:
+        """What nobody sets is as in the specification's table."""
+        config = self.config()
+        self.assertEqual(config.listen, Address("127.0.0.1", 42081))
+        self.assertEqual(config.overlay_addr, Address("127.0.0.1", 42069))
+        self.assertEqual((config.rate, config.burst, config.threads), (5.0, 10, 4))
+        self.assertEqual(
+            (config.log, config.dev, config.host), ("info", False, "vrcnext")
+        )
+        self.assertEqual((config.sink, config.allow_origin), ((), ()))
+        self.assertIsNone(config.data_dir)
 
-    def test_usage_errors(self):
-        """What is not known, or lacks a value, ends with status 2 and is named."""
-        for arguments, named in (
-            (["--nonsense"], "--nonsense"),
-            (["--rate"], "--rate"),
-            (["extra"], "arguments"),
+    def test_every_option_has_a_variable(self) -> None:
+        """Each option is read from BRIDGE_ and its name in capitals."""
+        tried = (
+            ("listen", "[::1]:9", Address("::1", 9)),
+            ("host", "reference", "reference"),
+            ("sink", "overlay,freedesktop,overlay", ("overlay", "freedesktop")),
+            ("overlay-addr", "localhost:1", Address("127.0.0.1", 1)),
+            ("data-dir", "/d", Path("/d")),
+            ("theme-dir", "/t", Path("/t")),
+            ("rate", "2.5", 2.5),
+            ("burst", "3", 3),
+            ("threads", "2", 2),
+            ("log", "debug", "debug"),
+            ("log-format", "json", "json"),
+            ("log-file", "/l", Path("/l")),
+            ("log-max-bytes", "5000", 5000),
+            ("no-log-capture", "1", True),
+            ("allow-origin", "http://a, file://", ("http://a", "file://")),
+            ("ca-file", __file__, Path(__file__)),
+            ("public-clones-only", "yes", True),
+            ("dev", "true", True),
+            ("print-token", "on", True),
+            ("rotate-token", "1", True),
+            ("build-plugins", "1", True),
+        )
+        for (option, text, value), known in zip(tried, OPTIONS, strict=True):
+            self.assertEqual(option, known.name)
+            attribute = option.replace("-", "_")
+            config = self.config(**{f"BRIDGE_{attribute.upper()}": text})
+            self.assertEqual(getattr(config, attribute), value, option)
+
+    def test_precedence(self) -> None:
+        """Flag over variable over file over default, for each kind of option."""
+        self.file.write_text('threads = 2\ndev = true\nsink = ["a", "b,c"]\n')
+        config = self.config()
+        self.assertEqual(
+            (config.threads, config.dev, config.sink, config.burst),
+            (2, True, ("a", "b,c"), 10),
+        )
+        environ = {"BRIDGE_THREADS": "3", "BRIDGE_DEV": "0", "BRIDGE_SINK": "x"}
+        config = self.config(**environ)
+        self.assertEqual((config.threads, config.dev, config.sink), (3, False, ("x",)))
+        words = ("--threads=4", "--dev", "--sink", "y", "--sink=z")
+        config = self.config(*words, **environ)
+        self.assertEqual(
+            (config.threads, config.dev, config.sink), (4, True, ("y", "z"))
+        )
+        # A variable that is set to nothing changes nothing.
+        self.assertEqual(self.config(BRIDGE_THREADS="").threads, 2)
+
+    def test_attack_listening_beyond_loopback(self) -> None:
+        """No spelling of an address lets the daemon listen beyond loopback."""
+        for text in (
+            "0.0.0.0:42081",
+            "[::]:42081",
+            "192.168.1.2:42081",
+            "127.0.0.1.example.com:1",
+            "example.com:1",
+            "[::ffff:10.0.0.1]:1",
+            "2130706433:1",
+            "[fe80::1%lo]:1",
+            ":1",
         ):
-            status, printed = self.exits(*arguments)
+            self.assertIn("loopback", self.refusal(f"--listen={text}"), text)
+            self.assertIn("loopback", self.refusal(f"--overlay-addr={text}"), text)
+            self.assertIn("loopback", self.refusal(BRIDGE_LISTEN=text), text)
+            self.file.write_text(f'listen = "{text}"\n')
+            self.assertIn("loopback", self.refusal(), text)
+            self.file.unlink()
+
+    def test_refusals_name_option_and_rule(self) -> None:
+        """A refusal names the option or the variable, and what would be right."""
+        for word, reported in (
+            ("--listen=127.0.0.1", "--listen: must be ADDRESS:PORT"),
+            ("--listen=127.0.0.1:65536", "--listen: must be ADDRESS:PORT"),
+            ("--rate=nan", "--rate: must be a number above 0"),
+            ("--rate=x", "--rate: must be a number"),
+            ("--burst=0", "--burst: must be a whole number from 1"),
+            ("--threads=65", "--threads: must be a whole number from 1 to 64"),
+            ("--log=loud", "--log: must be one of debug"),
+            ("--data-dir=", "--data-dir: must be a path"),
+            ("--data-dir=~nobody-here/x", "--data-dir: must be a path; there"),
+            ("--host=", "--host: must not be empty"),
+            ("--ca-file=/nowhere/x", "--ca-file: must be an existing file"),
+            (f"--theme-dir={__file__}", "--theme-dir: must be a directory"),
+            ("--allow-origin=*", "--allow-origin: must be SCHEME://HOST"),
+            ("--allow-origin=null", "--allow-origin: must be SCHEME://HOST"),
+            ("--allow-origin=http://a/", "--allow-origin: must be SCHEME"),
+        ):
+            self.assertEqual(self.refusal(word)[: len(reported)], reported)
+        for variable, text, reported in (
+            ("BRIDGE_DEV", "maybe", "BRIDGE_DEV: must be 1 or 0"),
+            ("BRIDGE_SINK", "a,", "BRIDGE_SINK: must not be empty"),
+        ):
+            self.assertEqual(self.refusal(**{variable: text}), reported)
+        both = self.refusal("--print-token", "--rotate-token")
+        self.assertIn("exclude each other", both)
+
+    @given(st.sampled_from(OPTIONS), TEXTS)
+    def test_any_text(self, option, text) -> None:
+        """Any text is a value of any option, or refused; nothing else is raised."""
+        try:
+            self.config(**{option.variable: text})
+        except ConfigError as e:
+            self.assertIn(option.variable, str(e))
+
+    def test_words(self) -> None:
+        """The sinks that a shell completes are those that ship."""
+        [sink] = [option for option in OPTIONS if option.name == "sink"]
+        self.assertEqual(set(sink.words), set(SINKS))
+
+
+class UsageTests(CommandLines):
+    """Tests for wrong command lines, and for help."""
+
+    def test_usage_errors(self) -> None:
+        """What is not known, or lacks a value, ends with status 2 and is named."""
+        for words, named in (
+            (["--nonsense"], "--nonsense"),
+            (["--lisen=x"], "--listen"),
+            (["--rate"], "--rate"),
+            (["extra"], "argument"),
+        ):
+            status, printed = self.exits(*words)
             self.assertEqual(status, 2)
             self.assertIn(named, printed)
-            self.assertTrue(
-                printed.endswith("; see plugin-bridge run --help\n"), printed
-            )
+            self.assertTrue(printed.endswith("; see x run --help\n"), printed)
             self.assertEqual(printed.count("\n"), 1)
+        self.assertEqual(
+            self.exits("--rate=0"),
+            (2, "plugin-bridge: --rate: must be a number above 0\n"),
+        )
 
-    def test_short_help(self):
-        """``-h`` is what people try first."""
-        for options in (DaemonOptions, TwoArguments):
-            long = self.exits("--help", options=options)
-            self.assertEqual(self.exits("-h", options=options), long)
-            self.assertEqual(long[0], 0)
+    def test_help(self) -> None:
+        """``--help`` has each option, its variable, its default and the statuses."""
+        self.file.write_text("nonsense")
+        status, text = self.exits("--help")
+        self.assertEqual((status, text), self.exits("-h"))
+        self.assertEqual(status, 0)
+        flat = " ".join(text.split())
+        for option in OPTIONS:
+            self.assertIn(f"--{option.name}", text)
+            self.assertIn(f"[env var: {option.variable}", flat)
+            if option.default:
+                self.assertIn(f"{option.variable}; default: {option.default}]", flat)
+        self.assertIn("Exit status: 0", flat)
 
-    def test_options_after_arguments(self):
-        """An option may follow an argument; after ``--`` everything is an argument."""
-        for line, expected in (
-            (("a", "--json", "-nx", "b"), (True, "x", ("a", "b"))),
-            (("a", "--number=--json", "-", "--js"), (True, "--json", ("a", "-"))),
-            (("--number", "", "a", "b"), (False, "", ("a", "b"))),
-            (("a", "--", "--json"), (False, None, ("a", "--json"))),
-        ):
-            options = TwoArguments()
-            options.parseOptions(line)
-            taken = (bool(options["json"]), options["number"], options["taken"])
-            self.assertEqual(taken, expected, line)
-
-    def test_wrong_arguments(self):
-        """Wrong options and numbers of arguments are reported with the usage."""
-        for line in (["a"], ["a", "b", "c"], ["a", "b", "--nonsense"]):
-            status, printed = self.exits(*line, options=TwoArguments)
-            self.assertEqual(status, 2)
-            first, second = printed.splitlines()
-            self.assertTrue(first.startswith("plugin-bridge: "), first)
-            self.assertEqual(second, TwoArguments.synopsis)
-
-    def test_version(self):
+    def test_version(self) -> None:
         """``--version`` is ours, not Twisted's."""
         status, printed = self.exits("--version")
         self.assertEqual(status, 0)
         self.assertRegex(printed, r"\Aplugin-bridge \d+\.\d+\.\d+\n\Z")
 
-    def test_place(self):
-        """Directories given win over the profile's."""
-        options = HostOptions()
-        options.parseOptions(["--host=reference", "--data-dir=/d"])
-        paths = options.paths()
+
+class PathsTests(CommandLines):
+    """Tests for ``locate``."""
+
+    def test_paths(self) -> None:
+        """Directories given win over the profile's; options name what is unusual."""
+        paths = locate("reference", Path("/d"), None)
         self.assertEqual(paths.data.root, Path("/d"))
-        self.assertEqual(paths.theme_dir, Path("/d/themes"))
         self.assertEqual(
             paths.bundle, Path("/d/themes/reference-host/reference-host.js")
         )
+        options = ("--host", "reference", "--data-dir", "/d")
+        self.assertEqual(paths.options, options)
+        paths = locate("reference", Path("/d"), Path("/t"))
+        self.assertEqual(paths.options, (*options, "--theme-dir", "/t"))
+        usual = locate("reference", None, None)
+        self.assertEqual(usual.options, options[:2])
+        same = locate("reference", usual.data.root, usual.theme_dir)
+        self.assertEqual(same.options, options[:2])
 
-    def test_unknown_host(self):
+    def test_unknown_host(self) -> None:
         """A host that is no profile is a usage error that names the option."""
-        missing = str(fresh_directory(self) / "none.toml")
+        missing = str(self.folder / "none.toml")
         error = self.assertRaises(ConfigError, locate, missing, None, None)
         self.assertTrue(str(error).startswith("--host (or BRIDGE_HOST): "))
 
@@ -157,44 +277,27 @@ variables = "MINE_"
 """
 
 
-class NamesTests(SynchronousTestCase):
+class NamesTests(CommandLines):
     """Tests for the names that a host's profile adds."""
 
-    def setUp(self):
-        """Begin with none of the variables set."""
-        environ = {k: v for k, v in os.environ.items() if "BRIDGE_" not in k}
-        self.patch(os, "environ", environ)
-
-    def parsed(self, *words):
-        """Parse the daemon's command line, and read it."""
-        options = DaemonOptions()
-        options.parseOptions(list(words))
-        return read_config(options.given, os.environ, options.known)
-
-    def refused(self, *words, options=DaemonOptions):
-        """Parse what is refused; return the line."""
-        printed = io.StringIO()
-        with contextlib.redirect_stderr(printed):
-            self.assertRaises(SystemExit, options().parseOptions, list(words))
-        return printed.getvalue()
-
-    def profile(self, flags):
+    def profile(self, flags: str) -> str:
         """Write a profile that names flags; return its path."""
-        path = fresh_directory(self) / "mine.toml"
+        path = self.folder / "mine.toml"
         path.write_text(PROFILE.format(flags=flags))
         return str(path)
 
-    def test_flag(self):
+    def test_flag(self) -> None:
         """A flag of the profile is the option it stands for; the last one wins."""
-        for words in (["--wayvr-addr", "127.0.0.1:5"], ["--wayvr=127.0.0.1:5"]):
-            self.assertEqual(self.parsed(*words).overlay_addr.port, 5)
+        self.assertEqual(
+            self.config("--wayvr-addr", "127.0.0.1:5").overlay_addr.port, 5
+        )
         both = ["--wayvr-addr=127.0.0.1:5", "--overlay-addr=127.0.0.1:6"]
-        self.assertEqual(self.parsed(*both).overlay_addr.port, 6)
-        self.assertEqual(self.parsed(*reversed(both)).overlay_addr.port, 5)
+        self.assertEqual(self.config(*both).overlay_addr.port, 6)
+        self.assertEqual(self.config(*reversed(both)).overlay_addr.port, 5)
 
-    def test_original_names(self):
+    def test_original_names(self) -> None:
         """Everything the earlier daemon of VRCNext took is taken."""
-        config = self.parsed(
+        config = self.config(
             *("--listen", "127.0.0.1:1", "--sink", "wayvr", "--sink", "freedesktop"),
             *("--wayvr-addr", "127.0.0.1:2", "--data-dir", "/d", "--rate", "2.5"),
             *("--burst", "3", "--threads", "2", "--log", "debug", "--log-file", "/l"),
@@ -204,7 +307,7 @@ class NamesTests(SynchronousTestCase):
         self.assertEqual(config.sink, ("wayvr", "freedesktop"))
         self.assertEqual(config.overlay_addr.port, 2)
 
-    def test_variables(self):
+    def test_variables(self) -> None:
         """A variable of the profile is looked up after ours, and after the flag."""
         for name, text, attribute, value in (
             ("LISTEN", "127.0.0.1:7", "listen", Address("127.0.0.1", 7)),
@@ -215,73 +318,76 @@ class NamesTests(SynchronousTestCase):
             ("DEV", "true", "dev", True),
         ):
             os.environ[f"VRCNEXT_BRIDGE_{name}"] = text
-            self.assertEqual(getattr(self.parsed(), attribute), value)
+            self.assertEqual(getattr(self.config(), attribute), value)
         os.environ["BRIDGE_OVERLAY_ADDR"] = "127.0.0.1:9"
-        self.assertEqual(self.parsed().overlay_addr.port, 9)
-        self.assertEqual(self.parsed("--wayvr-addr=[::1]:5").overlay_addr.port, 5)
+        self.assertEqual(self.config().overlay_addr.port, 9)
+        self.assertEqual(self.config("--wayvr-addr=[::1]:5").overlay_addr.port, 5)
         os.environ["BRIDGE_OVERLAY_ADDR"] = ""
-        self.assertEqual(self.parsed().overlay_addr.port, 8)
+        self.assertEqual(self.config().overlay_addr.port, 8)
 
-    def test_another_host_has_none(self):
+    def test_another_host_has_none(self) -> None:
         """They are the profile's: wherever another host is named they are unknown."""
         os.environ["VRCNEXT_BRIDGE_LOG"] = "warn"
-        self.assertEqual(self.parsed().log, "warn")
+        self.assertEqual(self.config().log, "warn")
         for words in (
             ["--host", "reference"],
-            ["--host=vrcnext", "--hos=reference"],
-            ["--log-file", "--host=vrcnext", "--host", "reference"],
+            ["--host=vrcnext", "--host=reference"],
+            ["--log-file", "x", "--host=vrcnext", "--host", "reference"],
         ):
-            self.assertEqual(self.parsed(*words).log, "info")
-            self.assertIn("--wayvr-addr", self.refused(*words, "--wayvr-addr=[::1]:5"))
-        os.environ["BRIDGE_HOST"] = "reference"
-        self.assertEqual(self.parsed().log, "info")
-        self.assertEqual(
-            self.parsed("--host=vrcnext", "--wayvr-addr=[::1]:5").log, "warn"
-        )
+            self.assertEqual(self.config(*words).log, "info")
+            refused = self.exits(*words, "--wayvr-addr=[::1]:5")[1]
+            self.assertIn("--wayvr-addr", refused)
+        for name in ("variable", "file"):
+            if name == "variable":
+                os.environ["BRIDGE_HOST"] = "reference"
+            else:
+                self.file.write_text('host = "reference"\n')
+            self.assertEqual(self.config().log, "info")
+            config = self.config("--host=vrcnext", "--wayvr-addr=[::1]:5")
+            self.assertEqual(config.log, "warn")
+            os.environ["BRIDGE_HOST"] = ""
 
-    def test_host_is_not_renamed(self):
+    def test_host_is_not_renamed(self) -> None:
         """Which profile is meant is known before any profile has been read."""
         os.environ["VRCNEXT_BRIDGE_HOST"] = "reference"
-        self.assertEqual(self.parsed().host, "vrcnext")
+        self.assertEqual(self.config().host, "vrcnext")
 
-    def test_refusals_use_the_name_that_was_typed(self):
-        """A flag and a variable are named as their user knows them."""
-        for words, environ, start in (
-            (["--wayvr-addr=192.0.2.1:5"], {}, "--wayvr-addr: must"),
-            (["--overlay-addr=192.0.2.1:5"], {}, "--overlay-addr: must"),
-            ([], {"VRCNEXT_BRIDGE_WAYVR_ADDR": "x"}, "VRCNEXT_BRIDGE_WAYVR_ADDR: must"),
-        ):
-            with mock.patch.dict(os.environ, environ):
-                error = self.assertRaises(ConfigError, self.parsed, *words)
-            self.assertTrue(str(error).startswith(start), str(error))
-        printed = self.refused("--wayvr-addr=127.0.0.1:0", options=Options)
-        self.assertIn("--wayvr-addr: must have a port", printed)
-
-    def test_only_where_the_option_is(self):
-        """A command without the option has no other name for it either."""
-        self.assertIn(
-            "--wayvr-addr", self.refused("--wayvr-addr=x", options=HostOptions)
-        )
-        os.environ["VRCNEXT_BRIDGE_DATA_DIR"] = "/d"
-        options = HostOptions()
-        options.parseOptions([])
-        self.assertEqual(options.paths().data.root, Path("/d"))
-
-    def test_help(self):
-        """``--help`` has the flags of the host it is asked with."""
+    def test_refusals(self) -> None:
+        """All names of a flag are named, and the one variable that is set."""
+        names = "--overlay-addr or --wayvr-addr: must"
+        refused = self.refusal("--wayvr-addr=192.0.2.1:5")
+        self.assertTrue(refused.startswith(names), refused)
+        refused = self.refusal(VRCNEXT_BRIDGE_WAYVR_ADDR="x")
+        self.assertTrue(refused.startswith("VRCNEXT_BRIDGE_WAYVR_ADDR: must"), refused)
         printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            self.assertRaises(SystemExit, DaemonOptions().parseOptions, ["--help"])
-        self.assertIn("--wayvr-addr means --overlay-addr.\n", printed.getvalue())
+        with contextlib.redirect_stderr(printed):
+            self.assertRaises(
+                SystemExit, Options().parseOptions, ["--wayvr-addr=127.0.0.1:0"]
+            )
+        self.assertIn(f"{names} have a port", printed.getvalue())
 
-    def test_a_profile_of_somebody_s_own(self):
+    def test_only_where_the_option_is(self) -> None:
+        """A command without the option has no other name for it either."""
+        command = TableCommand("list", table=HOST_OPTIONS)
+        refused = self.exits("--wayvr-addr=x", command=command)[1]
+        self.assertIn("--wayvr-addr", refused)
+        os.environ["VRCNEXT_BRIDGE_DATA_DIR"] = "/d"
+        context = parsed(command, [], "list")
+        self.assertEqual(context.params["data_dir"], Path("/d"))
+
+    def test_help(self) -> None:
+        """``--help`` has the flags of the host it is asked with."""
+        self.assertIn("--overlay-addr, --wayvr-addr ADDRESS:PORT", self.exits("-h")[1])
+        self.assertNotIn("--wayvr", self.exits("--host=reference", "-h")[1])
+
+    def test_a_profile_of_somebody_s_own(self) -> None:
         """Flags without a value work, too."""
         path = self.profile('debug = "dev"')
         os.environ["MINE_DEBUG"] = "1"
-        self.assertTrue(self.parsed(f"--host={path}").dev)
-        self.assertTrue(self.parsed("--debug", "--host", path).dev)
+        self.assertTrue(self.config(f"--host={path}").dev)
+        self.assertTrue(self.config("--debug", "--host", path).dev)
 
-    def test_flags_that_stand_for_nothing(self):
+    def test_flags_that_stand_for_nothing(self) -> None:
         """A profile whose flags name no option, or the host, or hide one, is bad."""
         for flags in ('a-flag = "nothing"', 'a-flag = "host"', 'rate = "burst"'):
             path = self.profile(flags)

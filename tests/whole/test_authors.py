@@ -64,7 +64,7 @@ class AuthorTests(SynchronousTestCase):
         commit(self.plugin)
         key = self.home / "key"
         self.do("keygen", "--out", str(key))
-        fingerprint = self.do("fingerprint", "--key", str(key)).strip()
+        fingerprint = self.do("keygen", "--show", "--key", str(key)).strip()
         self.do("sign", "--key", str(key), str(self.plugin))
         verdict = json.loads(self.do("check", "--json", str(self.plugin)))
         self.assertTrue(verdict["ok"])

@@ -14,8 +14,7 @@ from bridge.protocol.errors import BridgeError
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.services.logs import Logs
-from bridge.settings.config import read_config
-from bridge.settings.options import locate
+from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.store.store import Store
 from bridge.wiring.core import Core, Threads
 from bridge.wiring.services import LIGHT, make_services, make_sinks
@@ -33,7 +32,8 @@ class SinkTests(SynchronousTestCase):
 
     def names(self, *sinks):
         """Which sinks are made when these are asked for."""
-        config = read_config({"sink": list(sinks)}, {})
+        given = [f"--sink={name}" for name in sinks]
+        config = config_of(parsed(daemon_command(), given, "run"))
         directory = fresh_directory(self)
         paths = locate("vrcnext", directory / "data", directory / "themes")
         threads = Threads.make(Clock(), 1)
@@ -76,7 +76,8 @@ class ShutdownTests(SynchronousTestCase):
         store = Store.open(paths.data.state, execute)
         hub, page = Hub(), Page()
         hub.add(page)
-        config = read_config({"dev": True, "sink": ["freedesktop"]}, {})
+        given = ["--dev", "--sink=freedesktop"]
+        config = config_of(parsed(daemon_command(), given, "run"))
         threads = Threads.make(clock, 1)
         screen = FakeScreen()
         self.patch(screen, "show", lambda note: Deferred())

@@ -110,9 +110,11 @@ class Compiler:
     search_path: str
 
 
-def find_compiler(root: Path, environ: Mapping[str, str]) -> Compiler | None:
+def find_compiler(
+    root: Path, environ: Mapping[str, str], chosen: Path | None = None
+) -> Compiler | None:
     """
-    Find the TypeScript compiler on ``PATH``.
+    Find the TypeScript compiler: the chosen one, or that on ``PATH``.
 
     What is in the plugin's tree is passed over: to run it would be to run the plugin.
 
@@ -125,6 +127,8 @@ def find_compiler(root: Path, environ: Mapping[str, str]) -> Compiler | None:
         for folder in folders
         if os.path.isabs(folder) and not Path(folder).resolve().is_relative_to(root)
     )
+    if chosen is not None:
+        return Compiler(str(chosen.absolute()), trusted)
     path = shutil.which(COMPILER, path=trusted) if trusted else None
     if path is None or Path(path).resolve().is_relative_to(root):
         return None

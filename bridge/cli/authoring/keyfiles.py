@@ -7,15 +7,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import click
 import platformdirs
 
 from ...classes import frozen
 from ..terminal import CommandError, private_file
 
 KEY_VARIABLE: Final = "BRIDGE_SIGNING_KEY"
-KEY_HELP: Final = (
-    f"the key file (default: the 64 digits in {KEY_VARIABLE}, or else the file that "
-    "keygen creates)"
+key_option = click.option(
+    "--key",
+    "-k",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help=f"The key file.  [default: (the 64 digits in {KEY_VARIABLE}, or else the file "
+    "that keygen creates)]",
 )
 
 SEED_BYTES: Final = 32
@@ -78,14 +83,14 @@ class SigningKey:
     file: Path | None
 
 
-def chosen_key(chosen: str | None, environ: Mapping[str, str]) -> SigningKey:
+def chosen_key(chosen: Path | None, environ: Mapping[str, str]) -> SigningKey:
     """
-    Read the key that ``KEY_HELP`` describes.
+    Read the key that ``key_option`` describes.
 
     :param chosen: What ``--key`` names.
     :raise CommandError: It cannot be read, or is no key.
     """
     if not chosen and environ.get(KEY_VARIABLE):
         return SigningKey(parse_seed(environ[KEY_VARIABLE], KEY_VARIABLE), None)
-    file = Path(chosen) if chosen else default_key_file()
+    file = chosen or default_key_file()
     return SigningKey(read_seed(file), file)

@@ -85,8 +85,9 @@ def compare_types(
     """
     if compiler is None:
         raise LeftOutError(
-            f"there is no {COMPILER} on PATH outside the plugin; to check types, run: "
-            "npm install --global typescript"
+            f"there is no {COMPILER} on PATH outside the plugin; to check types, "
+            "install it, or name it with --tsc: npx --yes --package typescript which "
+            f"{COMPILER} prints where npx has it"
         )
     try:
         errors = check_types(compiler, tree, host, module)

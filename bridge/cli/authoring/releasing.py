@@ -23,8 +23,7 @@ from ...protocol.strictjson import loads_unique
 from ...settings.host import HostProfile
 from ..terminal import CommandError
 from .signedsince import last_signed
-from .signing import check_clean, tracked_files
-from .worktree import git, head, is_work_tree, named
+from .worktree import check_clean, git, head, is_work_tree, named, tracked_files
 
 PARTS: Final = ("major", "minor", "patch")
 """Which number of the version a release can raise."""

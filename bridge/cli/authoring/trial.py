@@ -11,11 +11,14 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from attrs import field
+from twisted.internet.defer import Deferred, succeed
 
 from ... import __version__
 from ...classes import define
@@ -68,21 +71,21 @@ class Trial:
     """
     One trial of one tree.
 
-    :ivar host: The value of ``--host``.
     :ivar root: The author's directory.
     :ivar scratch: An empty directory of our own; somebody else removes it.
     :ivar unsigned: Whether to leave the signature out.
     :ivar now: Seconds since the epoch.
+    :ivar tsc: The TypeScript compiler, when the author names it.
     """
 
     _reactor: Any
     _in_thread: InThread
     _place: Paths
-    _host: str
     _root: Path
     _scratch: Path
     _unsigned: bool
     _now: Callable[[], float]
+    _tsc: Path | None = None
     _environ: Mapping[str, str] = os.environ
     _tree: Tree = field(init=False, default=Tree({}))
     _steps: list[StepResult] = field(factory=list, init=False)
@@ -234,8 +237,7 @@ class Trial:
 
     @property
     def _where(self) -> str:
-        root = str(self._place.data.root)
-        return shlex.join(["--host", self._host, "--data-dir", root])
+        return shlex.join(self._place.options)
 
     def _signature(self) -> str:
         if self._unsigned:
@@ -269,7 +271,7 @@ class Trial:
         self._need_own_files()
         self._need_sources()
         module, host = self._place.profile.api_module, self._place.data.host
-        compiler = find_compiler(self._root, self._environ)
+        compiler = find_compiler(self._root, self._environ, self._tsc)
         return compare_types(compiler, self._copy, host, module)
 
     def _need_own_files(self) -> None:
@@ -308,3 +310,24 @@ class Trial:
         if not report.has(plugin_id):
             raise plugin_error(Prefix.BUILD_FAILED, report.why_not(plugin_id))
         return "\n".join([f"in {report.duration_ms} ms", *warnings])
+
+
+def tried(place: Paths, root: Path, unsigned: bool, tsc: Path | None = None) -> Verdict:
+    """
+    Check a plugin's directory; runs the reactor, which the bundler needs.
+
+    :param unsigned: Whether to leave the signature out.
+    :param tsc: The TypeScript compiler, when the author names it.
+    """
+    from twisted.internet import reactor
+
+    def at_once(work: Any, *arguments: Any) -> Deferred[Any]:
+        # Nothing else runs in this process, so nothing minds being blocked.
+        return succeed(None).addCallback(lambda _: work(*arguments))
+
+    with TemporaryDirectory(prefix="plugin-bridge-check-") as scratch:
+        trial = Trial(
+            reactor, at_once, place, root, Path(scratch), unsigned, time.time, tsc
+        )
+        verdict: Verdict = oneshot.run(reactor, trial.run)
+    return verdict

@@ -145,7 +145,7 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def as_json(verdict: Verdict) -> str:
+def as_json_text(verdict: Verdict) -> str:
     """Return the verdict as one line of JSON."""
     return dumps(unstructure(verdict)).decode("utf-8") + "\n"
 

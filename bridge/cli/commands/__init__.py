@@ -1,1 +1,1 @@
-"""One module for each command; none imports another."""
+"""The commands; no module imports another."""

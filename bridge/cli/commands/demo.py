@@ -10,8 +10,9 @@ import time
 import webbrowser
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from typing import Any, Final
 
+import click
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
@@ -20,40 +21,34 @@ from ...demo.demo import DemoPaths, Started, start
 from ...demo.forge import ForgeError
 from ...provision.npm import SetupError
 from ...settings.host import load_profile
-from ...settings.options import TableOptions
-from ..catalogue import PROGRAM
+from ..command import command
+from ..terminal import CommandError, show
+
+_PROGRAM: Final = "plugin-bridge"
 
 
-class DemoOptions(TableOptions):
-    """The command line of ``plugin-bridge demo``."""
-
-    synopsis = "Usage: plugin-bridge demo [--open]"
-    optFlags: ClassVar[list[list[str | None]]] = [
-        ["open", None, "open the page in your browser"]
-    ]
-    longdesc = (
-        "Starts a daemon, the reference page, and a git server with a signed sample "
-        "plugin. Everything is temporary and local to this machine; Ctrl-C stops and "
-        "removes it. The demo needs git and the Python package trustme."
-    )
-
-
-def main(arguments: list[str]) -> int:
-    """Run the demo until Ctrl-C and return the exit status."""
+@command(
+    "demo",
+    "Start a daemon, the reference page, and a git server with a signed sample plugin. "
+    "Everything is temporary and local to this machine; Ctrl-C stops and removes it. "
+    "The demo needs git and the Python package trustme.",
+    "--open",
+    table=(),
+)
+@click.option("--open", "opens", is_flag=True, help="Open the page in your browser.")
+def demo(opens: bool) -> None:
+    """Run the demo until Ctrl-C."""
     from twisted.internet import reactor
 
-    options = DemoOptions()
-    options.parseOptions(arguments)
     failures: list[str] = []
     with TemporaryDirectory(prefix="plugin-bridge-demo-") as root:
         place = DemoPaths(Path(root), load_profile("reference"))
         # Not task.react: it would die of the signal, and leave the directory behind.
-        running = _demo(reactor, place, bool(options["open"]), failures)
+        running = _demo(reactor, place, opens, failures)
         Deferred.fromCoroutine(running).addErrback(_broke, reactor, failures)
         reactor.run()
-    for failure in failures:
-        sys.stderr.write(f"plugin-bridge: {failure}\n")
-    return 1 if failures else 0
+    if failures:
+        raise CommandError("\n".join(failures))
 
 
 async def _demo(
@@ -94,28 +89,25 @@ def _broke(failure: Failure, reactor: Any, failures: list[str]) -> None:
 
 
 def _show(started: Started) -> None:
-    sys.stdout.write(
-        "\n"
-        "Open the page, pair it with the token, install the plugin, and reload.\n\n"
+    show(
+        "\nOpen the page, pair it with the token, install the plugin, and reload.\n\n"
         f"  Page:    {started.page}\n"
         f"  Token:   {started.token}\n"
         f"  Plugin:  {started.plugin}\n"
         f"  Data:    {started.data}\n\n"
         "In another terminal, when the page is paired:\n\n"
-        f"  {command()} eval --host reference --data-dir {started.data} "
+        f"  {typed_name()} eval --host reference --data-dir {started.data} "
         "'return document.title'\n\n"
-        "Ctrl-C ends the demo.\n"
+        "Ctrl-C ends the demo."
     )
-    sys.stdout.flush()
 
 
-def command() -> str:
+def typed_name() -> str:
     """Return what another terminal has to type for this program."""
-    if shutil.which(PROGRAM):
-        return PROGRAM
-    return shlex.quote(str(Path(sys.executable).with_name(PROGRAM)))
+    if shutil.which(_PROGRAM):
+        return _PROGRAM
+    return shlex.quote(str(Path(sys.executable).with_name(_PROGRAM)))
 
 
 def _progress(line: str) -> None:
-    sys.stdout.write(f"- {line}\n")
-    sys.stdout.flush()
+    show(f"- {line}")

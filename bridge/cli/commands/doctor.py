@@ -6,8 +6,9 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
+import click
 from attrs import evolve
 from twisted.internet.defer import Deferred
 
@@ -15,9 +16,11 @@ from ...approval.native import native_approver
 from ...approval.prompts import Operation, Prompt
 from ...freedesktop import Notifications
 from ...protocol.errors import BridgeError
-from ...settings.config import BY_NAME, HOST_OPTIONS, Option
-from ...settings.options import HostOptions, Paths
+from ...settings.config import BY_NAME, HOST_OPTIONS
+from ...settings.options import Paths
+from ...settings.values import Address
 from ...wiring import oneshot
+from ..command import command, json_option
 from ..diagnosis.checkup import (
     Finding,
     Level,
@@ -29,7 +32,7 @@ from ..diagnosis.checkup import (
     without_prompts,
 )
 from ..diagnosis.supportfile import Support
-from ..terminal import failed, print_json, print_line
+from ..terminal import CommandError, print_json, print_line
 
 TEST_PROMPT: Final = Prompt(
     Operation.INSTALL,
@@ -39,59 +42,57 @@ TEST_PROMPT: Final = Prompt(
 )
 
 
-class DoctorOptions(HostOptions):
-    """The command line of ``plugin-bridge doctor``."""
-
-    synopsis = "Usage: plugin-bridge doctor [--prompt] [--json] [--bundle FILE]"
-    longdesc = (
-        "Checks the data directory, the token, the bundler, the host's sources, the "
-        "theme directory, the port and the notification server, and shows how to fix "
-        "each problem. It finds plugins that were changed, and what a start would "
-        "lose. A daemon with --dev needs no notification server. With --prompt it "
-        "shows a test prompt and waits for your answer. "
-        "With --bundle it writes a file for a bug report and lists its contents; the "
-        "file does not contain the token, your settings or the name of your home "
-        "directory. Exit status: 0 no problem, 1 a problem, 2 wrong usage."
-    )
-    table: ClassVar[tuple[Option, ...]] = (
+@command(
+    "doctor",
+    "Check the data directory, the token, the bundler, the host's sources, the theme "
+    "directory, the port and the notification server, and show how to fix each "
+    "problem. It finds plugins that were changed, and what a start would lose. A "
+    "daemon with --dev needs no notification server.",
+    "--host reference",
+    status="Exit status: 0 no problem, 1 a problem, 2 wrong usage.",
+    table=(
         *HOST_OPTIONS,
         evolve(BY_NAME["listen"], about="address on which the daemon should listen"),
         evolve(BY_NAME["dev"], about="check for a daemon with --dev: no prompt needed"),
-    )
-    optFlags: ClassVar[list[list[str | None]]] = [
-        ["prompt", None, "show a test prompt and wait for the answer"],
-        ["json", None, "print one JSON object"],
-    ]
-    optParameters: ClassVar[list[list[str | None]]] = [
-        ["bundle", None, None, "write a file for a bug report (tar.gz)"]
-    ]
-
-
-def main(arguments: list[str]) -> int:
+    ),
+)
+@click.option(
+    "--prompt", is_flag=True, help="Show a test prompt and wait for the answer."
+)
+@json_option
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write a file for a bug report (tar.gz), and list its contents; it does not "
+    "contain the token, your settings or the name of your home directory.",
+)
+def doctor(
+    place: Paths,
+    listen: Address,
+    dev: bool,
+    prompt: bool,
+    as_json: bool,
+    bundle: Path | None,
+) -> int:
     """Run the checks and return the exit status."""
     from twisted.internet import reactor
 
-    options = DoctorOptions()
-    options.parseOptions(arguments)
-    place = options.paths()
-    command = shlex.join(options.naming(place))
+    options = shlex.join(place.options)
     findings = [
-        *on_disk(place, command),
-        daemon(place, options.value("listen"), command),
-        *oneshot.run(reactor, lambda: on_desktop(reactor, place, options)),
+        *on_disk(place, options),
+        daemon(place, listen, options),
+        *oneshot.run(reactor, lambda: on_desktop(reactor, place, prompt, dev)),
     ]
-    _print(findings, bool(options["json"]))
-    report = _aside if options["json"] else print_line
-    if options["bundle"]:
+    _print(findings, as_json)
+    if bundle is not None:
         support = Support.collect(place, findings, os.environ)
         try:
-            support.write(Path(options["bundle"]), report)
+            support.write(bundle, _aside if as_json else print_line)
         except FileExistsError:
-            return failed("doctor", f"{options['bundle']} exists already")
+            raise CommandError(f"{bundle} exists already") from None
         except OSError as e:
-            return failed(
-                "doctor", f"{options['bundle']} cannot be written: {e.strerror}"
-            )
+            raise CommandError(f"{bundle} cannot be written: {e.strerror}") from None
     return 1 if any(finding.level is Level.WRONG for finding in findings) else 0
 
 
@@ -105,14 +106,14 @@ def _print(findings: list[Finding], as_json: bool) -> None:
     if as_json:
         ok = all(finding.level is not Level.WRONG for finding in findings)
         listed = [finding.fields() for finding in findings]
-        print_json({"ok": ok, "findings": listed}, compact=False)
+        print_json({"ok": ok, "findings": listed})
         return
     for line in finding_lines(findings):
         print_line(line)
 
 
 async def on_desktop(
-    reactor: Any, place: Paths, options: DoctorOptions
+    reactor: Any, place: Paths, prompt: bool, dev: bool
 ) -> list[Finding]:
     """Check the notification server; with ``--prompt`` show a test prompt."""
     notifications = Notifications(reactor, os.environ)
@@ -121,9 +122,9 @@ async def on_desktop(
             findings = []
         else:
             findings = [await notification_server(notifications)]
-            if not options["prompt"] and (options.value("dev") or is_dev(place)):
+            if not prompt and (dev or is_dev(place)):
                 findings = [without_prompts(finding) for finding in findings]
-        if options["prompt"]:
+        if prompt:
             approver = native_approver(
                 sys.platform,
                 reactor,

@@ -6,9 +6,9 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
-from twisted.python import usage
+import click
 
 from ...classes import define
 from ...pagelog.following import Follower
@@ -17,49 +17,14 @@ from ...pagelog.pagefile import LogFileError
 from ...protocol.strictjson import dumps
 from ...protocol.text import visible
 from ...protocol.wire import unstructure
-from ...settings.config import BY_NAME, HOST_OPTIONS, LOG_LEVELS, Option
-from ...settings.options import HostOptions
-from ...settings.values import one_of, whole
-from ..terminal import failed, print_line
+from ...settings.config import BY_NAME, HOST_OPTIONS, LOG_LEVELS
+from ...settings.options import Paths, Value
+from ...settings.values import one_of
+from ..command import command, number_option
+from ..terminal import CommandError, print_line
 
 _LINES: Final = 50
 _POLL_SECONDS: Final = 0.25
-
-
-class LogsOptions(HostOptions):
-    """The command line of ``plugin-bridge logs``."""
-
-    table: ClassVar[tuple[Option, ...]] = (*HOST_OPTIONS, BY_NAME["log-file"])
-    synopsis = (
-        "Usage: plugin-bridge logs [-f] [--lines N] [--level LEVEL] [--scope SCOPE] "
-        "[--json]"
-    )
-    longdesc = (
-        "Shows the last lines of the log of the page and its plugins, and with -f new "
-        "lines until Ctrl-C. It works without a daemon. The daemon's own log lines are "
-        "not in this log. Exit status: 0 done, 1 there is no readable log file, 2 "
-        "wrong usage."
-    )
-    optFlags: ClassVar[list[list[str | None]]] = [
-        ["follow", "f", "also show new lines, until Ctrl-C"],
-        ["json", None, "print each line as a JSON object"],
-    ]
-    optParameters: ClassVar[list[list[str | None]]] = [
-        ["lines", "n", str(_LINES), "how many of the last lines to show"],
-        ["level", None, LOG_LEVELS[0], "show only this level and above"],
-        ["scope", None, None, "show only this scope, such as a plugin's id"],
-    ]
-
-    def postOptions(self) -> None:
-        """Read the values."""
-        for name, read in (
-            ("lines", whole(0, 1_000_000)),
-            ("level", one_of(*LOG_LEVELS)),
-        ):
-            try:
-                self[name] = read(self[name])
-            except ValueError as e:
-                raise usage.UsageError(f"--{name}: {e}") from None
 
 
 @define
@@ -97,51 +62,86 @@ class Show:
         return enough and self.scope in (None, read.scope)
 
 
-def main(arguments: list[str]) -> int:
-    """Show the page's log and return the exit status."""
-    options = LogsOptions()
-    options.parseOptions(arguments)
-    return logs(options, time.sleep)
+@command(
+    "logs",
+    "Show the last lines of the log of the page and its plugins, and with -f new lines "
+    "until Ctrl-C. It works without a daemon. The daemon's own log lines are not in "
+    "this log.",
+    "-f --level warn",
+    status="Exit status: 0 done, 1 there is no readable log file, 2 wrong usage.",
+    table=(*HOST_OPTIONS, BY_NAME["log-file"]),
+)
+@click.option("--follow", "-f", is_flag=True, help="Also show new lines, until Ctrl-C.")
+@number_option(
+    "--lines",
+    "-n",
+    default=_LINES,
+    low=0,
+    high=1_000_000,
+    about="How many of the last lines to show.",
+)
+@click.option(
+    "--level",
+    type=Value(one_of(*LOG_LEVELS), LOG_LEVELS),
+    metavar="LEVEL",
+    default=LOG_LEVELS[0],
+    show_default=True,
+    help="Show only this level and above.",
+)
+@click.option("--scope", help="Show only this scope, such as a plugin's id.")
+@click.option("--json", "as_json", is_flag=True, help="Print each line as JSON.")
+def logs(
+    place: Paths,
+    log_file: Path | None,
+    follow: bool,
+    lines: int,
+    level: str,
+    scope: str | None,
+    as_json: bool,
+) -> None:
+    """Show the page's log."""
+    path = log_file or place.data.log
+    show_log(path, Show(level, scope, as_json), lines, time.sleep if follow else None)
 
 
-def logs(options: LogsOptions, sleep: Callable[[float], None]) -> int:
+def show_log(
+    path: Path, show: Show, count: int, sleep: Callable[[float], None] | None
+) -> None:
     """
-    Show the page's log.
+    Show a log file.
 
-    :param sleep: Waits some seconds.
-    :return: The exit status.
+    :param count: How many of the last lines.
+    :param sleep: Waits some seconds; ``None`` to end after the last line.
+    :raise CommandError: The file can't be read.
     """
-    path: Path = options.value("log-file") or options.paths().data.log
     follower = Follower(path)
-    show = Show(options["level"], options["scope"], bool(options["json"]))
     try:
-        reading = _print_last(follower, show, options["lines"])
+        reading = _print_last(follower, show, count)
         if not follower.found:
-            if not options["follow"]:
-                return failed("logs", f"there is no log file {path} yet")
+            if sleep is None:
+                raise CommandError(f"there is no log file {path} yet")
             sys.stderr.write(f"waiting for {path}\n")
-        elif reading and not show.count and not options["follow"]:
-            _report_nothing(path, options)
-        while reading and options["follow"]:
+        elif reading and count and not show.count and sleep is None:
+            _report_nothing(path)
+        while reading and sleep is not None:
             reading = _print_more(follower, show)
             sleep(_POLL_SECONDS)
-    except (LogFileError, OSError) as e:
-        why = e.strerror if isinstance(e, OSError) else None
-        return failed("logs", f"{path} can't be read: {why}" if why else str(e))
+    except LogFileError as e:
+        raise CommandError(str(e)) from None
+    except OSError as e:
+        raise CommandError(f"{path} can't be read: {e.strerror}") from None
     except KeyboardInterrupt:
         pass
     finally:
         follower.close()
-    return 0
 
 
-def _report_nothing(path: Path, options: LogsOptions) -> None:
+def _report_nothing(path: Path) -> None:
     """Report on standard error that there is no line to show, and why."""
     why = f"{path} has no line yet"
     if path.stat().st_size:
         why = f"no line of {path} matches; try --level debug, or another --scope"
-    if options["lines"]:
-        sys.stderr.write(f"{why}\n")
+    sys.stderr.write(f"{why}\n")
 
 
 def _print_last(follower: Follower, show: Show, count: int) -> bool:

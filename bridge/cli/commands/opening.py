@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
+import click
 from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
@@ -21,14 +21,9 @@ from ...provision.readiness import build_problem
 from ...provision.setup import setup
 from ...settings.options import Paths
 from ...system.locks import is_held
-from ..hostpage import (
-    HostPage,
-    PageOptions,
-    check_own_host,
-    page_endpoint,
-    page_port,
-)
-from ..terminal import CommandError, failed
+from ..command import command, page_port_option
+from ..hostpage import HostPage, check_own_host, page_endpoint
+from ..terminal import CommandError, confirmed, show
 
 PAGE_PORT: Final = 42082
 """Fixed, so that a browser stays paired: it keeps the token by the page's address."""
@@ -37,65 +32,53 @@ _LOOK_SECONDS: Final = 0.05
 _START_SECONDS: Final = 15.0
 
 
-class OpenOptions(PageOptions):
-    """The command line of ``plugin-bridge open``."""
-
-    synopsis = (
-        "Usage: plugin-bridge open --host reference [--yes] [--no-browser] [--dev] "
-        "[--page-port PORT]"
-    )
-    longdesc = (
-        "Shows the page of the host reference in your browser, connected. It sets up "
-        "what is missing, and starts the daemon unless one runs; then that daemon ends "
-        "with it. Ctrl-C ends it. Exit status: 0 ended by Ctrl-C, 1 failed, 2 wrong "
-        "usage."
-    )
-    optParameters: ClassVar[list[list[str | None]]] = [page_port(PAGE_PORT)]
-    optFlags: ClassVar[list[list[str | None]]] = [
-        ["yes", None, "set up what is missing without asking"],
-        ["no-browser", None, "only print the page's address"],
-        ["dev", None, "start the daemon in developer mode, which approves everything"],
-    ]
-
-
-def main(arguments: list[str]) -> int:
-    """Show the page until Ctrl-C and return the exit status."""
+@command(
+    "open",
+    "Show the page of the host reference in your browser, connected. It sets up what "
+    "is missing, and starts the daemon unless one runs; then that daemon ends with it. "
+    "Ctrl-C ends it.",
+    "--host reference",
+    status="Exit status: 0 ended by Ctrl-C, 1 failed, 2 wrong usage.",
+)
+@page_port_option(PAGE_PORT)
+@click.option("--yes", is_flag=True, help="Set up what is missing without asking.")
+@click.option("--no-browser", is_flag=True, help="Only print the page's address.")
+@click.option(
+    "--dev",
+    is_flag=True,
+    help="Start the daemon in developer mode, which approves everything.",
+)
+def open_(place: Paths, page_port: int, yes: bool, no_browser: bool, dev: bool) -> None:
+    """Show the page until Ctrl-C."""
     from twisted.internet import reactor
 
-    options = OpenOptions()
-    options.parseOptions(arguments)
-    place = options.paths()
-    try:
-        check_own_host(place)
-        if build_problem(place):
-            set_up(place, bool(options["yes"]), sys.stdin.isatty())
-    except (CommandError, SetupError) as e:
-        return failed("open", str(e))
-    opened = Opened(reactor, place, options["page-port"], bool(options["dev"]))
-    browser = None if options["no-browser"] else webbrowser.open
+    check_own_host(place)
+    if build_problem(place):
+        set_up(place, yes)
+    opened = Opened(reactor, place, page_port, dev)
+    browser = None if no_browser else webbrowser.open
     reactor.callWhenRunning(opened.begin, browser)
     reactor.run()
     opened.close()
-    return failed("open", opened.failure) if opened.failure else 0
+    if opened.failure:
+        raise CommandError(opened.failure)
 
 
-def set_up(place: Paths, yes: bool, asks: bool) -> None:
+def set_up(place: Paths, yes: bool) -> None:
     """
     Install what a build needs, if the user wants that.
 
-    :param asks: Whether somebody can be asked.
-    :raise CommandError: The user does not, or can't be asked.
-    :raise SetupError: It could not be installed.
+    :raise CommandError: The user does not, or can't be asked; or it failed.
     """
     what = f"esbuild and the page's library, about 11 MB, into {place.data.root}"
-    if not yes:
-        if not asks:
-            raise CommandError(f"it has to download {what}; add --yes")
-        sys.stdout.write(f"This downloads {what} with npm. Go on? [Y/n] ")
-        sys.stdout.flush()
-        if sys.stdin.readline().strip().lower() not in ("", "y", "yes"):
-            raise CommandError("nothing was set up")
-    setup(place.profile, place.data, None, None, _show)
+    if not yes and not confirmed(
+        f"This downloads {what} with npm. Go on?", f"it has to download {what}", True
+    ):
+        raise CommandError("nothing was set up")
+    try:
+        setup(place.profile, place.data, None, None, show)
+    except SetupError as e:
+        raise CommandError(str(e)) from None
 
 
 @define(eq=False)
@@ -131,18 +114,18 @@ class Opened:
         except (ChildError, CommandError) as e:
             self.fail(str(e))
             return
-        _show(f"Open  {address}")
-        _show("Ctrl-C ends it.")
+        show(f"Open  {address}")
+        show("Ctrl-C ends it.")
         if browser is not None:
             self._page.browse(address, browser)
 
     async def _address(self) -> str:
         if is_held(self._place.data.lock):
             endpoint = await self._published()
-            _show(f"using the daemon that runs at {endpoint}")
+            show(f"using the daemon that runs at {endpoint}")
         else:
             endpoint = await self._start()
-            _show("started the daemon")
+            show("started the daemon")
         await self._wait(
             self._place.bundle.exists, BUILD_SECONDS, "no bundle was built"
         )
@@ -197,8 +180,3 @@ class Opened:
 
     def _broke(self, failure: Failure) -> None:
         self.fail(failure.getTraceback())
-
-
-def _show(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()

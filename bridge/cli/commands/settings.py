@@ -1,65 +1,65 @@
-"""``plugin-bridge config``: every option's value, and where it comes from."""
+"""The commands about the command itself: its options, and shells that complete it."""
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, Final
 
-from ...settings.config import (
-    OPTIONS,
-    Option,
-    origin_of,
-    read_value,
-)
+import click
+from click.core import ParameterSource
+from click.shell_completion import get_completion_class
+
+from ...settings.config import BY_NAME, OPTIONS
 from ...settings.configfile import ONE_SHOT, config_path
-from ...settings.options import TableOptions
+from ...settings.host import host_commands
+from ...settings.options import Paths, Value, origin_of
+from ...settings.values import one_of
+from ..command import command, json_option
 from ..terminal import print_json, print_line
 
-SHOWN = tuple(option for option in OPTIONS if option.name not in ONE_SHOT)
+_PROGRAM: Final = "plugin-bridge"
+COMPLETE_VARIABLE: Final = "_PLUGIN_BRIDGE_COMPLETE"
+"""By which a shell asks for completions."""
+
+SHELLS: Final = ("bash", "zsh", "fish")
 
 
-class ConfigOptions(TableOptions):
-    """The command line of ``plugin-bridge config``."""
-
-    table: ClassVar[tuple[Option, ...]] = SHOWN
-    synopsis = "Usage: plugin-bridge config [--json] [options of run]"
-    longdesc = (
-        "Prints the value of each option of the daemon, and where it comes from: the "
-        "command line, a variable, config.toml in your configuration directory, or the "
-        "default. The lines have the form of config.toml. Exit status: 0 done, 2 a "
-        "value is wrong; the line names it."
-    )
-    optFlags: ClassVar[list[list[str | None]]] = [
-        ["json", None, "print one JSON object"]
-    ]
-
-
-def main(arguments: list[str]) -> int:
-    """Print every value with its origin; return the exit status."""
-    options = ConfigOptions()
-    options.parseOptions(arguments)
-    values = {option.name: _described(options, option) for option in options.known}
+@command(
+    "config",
+    "Print the value of each option of the daemon, and where it comes from: the "
+    "command line, a variable, config.toml in your configuration directory, or the "
+    "default. The lines have the form of config.toml.",
+    "--host reference",
+    status="Exit status: 0 done, 2 a value is wrong; the line names it.",
+    table=(option for option in OPTIONS if option.name not in ONE_SHOT),
+)
+@json_option
+@click.pass_context
+def config(ctx: click.Context, /, _: Paths, as_json: bool, **__: Any) -> None:
+    """Print every value with its origin."""
+    values = {
+        str(param.name).replace("_", "-"): {
+            "value": _plain(ctx.params[str(param.name)]),
+            "origin": _origin(ctx, param),
+        }
+        for param in ctx.command.get_params(ctx)
+        if str(param.name).replace("_", "-") in BY_NAME
+    }
     path = config_path()
-    if options["json"]:
-        print_json({"file": str(path), "options": values}, False)
-        return 0
+    if as_json:
+        print_json({"file": str(path), "options": values})
+        return
     print_line(f"# {path}" + ("" if path.exists() else " (does not exist)"))
     for name, found in values.items():
         print_line(_line(name, found))
-    return 0
 
 
-def _described(options: ConfigOptions, option: Option) -> dict[str, Any]:
-    value = read_value(option, options.given, os.environ, options.file)
-    origin = "default"
-    if option.name in options.given or option.set_by(os.environ):
-        origin = origin_of(option, options.given, os.environ, options.file)
-    elif option.name in options.file.texts:
-        line = options.file.lines.get(option.name, 0)
-        origin = f"config.toml, line {line}" if line else "config.toml"
-    return {"value": _plain(value), "origin": origin}
+def _origin(ctx: click.Context, param: click.Parameter) -> str:
+    source = ctx.get_parameter_source(str(param.name))
+    if source is ParameterSource.DEFAULT_MAP:
+        return "config.toml"
+    return "default" if source is ParameterSource.DEFAULT else origin_of(ctx, param)
 
 
 def _plain(value: Any) -> Any:
@@ -90,3 +90,34 @@ def _escaped(found: re.Match[str]) -> str:
     # Beyond the basic plane TOML has eight digits, where JSON has two escapes.
     code = ord(found[0])
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+@command(
+    "completion",
+    "Print the completion script for a shell. Save it where the shell looks for "
+    "completions, or let the shell run it at its start.",
+    "zsh > ~/.plugin-bridge.zsh",
+    table=(),
+)
+@click.argument("shell", type=Value(one_of(*SHELLS), SHELLS), metavar="|".join(SHELLS))
+def completion(shell: str) -> None:
+    """Print a completion script, for all names of the command."""
+    kind = get_completion_class(shell)
+    assert kind is not None  # noqa: S101 (click has these three)
+    source = kind(click.Command(_PROGRAM), {}, _PROGRAM, COMPLETE_VARIABLE).source()
+    others = " ".join(host_commands())
+    if shell == "bash":
+        source += f"complete -o nosort -F _plugin_bridge_completion {others}\n"
+    elif shell == "fish":
+        action = '--arguments "(_plugin_bridge_completion)"'
+        source += f"complete --no-files --command {others} {action}\n"
+    else:
+        # Without this, what is sourced before compinit would complete nothing.
+        ready = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
+        head, _, rest = source.partition("\n")
+        rest = rest.replace(
+            f"compdef _plugin_bridge_completion {_PROGRAM}",
+            f"compdef _plugin_bridge_completion {_PROGRAM} {others}",
+        )
+        source = f"{head} {others}\n{ready}{rest}"
+    click.echo(source, nl=False)

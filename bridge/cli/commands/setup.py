@@ -1,144 +1,211 @@
-"""``plugin-bridge setup``: install ``bin/`` and ``host/`` in the data directory."""
+"""The commands that make an installation and take it away: ``setup``, ``remove``."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Final
 
-from twisted.python import usage
+import click
 
 from ...plugins.esbuild.pins import VERSION
 from ...provision.library import LIBRARY
 from ...provision.npm import SetupError
-from ...provision.service import UNIT, install_service
-from ...provision.setup import download, setup
-from ...settings.options import HostOptions, Paths
+from ...provision.removal import check_removable, published, remove_all
+from ...provision.service import UNIT, install_service, is_service_of, remove_service
+from ...provision.setup import download as download_into
+from ...provision.setup import setup as set_up
+from ...settings.configfile import config_path
+from ...settings.options import Paths
+from ...system.locks import holder
+from ..authoring.keyfiles import default_key_file
+from ..command import Decorator, command
+from ..terminal import CommandError, confirmed, show
 
 _STATUS: Final = f"systemctl --user status {UNIT.removesuffix('.service')}"
 
 
-class SetupOptions(HostOptions):
-    """The command line of ``plugin-bridge setup``."""
-
-    synopsis = (
-        "Usage: plugin-bridge setup [--bundler FILE] [--library FILE] [--host-sources "
-        "DIR | --bundler-only | --download DIR] [--force] "
-        "[--service]"
+def _path_option(name: str, metavar: str, about: str) -> Decorator:
+    return click.option(
+        name, type=click.Path(path_type=Path), metavar=metavar, help=about
     )
-    longdesc = (
-        "Installs the bundler (esbuild, verified by its digest) and the sources of the "
-        "host application's plugin system, and builds the bundle. Run it once before "
-        "you run the daemon. It does not reinstall what is up to date. With --service "
-        "it also writes a systemd user unit, which starts the daemon now and at each "
-        "login; the Debian package has one already. Exit status: 0 everything is "
-        "installed and the bundle is built, 1 something is missing, 2 wrong usage."
+
+
+@command(
+    "setup",
+    "Install the bundler (esbuild, verified by its digest) and the sources of the host "
+    "application's plugin system, and build the bundle. Run it once before you run the "
+    "daemon. It does not reinstall what is up to date. With --service it also writes a "
+    "systemd user unit, which starts the daemon now and at each login; the Debian "
+    "package has one already.",
+    "--host reference --service",
+    status="Exit status: 0 everything is installed and the bundle is built, 1 "
+    "something is missing, 2 wrong usage.",
+)
+@_path_option(
+    "--bundler",
+    "FILE",
+    f"Binary of esbuild {VERSION}, or its package as npm pack writes it.  [default: "
+    "(the one that ships with plugin-bridge, or else from npm)]",
+)
+@_path_option(
+    "--host-sources",
+    "DIR|FILE",
+    "The host's sources: a directory or tar archive with packages/api/src and "
+    "packages/host/src.",
+)
+@_path_option(
+    "--library",
+    "FILE",
+    f"The package {LIBRARY.spec}, which the reference host's page is made with, as npm "
+    "pack writes it.  [default: (the one that ships with plugin-bridge, or else from "
+    "npm)]",
+)
+@_path_option(
+    "--download",
+    "DIR",
+    "Only download the bundler and the library into a directory, for a computer "
+    "without npm.",
+)
+@click.option("--force", is_flag=True, help="Reinstall everything.")
+@click.option(
+    "--service",
+    is_flag=True,
+    help="Start the daemon now and at each login, by systemd.",
+)
+@click.option(
+    "--bundler-only",
+    is_flag=True,
+    help="Install only the bundler, for plugin-bridge check.",
+)
+def setup(
+    place: Paths,
+    bundler: Path | None,
+    host_sources: Path | None,
+    library: Path | None,
+    download: Path | None,
+    force: bool,
+    service: bool,
+    bundler_only: bool,
+) -> None:
+    """Install what a build needs, and build."""
+    _check_one_of(
+        **{"bundler-only": bundler_only, "host-sources": host_sources},
+        download=download,
     )
-    _one_of = ("bundler-only", "host-sources", "download")
-    optParameters: ClassVar[list[Any]] = [
-        [
-            "bundler",
-            None,
-            None,
-            f"binary of esbuild {VERSION}, or its package as npm pack writes it "
-            "(default: the one that ships with plugin-bridge, or else from npm)",
-        ],
-        [
-            "host-sources",
-            None,
-            None,
-            "the host's sources: a directory or tar archive with packages/api/src and "
-            "packages/host/src",
-        ],
-        [
-            "library",
-            None,
-            None,
-            f"the package {LIBRARY.spec}, which the reference host's page is made "
-            "with, as npm pack writes it (default: the one that ships with "
-            "plugin-bridge, or else from npm)",
-        ],
-        [
-            "download",
-            None,
-            None,
-            "only download the bundler and the library into a directory, for a "
-            "computer without npm",
-        ],
-    ]
-    optFlags: ClassVar[list[Any]] = [
-        ["force", None, "reinstall everything"],
-        ["service", None, "start the daemon now and at each login, by systemd"],
-        ["bundler-only", None, "install only the bundler, for plugin-bridge check"],
-    ]
-
-    def postOptions(self) -> None:
-        """Refuse sources that would not be installed."""
-        super().postOptions()
-        given = [name for name in self._one_of if self[name]]
-        if len(given) > 1:
-            raise usage.UsageError(f"--{given[0]} and --{given[1]} exclude each other")
-        if self["service"] and {"bundler-only", "download"}.intersection(given):
-            raise usage.UsageError(f"--service and --{given[0]} exclude each other")
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run ``plugin-bridge setup`` and return the exit status."""
-    options = SetupOptions()
-    options.parseOptions(list(arguments))
-    place = options.paths()
-    given = {name: _path(options[name]) for name in ("bundler", "library", "download")}
-    sources = _path(options["host-sources"])
+    _check_one_of(**{"service": service, "bundler-only": bundler_only})
+    _check_one_of(service=service, download=download)
     try:
-        if given["download"]:
-            download(given["download"], print)
-            return 0
-        setup(
+        if download:
+            download_into(download, show)
+            return
+        set_up(
             place.profile,
             place.data,
-            given["bundler"],
-            sources,
-            print,
-            library=given["library"],
-            force=bool(options["force"]),
-            bundler_only=bool(options["bundler-only"]),
+            bundler,
+            host_sources,
+            show,
+            library=library,
+            force=force,
+            bundler_only=bundler_only,
         )
+        if bundler_only:
+            show(f"the bundler is installed in {place.data.root}")
+            return
+        show(f"everything is installed in {place.data.root}")
+        _build(place)
+        if service:
+            install_service(place.data, list(place.options))
+            show(f"the daemon runs now and after each login; see: {_STATUS}")
     except SetupError as e:
-        sys.stderr.write(f"plugin-bridge: {e}\n")
-        return 1
+        raise CommandError(str(e)) from None
     except OSError as e:
-        sys.stderr.write(f"plugin-bridge: --download: {e.strerror}\n")
-        return 1
-    if options["bundler-only"]:
-        print(f"the bundler is installed in {place.data.root}")
-        return 0
-    print(f"everything is installed in {place.data.root}")
-    status = _build(place)
-    if options["service"] and status == 0:
-        try:
-            install_service(place.data, options.naming(place))
-        except SetupError as e:
-            sys.stderr.write(f"plugin-bridge: {e}\n")
-            return 1
-        print(f"the daemon runs now and after each login; see: {_STATUS}")
-    return status
+        raise CommandError(f"--download: {e.strerror}") from None
 
 
-def _build(place: Paths) -> int:
-    """Build the bundle; return the exit status."""
+def _check_one_of(**given: object) -> None:
+    names = [f"--{name}" for name, value in given.items() if value]
+    if len(names) > 1:
+        raise click.UsageError(f"{names[0]} and {names[1]} exclude each other")
+
+
+def _build(place: Paths) -> None:
+    """
+    Build the bundle.
+
+    :raise CommandError: The page could not be built.
+    """
     from twisted.internet import reactor
 
     from ...wiring import oneshot
 
     report = oneshot.run(reactor, lambda: oneshot.build(reactor, place))
-    for line in report.errors:
-        sys.stderr.write(f"plugin-bridge: {line}\n")
     if not report.ok:
-        return 1
-    print(f"the bundle is built: {place.bundle}")
-    return 0
+        raise CommandError("\n".join(report.errors))
+    for line in report.errors:
+        show(line)
+    show(f"the bundle is built: {place.bundle}")
 
 
-def _path(given: str | None) -> Path | None:
-    return Path(given) if given else None
+@command(
+    "remove",
+    "Remove what plugin-bridge has made for a host: stop and disable the user service, "
+    "and delete the bundle, its map, info.json, and the data directory with plugins, "
+    "settings, accepted keys and token. It asks first, and leaves config.toml and your "
+    "signing key. It refuses while a daemon runs that is not the service. The program "
+    "itself stays; remove it as you installed it.",
+    "--host reference",
+)
+@click.option("--yes", is_flag=True, help="Remove it without asking.")
+def remove(place: Paths, yes: bool) -> None:
+    """Remove an installation."""
+    try:
+        _remove(place, yes)
+    except SetupError as e:
+        raise CommandError(str(e)) from None
+
+
+def _remove(place: Paths, yes: bool) -> None:
+    check_removable(place)
+    service = is_service_of(place.data)
+    running = holder(place.data.lock)
+    if running is not None and not service:
+        why = f"a daemon uses {place.data.root} (process {running}); stop it first"
+        raise CommandError(why)
+    lines = _removable(place, service)
+    if not lines:
+        show("there is nothing to remove")
+        return
+    if not yes:
+        _agree(lines)
+    if service:
+        remove_service()
+    remove_all(place)
+    for line in lines:
+        show(f"removed {line}")
+    for path, what in (
+        (config_path(), "your options"),
+        (default_key_file(), "the key that your plugins are signed with"),
+    ):
+        if path.exists():
+            show(f"left {path}, {what}")
+
+
+def _removable(place: Paths, service: bool) -> list[str]:
+    """Name what there is to remove."""
+    found = published(place)
+    if place.data.root.exists():
+        found.append(place.data.root)
+    return [f"the service {UNIT}"] * service + [str(path) for path in found]
+
+
+def _agree(lines: list[str]) -> None:
+    """
+    Ask whether to remove what is listed.
+
+    :raise CommandError: The user does not want that, or can't be asked.
+    """
+    for line in lines:
+        show(f"This removes {line}")
+    question = "Your plugins and settings are deleted. Go on?"
+    if not confirmed(question, "it deletes your plugins and settings", False):
+        raise CommandError("nothing was removed")

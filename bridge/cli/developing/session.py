@@ -22,9 +22,9 @@ from ...protocol.errors import BridgeError
 from ...protocol.limits import FRAME_BYTES
 from ...protocol.strictjson import dumps, loads
 from ...protocol.text import escaped
-from ..asking.client import hello, is_dev, refusal, why_closed
 from ..authoring.sources import hit_lines, quoted, source_line
 from ..authoring.worktree import published
+from ..connection import hello, is_dev, refusal, why_closed
 from ..terminal import CommandError
 from .page import DevPage
 from .pluginlog import PluginLog

@@ -36,7 +36,7 @@ from ...store import StoreError, read_state
 from ...store.generations import Generations
 from ...system.locks import is_held
 from ...system.users import is_own
-from ..asking.client import listens_on
+from ..connection import listens_on
 from .filesofothers import files_of_others
 
 _REQUEST_SECONDS: Final = 5.0

@@ -22,7 +22,7 @@ from ...plugins.installed.records import read_record
 from ...protocol.limits import KIB
 from ...protocol.strictjson import dumps
 from ...settings.config import OPTIONS
-from ...settings.options import Paths, with_names
+from ...settings.options import Paths, click_option
 from ...store import StoreError, read_state
 from ..terminal import private_file
 from .checkup import Finding
@@ -53,8 +53,8 @@ class Support:
         :param findings: What doctor found.
         :param environ: Of which the daemon's variables are taken.
         """
-        options = [with_names(option, place.profile.names) for option in OPTIONS]
-        names = [name for o in options for name in (o.variable, *o.more_variables)]
+        options = [click_option(option, place.profile.names) for option in OPTIONS]
+        names = [name for option in options for name in option.envvar or ()]
         set_ones = [f"{name}={environ[name]}" for name in names if name in environ]
         files = {
             "doctor.json": dumps([finding.fields() for finding in findings]).decode(),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import os
 import shutil
@@ -23,11 +21,9 @@ from bridge.cli.authoring.verdict import (
     ShownHit,
     StepResult,
     Verdict,
-    as_json,
+    as_json_text,
     as_text,
 )
-from bridge.cli.commands.authors import check as module
-from bridge.cli.commands.authors.check import CheckOptions, check
 from bridge.plugins.policy.rules.table import ADVICE
 from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.protocol.limits import SOURCE_BYTES
@@ -39,6 +35,7 @@ from ...plugins.bundle.workshop import MAIN, Workshop
 from ...plugins.operations.bench import SEED, files_of, write_tree
 from ...reactors import brief_reactor
 from ...threads import at_once
+from ..commandcase import CommandTestCase
 from .test_worktree import commit
 
 NOW = 1_700_000_000
@@ -65,17 +62,18 @@ class TrialTests(TestCase):
     async def verdict(self, unsigned=False) -> Verdict:
         """Try the tree; nothing of the trial may touch the data directory."""
         scratch = fresh_directory(self)
-        place = Paths(self.shop.profile, self.shop.data, self.shop.theme_dir)
+        options = ("--host", "reference", "--data-dir", str(self.shop.data.root))
+        place = Paths(self.shop.profile, self.shop.data, self.shop.theme_dir, options)
         before = self.everything()
         trial = Trial(
             reactor,
             at_once,
             place,
-            "reference",
             self.root,
             scratch,
             unsigned,
             lambda: NOW,
+            None,
             self.environ,
         )
         made = await trial.run()
@@ -133,7 +131,7 @@ class TrialTests(TestCase):
             self.assertIn(line, step.message.split("\n"))
             self.assertIn(f"  {line}\n", as_text(made))
         self.assertIn(
-            '"changed":[{"file":"main.ts","change":"changed"}]', as_json(made)
+            '"changed":[{"file":"main.ts","change":"changed"}]', as_json_text(made)
         )
 
     async def test_every_hit(self):
@@ -304,7 +302,7 @@ class TrialTests(TestCase):
         self.assertEqual(outcomes.pop("files"), "refused")
         self.assertEqual(set(outcomes.values()), {"not_done"})
         self.assertEqual(made.steps[0].message, "policy: link.ts:1 symlink")
-        self.assertNotIn("Zq9", as_json(made))
+        self.assertNotIn("Zq9", as_json_text(made))
 
     async def test_attack_import_outside(self):
         """What names files outside is neither built nor type-checked."""
@@ -368,7 +366,7 @@ class PrintingTests(SynchronousTestCase):
 
     def test_json(self):
         """One object on one line, its keys always the same."""
-        text = as_json(self.verdict)
+        text = as_json_text(self.verdict)
         self.assertEqual(text.count("\n"), 1)
         value = json.loads(text)
         self.assertEqual(
@@ -395,21 +393,18 @@ class PrintingTests(SynchronousTestCase):
         self.assertEqual(value["hits"], [{**hit, "advice": ADVICE["eval"]}])
 
 
-class CheckTests(SynchronousTestCase):
+class CheckTests(CommandTestCase):
     """The command around it; ``tests/whole/test_authors.py`` runs all of it."""
 
     def run_check(self, *arguments, on=None):
         """Run it on a plugin that can't be built here."""
-        root = fresh_directory(self)
-        tree = root / "demo"
+        tree = self.root / "demo"
         write_tree(tree, files_of("demo"), None)
-        options = CheckOptions()
-        options.parseOptions(
-            [*arguments, "--host=reference", f"--data-dir={root}", str(tree)]
-        )
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            status = check(on or brief_reactor(self), options)
-        return status, out.getvalue()
+        where = ("--host=reference", f"--data-dir={self.root}")
+        reactor = on or brief_reactor(self)
+        with mock.patch("twisted.internet.reactor", reactor):
+            status, out, _ = self.run_main("check", *arguments, *where, str(tree))
+        return status, out
 
     def test_text(self):
         """A plugin that could not be built makes the exit status 4."""
@@ -428,16 +423,13 @@ class CheckTests(SynchronousTestCase):
         """A check that was interrupted has not passed."""
         running = brief_reactor(self)
         running.callLater(0, running.stop)
-        with (
-            mock.patch.object(module.Trial, "run", lambda trial: Deferred()),
-            self.assertRaises(KeyboardInterrupt),
-        ):
-            self.run_check(on=running)
+        with mock.patch.object(Trial, "run", lambda trial: Deferred()):
+            self.assertEqual(self.run_check(on=running)[0], 130)
 
     def test_defect(self):
         """A defect is not taken for a verdict."""
         with (
-            mock.patch.object(module.Trial, "run", side_effect=RuntimeError("defect")),
+            mock.patch.object(Trial, "run", side_effect=RuntimeError("defect")),
             self.assertRaises(RuntimeError),
         ):
             self.run_check()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import socket
 import threading
-from functools import partial
 from typing import Any
-from unittest import mock
 
 from bridge.datadir.paths import DataDir
 from bridge.datadir.token import PairingToken
 from bridge.system.locks import acquire
 
-from .authors.test_keygen import CommandTestCase
+from ..commandcase import CommandTestCase
 
 WELCOME = {"type": "welcome", "version": "1.2.3", "services": {"remote": {}}}
 
@@ -73,7 +70,7 @@ class Answering:
 class CallCase(CommandTestCase):
     """A test of a command that calls a daemon, which is the test's."""
 
-    main: Any
+    command: str
 
     def setUp(self):
         """Be a daemon that answers ``{}``."""
@@ -103,8 +100,7 @@ class CallCase(CommandTestCase):
         error = {"code": code, "message": message}
         self.server.answer = {"ok": False, "error": error}
 
-    def run_main(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
+    def call(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
         """Run the command: its exit status, its output, and its error messages."""
-        line = ["--host=reference", f"--data-dir={self.data.root}", *arguments]
-        with mock.patch("sys.stdin", io.StringIO(stdin)):
-            return self.run_command(partial(type(self).main, line))
+        where = ("--host=reference", f"--data-dir={self.data.root}")
+        return self.run_main(self.command, *where, *arguments, stdin=stdin)

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.commands.demo import command, watch
+from bridge.cli.commands.demo import typed_name, watch
 
 
 class Reactor(Clock):
@@ -59,17 +59,17 @@ class WatchTests(SynchronousTestCase):
 
 
 class CommandTests(SynchronousTestCase):
-    """Tests for ``command``."""
+    """Tests for ``typed_name``."""
 
     def test_on_the_path(self) -> None:
         """Its name is enough where the shell finds it."""
         folder = Path(sys.executable).parent
         self.patch(os, "environ", {**os.environ, "PATH": str(folder)})
-        self.assertEqual(command(), "plugin-bridge")
+        self.assertEqual(typed_name(), "plugin-bridge")
 
     def test_elsewhere(self) -> None:
         """After ``make demo`` it is in the environment that runs the demo."""
         self.patch(os, "environ", {**os.environ, "PATH": ""})
-        program = Path(command())
+        program = Path(typed_name())
         self.assertTrue(program.is_absolute())
         self.assertTrue(os.access(program, os.X_OK))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from functools import partial
 from unittest import mock
 
 from bridge.cli.commands import logs as module
-from bridge.cli.commands.logs import LogsOptions, logs
 from bridge.pagelog.logrecords import Record, write_records
 from bridge.pagelog.pagefile import PageFile
 
-from .authors.test_keygen import CommandTestCase
+from ..commandcase import CommandTestCase
 
 TIME = "1970-01-01T00:00:00.000Z"
 
@@ -33,11 +31,9 @@ class LogsTests(CommandTestCase):
 
     def shown(self, *arguments, sleep=None):
         """Run the command: its exit status, its output, and its error messages."""
-        options = LogsOptions()
-        options.parseOptions(
-            ["--host=reference", f"--data-dir={self.root}", *arguments]
-        )
-        return self.run_command(partial(logs, options, sleep or self.interrupt))
+        where = ["--host=reference", f"--data-dir={self.root}"]
+        with mock.patch("time.sleep", sleep or self.interrupt):
+            return self.run_main("logs", *where, *arguments)
 
     def interrupt(self, seconds):
         """Press Ctrl-C."""
@@ -176,5 +172,4 @@ class LogsTests(CommandTestCase):
     def test_usage(self):
         """Numbers and levels that are none are usage errors."""
         for argument in ("-n-1", "--lines=x", "--level=all", "surplus"):
-            ended = self.assertRaises(SystemExit, self.shown, argument)
-            self.assertEqual(ended.code, 2)
+            self.assertEqual(self.shown(argument)[0], 2)

@@ -1,26 +1,21 @@
 """Tests for bridge.cli.commands.settings."""
 
-import contextlib
-import io
 import tomllib
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from bridge.cli.commands.settings import main
+from ..commandcase import CommandTestCase
 
 
-class ConfigTests(SynchronousTestCase):
+class ConfigTests(CommandTestCase):
     """Tests for what it prints."""
 
     def test_toml(self):
         """The lines are TOML in ASCII, whatever characters a value has."""
         path = '/some/\U0001d11e \u00e9 \\ "x"\x7f'
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            status = main(["--data-dir", path, "--dev", "--sink", "overlay"])
+        words = ("--data-dir", path, "--dev", "--sink", "overlay")
+        status, printed, _ = self.run_main("config", *words)
         self.assertEqual(status, 0)
-        self.assertTrue(printed.getvalue().isascii())
-        values = tomllib.loads(printed.getvalue())
+        self.assertTrue(printed.isascii())
+        values = tomllib.loads(printed)
         self.assertEqual(values["data-dir"], path)
         self.assertIs(values["dev"], True)
         self.assertEqual(values["sink"], ["overlay"])

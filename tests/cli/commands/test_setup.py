@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
 import os
 import sqlite3
 from pathlib import Path
@@ -13,7 +12,6 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 import bridge
-from bridge.cli.commands.setup import SetupOptions, main
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
 from bridge.provision import setup as command
@@ -26,6 +24,7 @@ from bridge.wiring import oneshot
 
 from ...directories import fresh_directory
 from ...npm import esbuild, library, setup_options
+from ..commandcase import CommandTestCase
 
 
 class SetupCase(SynchronousTestCase):
@@ -267,26 +266,20 @@ class FailureTests(SetupCase):
         self.assertEqual(outputs, "the data directory cannot be written: full")
 
 
-class CommandTests(SetupCase):
+class CommandTests(CommandTestCase, SetupCase):
     """The command line."""
 
     report = Report(ok=True, duration_ms=1, plugins=[], errors=[])
 
-    def run_main(self, *arguments: str) -> tuple[int, str, str]:
+    def setup(self, *arguments: str) -> tuple[int, str, str]:
         """Run it; return the exit status and its output."""
-        out, err = io.StringIO(), io.StringIO()
         where = ["--host", "reference", "--data-dir", str(self.data.root)]
-        with (
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-            mock.patch.object(oneshot, "run", return_value=self.report),
-        ):
-            status = main([*where, *arguments])
-        return status, out.getvalue(), err.getvalue()
+        with mock.patch.object(oneshot, "run", return_value=self.report):
+            return self.run_main("setup", *where, *arguments)
 
     def test_done(self):
         """It reports what it did, and where; the exit status is 0."""
-        status, out, err = self.run_main(*setup_options(), "--force")
+        status, out, err = self.setup(*setup_options(), "--force")
         self.assertEqual((status, err), (0, ""))
         self.assertIn(f"everything is installed in {self.data.root}\n", out)
         bundle = self.data.root / "themes/reference-host/reference-host.js"
@@ -297,48 +290,42 @@ class CommandTests(SetupCase):
         given = (*setup_options(), "--service")
         name = "bridge.cli.commands.setup.install_service"
         with mock.patch(name) as install:
-            status, out, _ = self.run_main(*given)
+            status, out, _ = self.setup(*given)
             self.report = Report(ok=False, duration_ms=1, plugins=[], errors=["broken"])
-            self.assertEqual(self.run_main(*given)[0], 1)
+            self.assertEqual(self.setup(*given)[0], 1)
         self.assertEqual(status, 0)
         self.assertIn("see: systemctl --user status plugin-bridge\n", out)
         options = ["--host", "reference", "--data-dir", str(self.data.root)]
         install.assert_called_once_with(self.data, options)
         self.report = Report(ok=True, duration_ms=1, plugins=[], errors=[])
         with mock.patch(name, side_effect=SetupError("--service: no")):
-            refused = self.run_main(*given)
+            refused = self.setup(*given)
         self.assertEqual(
-            (refused[0], refused[2]), (1, "plugin-bridge: --service: no\n")
+            (refused[0], refused[2]), (1, "plugin-bridge setup: --service: no\n")
         )
-        with self.assertRaises(SystemExit):
-            self.run_main("--service", "--bundler-only")
+        self.assertEqual(self.setup("--service", "--bundler-only")[0], 2)
 
     def test_not_built(self):
         """What keeps the bundle from being built is reported; the status is 1."""
         self.report = Report(ok=False, duration_ms=1, plugins=[], errors=["broken"])
-        status, _, err = self.run_main(*setup_options())
-        self.assertEqual((status, err), (1, "plugin-bridge: broken\n"))
+        status, _, err = self.setup(*setup_options())
+        self.assertEqual((status, err), (1, "plugin-bridge setup: broken\n"))
 
     def test_bundler_only(self):
         """What was installed is not reported as everything."""
         given = ("--bundler", str(esbuild()), "--bundler-only")
-        status, out, err = self.run_main(*given)
+        status, out, err = self.setup(*given)
         self.assertEqual((status, err), (0, ""))
         self.assertTrue(out.endswith(f"the bundler is installed in {self.data.root}\n"))
-        with self.assertRaises(SystemExit):
-            self.run_main(*given, "--host-sources", ".")
+        self.assertEqual(self.setup(*given, "--host-sources", ".")[0], 2)
 
     def test_failed(self):
         """One line gives the reason, and the exit status is 1."""
-        status, _, err = self.run_main(
+        status, _, err = self.setup(
             "--bundler", "/none", "--host-sources", str(self.root / "none")
         )
         self.assertEqual(status, 1)
         self.assertEqual(err.count("\n"), 1)
-        self.assertTrue(err.startswith("plugin-bridge: the bundler cannot be read"))
-
-    def test_help(self):
-        """The options describe what they accept."""
-        text = str(SetupOptions())
-        for option in ("--bundler", "--host-sources", "--force", "--data-dir"):
-            self.assertIn(option, text)
+        self.assertTrue(
+            err.startswith("plugin-bridge setup: the bundler cannot be read")
+        )

@@ -6,57 +6,25 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Final
 
-from twisted.internet.defer import Deferred, succeed
+import click
 
 from ....classes import frozen
 from ....datadir.paths import write_atomically
 from ....plugins.tree.signature import sign_tree
 from ....plugins.tree.tree import SIGNATURE_FILE, Tree
-from ....protocol.errors import BridgeError
-from ....settings.options import HostOptions, Paths
-from ....wiring import oneshot
-from ...authoring.keyfiles import KEY_HELP, SigningKey, chosen_key
+from ....settings.options import Paths
+from ...authoring.keyfiles import SigningKey, chosen_key, key_option
 from ...authoring.releasing import PARTS, Release, Repository
-from ...authoring.signing import check_key_outside, tracked_files
-from ...authoring.trial import Trial
+from ...authoring.trial import tried
 from ...authoring.verdict import STATUS, Outcome, Verdict, as_text
-from ...terminal import CommandError, failed, print_json
+from ...authoring.worktree import check_key_outside, tracked_files
+from ...command import command, directory_argument, json_option, message_of
+from ...terminal import CommandError, print_json
 
-_WORDS: Final = "|".join(reversed(PARTS))
-
-
-class ReleaseOptions(HostOptions):
-    """The command line of ``plugin-bridge release``."""
-
-    synopsis = (
-        f"Usage: plugin-bridge release [--json] [--key FILE] [--host NAME|PATH] DIR "
-        f"VERSION|{_WORDS}"
-    )
-    longdesc = (
-        "Releases the plugin in DIR, the top of a git work tree: sets the version in "
-        "plugin.json, checks the plugin, signs it, commits both files, and tags the "
-        "commit. It pushes nothing, and prints what to push. It refuses if anything is "
-        "not committed, if the version is not newer than the last one that was signed, "
-        "or if there is no key. After an interruption, the same command continues. "
-        "Exit status: 0 done, 1 refused, 2 wrong usage, 4 nothing was refused, but the "
-        "check could not run a step."
-    )
-    optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
-    optFlags: ClassVar[list[list[str | None]]] = [
-        ["json", None, "print one JSON object"]
-    ]
-
-    def parseArgs(  # type: ignore[override]
-        self, directory: str, version: str
-    ) -> None:
-        """Accept the plugin's directory and the version."""
-        self["directory"] = directory
-        self["version"] = version
+_WORDS = "|".join(reversed(PARTS))
 
 
 class CheckFailedError(Exception):
@@ -71,80 +39,56 @@ class CheckFailedError(Exception):
         self.verdict = verdict
 
 
-def main(arguments: list[str]) -> int:
-    """Release a plugin and return the exit status."""
-    from twisted.internet import reactor
-
-    options = ReleaseOptions()
-    options.parseOptions(arguments)
-    place = options.paths()
+@command(
+    "release",
+    "Release the plugin in DIR, the top of a git work tree: set the version in "
+    "plugin.json, check the plugin, sign it, commit both files, and tag the commit. It "
+    "pushes nothing, and prints what to push. It refuses if anything is not committed, "
+    "if the version is not newer than the last one that was signed, or if there is no "
+    "key. After an interruption, the same command continues.",
+    ". minor",
+    status="Exit status: 0 done, 1 refused, 2 wrong usage, 4 nothing was refused, but "
+    "the check could not run a step.",
+    words=message_of,
+)
+@key_option
+@json_option
+@directory_argument
+@click.argument("version", metavar=f"VERSION|{_WORDS}")
+def release(
+    place: Paths, directory: Path, version: str, key: Path | None, as_json: bool
+) -> None:
+    """Release a plugin."""
+    signing = chosen_key(key, os.environ)
+    repository = Repository.read(directory, place.profile)
+    chosen = repository.choose(version)
 
     def check(root: Path) -> Verdict:
-        return _check(reactor, place, options.value("host"), root)
+        return tried(place, root, True)
 
-    return release(options, place, check, os.environ, time.time)
-
-
-def _check(reactor: Any, place: Paths, host: str, root: Path) -> Verdict:
-    def at_once(work: Any, *arguments: Any) -> Deferred[Any]:
-        # Nothing else runs in this process, so nothing minds being blocked.
-        return succeed(None).addCallback(lambda _: work(*arguments))
-
-    with TemporaryDirectory(prefix="plugin-bridge-release-") as scratch:
-        trial = Trial(
-            reactor, at_once, place, host, root, Path(scratch), True, time.time
-        )
-        verdict: Verdict = oneshot.run(reactor, trial.run)
-    return verdict
-
-
-def release(
-    options: ReleaseOptions,
-    place: Paths,
-    check: Callable[[Path], Verdict],
-    environ: Mapping[str, str],
-    now: Callable[[], float],
-) -> int:
-    """
-    Release a plugin.
-
-    :param check: Checks the tree in a directory, except for its signature.
-    :param now: Seconds since the epoch.
-    :return: The exit status.
-    """
-    root = Path(options["directory"])
-    as_json = bool(options["json"])
     try:
-        key = chosen_key(options["key"], environ)
-        repository = Repository.read(root, place.profile)
-        chosen = repository.choose(options["version"])
-        releasing = Releasing(repository, chosen, key, check, now)
+        releasing = Releasing(repository, chosen, signing, check, time.time)
         fingerprint = releasing.run()
     except CheckFailedError as e:
         if not as_json:
             sys.stdout.write(as_text(e.verdict))
         why = "the check did not pass; nothing was committed"
-        failed("release", why, as_json)
-        return STATUS[e.verdict.outcome]
-    except BridgeError as e:
-        return failed("release", e.message, as_json)
-    except CommandError as e:
-        return failed("release", str(e), as_json)
+        raise CommandError(why, STATUS[e.verdict.outcome]) from None
     except OSError as e:
         why = f"a file cannot be read or written: {e.strerror}"
-        return failed("release", why, as_json)
-    if as_json:
-        released = {
+        raise CommandError(why) from None
+    if not as_json:
+        _report(repository, chosen, fingerprint)
+        return
+    print_json(
+        {
             "id": repository.manifest.id,
             "version": chosen.version,
             "keyId": fingerprint,
             "tag": chosen.tag,
             "push": _push(repository, chosen),
         }
-        print_json(released, False)
-        return 0
-    _report(repository, chosen, fingerprint)
-    return 0
+    )
 
 
 @frozen

@@ -1,5 +1,5 @@
 """
-``plugin-bridge sign``: writes the ``plugin.sig`` of a plugin's tree.
+The commands around a plugin's signature: ``keygen``, ``sign`` and ``verify``.
 
 In a git work tree the committed bytes are signed, not those on disk: they are what
 a clone gets, whatever line endings and filters made of the files here.
@@ -8,81 +8,144 @@ a clone gets, whatever line endings and filters made of the files here.
 from __future__ import annotations
 
 import os
+import secrets
 import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import ClassVar
 
-from twisted.python import usage
+import click
 
 from ....datadir.paths import write_atomically
 from ....plugins.tree.manifest import load_manifest
-from ....plugins.tree.signature import key_id, public_key_of, sign_tree
+from ....plugins.tree.signature import key_id, public_key_of, sign_tree, verify_tree
 from ....plugins.tree.tree import SIGNATURE_FILE, Tree, read_tree
-from ....protocol.errors import BridgeError
-from ....settings.host import ProfileError, load_profile
-from ....settings.options import HostOptions
-from ...authoring.keyfiles import KEY_HELP, chosen_key
-from ...authoring.signing import check_clean, check_key_outside, tracked_files
-from ...authoring.worktree import is_work_tree
-from ...terminal import CommandError, DirectoryArgument, failed
+from ....protocol.text import iso_time
+from ....settings.options import Paths
+from ...authoring.keyfiles import (
+    SEED_BYTES,
+    chosen_key,
+    default_key_file,
+    key_option,
+    write_seed,
+)
+from ...authoring.worktree import (
+    check_clean,
+    check_key_outside,
+    is_work_tree,
+    published_tree,
+    tracked_files,
+)
+from ...command import command, directory_argument, json_option, message_of
+from ...terminal import CommandError, print_json
 
 
-class SignOptions(DirectoryArgument, HostOptions):
-    """The command line of ``plugin-bridge sign``."""
-
-    synopsis = "Usage: plugin-bridge sign [--key FILE] [--host NAME|PATH] DIR"
-    longdesc = (
-        "Signs the plugin in DIR and writes its plugin.sig. In a git work tree it "
-        "signs the committed files, and refuses to sign if anything is not committed."
-    )
-    optParameters: ClassVar[list[list[str | None]]] = [["key", "k", None, KEY_HELP]]
-
-
-def main(arguments: list[str]) -> int:
-    """Sign a plugin and return the exit status."""
-    options = SignOptions()
-    options.parseOptions(arguments)
-    return sign(options)
-
-
-def sign(
-    options: SignOptions,
-    environ: Mapping[str, str] = os.environ,
-    now: Callable[[], float] = time.time,
-) -> int:
-    """
-    Sign a plugin.
-
-    :param now: Seconds since the epoch.
-    :return: The exit status: 0, or 1 after a line on standard error.
-    :raise usage.UsageError: There is no such host.
-    """
+@command(
+    "keygen",
+    "Create a signing key and print its fingerprint, which users compare. Anyone who "
+    "has the key file can sign as you: keep a backup, and never publish it.",
+    "--show",
+    table=(),
+)
+@click.option(
+    "--out",
+    "-o",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The file to create; an existing file is never replaced.  [default: "
+    "(plugin-bridge/signing-key in the user's configuration directory)]",
+)
+@click.option(
+    "--show", is_flag=True, help="Create nothing; print the fingerprint of your key."
+)
+@key_option
+@json_option
+def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> None:
+    """Make a signing key, or show the fingerprint of one."""
+    if show:
+        found = key_id(public_key_of(chosen_key(key, os.environ).seed))
+        if as_json:
+            print_json({"keyId": found})
+        else:
+            print(found)
+        return
+    path = out or default_key_file()
+    seed = secrets.token_bytes(SEED_BYTES)
     try:
-        profile = load_profile(options.value("host", environ))
-    except ProfileError as e:
-        raise usage.UsageError(f"--host: {e}") from None
-    root = Path(options["directory"])
-    try:
-        key = chosen_key(options["key"], environ)
-        tree = _committed(root) if is_work_tree(root) else read_tree(root)
-        manifest = load_manifest(tree, profile)
-        check_key_outside(key, root, tree.files)
-        text = sign_tree(tree, manifest.id, profile, key.seed, int(now()))
-        write_atomically(root / SIGNATURE_FILE, text, 0o644)
-    except BridgeError as e:
-        return failed("sign", e.message)
-    except CommandError as e:
-        return failed("sign", str(e))
+        if not out:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_seed(path, seed)
+    except FileExistsError:
+        raise CommandError(
+            f"{path} exists already; keygen never replaces a key"
+        ) from None
     except OSError as e:
-        return failed("sign", f"{SIGNATURE_FILE} cannot be written: {e.strerror}")
+        raise CommandError(f"{path} cannot be created: {e.strerror}") from None
+    found = key_id(public_key_of(seed))
+    if as_json:
+        print_json({"file": str(path), "keyId": found})
+        return
+    print(f"key file     {path} (keep a backup; never publish it)")
+    print(f"fingerprint  {found} (publish it for users)")
+
+
+@command(
+    "sign",
+    "Sign the plugin in DIR and write its plugin.sig. In a git work tree it signs the "
+    "committed files, and refuses to sign if anything is not committed.",
+    ".",
+    words=message_of,
+)
+@key_option
+@directory_argument
+def sign(place: Paths, key: Path | None, directory: Path) -> None:
+    """Sign a plugin."""
+    profile = place.profile
+    signing = chosen_key(key, os.environ)
+    tree = _committed(directory) if is_work_tree(directory) else read_tree(directory)
+    manifest = load_manifest(tree, profile)
+    check_key_outside(signing, directory, tree.files)
+    text = sign_tree(tree, manifest.id, profile, signing.seed, int(time.time()))
+    try:
+        write_atomically(directory / SIGNATURE_FILE, text, 0o644)
+    except OSError as e:
+        why = f"{SIGNATURE_FILE} cannot be written: {e.strerror}"
+        raise CommandError(why) from None
     print(f"signed       {manifest.id} {manifest.version} for {profile.application}")
-    print(f"fingerprint  {key_id(public_key_of(key.seed))}")
-    print(f"wrote        {root / SIGNATURE_FILE}")
+    print(f"fingerprint  {key_id(public_key_of(signing.seed))}")
+    print(f"wrote        {directory / SIGNATURE_FILE}")
     print("Commit it and push. After any other change to the tree, sign again.")
-    return 0
 
 
 def _committed(root: Path) -> Tree:
     check_clean(root, {SIGNATURE_FILE})
     return Tree(tracked_files(root))
+
+
+@command(
+    "verify",
+    "Verify the signature of the plugin in DIR as the daemon does, and print the "
+    "fingerprint of the key. It does not check whether the key is trusted. In a git "
+    "work tree it ignores what git ignores.",
+    ".",
+    words=message_of,
+)
+@json_option
+@directory_argument
+def verify(place: Paths, directory: Path, as_json: bool) -> None:
+    """Verify a plugin."""
+    tree = published_tree(directory)
+    manifest = load_manifest(tree, place.profile)
+    signed = verify_tree(tree, manifest.id, place.profile, time.time())
+    if as_json:
+        print_json(
+            {
+                "id": manifest.id,
+                "version": manifest.version,
+                "keyId": signed.key_id,
+                "signedAt": signed.signed_at,
+            }
+        )
+        return
+    print(f"signed       {manifest.id} {manifest.version}")
+    print(f"fingerprint  {signed.key_id}")
+    if signed.signed_at:
+        print(f"dated        {iso_time(signed.signed_at * 1000)} (by its author)")

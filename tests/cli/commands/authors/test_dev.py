@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import socket
+from unittest import mock
 
 from twisted.internet.testing import MemoryReactorClock
-from twisted.python import usage
 
-from bridge.cli.commands.authors.dev import DevOptions, dev
 from bridge.datadir.control import control_address
 from bridge.datadir.paths import DataDir
 from bridge.datadir.token import PairingToken
 from bridge.system.locks import acquire
 
 from ....directories import planted
-from .test_keygen import CommandTestCase
+from ...commandcase import CommandTestCase
 
 
 class CommandTests(CommandTestCase):
@@ -22,11 +21,10 @@ class CommandTests(CommandTestCase):
 
     def dev(self, *arguments, on=None):
         """Run it."""
-        options = DevOptions()
-        options.parseOptions(
-            ["--host=reference", f"--data-dir={self.root}", *arguments]
-        )
-        return self.run_command(lambda: dev(on or MemoryReactorClock(), options))
+        where = ["--host=reference", f"--data-dir={self.root}"]
+        reactor = on or MemoryReactorClock()
+        with mock.patch("twisted.internet.reactor", reactor, create=True):
+            return self.run_main("dev", *where, *arguments)
 
     def assert_failed(self, words, *arguments, on=None):
         """It ends with one line."""
@@ -79,11 +77,7 @@ class CommandTests(CommandTestCase):
 
     def test_port(self):
         """A port is a number; a wrong one is reported before anything begins."""
-        options = DevOptions()
-        options.parseOptions(["--page-port=8080", str(self.root)])
-        self.assertEqual(options["page-port"], 8080)
         for port in ("x", "65536", "-1"):
-            options = DevOptions()
-            options["page-port"] = port
-            with self.assertRaisesRegex(usage.UsageError, "--page-port: must be"):
-                options.postOptions()
+            status, _, err = self.dev(f"--page-port={port}", str(self.root))
+            self.assertEqual(status, 2)
+            self.assertIn("--page-port: must be a whole number", err)

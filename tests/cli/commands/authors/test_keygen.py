@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
+import json
 import os
 import re
 import stat
-from collections.abc import Callable
-from functools import partial
 from unittest import mock
 
-from twisted.trial.unittest import SynchronousTestCase
-
 from bridge.cli.authoring.keyfiles import default_key_file, parse_seed, read_seed
-from bridge.cli.commands.authors.keygen import main
 from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.signature import key_id, public_key_of
 
-from ....directories import fresh_directory
-
-
-class CommandTestCase(SynchronousTestCase):
-    """A test of a command that reads and writes files."""
-
-    def setUp(self):
-        """Make a directory."""
-        self.root = fresh_directory(self)
-
-    def run_command(self, command: Callable[[], int]) -> tuple[int, str, str]:
-        """Run a command: its exit status, its output, and its error messages."""
-        with (
-            contextlib.redirect_stdout(io.StringIO()) as out,
-            contextlib.redirect_stderr(io.StringIO()) as err,
-        ):
-            status = command()
-        return status, out.getvalue(), err.getvalue()
+from ...commandcase import CommandTestCase
 
 
 class KeygenTests(CommandTestCase):
@@ -43,7 +20,7 @@ class KeygenTests(CommandTestCase):
 
     def keygen(self, *arguments: str) -> tuple[int, str, str]:
         """Run ``keygen``."""
-        return self.run_command(partial(main, list(arguments)))
+        return self.run_main("keygen", *arguments)
 
     def test_made(self):
         """A key is 64 digits only its owner can read; its fingerprint is printed."""
@@ -111,9 +88,42 @@ class KeygenTests(CommandTestCase):
     def test_usage(self):
         """What is no option is a usage error."""
         for arguments in (["extra"], ["--unknown"], ["--out"]):
-            with self.assertRaises(SystemExit) as caught:
-                self.run_command(partial(main, arguments))
-            self.assertEqual(caught.exception.code, 2)
+            self.assertEqual(self.keygen(*arguments)[0], 2)
+
+
+class ShowTests(CommandTestCase):
+    """Showing a key's fingerprint."""
+
+    def setUp(self) -> None:
+        """Be without a key in the configuration."""
+        super().setUp()
+        self.patch(os, "environ", {**os.environ, "XDG_CONFIG_HOME": str(self.root)})
+
+    def show(self, *arguments: str) -> tuple[int, str, str]:
+        """Run ``keygen --show``."""
+        return self.run_main("keygen", "--show", *arguments)
+
+    def test_key_file(self) -> None:
+        """The fingerprint of a key file is all that is printed."""
+        path = self.root / "key"
+        path.write_text("01" * 32)
+        wanted = key_id(public_key_of(b"\x01" * 32))
+        self.assertEqual(self.show("--key", str(path)), (0, f"{wanted}\n", ""))
+        _, out, _ = self.show("--json", "--key", str(path))
+        self.assertEqual(json.loads(out), {"keyId": wanted})
+
+    def test_variable(self) -> None:
+        """The variable holds a key, too."""
+        with mock.patch.dict(os.environ, {"BRIDGE_SIGNING_KEY": "02" * 32}):
+            wanted = key_id(public_key_of(b"\x02" * 32))
+            self.assertEqual(self.show(), (0, f"{wanted}\n", ""))
+
+    def test_no_key(self) -> None:
+        """Without a key, none is made."""
+        status, out, err = self.show()
+        self.assertEqual((status, out), (1, ""))
+        self.assertIn("plugin-bridge keygen: there is no key file", err)
+        self.assertEqual(list(self.root.iterdir()), [])
 
 
 class ReadSeedTests(CommandTestCase):

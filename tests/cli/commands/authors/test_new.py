@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from functools import partial
 from unittest import mock
 
 from bridge.cli.authoring import scaffold
 from bridge.cli.authoring.scaffold import suggested_id
 from bridge.cli.commands.authors import new as module
-from bridge.cli.commands.authors.new import NewOptions, Terminal, new
-from bridge.cli.commands.authors.sign import SignOptions
 
-from .test_keygen import CommandTestCase
+from ...commandcase import CommandTestCase
 
 FILES = [
     ".github/workflows/check.yml",
@@ -37,23 +34,12 @@ class NewTests(CommandTestCase):
         """Name the directory of the plugin."""
         super().setUp()
         self.plugin = self.root / "Bio_Card"
-        self.asked: list[str] = []
 
-    def new(self, *arguments, answers=None):
-        """Run ``new``; with answers, on a terminal."""
-        options = NewOptions()
+    def new(self, *arguments, typed=None):
+        """Run ``new``; with something typed, on a terminal."""
         where = [f"--data-dir={self.root / 'data'}", *arguments, str(self.plugin)]
-        options.parseOptions(where)
-        left = list(answers or [])
-
-        def ask(question):
-            self.asked.append(question)
-            if not left:
-                raise EOFError
-            return left.pop(0)
-
-        terminal = Terminal(answers is not None, ask)
-        return self.run_command(partial(new, options, terminal, 2026))
+        with mock.patch("time.localtime", return_value=mock.Mock(tm_year=2026)):
+            return self.run_main("new", *where, typed=typed)
 
     def read(self, name):
         """Read a file of the plugin."""
@@ -87,7 +73,6 @@ class NewTests(CommandTestCase):
         self.assertIn('id: "bio-card"', self.read("main.ts"))
         self.assertEqual(self.read("README.md").partition("\n")[0], "# Bio card")
         self.assertIn("(c) 2026 The authors of Bio card\n", self.read("LICENSE"))
-        self.assertEqual(self.asked, [])
 
     def test_no_word_is_left(self):
         """Nothing of the template's own words remains."""
@@ -100,53 +85,34 @@ class NewTests(CommandTestCase):
     def test_options(self):
         """Options decide; what would end a string in the sources does not."""
         name = 'A "quoted" \\ name'
-        self.new("--id=other", f"--name={name}", "--author=Me", answers=[""])
+        self.new("--id=other", f"--name={name}", "--author=Me", typed="\n")
         manifest = json.loads(self.read("plugin.json"))
         self.assertEqual((manifest["id"], manifest["name"]), ("other", name))
         self.assertIn(f"ui.card({json.dumps(name)})", self.read("main.ts"))
         self.assertIn(f"# {name}\n", self.read("README.md"))
-        self.assertEqual(len(self.asked), 1)
 
     def test_asked_on_a_terminal(self):
         """Each question has a default, which an empty answer accepts."""
-        self.new(answers=["mine", "", " What it does. ", ""])
-        self.assertEqual(
-            self.asked,
-            [
-                "Id [bio-card]: ",
-                "Name [Mine]: ",
-                "What it does, in one sentence [A plugin without a description.]: ",
-                "Author, for the licence [The authors of Mine]: ",
-            ],
-        )
+        _, out, _ = self.new(typed="mine\n\n What it does. \n\n")
+        for question in (
+            "Id [bio-card]: ",
+            "Name [Mine]: ",
+            "What it does, in one sentence [A plugin without a description.]: ",
+            "Author, for the licence [The authors of Mine]: ",
+        ):
+            self.assertIn(question, out)
         manifest = json.loads(self.read("plugin.json"))
         self.assertEqual(manifest["description"], "What it does.")
 
+    def test_asks_nothing(self):
+        """Not with ``--yes``."""
+        _, out, _ = self.new("--yes", typed="")
+        self.assertNotIn("Id [", out)
+
     def test_end_of_input(self):
-        """A terminal that is closed ends it."""
-        self.assertIn("there was no answer", self.refused(answers=["mine"]))
-
-    def test_when_it_asks(self):
-        """It asks on a terminal only, and not with ``--yes``."""
-        seen: list[Terminal] = []
-
-        def note(_options, terminal, _year):
-            seen.append(terminal)
-            return 0
-
-        self.patch(module, "new", note)
-        for tty, words, asks in (
-            (True, [], True),
-            (True, ["--yes"], False),
-            (False, [], False),
-        ):
-            stream = mock.Mock(isatty=mock.Mock(return_value=tty))
-            with (
-                mock.patch.object(module.sys, "stdin", stream),
-                mock.patch.object(module.sys, "stdout", stream),
-            ):
-                module.main([*words, str(self.plugin)])
-            self.assertEqual(seen.pop().asks, asks)
+        """A terminal that is closed ends it, and nothing is written."""
+        self.assertEqual(self.new(typed="mine\n")[0], 130)
+        self.assertEqual(list(self.root.iterdir()), [])
 
     def test_never_replaces(self):
         """A directory with anything in it is refused; a fresh repository is not."""
@@ -214,5 +180,6 @@ class NewTests(CommandTestCase):
 
     def test_default_host(self):
         """Its host is the one with the template, also in its help."""
-        self.assertRegex(NewOptions().getUsage(), r"\(default\s+reference\)")
-        self.assertRegex(SignOptions().getUsage(), r"\(default\s+vrcnext\)")
+        for command, host in (("new", "reference"), ("sign", "vrcnext")):
+            _, text, _ = self.run_main(command, "--help")
+            self.assertIn(f"BRIDGE_HOST; default: {host}]", " ".join(text.split()))

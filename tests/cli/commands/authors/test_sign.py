@@ -6,23 +6,18 @@ import json
 import os
 import stat
 import subprocess
-import time
-from functools import partial
 from pathlib import Path
 from unittest import mock
 
-from twisted.python import usage
-
 from bridge.cli.authoring import worktree
 from bridge.cli.commands.authors import sign as module
-from bridge.cli.commands.authors.sign import SignOptions, main, sign
 from bridge.plugins.tree.manifest import read_manifest
 from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
 from bridge.plugins.tree.tree import read_tree
 from bridge.protocol.errors import BridgeError
 from bridge.settings.host import load_profile
 
-from .test_keygen import CommandTestCase
+from ...commandcase import CommandTestCase
 
 HOST = load_profile("vrcnext")
 NOW = 1_790_000_000
@@ -52,9 +47,11 @@ class SignTestCase(CommandTestCase):
         """Run ``sign`` on the plugin."""
         if "--key" not in arguments and not environ:
             arguments = ("--key", str(self.key), *arguments)
-        options = SignOptions()
-        options.parseOptions([*arguments, str(self.plugin)])
-        return self.run_command(lambda: sign(options, environ, lambda: NOW + 0.9))
+        with (
+            mock.patch("time.time", return_value=NOW + 0.9),
+            mock.patch.dict(os.environ, environ),
+        ):
+            return self.run_main("sign", *arguments, str(self.plugin))
 
     def assert_signed(self, *arguments: str, **environ: str) -> None:
         """Signing works, and the signature verifies."""
@@ -139,22 +136,12 @@ class SignTests(SignTestCase):
             with self.assertRaises(BridgeError):
                 verify_tree(read_tree(self.plugin), "demo", HOST, NOW)
 
-    def test_main(self):
-        """The command signs with today's date."""
-        arguments = ["--key", str(self.key), str(self.plugin)]
-        status, _, err = self.run_command(partial(main, arguments))
-        self.assertEqual((status, err), (0, ""))
-        verify_tree(read_tree(self.plugin), "demo", HOST, time.time())
-
     def test_usage(self):
         """No directory, two, and a host that is none are usage errors."""
-        for arguments in ([], ["a", "b"], ["--unknown", "a"]):
-            with self.assertRaises(SystemExit) as ended:
-                self.run_command(partial(main, arguments))
-            self.assertEqual(ended.exception.code, 2)
-        with self.assertRaises(usage.UsageError) as caught:
-            self.sign("--host", "Zq9")
-        self.assertIn("--host: ", str(caught.exception))
+        for arguments in ([], ["a", "b"], ["--unknown", "a"], ["--host", "Zq9", "a"]):
+            status, _, err = self.run_main("sign", *arguments)
+            self.assertEqual((status, err.count("\n")), (2, 1))
+        self.assertIn("--host (or BRIDGE_HOST): neither", err)
 
     def test_bad_manifest(self):
         """What would not install is not signed."""

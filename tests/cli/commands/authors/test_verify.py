@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import shutil
-from functools import partial
 
-from bridge.cli.commands.authors.verify import main
 from bridge.plugins.tree.signature import key_id, public_key_of
 
 from ...authoring.test_worktree import commit
@@ -20,7 +16,7 @@ class VerifyTests(SignTestCase):
 
     def run_verify(self, *arguments):
         """Run the command on the plugin."""
-        return self.run_command(partial(main, [*arguments, str(self.plugin)]))
+        return self.run_main("verify", *arguments, str(self.plugin))
 
     def refusal(self):
         """Verify what is refused; gives the line."""
@@ -96,7 +92,4 @@ class VerifyTests(SignTestCase):
 
     def test_usage(self):
         """No directory is a usage error."""
-        quiet = contextlib.redirect_stderr(io.StringIO())
-        with self.assertRaises(SystemExit) as ended, quiet:
-            main([])
-        self.assertEqual(ended.exception.code, 2)
+        self.assertEqual(self.run_main("verify")[0], 2)

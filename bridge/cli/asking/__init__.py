@@ -1,1 +1,0 @@
-"""Ask a running daemon, over its control socket."""

@@ -1,0 +1,179 @@
+"""What every command has: options by click, errors in one line, an exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from ..protocol.errors import BridgeError, Code, Prefix
+from ..protocol.text import visible
+from ..settings.config import HOST_OPTIONS, Option
+from ..settings.options import TableCommand, Value, locate
+from ..settings.values import whole
+from .terminal import CommandError, print_json
+
+REFUSED: Final = 1
+NO_DAEMON: Final = 3
+INTERRUPTED: Final = 130
+"""The exit status after Ctrl-C, where that is not how a command is meant to end."""
+
+STATUS: Final = "Exit status: 0 done, 1 failed, 2 wrong usage."
+
+_HINTS: Final = {
+    Prefix.APPROVAL_UNAVAILABLE: "run: plugin-bridge doctor --prompt",
+    Prefix.BUILD_FAILED: "run: plugin-bridge doctor",
+    Prefix.NOT_INSTALLED: "to list what is installed, run: plugin-bridge list",
+    Prefix.NOT_TRUSTED: "to list the accepted keys, run: plugin-bridge keys",
+}
+_PREFIXES: Final = {str(prefix): prefix for prefix in Prefix}
+
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class NoDaemonError(CommandError):
+    """There is no daemon to call; the message has the command that starts one."""
+
+
+def prefix_of(error: BridgeError) -> Prefix | None:
+    """Return what the message of a refused operation starts with."""
+    return _PREFIXES.get(error.message.partition(": ")[0])
+
+
+def plain(error: BridgeError) -> str:
+    """Return a refusal as one line for people."""
+    prefix = prefix_of(error)
+    if prefix is None:
+        again = error.code is Code.RATE_LIMITED
+        return visible(error.message) + "; try again in a moment" * again
+    detail = visible(error.message.partition(": ")[2])
+    if prefix is Prefix.NOT_HTTPS:
+        return detail  # it names the field and the rule
+    hint = _HINTS.get(prefix)
+    return f"{prefix.meaning}: {detail}" + (f"; {hint}" if hint else "")
+
+
+def message_of(error: BridgeError) -> str:
+    """Return a refusal as authors read it: as the daemon's log has it."""
+    return error.message
+
+
+def refusal_fields(code: str, message: str) -> dict[str, Any]:
+    """Return what ``--json`` prints for a command that failed."""
+    return {"error": {"code": code, "message": message}}
+
+
+class Command(TableCommand):
+    """
+    One command: calls its function, and reports why it failed.
+
+    The function receives the paths of the host, where the command has its options, and
+    the other parameters by name; it returns the exit status, or nothing for 0.
+
+    :ivar words: Returns the line for people of what the daemon refuses.
+    """
+
+    def __init__(
+        self, name: str, words: Callable[[BridgeError], str], **settings: Any
+    ) -> None:
+        super().__init__(name, **settings)
+        self._words = words
+
+    def invoke(self, ctx: click.Context) -> int:
+        """See ``click.Command``; return the exit status."""
+        assert self.callback is not None  # noqa: S101 (each has a function)
+        params = dict(ctx.params)
+        names = [option.attribute for option in HOST_OPTIONS]
+        has_host = names[0] in params
+        where = [params.pop(name) for name in names] if has_host else []
+        as_json = bool(params.get("as_json"))
+        try:
+            place = [locate(*where)] if has_host else []
+            return ctx.invoke(self.callback, *place, **params) or 0
+        except NoDaemonError as e:
+            return self._failed(as_json, "no_daemon", str(e), NO_DAEMON)
+        except BridgeError as e:
+            cancelled = prefix_of(e) is Prefix.CANCELLED
+            status = INTERRUPTED if cancelled else REFUSED
+            words = self._words(e)
+            return self._failed(as_json, str(e.code), e.message, status, words)
+        except CommandError as e:
+            return self._failed(as_json, "failed", str(e), e.status)
+
+    def _failed(
+        self, as_json: bool, code: str, message: str, status: int, line: str = ""
+    ) -> int:
+        if as_json:
+            print_json(refusal_fields(code, message))
+        print(f"plugin-bridge {self.name}: {line or message}", file=sys.stderr)
+        return status
+
+
+def command(
+    name: str,
+    about: str,
+    example: str,
+    *,
+    status: str = STATUS,
+    table: Iterable[Option] = HOST_OPTIONS,
+    words: Callable[[BridgeError], str] = plain,
+) -> Callable[[Callable[..., Any]], Command]:
+    """
+    Make a command of a function; see ``Command``.
+
+    :param about: For ``--help``.
+    :param example: Its arguments in an example.
+    :param status: Which exit statuses it has.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Command:
+        params = list(reversed(getattr(function, "__click_params__", [])))
+        line = f"plugin-bridge {name} {example}".rstrip()
+        return Command(
+            name,
+            words,
+            table=table,
+            callback=function,
+            params=params,
+            help=about,
+            epilog=f"\b\nExample:\n  {line}\n\n{status}",
+        )
+
+    return decorate
+
+
+directory_argument = click.argument("directory", metavar="DIR", type=Value(Path))
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object."
+)
+
+
+def number_option(
+    *names: str, default: int, low: int, high: int, about: str
+) -> Decorator:
+    """Make an option whose value is a whole number from ``low`` to ``high``."""
+    return click.option(
+        *names,
+        type=Value(whole(low, high)),
+        metavar="NUMBER",
+        default=str(default),
+        show_default=True,
+        help=about,
+    )
+
+
+def page_port_option(default: int) -> Decorator:
+    """Make the option ``--page-port``."""
+    return number_option(
+        "--page-port",
+        default=default,
+        low=0,
+        high=65535,
+        about="The page's port, 0 for a free one; a browser stays paired with the page "
+        "of one port.",
+    )

@@ -1,1 +1,0 @@
-"""Commands that manage plugins and keys without the page."""

@@ -1,0 +1,214 @@
+"""``plugin-bridge status``: everything about one installation, in ten lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import asdict
+
+from ...classes import frozen
+from ...datadir.paths import DataDir
+from ...plugins.installed.ids import installed_ids
+from ...protocol.errors import BridgeError
+from ...protocol.text import timestamp, visible
+from ...provision.readiness import build_problem
+from ...settings.config import SHIPPED
+from ...settings.host import load_profile
+from ...settings.options import Paths
+from ...store import StoreError, read_state
+from ...system.locks import is_held
+from ..command import NO_DAEMON, NoDaemonError, command, json_option
+from ..installed import NAMESPACE, is_on, read_plugins
+from ..session import EXIT_STATUS, Session, session
+from ..terminal import print_json, print_line
+
+_SHOWN_PROBLEMS: Final = 3
+
+
+@frozen
+class Overview:
+    """
+    The state of an installation.
+
+    :ivar daemon: Its version and where it was asked; ``None`` when none runs.
+    :ivar host: The host application's name, and the profile's in parentheses.
+    :ivar data: The data directory.
+    :ivar bundle: Where the bundle is published.
+    :ivar built: When it was built, ISO 8601 in UTC; ``None`` when there is none.
+    :ivar confirmation: How prompts are shown; ``None`` without a daemon.
+    :ivar plugins: How many are installed.
+    :ivar off: Ids of those that are switched off.
+    :ivar updates: Ids of those that are behind; ``None`` when that is not known.
+    :ivar unknown: Ids of those of which it is not known, or not yet.
+    :ivar problems: What is wrong, the most important first.
+    """
+
+    daemon: str | None
+    host: str
+    data: str
+    bundle: str
+    built: str | None
+    confirmation: str | None
+    plugins: int
+    off: list[str]
+    updates: list[str] | None
+    unknown: list[str]
+    problems: list[str]
+
+    def lines(self) -> list[str]:
+        """Format the overview for people, in at most ten lines."""
+        off = f", off: {', '.join(self.off)}" if self.off else ""
+        updates = "not known" if self.updates is None else ", ".join(self.updates)
+        unknown = f"not known for {', '.join(self.unknown)}" if self.unknown else ""
+        shown = self.problems[:_SHOWN_PROBLEMS]
+        more = len(self.problems) - len(shown)
+        wrong = [f"problem: {text}" for text in shown] or ["problems: none"]
+        if more:
+            wrong[-1] += f" (and {more} more: plugin-bridge status --json)"
+        lines = [
+            f"daemon: {self.daemon or 'not running'}",
+            f"host: {self.host}",
+            f"data: {self.data}",
+            f"bundle: {self.bundle}, "
+            + (f"built {self.built}" if self.built else "not built yet"),
+            f"confirmation: {self.confirmation or 'not known'}",
+            f"plugins: {self.plugins}{off}",
+            f"updates: {'; '.join(filter(None, (updates, unknown))) or 'none'}",
+        ]
+        return [visible(line) for line in (*lines, *wrong)]
+
+
+@command(
+    "status",
+    "Show the daemon, the host, the bundle, the plugins, what can be updated, and the "
+    "problems, in at most ten lines. Without a daemon, show what is on the disk, and "
+    "which other host's daemon runs. plugin-bridge doctor checks more.",
+    "--host reference",
+    status=EXIT_STATUS,
+)
+@json_option
+def status(place: Paths, as_json: bool) -> int:
+    """Show the status; return the exit status."""
+    try:
+        with session(place, as_json) as found:
+            overview, result = of_daemon(found), 0
+    except NoDaemonError as e:
+        overview, result = on_disk(place, str(e)), NO_DAEMON
+    if as_json:
+        print_json(asdict(overview))
+    else:
+        for line in overview.lines():
+            print_line(line)
+    return result
+
+
+def of_daemon(session: Session) -> Overview:
+    """Ask the running daemon for its state."""
+    welcome = session.connection.welcome
+    described = welcome["services"]
+    plugins = read_plugins(session)
+    try:
+        answer = session.call("plugins", "check_updates")
+    except BridgeError:
+        answer = None
+    about = described["plugins"]
+    built = built_at(Path(about["bundle"]))
+    return Overview(
+        daemon=f"running, version {welcome['version']}",
+        host=f"{about['application']} ({about['host']})",
+        data=str(Path(about["pluginsDir"]).parent),
+        bundle=str(about["bundle"]),
+        built=built,
+        confirmation=str(about["confirmation"]),
+        plugins=len(plugins),
+        off=[plugin["id"] for plugin in plugins if not plugin["enabled"]],
+        updates=None if answer is None else [one["id"] for one in answer["updates"]],
+        unknown=[] if answer is None else not_known(answer),
+        problems=problems_of(described, plugins, built),
+    )
+
+
+def not_known(answer: dict[str, Any]) -> list[str]:
+    """Return the ids of plugins of which it is not known whether they are behind."""
+    return [*(one["id"] for one in answer["unknown"]), *answer["pending"]]
+
+
+def on_disk(place: Paths, why: str) -> Overview:
+    """
+    Return what can be known without a daemon.
+
+    :param why: Why there is none, and how to start one.
+    """
+    problems = [why, *others_running(place)]
+    if reason := build_problem(place):
+        problems.append(reason)
+    installed: list[str] = []
+    switches: dict[str, object] = {}
+    try:
+        view = read_state(place.data.state)
+        installed = installed_ids(view)
+        switches = view.entries(NAMESPACE)
+    except StoreError as e:
+        problems.append(str(e))
+    return Overview(
+        daemon=None,
+        host=f"{place.profile.application} ({place.profile.name})",
+        data=str(place.data.root),
+        bundle=str(place.bundle),
+        built=built_at(place.bundle),
+        confirmation=None,
+        plugins=len(installed),
+        off=[name for name in installed if not is_on(name, switches)],
+        updates=None,
+        unknown=[],
+        problems=problems,
+    )
+
+
+def built_at(bundle: Path) -> str | None:
+    """Return when a bundle was published; ``None`` when there is none."""
+    try:
+        return timestamp(bundle.stat().st_mtime, "seconds")
+    except OSError:
+        return None
+
+
+def others_running(place: Paths) -> list[str]:
+    """Return a line for each other host whose daemon runs, where it usually does."""
+    profiles = (load_profile(name) for name in SHIPPED if name != place.profile.name)
+    return [
+        f"the host {profile.name} has a daemon that runs; for its status, run: "
+        f"plugin-bridge status --host {profile.name}"
+        for profile in profiles
+        if is_held(DataDir(profile.data_dir()).lock)
+    ]
+
+
+def problems_of(
+    described: Any, plugins: list[dict[str, Any]], built: str | None
+) -> list[str]:
+    """
+    List what is wrong with a running daemon.
+
+    :param described: What ``welcome`` has of the services.
+    :param plugins: See ``bridge.cli.installed.read_plugins``.
+    :param built: See ``built_at``.
+    """
+    about = described.get("plugins", {})
+    problems = []
+    if reason := about.get("cannotBuild"):
+        problems.append(str(reason))
+    elif built is None:
+        problems.append("there is no bundle; run: plugin-bridge doctor")
+    confirmation = str(about.get("confirmation", ""))
+    if "remote" in described:
+        problems.append("--dev is on: EVERY operation is approved without asking")
+    elif confirmation.startswith("none"):
+        problems.append(f"confirmation is not possible: {confirmation}")
+    problems += [
+        f"{plugin['id']} is not in the bundle: {plugin['problem']}"
+        for plugin in plugins
+        if plugin.get("problem")
+    ]
+    return problems

@@ -1,0 +1,261 @@
+"""The commands that carry plugins and settings to another computer in one file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from ...classes import define, frozen
+from ...plugins.installed.ids import RECORDS
+from ...plugins.installed.records import read_record
+from ...plugins.tree.files import TooLargeError, read_bounded
+from ...protocol.errors import BridgeError
+from ...protocol.limits import MIB, STATE_FILE_BYTES
+from ...protocol.strictjson import dumps, loads_unique
+from ...protocol.text import timestamp, visible
+from ...protocol.wire import converter, structure, unstructure
+from ...settings.options import Paths
+from ...store import DAEMON_PREFIX, StoreError, Tables, read_state
+from ..command import command
+from ..connection import Connection, shows_prompts
+from ..session import session
+from ..terminal import CommandError, private_file
+
+_FILE_BYTES: Final = STATE_FILE_BYTES + MIB
+
+VERSION: Final = 1
+"""Of the file's shape; what is newer is refused by ``import``."""
+
+
+@frozen
+class PluginSource:
+    """
+    One plugin.
+
+    :ivar id: Its id.
+    :ivar url: Where it was installed from.
+    """
+
+    id: str
+    url: str
+
+
+@define
+class Export:
+    """
+    The content of the file.
+
+    :ivar version: ``VERSION``.
+    :ivar application: The host application's name.
+    :ivar exported_at: When, in UTC.
+    :ivar plugins: Where each plugin came from, by id.
+    :ivar state: The page's values by namespace and key.
+    """
+
+    version: int
+    application: str
+    exported_at: str
+    plugins: list[PluginSource]
+    state: dict[str, dict[str, Any]]
+
+
+_file = click.argument("file", type=click.Path(allow_dash=True))
+
+
+@command(
+    "export",
+    "Write the URLs of the installed plugins, and the page's settings, to FILE (- for "
+    "standard output), for plugin-bridge import on another computer. FILE does not "
+    "contain accepted keys or the pairing token. Settings can contain secrets of "
+    "plugins, so FILE gets mode 0600. An existing file is never replaced.",
+    "plugins.json",
+)
+@_file
+def export(place: Paths, file: str) -> None:
+    """Write the file."""
+    if not place.data.root.is_dir():
+        raise CommandError(
+            f"there is no data directory {place.data.root}; choose one with --host or "
+            "--data-dir"
+        )
+    try:
+        view = read_state(place.data.state)
+    except StoreError as e:
+        raise CommandError(str(e)) from None
+    made = taken(view, place.profile.application, time.time())
+    try:
+        _write(file, dumps(unstructure(made)) + b"\n")
+    except FileExistsError:
+        raise CommandError("the file exists already") from None
+    except OSError as e:
+        raise CommandError(f"the file cannot be written: {e.strerror}") from None
+    values = sum(len(entries) for entries in made.state.values())
+    sys.stderr.write(f"plugins: {len(made.plugins)}, settings: {values}\n")
+
+
+def taken(view: Tables, application: str, now: float) -> Export:
+    """
+    Return the part of the state that is exported.
+
+    :param now: Seconds since the epoch.
+    """
+    records = sorted(view.entries(RECORDS).items())
+    return Export(
+        VERSION,
+        application,
+        timestamp(now, "seconds"),
+        [PluginSource(name, read_record(value).url) for name, value in records],
+        {
+            ns: view.entries(ns)
+            for ns in view.namespaces()
+            if not ns.startswith(DAEMON_PREFIX)
+        },
+    )
+
+
+def _write(name: str, text: bytes) -> None:
+    if name == "-":
+        sys.stdout.buffer.write(text)
+        return
+    with private_file(Path(name)) as file:
+        file.write(text)
+
+
+@command(
+    "import",
+    "Have the running daemon install each plugin of FILE, with the same steps and "
+    "prompts as from the page, and set the page's settings. Installed plugins stay, "
+    "and so do existing settings unless --replace is given.",
+    "plugins.json",
+    status="Exit status: 0 done, 1 something was refused, 2 wrong usage, 3 no daemon "
+    "is running.",
+    words=str,
+)
+@click.option("--replace", is_flag=True, help="Replace existing settings.")
+@_file
+def import_(place: Paths, file: str, replace: bool) -> int:
+    """Import a file; return the exit status."""
+    export = read_export(Path(file))
+    check_application(export, place.profile.application)
+    with session(place) as asked:
+        importer = Importer(asked.connection, replace, sys.stdout.write)
+        return 1 if importer.run(export) else 0
+
+
+def read_export(path: Path) -> Export:
+    """
+    Read a file of ``plugin-bridge export``.
+
+    :raise CommandError: It is none, or one of a newer version.
+    """
+    try:
+        value = loads_unique(read_bounded(path, _FILE_BYTES))
+    except TooLargeError:
+        raise CommandError(f"the file is over {_FILE_BYTES} bytes") from None
+    except OSError as e:
+        raise CommandError(f"the file cannot be read: {e.strerror}") from None
+    except BridgeError as e:
+        raise CommandError(
+            f"the file was not written by plugin-bridge export: {e.message}"
+        ) from None
+    if type(value) is dict and value.get("version") != VERSION:
+        raise CommandError(f"the file must have version {VERSION} of the export format")
+    try:
+        return structure(converter, value, Export)
+    except BridgeError as e:
+        raise CommandError(
+            f"the file was not written by plugin-bridge export: {e.message}"
+        ) from None
+
+
+def check_application(export: Export, application: str) -> None:
+    """
+    Check that a file is of this host application.
+
+    :raise CommandError: It is of another, to which its settings mean nothing.
+    """
+    if export.application not in ("", application):
+        raise CommandError(
+            f"the file is for {visible(export.application)}, not for {application}; "
+            "choose the host with --host"
+        )
+
+
+@define
+class Importer:
+    """
+    Imports a file by the calls that a page makes.
+
+    :ivar replace: Whether existing settings are replaced.
+    :ivar report: Accepts lines of progress for the user.
+    """
+
+    _connection: Connection
+    replace: bool
+    report: Callable[[str], object]
+
+    def run(self, export: Export) -> int:
+        """
+        Install every plugin and set every value; continue after a refusal.
+
+        :return: The number of refusals.
+        """
+        self._connection.pushed = self._pushed
+        return self._install(export) + self._set(export)
+
+    def _pushed(self, event: str, data: Any) -> None:
+        if event == "progress":
+            self.report(f"    {visible(str(data.get('message')))}\n")
+
+    def _install(self, export: Export) -> int:
+        refused = 0
+        listed = self._connection.call("plugins", "list", {})
+        installed = {plugin["id"] for plugin in listed["plugins"]}
+        asks = shows_prompts(self._connection.welcome)
+        prompt = "; answer the prompt on your desktop" * asks
+        for plugin in export.plugins:
+            name = visible(plugin.id)
+            if plugin.id in installed:
+                self.report(f"{name}: already installed\n")
+                continue
+            self.report(f"{name}: installing{prompt}\n")
+            try:
+                self._connection.call("plugins", "install", {"url": plugin.url})
+            except BridgeError as e:
+                refused += 1
+                self.report(f"{name}: refused: {visible(e.message)}\n")
+            else:
+                self.report(f"{name}: installed\n")
+        return refused
+
+    def _set(self, export: Export) -> int:
+        made = kept = refused = 0
+        for ns, entries in export.state.items():
+            present = self._present(ns)
+            for key, value in entries.items():
+                if key in present and (not self.replace or present[key] == value):
+                    kept += 1
+                    continue
+                try:
+                    self._connection.call(
+                        "state", "set", {"ns": ns, "key": key, "value": value}
+                    )
+                    made += 1
+                except BridgeError as e:
+                    refused += 1
+                    self.report(f"a setting of {visible(ns)}: refused: {e.message}\n")
+        self.report(f"settings: {made} set, {kept} kept, {refused} refused\n")
+        return refused
+
+    def _present(self, ns: str) -> dict[str, Any]:
+        try:
+            listed = self._connection.call("state", "list", {"ns": ns})
+        except BridgeError:
+            return {}  # each of its settings will be refused, and reported
+        present: dict[str, Any] = listed["entries"]
+        return present

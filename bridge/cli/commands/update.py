@@ -1,0 +1,177 @@
+"""``plugin-bridge update``: updates plugins, or lists what is new."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from ...protocol.errors import BridgeError, Prefix
+from ...protocol.text import visible
+from ...settings.options import Paths, typed_options
+from ..command import (
+    INTERRUPTED,
+    REFUSED,
+    command,
+    json_option,
+    plain,
+    prefix_of,
+    refusal_fields,
+)
+from ..installed import check_installed, complete_plugins, read_plugins
+from ..session import EXIT_STATUS, PROMPTED, Session, session
+from ..terminal import table
+
+_PENDING_SECONDS: Final = 60.0
+_LOOK_SECONDS: Final = 0.5
+
+# What plugin-bridge release writes.
+_RELEASE: Final = re.compile(r"Release (\d+\.\d+\.\d+\S*)")
+
+
+@command(
+    "update",
+    "Have the running daemon update plugins from their repositories: those of the IDs, "
+    "or with --all every one that is behind. Without either, list what is new, and "
+    "change nothing. After a refusal it goes on with the next plugin; with --all the "
+    "status is also 1 when it is not known of a plugin whether it is behind. "
+    f"{PROMPTED}",
+    "--all",
+    status=EXIT_STATUS,
+)
+@json_option
+@click.option(
+    "--all", "every", is_flag=True, help="Update every plugin that is behind."
+)
+@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_plugins)
+@click.pass_context
+def update(
+    ctx: click.Context, place: Paths, ids: tuple[str, ...], every: bool, as_json: bool
+) -> int:
+    """Update plugins, or list what is new; return the exit status."""
+    if every and ids:
+        raise click.UsageError("--all and ID exclude each other")
+    again = shlex.join(["plugin-bridge", "update", "--all", *typed_options(ctx)])
+    with session(place, as_json) as found:
+        if ids:
+            return update_some(found, list(dict.fromkeys(ids)))
+        return update_all(found) if every else show(found, again)
+
+
+def update_some(session: Session, ids: list[str]) -> int:
+    """
+    Update plugins.
+
+    :return: The exit status.
+    :raise CommandError: One is not installed; nothing was updated.
+    """
+    plugins = read_plugins(session)
+    for plugin_id in ids:
+        check_installed(plugin_id, plugins)
+    done, status = _update(session, ids)
+    if session.json:
+        session.print({"updated": done}, [])
+    return status
+
+
+def update_all(session: Session) -> int:
+    """Update what is behind; return the exit status."""
+    answer = look(session)
+    updates, unknown = answer["updates"], answer["unknown"]
+    done, status = _update(session, [update["id"] for update in updates])
+    nothing = [] if updates or unknown else ["every plugin is up to date"]
+    session.print({"updated": done, "unknown": unknown}, nothing)
+    for one in unknown:
+        session.progress.line(_unknown(one))
+    return status or (REFUSED if unknown else 0)
+
+
+def show(session: Session, command: str) -> int:
+    """
+    List what is new; return the exit status.
+
+    :param command: The command line that updates it all.
+    """
+    answer = look(session)
+    updates = answer["updates"]
+    lines = [_unknown(one) for one in answer["unknown"]]
+    if updates:
+        versions = {one["id"]: one.get("version") for one in read_plugins(session)}
+        rows = [_row(update, versions.get(update["id"])) for update in updates]
+        header = ("ID", "UPDATE", "NEWEST COMMIT")
+        lines = [*table([header, *rows]), *lines, f"to update, run: {command}"]
+    session.print(answer, lines or ["every plugin is up to date"])
+    return 0
+
+
+def look(
+    session: Session,
+    sleep: Callable[[float], object] = time.sleep,
+    seconds: Callable[[], float] = time.monotonic,
+) -> Any:
+    """
+    Have every repository looked at now, and wait for those that are slow.
+
+    :return: What ``check_updates`` answers; what is still pending is ``unknown``.
+    """
+    end = seconds() + _PENDING_SECONDS
+    answer = session.call("plugins", "check_updates", fresh=True)
+    while answer["pending"] and seconds() < end:
+        if not session.json:
+            waiting = f"waiting for the repositories of {', '.join(answer['pending'])}"
+            session.progress.report({"step": "", "message": waiting})
+        sleep(_LOOK_SECONDS)
+        answer = session.call("plugins", "check_updates")
+    session.progress.end()
+    behind = [one["id"] for one in answer["updates"]]
+    why = "its repository has not answered"
+    late = [
+        {"id": plugin_id, "reason": why}
+        for plugin_id in answer["pending"]
+        if plugin_id not in behind
+    ]
+    return {**answer, "unknown": [*answer["unknown"], *late], "pending": []}
+
+
+def _unknown(one: dict[str, Any]) -> str:
+    return visible(f"{one['id']}: not known whether it is behind: {one['reason']}")
+
+
+def _row(update: dict[str, Any], installed: str | None) -> tuple[str, ...]:
+    """Return the row of an update: its versions where they are known, else commits."""
+    count = update["commitsBehind"]
+    what = "1 new commit" if count == 1 else f"{count} new commits"
+    summary = update["changelog"][0]["summary"] if update["changelog"] else ""
+    released = _RELEASE.fullmatch(summary)
+    if installed and released and released[1] != installed:
+        what = f"{installed} → {released[1]}"
+    return update["id"], visible(what), visible(summary)
+
+
+def _update(session: Session, ids: list[str]) -> tuple[list[dict[str, Any]], int]:
+    """Update plugins; return what became of each, and the exit status."""
+    done: list[dict[str, Any]] = []
+    status = 0
+    for plugin_id in ids:
+        try:
+            result = session.operate("update", id=plugin_id)
+        except BridgeError as e:
+            refused = refusal_fields(str(e.code), e.message)
+            done.append({"id": plugin_id, **refused})
+            session.progress.line(f"{plugin_id}: {plain(e)}")
+            status = REFUSED
+            if session.interrupted or prefix_of(e) is Prefix.CANCELLED:
+                status = INTERRUPTED
+                break
+        else:
+            plugin = result["plugin"]
+            done.append({"id": plugin_id, **result})
+            if not session.json:
+                what = "is at" if result["updated"] else "has nothing new, and is at"
+                line = visible(f"{plugin_id} {what} {plugin['version']}")
+                session.print(None, [line])
+    return done, status

@@ -1,1 +1,0 @@
-"""What shells complete: which values options and arguments have."""

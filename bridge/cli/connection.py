@@ -1,0 +1,242 @@
+"""
+A connection to the running daemon of a data directory, over its control socket.
+
+Every command that asks a daemon uses this one.  The token goes nowhere else: the socket
+is in a directory of this user, and the daemon that listens there holds its lock.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+from collections.abc import Callable
+from typing import Any, BinaryIO, Final
+
+from .. import __version__
+from ..classes import define
+from ..datadir.control import NotASocketError, connected, control_address
+from ..datadir.ownership import check
+from ..datadir.paths import DataDir
+from ..datadir.token import PairingToken, TokenError
+from ..protocol.errors import BridgeError, CloseReason, Code
+from ..protocol.strictjson import dumps, loads_own
+from ..protocol.text import visible
+from ..settings.options import Paths
+from ..settings.values import Address, UnixAddress, listened_on
+from ..system.locks import is_held
+from .command import NoDaemonError
+from .terminal import CommandError
+
+CONNECT_SECONDS: Final = 10.0
+_CODES: Final = {str(code): code for code in Code}
+_GONE: Final = "the daemon ended before it answered"
+
+
+Pushed = Callable[[str, Any], None]
+
+
+def _ignore(event: str, data: Any) -> None:
+    """Ignore a push."""
+
+
+@define(eq=False)
+class Connection:
+    """
+    A connection that is paired; each call waits for its answer.
+
+    :ivar welcome: The frame with which the daemon has paired, as plain JSON.
+    :ivar pushed: Called with each event and its data, while a call waits.
+    """
+
+    _socket: socket.socket
+    _lines: BinaryIO
+    welcome: Any = None
+    pushed: Pushed = _ignore
+    _last: int = 0
+
+    def call(self, service: str, method: str, params: Any) -> Any:
+        """
+        Call one method, and wait for as long as it takes.
+
+        :return: The result as plain JSON.
+        :raise BridgeError: The daemon refuses.
+        :raise CommandError: It ended before it answered, or has another version.
+        """
+        wanted = self.request(service, method, params)
+        while True:
+            frame = self.read()
+            if frame.get("type") == "push":
+                self.pushed(str(frame.get("event")), frame.get("data"))
+            elif frame.get("id") == wanted:
+                if frame.get("ok") is True:
+                    return frame.get("result")
+                raise BridgeError(*refusal(frame))
+
+    def request(self, service: str, method: str, params: Any) -> str:
+        """Send a request; return its id.  An answer that no call waits for is lost."""
+        self._last += 1
+        wanted = str(self._last)
+        self.send(
+            {
+                "type": "request",
+                "id": wanted,
+                "service": service,
+                "method": method,
+                "params": params,
+            }
+        )
+        return wanted
+
+    def send(self, frame: Any) -> None:
+        """Send a frame."""
+        try:
+            self._socket.sendall(dumps(frame) + b"\n")
+        except OSError:
+            raise CommandError(_GONE) from None
+
+    def read(self) -> Any:
+        """
+        Wait for the next frame.
+
+        :raise CommandError: The daemon has closed, or sends no frames.
+        """
+        try:
+            line = self._lines.readline()
+            frame = loads_own(line) if line.endswith(b"\n") else None
+        except (OSError, BridgeError):
+            frame = None
+        if type(frame) is not dict:
+            raise CommandError(_GONE)
+        if frame.get("type") == "close":
+            raise CommandError(why_closed(str(frame.get("reason"))))
+        return frame
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._lines.close()
+        self._socket.close()
+
+
+def why_closed(reason: str) -> str:
+    """Return why the daemon has closed a connection, for its user."""
+    if reason == CloseReason.SHUTDOWN:
+        return "the daemon is shutting down"
+    if reason == CloseReason.UNAUTHORIZED:
+        return "the daemon has another token; start it again"
+    return f"the daemon has closed the connection: {visible(reason)}"
+
+
+def refusal(answer: Any) -> tuple[Code, str]:
+    """
+    Read an answer that is a refusal: its code and its message.
+
+    :raise CommandError: It has a code that this version does not know.
+    """
+    try:
+        error = answer["error"]
+        return _CODES[error["code"]], visible(error["message"])
+    except (KeyError, TypeError, ValueError):
+        raise CommandError("the daemon has another version") from None
+
+
+def connect(place: Paths, *, dev: bool = False) -> Connection:
+    """
+    Connect to the running daemon of the data directory.
+
+    :param dev: Whether it must have been started with ``--dev``.
+    :raise NoDaemonError: There is none.
+    :raise CommandError: It can't be used; the message has the reason.
+    """
+    data, words = place.data, place.options
+    start = shlex.join(["plugin-bridge", "run", *(["--dev"] * dev), *words])
+    check_running(data, start)
+    token = _token(data, words)
+    made = _connected(data, start)
+    connection = Connection(made, made.makefile("rb"))
+    try:
+        connection.send(hello(token))
+        connection.welcome = connection.read()
+        made.settimeout(None)
+    except BaseException:
+        connection.close()
+        raise
+    if dev and not is_dev(connection.welcome):
+        connection.close()
+        why = f"the daemon of {data.root} was started without --dev"
+        raise NoDaemonError(f"{why}; run: {start}")
+    return connection
+
+
+def hello(token: PairingToken) -> dict[str, str]:
+    """Return the frame that pairs."""
+    return {
+        "type": "hello",
+        "token": token.reveal(),
+        "client": f"plugin-bridge-client/{__version__}",
+    }
+
+
+def is_dev(welcome: Any) -> bool:
+    """Whether a daemon that welcomes so was started with ``--dev``."""
+    return "remote" in welcome.get("services", {})
+
+
+def shows_prompts(welcome: Any) -> bool:
+    """Whether a daemon that welcomes so can ask its user."""
+    about = welcome.get("services", {}).get("plugins", {})
+    cannot = str(about.get("confirmation", "none")).startswith("none")
+    return not (cannot or is_dev(welcome))
+
+
+def check_running(data: DataDir, start: str) -> None:
+    """
+    Check that a daemon runs in the data directory, and that only this user can enter.
+
+    :param start: The command line that starts one.
+    :raise NoDaemonError: There is none.
+    :raise CommandError: Other users can enter.
+    """
+    if not is_held(data.lock):
+        raise NoDaemonError(f"no daemon uses {data.root}; run: {start}")
+    if data.is_open():
+        # Who can enter can hold the lock, and wait for the token where he listens.
+        raise CommandError(
+            f"{data.root} is open to other users; run: chmod 700 "
+            f"{shlex.quote(str(data.root))}"
+        )
+
+
+def _connected(data: DataDir, start: str) -> socket.socket:
+    try:
+        return connected(control_address(data.control_socket), CONNECT_SECONDS)
+    except NotASocketError as e:
+        raise CommandError(str(e.strerror)) from None
+    except OSError as e:
+        # The lock is held, so one is just starting or ending, or could not listen.
+        why = f"the daemon of {data.root} cannot be reached ({e.strerror or e})"
+        raise NoDaemonError(f"{why}; run: {start}") from None
+
+
+def _token(data: DataDir, words: tuple[str, ...]) -> PairingToken:
+    try:
+        return PairingToken.load(data.token)
+    except FileNotFoundError:
+        make = ["plugin-bridge", "run", "--rotate-token", *words]
+        raise NoDaemonError(
+            f"the daemon of {data.root} has no token: it is just starting, or the file "
+            f"was removed; to create a token, run: {shlex.join(make)}"
+        ) from None
+    except TokenError as e:
+        raise CommandError(str(e)) from None
+
+
+def listens_on(data: DataDir) -> Address | UnixAddress:
+    """
+    Read the address that pages reach the running daemon at.
+
+    :raise OSError: There is no file, or another user may have written it.
+    :raise ValueError: The file is damaged.
+    """
+    check(data.address)
+    return listened_on(os.fsdecode(data.address.read_bytes().rstrip(b"\n")))

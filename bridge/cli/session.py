@@ -1,0 +1,145 @@
+"""
+One command that asks a running daemon, and what its user sees of that.
+
+It acts as a page does: the daemon applies the same rules, and shows the same prompts.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from attrs import field
+
+from ..classes import define
+from ..settings.options import Paths
+from .connection import Connection, connect, shows_prompts
+from .progress import ProgressLine
+from .terminal import print_json, print_line, wants_colour
+
+EXIT_STATUS: Final = (
+    "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 no daemon is running, "
+    "130 ended by Ctrl-C."
+)
+
+CALL_STATUS: Final = (
+    "Exit status: 0 done, 1 refused (standard error has the code and the message), "
+    "2 wrong usage, 3 no daemon with --dev is running."
+)
+
+PROMPTED: Final = (
+    "The daemon asks you with a prompt on your desktop, as it does for the page. "
+    "Ctrl-C cancels. "
+)
+
+
+@define(eq=False)
+class Session:
+    """
+    A connection to the daemon, and what the user sees of it.
+
+    :ivar json: Whether to print JSON.
+    :ivar interrupted: Whether the user has pressed Ctrl-C.
+    """
+
+    connection: Connection
+    progress: ProgressLine
+    json: bool
+    interrupted: bool = field(default=False, init=False)
+    _ref: str = field(default="", init=False)
+    _operation: str = field(default="", init=False)
+
+    def call(self, service: str, method: str, **params: Any) -> Any:
+        """
+        Call one method.
+
+        :return: The result as plain JSON.
+        :raise BridgeError: The daemon refuses.
+        :raise CommandError: It ended before it answered.
+        """
+        return self.connection.call(service, method, params)
+
+    def operate(self, method: str, **params: Any) -> Any:
+        """
+        Call a method of ``plugins`` that asks the user; show its progress.
+
+        Ctrl-C cancels it; the second time, it is left to itself.
+
+        :return: The result as plain JSON.
+        :raise BridgeError: The daemon refuses, or the user has cancelled.
+        :raise KeyboardInterrupt: The user left.
+        """
+        params["ref"] = self._ref = os.urandom(16).hex()
+        self._operation = ""
+        self.connection.pushed = self._pushed
+        with self._interruptible():
+            try:
+                return self.connection.call("plugins", method, params)
+            finally:
+                self._ref = ""
+                self.progress.end()
+
+    def _pushed(self, event: str, data: Any) -> None:
+        if event != "progress" or not self._ref or data.get("ref") != self._ref:
+            return
+        begun = not self._operation
+        self._operation = str(data.get("operation"))
+        self.progress.report(data)
+        if begun and self.interrupted:
+            self._cancel()
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        before = signal.signal(signal.SIGINT, self._interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def _interrupt(self, *_: object) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+        self.progress.line("cancelling; press Ctrl-C again to leave without waiting")
+        # Until the daemon has named it, there is nothing to cancel.
+        if self._operation:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        # Whatever that answers, the operation's own answer comes.
+        self.connection.request("plugins", "cancel", {"operation": self._operation})
+
+    def print(self, value: Any, lines: list[str]) -> None:
+        """Print a result: ``value`` as JSON, or ``lines`` for people."""
+        if self.json:
+            print_json(value)
+            return
+        for line in lines:
+            print_line(line)
+
+
+@contextmanager
+def session(
+    place: Paths, as_json: bool = False, *, dev: bool = False
+) -> Iterator[Session]:
+    """
+    Connect for a ``with`` block; see ``connect``.
+
+    :param as_json: Whether to print JSON.
+    """
+    connection = connect(place, dev=dev)
+    stream = sys.stderr
+    progress = ProgressLine(
+        stream,
+        stream.isatty(),
+        wants_colour(stream, os.environ),
+        shows_prompts(connection.welcome),
+    )
+    try:
+        yield Session(connection, progress, as_json)
+    finally:
+        connection.close()

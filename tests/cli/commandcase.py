@@ -1,0 +1,56 @@
+"""A test that runs a command in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from unittest import mock
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.main import main
+
+from ..directories import fresh_directory
+
+
+class Typed(io.StringIO):
+    """What somebody types on a terminal."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+class CommandTestCase(SynchronousTestCase):
+    """A test of a command that reads and writes files."""
+
+    def setUp(self):
+        """Make a directory."""
+        super().setUp()
+        self.root = fresh_directory(self)
+
+    def run_main(
+        self,
+        *arguments: str,
+        stdin: str = "",
+        typed: str | None = None,
+        program: str = "plugin-bridge",
+    ) -> tuple[int, str, str]:
+        """
+        Run a command: its exit status, its output, and its error messages.
+
+        :param typed: What is typed on a terminal, instead of ``stdin``.
+        """
+        given = io.StringIO(stdin) if typed is None else Typed(typed)
+        out = io.StringIO() if typed is None else Typed()
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(io.StringIO()) as err,
+            mock.patch("sys.stdin", given),
+        ):
+            try:
+                status = main(arguments, program)
+            except SystemExit as e:
+                assert isinstance(e.code, int)
+                status = e.code
+        return status, out.getvalue(), err.getvalue()

@@ -1,0 +1,122 @@
+"""``call`` and ``eval``; in a browser, see ``tests/whole/test_remote.py``."""
+
+from __future__ import annotations
+
+from .calls import CallCase
+
+
+class CallTests(CallCase):
+    """Calling a method."""
+
+    command = "call"
+
+    def test_result(self):
+        """The result is printed, indented; the parameters went out as they were."""
+        self.answering({"value": [1, {"a": None}]})
+        status, out, err = self.call("state", "get", '{"ns": "host", "key": "é"}')
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(
+            out,
+            '{\n  "value": [\n    1,\n    {\n      "a": null\n    }\n  ]\n}\n',
+        )
+        params = {"ns": "host", "key": "é"}
+        self.assertEqual(self.server.asked, [("state", "get", params)])
+
+    def test_compact(self):
+        """With ``--compact`` it is one line."""
+        self.answering({"a": [1, 2]})
+        self.assertEqual(self.call("--compact", "a", "b"), (0, '{"a":[1,2]}\n', ""))
+
+    def test_standard_input(self):
+        """With ``-`` the parameters are read from standard input."""
+        self.assertEqual(self.call("a", "b", "-", stdin='{"x": 1}')[0], 0)
+        self.assertEqual(self.server.asked[0][2], {"x": 1})
+
+    def test_no_parameters(self):
+        """Without any, they are an empty object."""
+        self.assertEqual(self.call("plugins", "list")[0], 0)
+        self.assertEqual(self.server.asked[0][2], {})
+
+    def test_refusal(self):
+        """A refusal is reported on standard error: its code and message, status 1."""
+        self.refusing("bad_request", "ns: required\x1b[2J")
+        status, out, err = self.call("state", "get")
+        self.assertEqual((status, out), (1, ""))
+        self.assertEqual(err, "plugin-bridge call: bad_request: ns: required\n")
+
+    def test_one_name(self):
+        """A method can be named as pages do; the parameters follow."""
+        self.assertEqual(self.call("state/get", '{"x": 1}')[0], 0)
+        self.assertEqual(self.call("plugins/list")[0], 0)
+        asked = [("state", "get", {"x": 1}), ("plugins", "list", {})]
+        self.assertEqual(self.server.asked, asked)
+
+    def test_wrong_parameters(self):
+        """What is wrong with names and parameters is reported, status 2."""
+        for arguments, shown in (
+            (("set", "[]"), "PARAMS must be an object"),
+            (("set", "{"), "PARAMS: not JSON; it must be an object, such as"),
+            (("set", '{"\udce9": 1}'), "PARAMS must be UTF-8"),
+            (("../get",), "SERVICE and METHOD must be names"),
+            ((), "SERVICE and METHOD must be names"),
+            (("get", "{}", "{}"), "SERVICE and METHOD must be names"),
+            (("get", "{}", "--nonsense"), "--nonsense"),
+        ):
+            status, _, err = self.call("state", *arguments)
+            self.assertEqual((status, err.count("\n")), (2, 1), arguments)
+            self.assertIn(shown, err)
+        self.assertEqual(self.server.asked, [])
+
+    def test_options_follow(self):
+        """An option may stand after the parameters."""
+        self.answering({"a": [1, 2]})
+        done = self.call("a", "b", "{}", "--compact")
+        self.assertEqual(done, (0, '{"a":[1,2]}\n', ""))
+
+
+class EvalTests(CallCase):
+    """Evaluating a snippet."""
+
+    command = "eval"
+
+    def test_value(self):
+        """What the snippet returned is printed as JSON."""
+        for value, text in (("é", '"é"'), (None, "null"), ([], "[]")):
+            self.answering({"ok": True, "value": value})
+            self.assertEqual(self.call("return 1"), (0, f"{text}\n", ""))
+        params = {"code": "return 1", "timeoutMs": 10_000}
+        self.assertEqual(self.server.asked[0], ("remote", "eval", params))
+
+    def test_thrown(self):
+        """What it threw is reported on standard error, without escapes; status 1."""
+        self.answering({"ok": False, "error": "TypeError: no\x1b[31m\x07"})
+        status, out, err = self.call("x")
+        self.assertEqual((status, out), (1, ""))
+        self.assertEqual(err, "plugin-bridge eval: TypeError: no\n")
+
+    def test_standard_input(self):
+        """Without a snippet, or with ``-``, it is read from standard input."""
+        self.answering({"ok": True, "value": 1})
+        for arguments in ((), ("-",), ("--timeout-ms=60000", "-")):
+            self.assertEqual(self.call(*arguments, stdin="return 1\n")[0], 0)
+            self.assertEqual(self.server.asked[-1][2]["code"], "return 1\n")
+        self.assertEqual(self.server.asked[-1][2]["timeoutMs"], 60_000)
+
+    def test_no_answer(self):
+        """When no page answers, the daemon's refusal is reported; status 1."""
+        self.refusing("unavailable", "no page is paired")
+        status, _, err = self.call("x")
+        self.assertEqual(status, 1)
+        self.assertEqual(err, "plugin-bridge eval: unavailable: no page is paired\n")
+
+    def test_usage(self):
+        """A time that is none, and a snippet that is no text, are usage errors."""
+        for arguments in (
+            ("--timeout-ms=0", "x"),
+            ("--timeout-ms=60001", "x"),
+            ("--timeout-ms=soon", "x"),
+            ("x", "y"),
+            ("\udce9",),
+        ):
+            self.assertEqual(self.call(*arguments)[0], 2, arguments)
+        self.assertEqual(self.server.asked, [])

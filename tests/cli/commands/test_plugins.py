@@ -1,0 +1,100 @@
+"""Tests for ``bridge.cli.commands.plugins``; the whole way is in ``tests/whole``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.commands.plugins import line_of, row_of
+from bridge.cli.installed import check_installed, read_plugins
+from bridge.cli.terminal import CommandError
+
+from .calls import CallCase
+
+GOING = {
+    "operation": "0123456789abcdef",
+    "op": "update",
+    "id": "good",
+    "ref": None,
+    "step": "clone",
+    "message": "Cloning from forge.example",
+    "startedAt": 1,
+    "cancellable": True,
+}
+
+
+class CancelTests(CallCase):
+    """Tests for ``cancel``."""
+
+    command = "cancel"
+
+    def test_cancel(self) -> None:
+        """The named operation is cancelled."""
+        self.assertEqual(self.call("abc"), (0, "cancelled\n", ""))
+        asked = [("plugins", "cancel", {"operation": "abc"})]
+        self.assertEqual(self.server.asked, asked)
+
+    def test_list(self) -> None:
+        """Without a name, what is under way is listed; what has ended is not."""
+        self.answering({"operations": [GOING, {**GOING, "outcome": "done"}]})
+        line = "0123456789abcdef  update  good  clone  Cloning from forge.example\n"
+        self.assertEqual(self.call(), (0, line, ""))
+        self.assertEqual(self.server.asked, [("plugins", "operations", {})])
+        listed = json.loads(self.call("--json")[1])
+        self.assertEqual(listed, {"operations": [GOING]})
+
+    def test_nothing(self) -> None:
+        """What is idle is reported as such."""
+        self.answering({"operations": []})
+        self.assertEqual(self.call()[1], "no operation is under way\n")
+
+
+class LineOfTests(SynchronousTestCase):
+    """Tests for ``line_of``."""
+
+    def test_without_an_id(self) -> None:
+        """An install has no id yet, and one that commits can't be cancelled."""
+        install = {**GOING, "op": "install", "id": None, "cancellable": False}
+        self.assertTrue(
+            line_of(install).endswith(
+                "install  clone  Cloning from forge.example  (too late to cancel)"
+            )
+        )
+
+    def test_attack_escapes_in_a_message(self) -> None:
+        """What a daemon reports does not reach the terminal as control sequences."""
+        self.assertNotIn("\x1b", line_of({**GOING, "message": "\x1b[2Jx"}))
+
+
+class InstalledTests(SynchronousTestCase):
+    """Tests for what is listed."""
+
+    def test_read(self) -> None:
+        """Only ``false`` switches off; what cannot be read is listed by its id."""
+        listing = {
+            "plugins": [{"id": "b"}, {"id": "a"}, {"id": "c"}],
+            "broken": [{"id": "gone", "reason": "not_installed: its directory"}],
+        }
+        switches = {"enabled:a": False, "enabled:b": None, "enabled:c": True}
+        answers = {"list": [listing, {"entries": switches}]}
+
+        class Daemon:
+            def call(self, _service: str, method: str, **_: Any) -> Any:
+                return answers[method].pop(0)
+
+        session: Any = Daemon()
+        found = read_plugins(session)
+        self.assertEqual([p["id"] for p in found], ["a", "b", "c", "gone"])
+        self.assertEqual([p["enabled"] for p in found], [False, True, True, True])
+        self.assertIn("not in the bundle: not_installed", row_of(found[-1])[-1])
+
+    def test_nearest(self) -> None:
+        """The error has the nearest id, and never the one that was typed."""
+        plugins = [{"id": "weather"}]
+        check_installed("weather", plugins)
+        near = self.assertRaises(CommandError, check_installed, "wether", plugins)
+        self.assertIn("did you mean weather?", str(near))
+        far = self.assertRaises(CommandError, check_installed, "zzz", plugins)
+        self.assertNotIn("zzz", str(far))

@@ -1,0 +1,121 @@
+"""Tests for ``plugin-bridge remove``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bridge.provision.service import install_service
+from bridge.settings.options import locate
+
+from ...provision.systemctl import SystemctlCase, unit_of
+from ..commandcase import CommandTestCase
+
+
+class RemoveTests(CommandTestCase, SystemctlCase):
+    """Tests for an installation that is removed."""
+
+    def setUp(self) -> None:
+        """Install, or so it seems, next to files of others."""
+        super().setUp()
+        self.place = locate("reference", self.home / "data", self.home / "themes")
+        self.place.data.create()
+        (self.place.data.plugins / "good").mkdir()
+        self.place.data.state.write_text("{}")
+        folder = self.place.bundle.parent
+        (folder / ".build-x").mkdir(parents=True)
+        bundle = self.place.bundle
+        self.published = [bundle, Path(f"{bundle}.map"), folder / "info.json"]
+        for path in self.published:
+            path.write_text("x")
+        self.theirs = self.home / "themes" / "theirs.css"
+        self.theirs.write_text("x")
+
+    def remove(self, *options: str, typed: str | None = None) -> tuple[int, str, str]:
+        """Run the command: its status, its output, and its error messages."""
+        where = ["--host=reference", f"--data-dir={self.home / 'data'}"]
+        where.append(f"--theme-dir={self.home / 'themes'}")
+        return self.run_main("remove", *where, *options, typed=typed)
+
+    def assert_removed(self) -> None:
+        """All of it is gone, and nothing else."""
+        self.assertFalse(self.place.data.root.exists())
+        self.assertFalse(self.place.bundle.parent.exists())
+        self.assertTrue(self.theirs.exists())
+
+    def assert_nothing_removed(self, words: str, *options: str, **more: str) -> None:
+        """The command refuses with these words."""
+        status, _, err = self.remove(*options, **more)
+        self.assertEqual((status, err.count("\n")), (1, 1), err)
+        self.assertIn(words, err)
+        self.assertTrue((self.place.data.plugins / "good").exists())
+        self.assertTrue(all(path.exists() for path in self.published))
+
+    def test_removed(self) -> None:
+        """Bundle, map, info.json and data go; what is left is named."""
+        config = self.home / ".config" / "plugin-bridge"
+        config.mkdir(parents=True)
+        (config / "signing-key").write_text("x")
+        (config / "config.toml").write_text("")
+        status, out, err = self.remove("--yes")
+        self.assertEqual((status, err), (0, ""))
+        self.assert_removed()
+        for path in (*self.published, self.place.data.root):
+            self.assertIn(f"removed {path}\n", out)
+        self.assertIn(f"left {config / 'config.toml'}, your options\n", out)
+        self.assertIn(f"left {config / 'signing-key'}, the key", out)
+        self.assertEqual(self.asked(), [])
+        self.assertEqual(self.remove("--yes")[1], "there is nothing to remove\n")
+
+    def test_asks(self) -> None:
+        """Only a yes removes anything; without a terminal, nobody can be asked."""
+        self.assert_nothing_removed("add --yes")
+        self.assert_nothing_removed("nothing was removed", typed="\n")
+        status, out, _ = self.remove(typed="y\n")
+        self.assertEqual(status, 0)
+        self.assertIn(f"This removes {self.place.data.root}\n", out)
+        self.assert_removed()
+
+    def test_service(self) -> None:
+        """The service is stopped, disabled and deleted first."""
+        options = ["--data-dir", str(self.place.data.root)]
+        install_service(self.place.data, options)
+        started = self.begin(self.place, as_service=True)
+        status, out, err = self.remove("--yes")
+        self.assertEqual((status, err), (0, ""))
+        self.assertTrue(out.startswith("removed the service plugin-bridge.service\n"))
+        self.until_ended(started)
+        self.assertFalse(unit_of(self.home).exists())
+        self.assert_removed()
+
+    def test_running_daemon(self) -> None:
+        """A daemon that is not the service is not stopped; nothing goes."""
+        started = self.begin(self.place, as_service=False)
+        self.assert_nothing_removed(f"(process {started.pid}); stop it first", "--yes")
+        self.assertIsNone(started.poll())
+
+    def test_service_of_another_directory(self) -> None:
+        """It stays as it is."""
+        other = locate("reference", self.home / "other", None)
+        other.data.create()
+        install_service(other.data, ["--data-dir", str(other.data.root)])
+        self.assertEqual(self.remove("--yes")[0], 0)
+        self.assertTrue(unit_of(self.home).exists())
+
+    def test_service_that_cannot_be_stopped(self) -> None:
+        """Then nothing is deleted."""
+        install_service(self.place.data, ["--data-dir", str(self.place.data.root)])
+        (self.fake / "refuses").touch()
+        self.assert_nothing_removed("Failed to connect to bus", "--yes")
+
+    def test_attack_directories_that_are_not_ours(self) -> None:
+        """A home, a link and a directory of other files are never emptied."""
+        documents = self.home / "documents"
+        documents.mkdir()
+        (documents / "letter").write_text("x")
+        link = self.home / "link"
+        link.symlink_to(self.place.data.root)
+        for path in (self.home, Path("/"), documents, link):
+            self.assert_nothing_removed(
+                "nothing was removed", "--yes", f"--data-dir={path}"
+            )
+        self.assertTrue((documents / "letter").exists())

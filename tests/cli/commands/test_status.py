@@ -1,0 +1,87 @@
+"""What ``status`` shows."""
+
+from __future__ import annotations
+
+import os
+
+from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.commands.status import (
+    Overview,
+    built_at,
+    others_running,
+    problems_of,
+)
+from bridge.datadir.paths import DataDir
+from bridge.settings.host import load_profile
+from bridge.settings.options import locate
+from bridge.system.locks import acquire
+
+from ...directories import fresh_directory
+
+GOOD = Overview(
+    "running, version 1", "App (app)", "/d", "/b.js", "2026-01-01T00:00:00Z", "x", 2,
+    [], [], [], [],
+)  # fmt: skip
+
+
+class OverviewTests(SynchronousTestCase):
+    """Tests for the lines."""
+
+    def test_nothing_wrong(self):
+        """All is well in eight lines."""
+        lines = GOOD.lines()
+        self.assertEqual(len(lines), 8)
+        self.assertEqual(lines[-2:], ["updates: none", "problems: none"])
+
+    def test_not_known(self):
+        """What could not be looked at is not called up to date."""
+        for updates, words in (([], ""), (["a"], "a; ")):
+            lines = evolve(GOOD, updates=updates, unknown=["b", "c"]).lines()
+            self.assertIn(f"updates: {words}not known for b, c", lines)
+
+    def test_at_most_ten(self):
+        """However much is wrong, ten lines at most; the rest is counted."""
+        problems = [f"problem {n}\nmore" for n in range(50)]
+        lines = evolve(GOOD, problems=problems, off=["a"], updates=None).lines()
+        self.assertEqual(len(lines), 10)
+        self.assertIn("and 47 more", lines[-1])
+        self.assertFalse([line for line in lines if "\n" in line])
+
+    def test_problems(self):
+        """A daemon that cannot build, cannot ask or approves everything is wrong."""
+        good = {"plugins": {"confirmation": "a notification"}}
+        self.assertEqual(problems_of(good, [], "now"), [])
+        about = {"confirmation": "none: refused", "cannotBuild": "cannot build: x"}
+        plugins = [{"id": "p", "problem": "policy: y"}, {"id": "q"}]
+        found = problems_of({"plugins": about}, plugins, None)
+        self.assertEqual(found[0], "cannot build: x")
+        self.assertIn("none: refused", found[1])
+        self.assertEqual(found[2:], ["p is not in the bundle: policy: y"])
+        # It asks nobody, so it needs no prompt.
+        found = problems_of({"plugins": about, "remote": {}}, [], "now")
+        self.assertEqual(len(found), 2)
+        self.assertIn("--dev is on", found[1])
+        self.assertIn("there is no bundle", problems_of(good, [], None)[0])
+
+    def test_other_host(self):
+        """A daemon of another host, in its usual directory, is named."""
+        home = fresh_directory(self)
+        self.patch(os, "environ", {**os.environ, "HOME": str(home)})
+        place = locate("vrcnext", home / "data", None)
+        self.assertEqual(others_running(place), [])
+        data = DataDir(load_profile("reference").data_dir())
+        data.create()
+        lock = acquire(data.lock)
+        self.addCleanup(lock.release)
+        (line,) = others_running(place)
+        self.assertIn("run: plugin-bridge status --host reference", line)
+        self.assertEqual(others_running(locate("reference", home / "d", None)), [])
+
+    def test_built_at(self):
+        """The time is in UTC; ``None`` without a bundle."""
+        path = fresh_directory(self) / "b.js"
+        self.assertIsNone(built_at(path))
+        path.touch()
+        self.assertRegex(built_at(path) or "", r"\A\d{4}-.*Z\Z")

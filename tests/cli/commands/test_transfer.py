@@ -1,0 +1,260 @@
+"""``export`` and ``import``, with a real daemon."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.commands.transfer import (
+    Export,
+    PluginSource,
+    check_application,
+    read_export,
+    taken,
+)
+from bridge.cli.terminal import CommandError
+from bridge.store import Tables, read_state
+
+from ...directories import fresh_directory, planted
+from ...whole.daemon import Daemon, run, running
+from ...whole.test_install import InstallCase, tree
+from ..commandcase import CommandTestCase
+
+RECORD = {
+    "url": "https://forge.example/good",
+    "commit": "0" * 40,
+    "keyId": "",
+    "signedAt": 0,
+    "installedAt": 1,
+    "updatedAt": 1,
+}
+
+
+class TakenTests(SynchronousTestCase):
+    """Tests for what is exported."""
+
+    def view(self, content: dict[str, Any]) -> Tables:
+        """Write a state file, and read it."""
+        path = fresh_directory(self) / "state.json"
+        path.write_text(json.dumps(content))
+        return read_state(path)
+
+    def test_page_and_plugins_only(self) -> None:
+        """Keys, marks and whatever else is the daemon's stay."""
+        view = self.view(
+            {
+                "host": {"theme": "dark"},
+                "plugin:good": {"n": 1},
+                "bridge.plugins": {"good": RECORD},
+                "bridge.plugin-keys": {"k": {"publicKey": "0"}},
+            }
+        )
+        self.assertEqual(
+            taken(view, "Reference", 0.0),
+            Export(
+                1,
+                "Reference",
+                "1970-01-01T00:00:00Z",
+                [PluginSource("good", "https://forge.example/good")],
+                {"host": {"theme": "dark"}, "plugin:good": {"n": 1}},
+            ),
+        )
+
+
+class WrittenTests(CommandTestCase):
+    """Tests for writing the file."""
+
+    def setUp(self) -> None:
+        """A place to write to."""
+        super().setUp()
+        self.file = self.root / "export.json"
+
+    def written(self, data: Path) -> tuple[int, str]:
+        """Export; gives the status and standard error."""
+        place = ["--host=reference", f"--data-dir={data}"]
+        status, _, err = self.run_main("export", *place, str(self.file))
+        return status, err
+
+    def test_no_data_directory(self) -> None:
+        """A data directory that is not there is not taken for one without plugins."""
+        status, printed = self.written(self.root / "none")
+        self.assertEqual(status, 1)
+        self.assertIn("there is no data directory", printed)
+        self.assertFalse(self.file.exists())
+
+    def test_attack_planted_state(self) -> None:
+        """Another user's settings are not exported as one's own."""
+        state = self.root / "state.json"
+        state.write_text("{}")
+        planted(self, state)
+        status, printed = self.written(self.root)
+        self.assertEqual(status, 1)
+        self.assertIn(f"{state} belongs to another user", printed)
+        self.assertFalse(self.file.exists())
+
+    def test_full_disk(self) -> None:
+        """What could not be written whole is not left."""
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with mock.patch("os.fsync", side_effect=full):
+            status, printed = self.written(self.root)
+        self.assertEqual(status, 1)
+        self.assertIn("cannot be written: No space left on device", printed)
+        self.assertFalse(self.file.exists())
+
+
+class ReadTests(SynchronousTestCase):
+    """Tests for reading such a file."""
+
+    def refused(self, text: bytes) -> str:
+        """Return why a file is refused."""
+        path = fresh_directory(self) / "export.json"
+        path.write_bytes(text)
+        with self.assertRaises(CommandError) as refused:
+            read_export(path)
+        return str(refused.exception)
+
+    def test_not_ours(self) -> None:
+        """What is none of ours is refused, and not repeated."""
+        for text in (b"", b"[]", b"SECRET", b'{"version":1,"SECRET":2}'):
+            printed = self.refused(text)
+            self.assertIn("not written by plugin-bridge export", printed)
+            self.assertNotIn("SECRET", printed)
+
+    def test_newer(self) -> None:
+        """A newer version is refused whole."""
+        self.assertIn("must have version 1", self.refused(b'{"version":2}'))
+
+    def test_of_another_host(self) -> None:
+        """What another application's page has set is not brought to this one."""
+        export = Export(1, "VRCNext", "1970-01-01T00:00:00Z", [], {})
+        check_application(export, "VRCNext")
+        with self.assertRaises(CommandError) as raised:
+            check_application(export, "plugin-bridge")
+        self.assertEqual(
+            str(raised.exception),
+            "the file is for VRCNext, not for plugin-bridge; choose the host with "
+            "--host",
+        )
+
+    def test_no_file(self) -> None:
+        """What is not a file is reported."""
+        with self.assertRaises(CommandError) as raised:
+            read_export(Path("/dev/null"))
+        self.assertIn("not a regular file", str(raised.exception))
+
+    def test_too_large_or_absent(self) -> None:
+        """So is a file that is too large, and one that is not there."""
+        self.assertIn("over", self.refused(b" " * 10_000_000))
+        with self.assertRaises(CommandError):
+            read_export(Path("/nonexistent"))
+
+
+@pytest.mark.whole
+class RoundTripTests(InstallCase):
+    """Tests for taking plugins and settings from one computer to another."""
+
+    def exported(self, daemon: Daemon) -> Path:
+        """Export from a daemon's data directory."""
+        file = self.home / "export.json"
+        done = run(
+            self.home,
+            "export",
+            "--host=reference",
+            f"--data-dir={daemon.data}",
+            str(file),
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "plugins: 1, settings: 1\n")
+        self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
+        return file
+
+    def imported(self, daemon: Daemon, file: Path, *options: str) -> Any:
+        """Import into a daemon."""
+        place = ("--host=reference", f"--data-dir={daemon.data}")
+        return run(self.home, "import", *place, *options, str(file))
+
+    def test_round_trip(self) -> None:
+        """What was exported is installed and set elsewhere; what is there stays."""
+        url = self.publish("good", tree("good"))
+        setting = {"ns": "host", "key": "theme", "value": "dark"}
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            page.result("plugins", "install", {"url": url})
+            page.result("state", "set", setting)
+            file = self.exported(daemon)
+            again = self.imported(daemon, file)
+            self.assertIn("good: already installed", again.stdout)
+            self.assertIn("0 set, 1 kept, 0 refused", again.stdout)
+            page.result("state", "set", {**setting, "value": "light"})
+            self.imported(daemon, file)
+            there = page.result("state", "get", {"ns": "host", "key": "theme"})
+            self.assertEqual(there["value"], "light")
+            self.imported(daemon, file, "--replace")
+            there = page.result("state", "get", {"ns": "host", "key": "theme"})
+            self.assertEqual(there["value"], "dark")
+            page.result("plugins", "uninstall", {"id": "good"})
+            back = self.imported(daemon, file)
+            self.assertEqual(back.returncode, 0, back.stdout + back.stderr)
+            self.assertIn("good: installing\n", back.stdout)
+            self.assertIn("good: installed", back.stdout)
+            listed = page.result("plugins", "list")["plugins"]
+            self.assertEqual([plugin["id"] for plugin in listed], ["good"])
+
+    def test_refusals_do_not_stop_it(self) -> None:
+        """What is refused is reported, and the rest is done."""
+        file = self.home / "export.json"
+        export = {
+            "version": 1,
+            "application": "plugin-bridge",
+            "exportedAt": "",
+            "plugins": [{"id": "gone", "url": self.forge.url("gone")}],
+            "state": {"bridge.plugins": {"x": 1}, "host": {"theme": "dark"}},
+        }
+        file.write_text(json.dumps(export))
+        with self.daemon("--dev") as daemon:
+            done = self.imported(daemon, file)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("gone: refused: clone_failed", done.stdout)
+        self.assertIn("1 set, 0 kept, 1 refused", done.stdout)
+
+    def test_without_dev(self) -> None:
+        """A daemon without --dev is asked as by a page; a file is not replaced."""
+        file = self.home / "export.json"
+        with running(self.home) as daemon, daemon.page() as page:
+            page.result("state", "set", {"ns": "host", "key": "theme", "value": "dark"})
+            done = run(
+                self.home,
+                "export",
+                "--host=reference",
+                f"--data-dir={daemon.data}",
+                str(file),
+            )
+            self.assertIn("plugins: 0, settings: 1", done.stderr)
+            self.assertEqual(self.imported(daemon, file).returncode, 0)
+            again = run(
+                self.home,
+                "export",
+                "--host=reference",
+                f"--data-dir={daemon.data}",
+                str(file),
+            )
+            self.assertEqual(again.returncode, 1)
+            self.assertIn("exists already", again.stderr)
+
+    def test_no_daemon(self) -> None:
+        """Without a daemon the message names the command to start one."""
+        file = self.home / "export.json"
+        file.write_text(
+            '{"version":1,"application":"","exportedAt":"","plugins":[],"state":{}}'
+        )
+        place = ("--host=reference", f"--data-dir={self.data}")
+        done = run(self.home, "import", *place, str(file))
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("plugin-bridge run --host", done.stderr)

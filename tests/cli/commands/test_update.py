@@ -1,0 +1,139 @@
+"""Tests for ``bridge.cli.commands.update``."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli.commands.update import look, show, update_all
+from bridge.cli.progress import ProgressLine
+from bridge.cli.session import Session
+
+NEWS = {"commit": "c", "summary": "Release 1.1.0", "time": 1}
+
+
+def behind(plugin_id: str, commits: int = 1, summary: str = "Release 1.1.0") -> Any:
+    """Make what ``check_updates`` lists of a plugin."""
+    log = [{**NEWS, "summary": summary}] * min(commits, 50)
+    return {"id": plugin_id, "commitsBehind": commits, "changelog": log}
+
+
+def found(updates: Any = (), unknown: Any = (), pending: Any = ()) -> dict[str, Any]:
+    """Make an answer of ``check_updates``."""
+    return {"updates": [*updates], "unknown": [*unknown], "pending": [*pending]}
+
+
+UNKNOWN = {"id": "lost", "reason": "clone_failed: no"}
+
+
+@define(eq=False)
+class DaemonDouble:
+    """A connection to a daemon with these answers of ``check_updates``."""
+
+    answers: list[Any]
+    calls: list[Any] = field(factory=list)
+    pushed: Any = None
+
+    def call(self, service: str, method: str, params: Any) -> Any:
+        """See ``Connection``."""
+        self.calls.append(
+            (method, {**params, "ref": ""} if "ref" in params else params)
+        )
+        if method == "check_updates":
+            return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if service == "state":
+            return {"entries": {}}
+        if method == "list":
+            ids = ("good", "other")
+            plugins = [{"id": one, "version": "1.0.0"} for one in ids]
+            return {"plugins": plugins, "broken": []}
+        return {"updated": True, "plugin": {"version": "1.1.0"}}
+
+
+class UpdateTests(SynchronousTestCase):
+    """Tests for looking for updates, and for making all of them."""
+
+    def setUp(self) -> None:
+        """Catch what is printed."""
+        self.out, self.err = io.StringIO(), io.StringIO()
+        self.patch(sys, "stdout", self.out)
+
+    def session(self, *answers: Any, as_json: bool = False) -> Session:
+        """Make a session whose daemon finds this."""
+        self.daemon = DaemonDouble(list(answers))
+        progress = ProgressLine(self.err, False)
+        connection: Any = self.daemon
+        return Session(connection, progress, as_json)
+
+    def printed(self, work: Callable[[Session], int], *answers: Any) -> tuple[int, str]:
+        """Run a command's work: its status and its output."""
+        return work(self.session(*answers)), self.out.getvalue()
+
+    def test_versions(self) -> None:
+        """An update has its versions where they are known, and else its commits."""
+        answer = found([behind("good"), behind("other", 3, "Fix x")], [UNKNOWN])
+        status, out = self.printed(lambda s: show(s, "update --all --host=h"), answer)
+        self.assertEqual(status, 0)
+        self.assertEqual(
+            out,
+            "ID     UPDATE         NEWEST COMMIT\n"
+            "good   1.0.0 \u2192 1.1.0  Release 1.1.0\n"
+            "other  3 new commits  Fix x\n"
+            "lost: not known whether it is behind: clone_failed: no\n"
+            "to update, run: update --all --host=h\n",
+        )
+
+    def test_up_to_date(self) -> None:
+        """Only what is known is called up to date."""
+        words = "every plugin is up to date"
+        for work in (lambda s: show(s, "c"), update_all):
+            self.assertIn(words, self.printed(work, found())[1])
+            self.out.truncate(0)
+            self.assertNotIn(words, self.printed(work, found([], [UNKNOWN]))[1])
+
+    def test_all(self) -> None:
+        """All are updated; the status is 1 when one is not known, and it is named."""
+        answer = found([behind("good")], [UNKNOWN])
+        status, out = self.printed(update_all, answer)
+        self.assertEqual((status, out), (1, "good is at 1.1.0\n"))
+        self.assertIn("lost: not known", self.err.getvalue())
+        calls = [
+            ("check_updates", {"fresh": True}),
+            ("update", {"id": "good", "ref": ""}),
+        ]
+        self.assertEqual(self.daemon.calls, calls)
+        self.assertEqual(self.printed(update_all, found([behind("good")]))[0], 0)
+
+    def test_all_as_json(self) -> None:
+        """So it is in one object."""
+        answer = found([behind("good")], [UNKNOWN])
+        self.assertEqual(update_all(self.session(answer, as_json=True)), 1)
+        value = json.loads(self.out.getvalue())
+        self.assertEqual(value["unknown"], [UNKNOWN])
+        self.assertEqual([one["id"] for one in value["updated"]], ["good"])
+
+    def test_slow_repository(self) -> None:
+        """What is pending is waited for; the later answer counts."""
+        session = self.session(found(pending=["good"]), found([behind("good")]))
+        answer = look(session, lambda _: None)
+        self.assertEqual([one["id"] for one in answer["updates"]], ["good"])
+        self.assertEqual(
+            self.daemon.calls,
+            [("check_updates", {"fresh": True}), ("check_updates", {})],
+        )
+        self.assertIn("waiting for the repositories of good", self.err.getvalue())
+
+    def test_repository_that_never_answers(self) -> None:
+        """After a minute it is not known; what was behind before still is."""
+        clock = iter(range(0, 1000, 20))
+        answer = found([behind("good")], pending=["good", "slow"])
+        answer = look(self.session(answer), lambda _: None, lambda: float(next(clock)))
+        self.assertEqual(answer["pending"], [])
+        self.assertEqual([one["id"] for one in answer["unknown"]], ["slow"])
+        self.assertEqual([one["id"] for one in answer["updates"]], ["good"])

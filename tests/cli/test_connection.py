@@ -1,0 +1,171 @@
+"""Finding the daemon, and what can go wrong on the way to it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from unittest import mock
+
+from bridge.cli import connection
+
+from ..directories import planted
+from .commands.calls import WELCOME, Answering, CallCase
+
+
+class ClientTests(CallCase):
+    """Calls, by the command ``call``."""
+
+    command = "call"
+
+    def outcome(self, *arguments: str) -> tuple[int, str]:
+        """Call something: the exit status, and the error message."""
+        status, _, err = self.call(*arguments, "state", "list")
+        return status, err
+
+    def assert_no_daemon(self) -> str:
+        """Check that no daemon is found, and that the message has the fix."""
+        status, err = self.outcome()
+        self.assertEqual(status, 3)
+        self.assertEqual(err.count("\n"), 1)
+        start = f"plugin-bridge run --dev --host reference --data-dir {self.data.root}"
+        self.assertIn(start, err)
+        return err
+
+    def test_paired(self):
+        """It pairs as a page does, with the token of the data directory."""
+        self.assertEqual(self.outcome(), (0, ""))
+        (hello,) = self.server.hellos
+        self.assertEqual(hello["token"], self.token)
+        self.assertRegex(hello["client"], r"^plugin-bridge-client/[0-9.]+$")
+
+    def test_attack_address_of_the_configuration(self):
+        """The token goes to the control socket, whatever the options name."""
+        stranger = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(stranger.close)
+        stranger.setblocking(False)
+        port = stranger.getsockname()[1]
+        self.data.address.write_text(f"127.0.0.1:{port}\n")
+        with mock.patch.dict(os.environ, {"BRIDGE_LISTEN": f"127.0.0.1:{port}"}):
+            self.assertEqual(self.outcome()[0], 0)
+        self.assertRaises(BlockingIOError, stranger.accept)
+
+    def test_no_daemon(self):
+        """A missing daemon or data directory is reported; the status is 3."""
+        self.lock.release()
+        self.assertIn("no daemon uses", self.assert_no_daemon())
+        self.data.lock.unlink()
+        self.assertIn("no daemon uses", self.assert_no_daemon())
+
+    def test_starting(self):
+        """So it is while the daemon does not listen yet, or has no token yet."""
+        self.data.control_socket.rename(self.root / "aside")
+        self.assertIn("cannot be reached", self.assert_no_daemon())
+        (self.root / "aside").rename(self.data.control_socket)
+        self.data.token.unlink()
+        status, err = self.outcome()
+        self.assertEqual((status, err.count("\n")), (3, 1))
+        self.assertIn("has no token: it is just starting", err)
+        where = f"--host reference --data-dir {self.data.root}"
+        self.assertIn(
+            f"to create a token, run: plugin-bridge run --rotate-token {where}", err
+        )
+
+    def test_nothing_listens(self):
+        """A socket that nobody listens on is reported."""
+        self.data.control_socket.unlink()
+        dead = socket.socket(socket.AF_UNIX)
+        dead.bind(str(self.data.control_socket))
+        dead.close()
+        self.assertIn("cannot be reached", self.assert_no_daemon())
+
+    def test_loopback_port(self):
+        """Where there can be no Unix socket, a file has the port."""
+        self.data.control_socket.unlink()
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.server = Answering(listening)
+        self.addCleanup(self.server.close)
+        port = listening.getsockname()[1]
+        self.data.control_socket.write_text(f"127.0.0.1:{port}\n")
+        self.assertEqual(self.outcome(), (0, ""))
+        self.assertEqual(len(self.server.hellos), 1)
+
+    def test_attack_other_address_in_its_place(self):
+        """No file leads a command away from this computer."""
+        self.data.control_socket.unlink()
+        for text in (
+            "192.0.2.1:80\n",
+            "127.0.0.1:80",
+            "127.0.0.1:80\n\n",
+            "",
+            "x" * 99,
+        ):
+            self.data.control_socket.write_text(text)
+            status, err = self.outcome()
+            self.assertEqual(status, 1)
+            self.assertIn("is not a socket of your user", err)
+
+    def test_without_dev(self):
+        """A daemon without ``--dev`` has an error of its own; status 3."""
+        self.server.welcome = {**WELCOME, "services": {}}
+        self.assertIn("without --dev", self.assert_no_daemon())
+        self.assertEqual(self.server.asked, [])
+
+    def test_attack_taking_a_dead_daemons_place(self):
+        """What listens where a daemon did, which was killed, never gets the token."""
+        self.lock.release()
+        self.assert_no_daemon()
+        self.assertEqual(self.server.hellos, [])
+
+    def test_attack_planted_socket(self):
+        """A socket of another user gets no token."""
+        planted(self, self.data.control_socket)
+        self.assertEqual(self.outcome()[0], 1)
+        self.assertEqual(self.server.hellos, [])
+
+    def test_attack_lock_held_by_another_user(self):
+        """In an open directory the lock proves nothing, so no token is sent."""
+        self.data.root.chmod(0o755)
+        status, err = self.outcome()
+        self.assertEqual(status, 1)
+        self.assertIn(f"run: chmod 700 {self.data.root}", err)
+        self.assertEqual(self.server.hellos, [])
+
+    def test_unusable_token(self):
+        """A token file that others can read is refused, as the daemon does."""
+        self.data.token.chmod(0o644)
+        status, err = self.outcome()
+        self.assertEqual(status, 1)
+        self.assertIn("can be read by others", err)
+
+    def test_closed(self):
+        """A daemon that closes gives its reason."""
+        for reason, shown in (
+            ("unauthorized", "has another token"),
+            ("shutdown", "is shutting down"),
+            ("too_big\x1b[2J", "has closed the connection: too_big\n"),
+        ):
+            self.server.welcome = {"type": "close", "code": 1008, "reason": reason}
+            status, err = self.outcome()
+            self.assertEqual(status, 1)
+            self.assertIn(shown, err)
+
+    def test_ended(self):
+        """A daemon that ends before it answers is reported."""
+        self.server.answer = None
+        status, err = self.outcome()
+        self.assertEqual(status, 1)
+        self.assertIn("ended before it answered", err)
+
+    def test_hangs(self):
+        """One that does not welcome is not waited for, for ever."""
+        self.server.welcome = None
+        self.patch(connection, "CONNECT_SECONDS", 0.05)
+        self.assertIn("ended before it answered", self.outcome()[1])
+
+    def test_another_version(self):
+        """So is one whose frames mean nothing to this version."""
+        for answer in (b"<html>", b"[]", {"ok": False, "error": {"code": "new"}}):
+            self.server.answer = answer
+            status, err = self.outcome()
+            self.assertEqual(status, 1)
+            self.assertRegex(err, "ended before it answered|has another version")
