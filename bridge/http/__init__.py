@@ -9,9 +9,8 @@ each with an address policy of its own.
     target           what is requested
     addresspolicy    which addresses may be dialled
     resolver         host names to addresses
-    client           resolves, checks, connects (loads the rest when first needed)
+    client           resolves and checks, and gets ready to connect
     trust            the TLS context of all connections
-    endpoint, agent  dial a checked address, and send a checked request
+    exchange         dials checked addresses, sends checked requests, reads responses
     responseguard    bounds what the parser of responses receives
-    exchange         requests and responses over one connection after another
 """

@@ -13,8 +13,7 @@ from ..classes import define, frozen
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_ADDRESSES
 from .addresspolicy import AddressPolicy
-from .endpoint import CheckedEndpoint
-from .exchange import Connections, connections
+from .exchange import Connections
 from .resolver import LookUp, SystemNames
 from .responseguard import Count
 from .target import Target
@@ -79,10 +78,9 @@ class HttpClient:
         if target.scheme == "https":
             context = self._trust.current() or await self._call(self._trust.renewed)
             tls = HostTLS(context, target.host)
-        endpoint = CheckedEndpoint(
-            self._reactor, addresses, target.port, tls, seconds, count
+        return Connections(
+            self._reactor, addresses, target.port, tls, seconds, count, keep
         )
-        return connections(self._reactor, endpoint, keep=keep)
 
     async def _addresses(self, target: Target, policy: AddressPolicy) -> Sequence[str]:
         if target.is_address:

@@ -1,32 +1,49 @@
 """
-Requests and responses, over connections to one checked server: treq, and our agent.
+Requests and responses, over connections to one checked server.
 
 No connection serves two hosts, or two who ask.  No redirect is followed, no proxy used,
 no cookie kept, and nothing is read from the environment.
+
+treq makes the requests, over an agent of our own.  treq's client wraps an agent in
+others, which keep cookies, inflate bodies without a bound, and add ``Accept-Encoding``;
+and it parses the URL itself, without IPv6 literals and underscores.  So neither the
+target nor any header goes through it; bodies do, both ways.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from attrs import field
 from OpenSSL.SSL import Error as TLSError
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.endpoints import TCP4ClientEndpoint, wrapClientTLS
 from twisted.internet.error import ConnectError
-from twisted.web.iweb import UNKNOWN_LENGTH, IResponse
+from twisted.internet.interfaces import IProtocolFactory, IStreamClientEndpoint
+from twisted.web.http_headers import Headers
+from twisted.web.iweb import (
+    UNKNOWN_LENGTH,
+    IAgent,
+    IAgentEndpointFactory,
+    IBodyProducer,
+    IResponse,
+)
+from zope.interface import implementer
 
 from ..classes import define, frozen
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import OUTBOUND_RESPONSE_PIECES
-from .agent import ANY_URL, CheckedAgent
-from .endpoint import CheckedEndpoint
+from ..protocol.limits import OUTBOUND_NEXT_ADDRESS_SECONDS, OUTBOUND_RESPONSE_PIECES
+from .responseguard import Count, Guarded, GuardedFactory
 from .target import CheckedRequest
 
 if TYPE_CHECKING:
     from twisted.web.client import Agent, HTTPConnectionPool
 
+# What treq is given; nothing is ever sent there.
+_ANY_URL = "http://target.invalid/"
 _BROKE_OFF = "the response broke off"
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
@@ -60,14 +77,36 @@ class Body(Protocol):
 B = TypeVar("B", bound=Body)
 
 
+@implementer(IStreamClientEndpoint, IAgentEndpointFactory)
 @define(eq=False, repr=False)
 class Connections:
-    """The connections to one server, made as requests need them."""
+    """
+    The connections to one server, made as requests need them.
+
+    They go to the first of its checked addresses that answers; nothing is looked up.
+
+    :ivar _seconds: How long the last address is tried.
+    :ivar _count: Counts what is received.
+    :ivar _keep: Whether requests share a connection when the server lets them.
+    :ivar _made: The connections so far, the newest last.
+    """
 
     _reactor: Any
-    _endpoint: CheckedEndpoint
-    _pool: HTTPConnectionPool
-    _agent: Agent
+    _addresses: Sequence[str]
+    _port: int
+    _tls: Any | None
+    _seconds: float
+    _count: Count
+    _keep: bool
+    _pool: HTTPConnectionPool = field(init=False)
+    _made: list[Guarded] = field(factory=list, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        # With treq a thirtieth of a start, in which nothing is requested.
+        from twisted.web.client import HTTPConnectionPool
+
+        self._pool = HTTPConnectionPool(self._reactor, persistent=self._keep)
+        self._pool.retryAutomatically = False
 
     async def ask(
         self, request: CheckedRequest, choose: Callable[[Head], B]
@@ -81,12 +120,12 @@ class Connections:
         """
         from twisted.web.client import RequestTransmissionFailed, ResponseFailed
 
-        for connection in self._endpoint.made:
+        for connection in self._made:
             connection.expect_head()
         try:
             return await self._ask(request, choose)
         except (ConnectError, RequestTransmissionFailed, ResponseFailed) as e:
-            for connection in self._endpoint.made:
+            for connection in self._made:
                 if connection.refusal is not None:
                     raise connection.refusal from None
             reasons = [reason.value for reason in getattr(e, "reasons", ())]
@@ -97,7 +136,7 @@ class Connections:
     async def close(self) -> None:
         """Close them, whatever they are busy with."""
         self._pool.closeCachedConnections()
-        for connection in self._endpoint.made:
+        for connection in self._made:
             connection.abort()
             await connection.closed
 
@@ -106,14 +145,15 @@ class Connections:
     ) -> tuple[Head, B]:
         from treq.client import HTTPClient
         from treq.content import collect
+        from twisted.web.client import Agent
 
         heads: list[Head] = []
-        agent = CheckedAgent(
-            self._agent, request, lambda response: heads.append(_read_head(response))
+        agent = _CheckedAgent(
+            Agent.usingEndpointFactory(self._reactor, self, self._pool), request, heads
         )
         answer: Any = await HTTPClient(agent).request(
             request.method,
-            ANY_URL,
+            _ANY_URL,
             data=request.body or None,
             allow_redirects=False,
             unbuffered=True,
@@ -132,23 +172,77 @@ class Connections:
         return head, body
 
     def _check_end(self) -> None:
-        if self._endpoint.made[-1].orderly is False:
+        if self._made[-1].orderly is False:
             raise _unavailable(_BROKE_OFF)
 
+    def endpointForURI(self, uri: object) -> Connections:
+        """Return itself, whatever the URI: the host was checked already."""
+        return self
 
-def connections(reactor: Any, endpoint: CheckedEndpoint, *, keep: bool) -> Connections:
+    def connect(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:
+        """Connect; fires with the protocol of ``protocolFactory``."""
+        return Deferred.fromCoroutine(self._connect(protocolFactory))
+
+    async def _connect(self, client: IProtocolFactory) -> Any:
+        factory = GuardedFactory(client.buildProtocol, self._count)
+        *others, last = self._addresses
+        for address in others:
+            try:
+                return await self._try(address, OUTBOUND_NEXT_ADDRESS_SECONDS, factory)
+            except ConnectError:
+                continue
+        return await self._try(last, self._seconds, factory)
+
+    async def _try(self, address: str, seconds: float, factory: GuardedFactory) -> Any:
+        # In spite of its name, it dials addresses of both versions.
+        endpoint: Any = TCP4ClientEndpoint(
+            self._reactor, address, self._port, timeout=seconds
+        )
+        if self._tls is not None:
+            endpoint = wrapClientTLS(self._tls, endpoint)
+        connection: Guarded = await endpoint.connect(factory)
+        self._made.append(connection)
+        return connection.inner
+
+
+@implementer(IAgent)
+@frozen(eq=False, repr=False)
+class _CheckedAgent:
     """
-    Get ready to connect.
+    Sends one checked request; of what treq asks for, only the body is used.
 
-    :param keep: Whether requests share a connection when the server lets them.
+    :ivar heads: Where the response's head goes, before treq receives it without.
     """
-    # With treq a thirtieth of a start, in which nothing is requested.
-    from twisted.web.client import Agent, HTTPConnectionPool
 
-    pool = HTTPConnectionPool(reactor, persistent=keep)
-    pool.retryAutomatically = False
-    agent = Agent.usingEndpointFactory(reactor, endpoint, pool)
-    return Connections(reactor, endpoint, pool, agent)
+    agent: Agent
+    checked: CheckedRequest
+    heads: list[Head]
+
+    def request(
+        self,
+        method: bytes,
+        uri: bytes,
+        headers: Headers | None = None,
+        bodyProducer: IBodyProducer | None = None,  # noqa: N803
+    ) -> Deferred[IResponse]:
+        """See ``IAgent``."""
+        own = Headers()
+        for name, value in self.checked.headers:
+            own.addRawHeader(name, value.encode("latin-1"))
+        asking: Deferred[IResponse] = self.agent.request(
+            self.checked.method.encode("ascii"),
+            self.checked.target.url.encode("ascii"),
+            own,
+            bodyProducer,
+        )
+        return asking.addCallback(self._bare)
+
+    def _bare(self, response: Any) -> IResponse:
+        """Take the headers off, so that treq finds no cookie and no coding."""
+        self.heads.append(_read_head(response))
+        response.headers = Headers()
+        bare: IResponse = response
+        return bare
 
 
 def _counted(add: Callable[[bytes], object]) -> Callable[[bytes], None]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from unittest import mock
+
+from treq.client import HTTPClient
+from twisted.internet.defer import Deferred
 
 from bridge.protocol.errors import Code
 from bridge.protocol.limits import MIB
 
-from ..outbound.servers import HERE, OutboundCase, responding, sending
+from ..outbound.servers import HERE, OutboundCase, Server, responding, sending
 from ..waiting import until
 
 
@@ -202,3 +206,44 @@ class AnswerTests(OutboundCase):
             await self.refusal("http://nobody.net/"),
             (Code.UNAVAILABLE, "the host's name could not be resolved"),
         )
+
+
+class AgentTests(OutboundCase):
+    """Tests for fetches, which go through treq."""
+
+    async def test_treq_makes_the_request(self):
+        """A fetch is a request of treq's client."""
+        with mock.patch.object(
+            HTTPClient, "request", autospec=True, side_effect=HTTPClient.request
+        ) as made:
+            await self.fetched(responding(b""))
+        self.assertEqual(made.call_count, 1)
+        self.assertIs(made.call_args.kwargs["allow_redirects"], False)
+
+    async def test_version_6(self):
+        """An address of version 6 is dialled as it is written."""
+        server = Server(responding(b"here"))
+        port = server.listen(interface="::1")
+        self.addCleanup(lambda: Deferred.fromCoroutine(server.stop()))
+        self.allowed.add(("::1", port))
+        answer = await self.fetch(f"http://[::1]:{port}/")
+        self.assertEqual(answer["body"], "here")
+
+    async def test_hosts_that_treq_cannot_read(self):
+        """A host with an underscore, or of no IDNA, is asked all the same."""
+        port = self.serve(responding(b"here"))
+        for host in ("a_b.example.com", "xn--a.example.com"):
+            self.names[host] = [HERE]
+            answer = await self.fetch(f"http://{host}:{port}/")
+            self.assertEqual(answer["body"], "here")
+            head = self.server.visits[-1].received.lower()
+            self.assertIn(f"host: {host}:{port}\r\n".encode(), head)
+
+    async def test_attack_cookies(self):
+        """A cookie is passed on to who asked, and to no server."""
+        port = self.serve(responding(b"", b"Set-Cookie: a=b; Path=/"))
+        for _ in range(2):
+            answer = await self.fetch(f"http://{HERE}:{port}/")
+            self.assertEqual(answer["setCookie"], ["a=b; Path=/"])
+        for visit in self.server.visits:
+            self.assertNotIn(b"cookie", visit.received.lower())

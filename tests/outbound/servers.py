@@ -126,11 +126,11 @@ class Server(Factory):
         self.sent = 0
         self.port: Any = None
 
-    def listen(self, tls: Any = None) -> int:
+    def listen(self, tls: Any = None, interface: str = HERE) -> int:
         """Listen on a free port of loopback."""
         net: Any = reactor
         if tls is None:
-            self.port = net.listenTCP(0, self, interface=HERE)
+            self.port = net.listenTCP(0, self, interface=interface)
         else:
             self.port = net.listenSSL(0, self, tls, interface=HERE)
         number: int = self.port.getHost().port
