@@ -193,7 +193,7 @@ class DaemonTests(TestCase):
             options = self.options()
             options.parent = parent
             daemon = tap.assemble(reactor, options)
-            self.assertEqual(daemon._log_observers.output is not None, ours, parent)
+            self.assertEqual(daemon._output is not None, ours, parent)
             daemon._listening.close()
             daemon._release()
 
@@ -212,9 +212,7 @@ class DaemonTests(TestCase):
 
         application = Application()
         daemon.setServiceParent(application)
-        self.assertIs(
-            application.getComponent(ILogObserver), daemon._log_observers.output
-        )
+        self.assertIs(application.getComponent(ILogObserver), daemon._output)
 
     def refused(self, make):
         """Run what ends the process: its status, and the line it prints."""

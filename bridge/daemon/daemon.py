@@ -17,13 +17,14 @@ from twisted.internet.interfaces import IListeningPort
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 from twisted.python.failure import Failure
 
-from ..classes import define, frozen
+from ..classes import define
 from ..concurrency.threads import Pool
 from ..datadir.paths import write_atomically
 from ..protocol.errors import CloseReason
 from ..settings.values import Address, UnixAddress
 from ..system.memory import map_large_blocks, trim_after_loading
 from ..system.processes import ends_with_terminal, on_hangup
+from ..web.websocket.socket import BridgeFactory
 from .banner import Banner
 from .controlsocket import ControlSocket
 from .listening import Listening
@@ -39,29 +40,6 @@ class Closeable(Protocol):
 
     def close(self) -> Deferred[Any] | None:
         """Accept no more work; fires when work under way is finished or undone."""
-
-
-class Sockets(Protocol):
-    """The open sockets; see ``BridgeFactory``."""
-
-    def close_all(self, reason: CloseReason) -> Deferred[None]:
-        """Close every socket; fires when they are closed."""
-
-    def close_paired(self, reason: CloseReason) -> None:
-        """Close those that have shown the token."""
-
-
-@frozen(eq=False, repr=False)
-class LogObservers:
-    """
-    The observers of the daemon's own log lines.
-
-    :ivar output: Prints them; ``None`` when twistd does.
-    :ivar push: Pushes them to the pages.
-    """
-
-    output: ILogObserver | None
-    push: ILogObserver
 
 
 @define(eq=False, repr=False)
@@ -80,6 +58,8 @@ class Daemon(Service):
     :ivar reopen: Reopens log files after they were moved; on SIGHUP.
     :ivar finish: The parts to close at the end, in order.
     :ivar release: Called last: releases the data directory.
+    :ivar output: Prints the daemon's own log lines; ``None`` when twistd does.
+    :ivar push: Pushes them to the pages.
     :ivar supervisor: Notified when the daemon is ready, and when it stops.
     """
 
@@ -87,7 +67,7 @@ class Daemon(Service):
     _listening: Listening
     _site: Any
     _control: ControlSocket
-    _sockets: Sockets
+    _sockets: BridgeFactory
     _token: FollowedToken
     _address_file: Path
     _pools: Sequence[Pool]
@@ -98,7 +78,8 @@ class Daemon(Service):
     _reopen: Callable[[], object]
     _finish: Sequence[Closeable]
     _release: Callable[[], None]
-    _log_observers: LogObservers
+    _output: ILogObserver | None
+    _push: ILogObserver
     _supervisor: Supervisor
     _port: IListeningPort | None = None
     _settling: Deferred[Any] | None = None
@@ -108,13 +89,13 @@ class Daemon(Service):
     def setServiceParent(self, parent: Any) -> None:
         """Join the application; become its log observer, if there is an output."""
         super().setServiceParent(parent)
-        if self._log_observers.output is not None:
-            parent.setComponent(ILogObserver, self._log_observers.output)
+        if self._output is not None:
+            parent.setComponent(ILogObserver, self._output)
 
     def startService(self) -> None:
         """Listen."""
         super().startService()
-        globalLogPublisher.addObserver(self._log_observers.push)
+        globalLogPublisher.addObserver(self._push)
         sys.setswitchinterval(THREAD_TURN_SECONDS)
         map_large_blocks()
         self._control.listen()
@@ -185,7 +166,7 @@ class Daemon(Service):
             pool.stop()
         self._release()
         self._supervisor.close()
-        globalLogPublisher.removeObserver(self._log_observers.push)
+        globalLogPublisher.removeObserver(self._push)
 
     def stopService(self) -> Deferred[None]:
         """Stop listening, finish or undo what was begun, close every socket."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Final
 
 from attrs import field
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -81,7 +82,7 @@ class Logs:
 
     def describe(self) -> dict[str, Any]:
         """Return the location of the file."""
-        return {"location": self._location()}
+        return {"location": self.location}
 
     @method(WriteParams, WriteResult)
     async def write(self, params: WriteParams) -> WriteResult:
@@ -103,7 +104,7 @@ class Logs:
     async def info(self, params: NoParams) -> InfoResult:
         """Return the location and the size of the log file."""
         size = 0 if self._writer is None else self._writer.size
-        return InfoResult(ok=True, location=self._location(), bytes=size)
+        return InfoResult(ok=True, location=self.location, bytes=size)
 
     @property
     def overloaded(self) -> bool:
@@ -130,9 +131,15 @@ class Logs:
             self._why = why
             self._dropped.add(records)
 
-    def close(self) -> None:
-        """Report dropped records that were not reported yet."""
+    def reopen(self) -> None:
+        """Continue in the file that has replaced this one."""
+        if self._writer is not None:
+            self._writer.reopen()
+
+    def close(self) -> Deferred[None] | None:
+        """Finish writing, and report dropped records that were not reported yet."""
         self._dropped.close()
+        return None if self._writer is None else self._writer.close()
 
     def _read(self, batch: Any) -> list[Record]:
         records, bad = read_records(batch)
@@ -174,5 +181,7 @@ class Logs:
             "dropped {count} log records of the page: {why}", count=count, why=self._why
         )
 
-    def _location(self) -> str:
+    @property
+    def location(self) -> str:
+        """The file, or ``disabled``."""
         return _DISABLED if self._writer is None else str(self._writer.path)

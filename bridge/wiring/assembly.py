@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from attrs import evolve
+from attrs import astuple, evolve
 from twisted.internet.defer import Deferred, DeferredList
 
 from .. import __version__
@@ -21,6 +22,7 @@ from ..daemon.listening import StartError, bind
 from ..daemon.listening import this_process as inherited_socket
 from ..daemon.sd_notify import this_process
 from ..daemon.token import FollowedToken
+from ..daemonlog import make_log_push
 from ..datadir.paths import DataDir
 from ..datadir.token import PairingToken
 from ..freedesktop import Notifications
@@ -31,7 +33,7 @@ from ..protocol.session import Rates
 from ..provision.readiness import build_problem
 from ..provision.setup import renew_sources
 from ..rpc.dispatch import Dispatcher
-from ..rpc.hub import Hub
+from ..rpc.hub import Event, Hub
 from ..services.logs import Logs
 from ..settings.config import Config
 from ..settings.options import Paths
@@ -43,7 +45,7 @@ from ..web.site import GuardedSite, Health
 from ..web.websocket.conversation import SharedContext
 from ..web.websocket.socket import BridgeFactory
 from .core import Core, Threads
-from .logs import make_log_observers, open_page_log
+from .logs import make_log_output, open_page_log
 from .plugins import make_approver, make_plugins
 from .services import LIGHT, make_services
 
@@ -88,12 +90,12 @@ def assemble(
     except JournalError as e:
         listening.close()
         raise StartError(str(e)) from None
-    page_log = open_page_log(config, data, threads.logs)
-    logs = Logs(page_log.writer, reactor, secrets)
+    writer, discarded = open_page_log(config, data, threads.logs)
+    logs = Logs(writer, reactor, secrets)
     not_for_osc = frozenset({listening.port, config.overlay_addr.port})
     services = make_services(core, logs, plugins, not_for_osc, reach.policy)
     unbuildable = build_problem(paths)
-    notices = opened, *page_log.notices, store.notice, renewed, *plugins.notices
+    notices = opened, discarded, store.notice, renewed, *plugins.notices
     banner = Banner(
         config,
         data.root,
@@ -102,7 +104,7 @@ def assemble(
         services.registry,
         services.fanout,
         approver,
-        page_log.where,
+        logs.location,
         tuple(filter(None, (*notices, unbuildable))),
     )
 
@@ -130,7 +132,6 @@ def assemble(
         starting: list[Deferred[Any]] = [services.fanout.start(), desktop.find()]
         return DeferredList(starting, consumeErrors=True)
 
-    finish = [*services.finish, *plugins.finish, desktop, *page_log.finish(), logs]
     return Daemon(
         reactor=reactor,
         listening=listening,
@@ -139,15 +140,18 @@ def assemble(
         sockets=sockets,
         token=token,
         address_file=data.address,
-        pools=threads.all(),
+        pools=astuple(threads, recurse=False),
         prepare=prepare,
         settle=settle,
         banner=banner,
         status=unbuildable,
-        reopen=page_log.reopen,
-        finish=[*finish, store],
+        reopen=logs.reopen,
+        finish=[*services.finish, *plugins.finish, desktop, logs, store],
         release=lock.release,
-        log_observers=make_log_observers(reactor, config, twistd, secrets, hub),
+        output=make_log_output(config, twistd, secrets),
+        push=make_log_push(
+            partial(hub.push, Event.LOG), config.log, secrets, reactor.callFromThread
+        ),
         supervisor=this_process(),
     )
 

@@ -18,22 +18,22 @@ from ..store.store import Store
 @frozen(eq=False, repr=False)
 class Threads:
     """
-    The pools; see docs/decisions/0007.
+    The pools, in the order in which they end; see docs/decisions/0007.
 
-    :ivar disk: Writes the state file.
-    :ivar logs: Writes the page's log lines.
+    :ivar fetches: Reads what was fetched.
     :ivar checks: Unpacks, reads and validates trees.
     :ivar sql: Reads databases.
     :ivar icons: Decodes the images of notifications.
-    :ivar fetches: Reads what was fetched.
+    :ivar logs: Writes the page's log lines.
+    :ivar disk: Writes the state file.
     """
 
-    disk: Pool
-    logs: Pool
+    fetches: Pool
     checks: Pool
     sql: Pool
     icons: Pool
-    fetches: Pool
+    logs: Pool
+    disk: Pool
 
     @classmethod
     def make(cls, reactor: Any, size: int) -> Threads:
@@ -42,17 +42,6 @@ class Threads:
         sizes["sql"] = SQL_STATEMENTS_AT_ONCE
         sizes["fetches"] = OUTBOUND_THREADS
         return cls(**{name: Pool(reactor, name, n) for name, n in sizes.items()})
-
-    def all(self) -> list[Pool]:
-        """Return all of them, in the order in which they end."""
-        return [
-            self.fetches,
-            self.checks,
-            self.sql,
-            self.icons,
-            self.logs,
-            self.disk,
-        ]
 
 
 @frozen(eq=False, repr=False)

@@ -332,7 +332,7 @@ class Simulation:
             return
         for reader in list(self.reactor.readers):
             reader.connectionLost(Failure(ConnectionError()))
-        globalLogPublisher.removeObserver(self.daemon._log_observers.push)
+        globalLogPublisher.removeObserver(self.daemon._push)
         self.daemon._release()
         # Replacing a handler formats the one before it, the whole daemon.
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
