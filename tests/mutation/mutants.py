@@ -62,34 +62,44 @@ class Mutant:
 def mutants(source: str) -> Iterator[Mutant]:
     """Make every mutant of a module, in the order of its text."""
     tree = ast.parse(source)
-    for number, (_, _, _, node) in enumerate(_places(tree)):
+    for number, (_, _, _, node, unit) in enumerate(_places(tree)):
         for changed in _VARIANTS.get(type(node), lambda _: iter(()))(node):
             mutated = copy.deepcopy(tree)
-            parent, name, index, _ = list(_places(mutated))[number]
+            parent, name, index, _, _ = list(_places(mutated))[number]
             ast.copy_location(changed, node)
             if index is None:
                 setattr(parent, name, changed)
             else:
                 getattr(parent, name)[index] = changed
             ast.fix_missing_locations(mutated)
-            # Of what has a body, its head.
-            head = getattr(node, "test", node)
-            lines = range(head.lineno, head.end_lineno + 1)
+            lines = range(unit.lineno, (unit.end_lineno or unit.lineno) + 1)
             change = f"{_short(node)}  ->  {_short(changed)}"
             yield Mutant(mutated, node.lineno, lines, change)
 
 
-def _places(node: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, Any]]:
-    """Go through what may be changed: parent, field, index in the field, itself."""
+def _places(
+    node: ast.AST, unit: ast.AST | None = None
+) -> Iterator[tuple[ast.AST, str, int | None, Any, Any]]:
+    """
+    Go through what may be changed: its parent, the field, the index there, itself.
+
+    Last comes what tests cover when they run it: a statement, or a piece of its head.
+    """
+    is_head = isinstance(node, ast.stmt) and hasattr(node, "body")
     for name, value in ast.iter_fields(node):
         if name in _UNCHANGED_FIELDS:
             continue
         listed = isinstance(value, list)
         for index, child in enumerate(value if listed else [value]):
+            around = child if is_head or unit is None else unit
+            if isinstance(child, ast.stmt):
+                around = getattr(child, "test", child)
             if isinstance(child, ast.expr | ast.stmt | ast.excepthandler):
-                yield node, name, index if listed else None, child
+                yield node, name, index if listed else None, child, around
             if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
-                yield from _places(child)
+                # Arguments have no line of their own; each of them has.
+                located = hasattr(around, "lineno")
+                yield from _places(child, around if located else None)
 
 
 def _compared(node: Any) -> Iterator[ast.AST]:
