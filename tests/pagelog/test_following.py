@@ -68,14 +68,6 @@ class LastTests(FollowerCase):
         self.assertEqual(self.last(1), [b"three"])
         self.assertEqual(self.more(), [])
 
-    def test_only_the_older(self) -> None:
-        """A daemon killed in the middle of a rotation leaves only that one."""
-        self.open().append(b"one\n")
-        self.path.rename(f"{self.path}.1")
-        self.assertEqual(self.last(), [b"one"])
-        self.open().append(b"two\n")
-        self.assertEqual(self.more(), [b"two"])
-
     def test_left_out(self) -> None:
         """Lines that are left out do not count."""
         self.open().append(b"a1\nb1\na2\nb2\n")
@@ -164,15 +156,6 @@ class MoreTests(FollowerCase):
         os.truncate(self.path, 0)
         file.append(b"a longer one\nand another\n")
         self.assertEqual(self.more(), [b"a longer one", b"and another"])
-
-    def test_truncated_far_back(self) -> None:
-        """A file cut shorter than is remembered is read again."""
-        file = self.open(10**6)
-        file.append(b"x\n" * 100)
-        with mock.patch.object(following, "_RECENT_BYTES", 10):
-            self.assertEqual(len(self.last()), 100)
-        os.truncate(self.path, 180)
-        self.assertEqual(len(self.more()), 90)
 
     def test_taken_back(self) -> None:
         """Lines that were removed again do not make the others come twice."""

@@ -12,8 +12,7 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred, execute
-from twisted.internet.threads import deferToThread
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES
@@ -125,24 +124,6 @@ class CommitTests(StoreCase):
         self.assertEqual(self.thread.passed, 2)
         self.assertEqual(self.reopened().entries("host")["k9"], 9)
 
-    def test_write_shows_one_instant(self) -> None:
-        """A write holds what was committed when it began, and no more."""
-        self.put(1)
-        self.put(2)
-        self.thread.let_through()
-        self.assertEqual(self.in_file(), {"host": {"k": 1}})
-
-    def test_several_edits(self) -> None:
-        """A commit may change several namespaces; empty ones vanish."""
-        self.put(1)
-        self.store.commit(
-            [Remove("host", "k"), Put("plugin:a", "k", 1), Drop("plugin:a")]
-        )
-        self.assertEqual(self.store.namespaces(), [])
-        self.thread.let_through()
-        self.thread.let_through()
-        self.assertEqual(self.in_file(), {})
-
     def test_nothing_changed(self) -> None:
         """A commit that changes nothing is answered without a write."""
         self.successResultOf(self.store.commit([Remove("host", "k")]))
@@ -192,16 +173,6 @@ class RefusedTests(StoreCase):
         self.assertEqual(self.store.namespaces(), ["host"])
         self.assertEqual(self.store.get("host", "k"), 1)
         self.assertEqual(self.in_file(), {"host": {"k": 1}})
-
-    def test_failed_removal(self) -> None:
-        """What could not be removed is there again."""
-        self.put(1)
-        self.thread.let_through()
-        for edit in (Remove("host", "k"), Drop("host")):
-            commit = self.store.commit([edit])
-            self.fail_write()
-            self.refused(commit)
-            self.assertEqual(self.store.entries("host"), {"k": 1})
 
     def test_shared_failure(self) -> None:
         """All that is not durable yet is undone: later commits may rest on it."""
@@ -400,11 +371,6 @@ class InsistTests(StoreCase):
 
 class CloseTests(StoreCase):
     """Tests for the end of a store."""
-
-    def test_idle(self) -> None:
-        """A store with nothing to write closes at once."""
-        self.successResultOf(self.store.close())
-        self.successResultOf(self.store.close())
 
     def test_flushed(self) -> None:
         """Closing waits until everything that was committed is durable."""
@@ -626,23 +592,3 @@ class PropertyTests(SynchronousTestCase):
             for edit in made:
                 edited(durable, edit)
         self.assertEqual(durable, held)
-
-
-class ThreadTests(TestCase):
-    """Tests in real threads."""
-
-    async def test_many_at_once(self) -> None:
-        """Many commits at once are all in the file when the last is answered."""
-        path = fresh_directory(self) / "state.json"
-        store = Store.open(path, deferToThread)
-        commits = [
-            store.commit([Put(ns, f"k{number}", number)])
-            for number in range(100)
-            for ns in ("host", "bridge.plugins")
-        ]
-        for commit in commits:
-            await commit
-        await store.close()
-        again = Store.open(path, deferToThread)
-        self.assertEqual(len(again.entries("host")), 100)
-        self.assertEqual(again.namespaces(), ["bridge.plugins", "host"])

@@ -175,8 +175,8 @@ class RefusalTests(SynchronousTestCase):
         tables = Tables.load({"plugin:a": {"k": "x" * (STATE_FILE_BYTES - 100)}})
         # Braces, both names and braces, the keys, quotes.
         room = 100 - len('{"plugin:a":{"k":""},"b":{"k":""}}')
-        self.refused(tables, Put("b", "k", "x" * room))
-        tables = tables.edited([Put("b", "k", "x" * (room - 4))])
+        self.refused(tables, Put("b", "k", "x" * (room - 1)))
+        tables = tables.edited([Put("b", "k", "x" * (room - 2))])
         error = self.refused(tables, Put("c", "k", 1))
         self.assertIn("the page's values", error.message)
 
@@ -216,12 +216,16 @@ class RefusalTests(SynchronousTestCase):
         self.assertIn("the daemon's values", error.message)
 
     def test_over_the_limit_can_shrink(self) -> None:
-        """What was loaded over the limit can be made smaller step by step."""
+        """What was loaded over the limit can be made smaller, or stay as large."""
         big = "x" * (STATE_HOST_BYTES // 2)
         tables = Tables.load({"host": {"a": big, "b": big, "c": big}})
         tables = tables.edited([Remove("host", "a")])
         tables = tables.edited([Put("host", "b", "small")])
         self.assertEqual(list(tables.entries("host")), ["b", "c"])
+        size = STATE_NAMESPACE_BYTES + 1
+        tables = Tables.load({"a": {"k": "x" * size}})
+        tables = tables.edited([Put("a", "k", "y" * size)])
+        self.assertEqual(tables.get("a", "k"), "y" * size)
 
     def test_together(self) -> None:
         """Edits are checked together: one may use the space that another frees."""

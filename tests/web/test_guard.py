@@ -18,6 +18,7 @@ from bridge.web.guard import (
     is_loopback_name,
     is_loopback_origin,
 )
+from bridge.web.headers import WrongTokenError
 
 from ..strategies import SECRET
 
@@ -383,7 +384,12 @@ class BearerTests(GuardCase):
             (b"Bearer \xff\xfe",),
             (b"B\xc3\xa9arer right",),
         ):
-            self.assertIs(self.refusal(*values).code, Code.UNAUTHORIZED, values)
+            error = self.refusal(*values)
+            self.assertIs(error.code, Code.UNAUTHORIZED, values)
+            # Only a bearer token is called wrong (RFC 6750).
+            is_token = any(value.startswith(b"Bearer ") for value in values)
+            named = is_token and values != (b"Bearer ",)
+            self.assertEqual(type(error) is WrongTokenError, named, values)
 
     def test_two_headers(self) -> None:
         """Two Authorization headers are a bad request, be one of them right."""
