@@ -7,6 +7,7 @@ What tells the shape is linear in the length of the text, which the caller bound
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -28,6 +29,7 @@ _PARTIAL = re.compile(
     rf"v?{_PART}(?:\.{_PART}(?:\.{_PART}(?:-{_PRE_RELEASE})?(?:\+{_BUILD})?)?)?"
 )
 _OPERATOR = re.compile(r"[<>]=?|=|~>?|\^")
+_PARTS: Final = 3
 
 PLAIN_COMPARATORS: Final = 4
 PLAIN_RANGE: Final = (
@@ -115,62 +117,11 @@ def is_range(text: str) -> bool:
     That is alternatives between ``||``; each is empty, a hyphen range, or
     comparators, x-ranges, tilde and caret ranges next to each other.
     """
-    return all(_is_alternative(_words(part)) for part in text.split("||"))
+    return all(_alternative(part) is not None for part in text.split("||"))
 
 
 def _words(text: str) -> list[str]:
     return [word for word in text.split(" ") if word]
-
-
-def _is_alternative(words: list[str]) -> bool:
-    if "-" in words:
-        return (
-            len(words) == 3
-            and words[1] == "-"
-            and _is_partial(words[0])
-            and _is_partial(words[2])
-        )
-    operator = ""
-    for word in words:
-        if not operator and _OPERATOR.fullmatch(word):
-            operator = word
-        elif _is_comparator(operator + word):
-            operator = ""
-        else:
-            return False
-    return not operator
-
-
-def _is_comparator(text: str) -> bool:
-    match = _OPERATOR.match(text)
-    if match is None:
-        return _is_partial(text, ordered=True)
-    return _is_partial(text[match.end() :], ordered=match[0][0] not in "^~")
-
-
-def _is_partial(text: str, *, ordered: bool = False) -> bool:
-    """
-    Whether ``text`` is a version whose last parts may be absent or any.
-
-    :param ordered: Whether after a part that may be any, all must be.
-    """
-    match = _PARTIAL.fullmatch(text)
-    if match is None:
-        return False
-    parts = [part for part in match.groups() if part]
-    numbers = [part.isdecimal() for part in parts]
-    if ordered and numbers != sorted(numbers, reverse=True):
-        return False
-    return all(
-        int(part) <= _LARGEST_IN_RANGE
-        for part, number in zip(parts, numbers, strict=True)
-        if number
-    )
-
-
-_COMPARATOR: Final = re.compile(r"([<>]=?|=|~>?|\^)?\s*v?([^\s<>=~^]+)")
-_ANY: Final = ("x", "X", "*")
-_PARTS: Final = 3
 
 
 @frozen
@@ -230,15 +181,15 @@ def admits(text: str, version: str) -> bool:
 
     A pre-release is admitted only by a range that names one of the same numbers.
 
-    :param text: For which ``is_range`` or ``is_plain_range`` holds.
+    :param text: For which ``is_range`` holds.
     :raise ValueError: ``version`` is not a version.
     """
     precedence(version)
-    return any(_alternative(part, version) for part in text.split("||"))
+    alternatives = map(_alternative, text.split("||"))
+    return any(one is not None and _all_hold(one, version) for one in alternatives)
 
 
-def _alternative(text: str, version: str) -> bool:
-    bounds = list(_bounds(text))
+def _all_hold(bounds: list[_Bound], version: str) -> bool:
     if not all(bound.holds(version) for bound in bounds):
         return False
     numbers, _, pre_release = version.partition("+")[0].partition("-")
@@ -247,24 +198,56 @@ def _alternative(text: str, version: str) -> bool:
     )
 
 
-def _bounds(text: str) -> Iterator[_Bound]:
-    low, hyphen, high = text.strip().partition(" - ")
-    if hyphen:
-        yield from _comparator(">=", _partial(low.strip()))
-        yield from _comparator("<=", _partial(high.strip()))
-        return
-    for found in _COMPARATOR.finditer(text):
-        yield from _comparator(found[1] or "=", _partial(found[2]))
+def _alternative(text: str) -> list[_Bound] | None:
+    """Read what is between ``||``; ``None``: it is not of a range."""
+    words = _words(text)
+    pairs = _hyphened(words) if "-" in words else _compared(words)
+    bounds: list[_Bound] = []
+    for sign, partial in pairs:
+        if partial is None:
+            return None
+        bounds += _comparator(sign, partial)
+    return bounds
 
 
-def _partial(text: str) -> _Partial:
-    text = text.removeprefix("v").partition("+")[0]
-    numbers = []
-    for part in text.partition("-")[0].split("."):
-        if part in _ANY:
-            break
-        numbers.append(int(part))
-    return _Partial(tuple(numbers), text)
+def _hyphened(words: list[str]) -> Iterator[tuple[str, _Partial | None]]:
+    low, high = (words[0], words[-1]) if words[1:-1] == ["-"] else ("", "")
+    yield ">=", _partial(low)
+    yield "<=", _partial(high)
+
+
+def _compared(words: list[str]) -> Iterator[tuple[str, _Partial | None]]:
+    operator = ""
+    for word in words:
+        if not operator and _OPERATOR.fullmatch(word):
+            operator = word  # it stands apart from its version
+            continue
+        text = operator + word
+        found = _OPERATOR.match(text)
+        sign = found[0] if found else ""
+        yield sign or "=", _partial(text[len(sign) :], sign not in ("^", "~", "~>"))
+        operator = ""
+    if operator:
+        yield operator, None
+
+
+def _partial(text: str, ordered: bool = False) -> _Partial | None:
+    """
+    Read a version whose last parts may be absent or any.
+
+    :param ordered: Whether after a part that may be any, all must be.
+    :return: ``None`` when it is none.
+    """
+    match = _PARTIAL.fullmatch(text)
+    if match is None:
+        return None
+    parts = [part for part in match.groups() if part]
+    known = list(itertools.takewhile(str.isdecimal, parts))
+    if ordered and any(part.isdecimal() for part in parts[len(known) :]):
+        return None
+    if any(part.isdecimal() and int(part) > _LARGEST_IN_RANGE for part in parts):
+        return None
+    return _Partial(tuple(map(int, known)), text.removeprefix("v").partition("+")[0])
 
 
 def _comparator(sign: str, partial: _Partial) -> Iterator[_Bound]:
