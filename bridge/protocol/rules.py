@@ -17,10 +17,8 @@ from attrs import field
 from ..classes import frozen
 from .text import CONTROLS, SPACES
 
-_CONTROL: Final = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
-_CONTROL_IN_LINES: Final = re.compile(
-    "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]"
-)
+_CONTROL: Final = re.compile(f"[{CONTROLS}\ud800-\udfff]")
+_CONTROL_IN_LINES: Final = re.compile(f"(?![\t\n\r]){_CONTROL.pattern}")
 
 WINDOWS_DEVICES: Final = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"}

@@ -61,9 +61,6 @@ INVISIBLES: Final = (
 INVISIBLE: Final = re.compile(f"[{CONTROLS}{INVISIBLES}\ud800-\udfff]")
 """A character that is not shown: the above, and half of a surrogate pair."""
 
-# Several times faster, but only for ASCII.
-_HIDDEN_ASCII = dict.fromkeys([*range(0x20), 0x7F])
-
 _NOT_PLAIN = re.compile(r"[^ -%'-;=?-~]")
 ELLIPSIS = "..."
 """What stands for the part of a text that was cut."""
@@ -84,8 +81,6 @@ def visible(text: str) -> str:
         return text
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
-    if text.isascii():
-        return text.translate(_HIDDEN_ASCII)
     return INVISIBLE.sub("", text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 from unittest import mock
 
@@ -42,237 +43,138 @@ def request(**fields: Any) -> dict[str, Any]:
     }
 
 
-class FrameCase(SynchronousTestCase):
-    """Reads frames."""
+ANSWERED = b'{"type":"request","id":"7",'
 
-    def refused(self, frame: Any) -> RefusedFrame:
-        """Read what must be refused; bytes are taken as they are."""
-        text = frame if type(frame) is bytes else json.dumps(frame).encode("ascii")
-        got = read_frame(text)
-        assert isinstance(got, RefusedFrame), got
-        self.assertIs(got.error.code, Code.BAD_REQUEST)
-        return got
+READ: tuple[tuple[Any, Any], ...] = (
+    ({"type": "hello", "token": "t", "client": "c/1.0.0"}, Hello("t", "c/1.0.0")),
+    (request(params={"a": [1]}), Request("1", "state", "get", {"a": [1]})),
+    (request(params=None), Request("1", "state", "get")),
+    (request(service="game_log-2"), Request("1", "game_log-2", "get")),
+    (request(method="a" * 64), Request("1", "state", "a" * 64)),
+    (request(id="\U0001f600" * 128), Request("\U0001f600" * 128, "state", "get")),
+    ({"type": "logs", "records": [{"level": "info"}]}, Logs([{"level": "info"}])),
+    ({"type": "logs", "records": "x"}, Logs("x")),
+    # What is wrong with one record, a text cut within a pair, costs no other.
+    (b'{"type":"logs","records":["a\\ud83d","b"]}', Logs(["a\ud83d", "b"])),
+    (b'{"type":"logs","records":[{"ts":Infinity}]}', Logs([{"ts": math.inf}])),
+    (b'{"type":"logs","records":["a\nb"]}', Logs(["a\nb"])),
+)
+"""Frames, and what they are read as."""
+
+UNDER_THE_ID: tuple[Any, ...] = (
+    # A rule is broken alongside a usable id.
+    *({**request(id="7"), "service": name} for name in ("Notify", "../x", "", "a\n")),
+    request(id="7", service="a" * 65),
+    request(id="7", method=1),
+    request(id="7", params=[]),
+    request(id="7", extra=1),
+    {"type": "request", "id": "7", "service": "a"},
+    # It is not strict JSON, but a lenient reading finds the id.
+    ANSWERED + b'"service":"a","method":"b","params":NaN}',
+    ANSWERED + b'"x":"\\ud800"}',
+    ANSWERED + b'"x":1e999}',
+    b"\xef\xbb\xbf" + ANSWERED + b'"x":1}',
+    ANSWERED + b'"params":' + nested(64) + b"}",
+    ANSWERED + b'"x":1} x',
+    ANSWERED + b'"x":1}{"type":"request","id":"8"}',
+    ANSWERED + b'"x":"a\nb"}',
+    ANSWERED + b"}",
+    ANSWERED[:-1],
+    b'{"id":"7","type":"request","params":{"id":"8"',
+    # Of what is large, only the beginning is read leniently.
+    ANSWERED + b'"x":NaN,"y":"%s"}' % (b"y" * MIB),
+)
+"""What is refused, and answered under its id, which is 7."""
+
+PUSHED: tuple[Any, ...] = (
+    {"type": "hello", "token": "t"},
+    {"type": "hello", "token": "t", "client": "c", "id": "1"},
+    {"type": "hello", "token": 1, "client": "c"},
+    *(request(id=unusable) for unusable in ("", "x" * 129, 1, None, ["1"], True)),
+    {"type": "request", "service": "state", "method": "get"},
+    {},
+    {"type": "welcome", "id": "1"},
+    {"type": "Request", "id": "1"},
+    {"type": ["request"], "id": "1"},
+    {"type": None},
+    [],
+    "request",
+    None,
+    b"",
+    b"{",
+    b"[" * 100_000,
+    b'{"type":"request","id":"\\ud800"}',
+    b'{"type":"request","id":"' + b"7" * 129,
+    b'["request"]',
+    b"\xff\xfe{\x00}\x00",
+    b'{"y":"%s","x":NaN,"type":"request","id":"7"}' % (b"y" * MIB),
+)
+"""What is refused by a push, since it has no usable id."""
+
+UNANSWERED: tuple[Any, ...] = (
+    {"type": "logs"},
+    {"type": "logs", "records": [], "extra": 1},
+    {"type": "logs", "records": [], "id": "1"},
+    b'{"type":"logs","records":[NaN],"id":"1"}',
+    b'{"type":"logs","records":["%s\\ud800"]}' % (b"x" * LENIENT_BYTES),
+    b'{"type":"logs","records":[{"message":"a\nb"}],"more":1}',
+    b'{"type":"logs","records":[',
+)
+"""What was meant as ``logs``: an answer would be logged, and sent, for ever."""
 
 
-class HelloTests(FrameCase):
-    """Tests for ``hello``."""
+class ReadTests(SynchronousTestCase):
+    """Tests for what comes."""
 
-    def test_reads(self) -> None:
-        """A token and a client, and no more, are a hello."""
-        text = dumps({"type": "hello", "token": "t", "client": "c/1.0.0"})
-        self.assertEqual(read_frame(text), Hello("t", "c/1.0.0"))
+    def read(self, frame: Any) -> Any:
+        """Read a frame; bytes are taken as they are."""
+        return read_frame(frame if type(frame) is bytes else dumps(frame))
 
-    def test_refused(self) -> None:
-        """A missing, further or wrongly typed field is no hello, and has no id."""
-        for fields in (
-            {"token": "t"},
-            {"client": "c"},
-            {"token": "t", "client": "c", "id": "1"},
-            {"token": 1, "client": "c"},
-            {"token": "t", "client": None},
+    def test_frames(self) -> None:
+        """Each is read as what it is."""
+        for frame, expected in READ:
+            self.assertEqual(self.read(frame), expected, frame)
+
+    def test_refusals(self) -> None:
+        """Each is answered where its page looks for it, or not at all."""
+        for frames_, id_, answered in (
+            (UNDER_THE_ID, "7", True),
+            (PUSHED, None, True),
+            (UNANSWERED, None, False),
         ):
-            got = self.refused({"type": "hello", **fields})
-            self.assertEqual((got.id, got.answered), (None, True))
+            for frame in frames_:
+                got = self.read(frame)
+                assert isinstance(got, RefusedFrame), got
+                self.assertIs(got.error.code, Code.BAD_REQUEST)
+                self.assertEqual((got.id, got.answered), (id_, answered), frame)
 
+    def test_depth_is_counted_with_the_frame(self) -> None:
+        """The frame's own object is the first of the 64 levels."""
+        fine = ANSWERED + b'"service":"a","method":"b","params":%s}'
+        deep = b'{"a":' * 63 + b"1" + b"}" * 63
+        self.assertIsInstance(self.read(fine % deep), Request)
+        self.assertIsInstance(self.read(fine % (b'{"a":%s}' % deep)), RefusedFrame)
 
-class RequestTests(FrameCase):
-    """Tests for ``request``."""
-
-    def test_reads(self) -> None:
-        """A request is read; its params stay plain JSON."""
-        got = read_frame(dumps(request(params={"a": [1, None]})))
-        self.assertEqual(got, Request("1", "state", "get", {"a": [1, None]}))
-
-    def test_params_may_miss(self) -> None:
-        """Absent and null params are none."""
-        absent = request()
-        del absent["params"]
-        for frame in (absent, request(params=None)):
-            self.assertEqual(read_frame(dumps(frame)), Request("1", "state", "get"))
-
-    def test_names(self) -> None:
-        """Digits, hyphens and underscores may be in a name; 64 is its length."""
-        for name in ("game_log-2", "2-a", "a" * 64):
-            frame = read_frame(dumps(request(service=name, method=name)))
-            self.assertEqual(frame, Request("1", name, name))
-
-    def test_bad_field_is_answered_under_the_id(self) -> None:
-        """A rule broken alongside a usable id is a response, not an error push."""
-        cases: tuple[dict[str, Any], ...] = (
-            {"service": "Notify"},
-            {"service": "../x"},
-            {"service": ""},
-            {"service": "a" * 65},
-            {"service": "a\n"},
-            {"method": 1},
-            {"method": "é"},
-            {"params": []},
-            {"params": "x"},
-            {"extra": 1},
-        )
-        for fields in cases:
-            got = self.refused(request(**fields))
-            self.assertEqual((got.id, got.answered), ("1", True), fields)
-
-    def test_missing_field_is_answered_under_the_id(self) -> None:
-        """So is one that misses a name."""
-        for name in ("service", "method"):
-            frame = request()
-            del frame[name]
-            self.assertEqual(self.refused(frame).id, "1")
-            self.assertEqual(self.refused(frame).error.message, f"{name}: required")
-
-    def test_unusable_id(self) -> None:
-        """An id that breaks its own rule is not answered under."""
-        cases: tuple[Any, ...] = ("", "x" * 129, 1, None, ["1"], {}, True)
-        for unusable in cases:
-            got = self.refused(request(id=unusable))
-            self.assertEqual((got.id, got.answered), (None, True), unusable)
-        missing = request()
-        del missing["id"]
-        self.assertIsNone(self.refused(missing).id)
-
-    def test_longest_id(self) -> None:
-        """An id of 128 characters is fine, whatever they are."""
-        for usable in ("x" * 128, "\U0001f600" * 128, "\x00"):
-            frame = read_frame(dumps(request(id=usable)))
-            self.assertIsInstance(frame, Request)
+    def test_missing(self) -> None:
+        """A field that is not there is named."""
+        got = self.read({"type": "request", "id": "7", "service": "a"})
+        self.assertEqual(got.error.message, "method: required")
 
     @given(requests)
     @settings(deadline=None)
     def test_any_good_request(self, frame: dict[str, Any]) -> None:
         """Whatever keeps the rules is read as it was meant."""
-        self.assertEqual(
-            read_frame(dumps(frame)),
-            Request(
-                frame["id"],
-                frame["service"],
-                frame["method"],
-                frame.get("params") or {},
-            ),
-        )
-
-
-class LooseTests(FrameCase):
-    """Tests for what is nearly JSON, and meant as a request."""
-
-    def test_answered_under_its_id(self) -> None:
-        """A lenient reading finds the id of what no strict one takes."""
-        for text in (
-            b'{"type":"request","id":"7","service":"a","method":"b","params":NaN}',
-            b'{"type":"request","id":"7","x":"\\ud800"}',
-            b'{"type":"request","id":"7","x":1e999}',
-            b'\xef\xbb\xbf{"type":"request","id":"7"}',
-            b'{"type":"request","id":"7","params":' + nested(64) + b"}",
-            b'{"type":"request","id":"7"} x',
-            b'{"type":"request","id":"7"}{"type":"request","id":"8"}',
-            b'{"type":"request","id":"7","x":"a\nb"}',
-            b'{"type":"request","id":"7",}',
-            b'{"type":"request","id":"7"',
-            b'{"id":"7","type":"request","params":{"id":"8"',
-        ):
-            got = self.refused(text)
-            self.assertEqual((got.id, got.answered), ("7", True), text[:60])
-
-    def test_broken_logs_are_not_answered(self) -> None:
-        """What was meant as ``logs`` is never answered, however it is broken."""
-        for text in (
-            b'{"type":"logs","records":[{"message":"a\nb"}],"more":1}',
-            b'{"type":"logs","records":[',
-        ):
-            self.assertFalse(self.refused(text).answered, text)
-
-    def test_depth_is_counted_with_the_frame(self) -> None:
-        """The frame's own object is the first of the 64 levels."""
-        fine = b'{"type":"request","id":"7","service":"a","method":"b","params":%s}'
-        deep = b'{"a":' * 63 + b"1" + b"}" * 63
-        self.assertIsInstance(read_frame(fine % deep), Request)
-        self.assertEqual(self.refused(fine % (b'{"a":%s}' % deep)).id, "7")
-
-    def test_unusable(self) -> None:
-        """What no reading makes an object of has no id."""
-        for text in (
-            b"",
-            b"{",
-            b"[" * 100_000,
-            b'{"type":"request","id":"\\ud800"}',
-            b'{"type":"request","id":"' + b"7" * 129,
-            b'["request"]',
-            b"NaN",
-            b"null",
-            b"\xff\xfe{\x00}\x00",
-        ):
-            got = self.refused(text)
-            self.assertEqual((got.id, got.answered), (None, True), text[:40])
-
-    def test_huge_is_not_read_twice(self) -> None:
-        """Of what is wrong and large, only the beginning is read a second time."""
-        before = b'{"type":"request","id":"7","x":NaN,"y":"%s"}'
-        self.assertEqual(self.refused(before % (b"y" * MIB)).id, "7")
-        after = b'{"y":"%s","x":NaN,"type":"request","id":"7"}'
-        self.assertEqual(self.refused(after % (b"y" * 1000)).id, "7")
-        self.assertIsNone(self.refused(after % (b"y" * MIB)).id)
+        names = frame["id"], frame["service"], frame["method"]
+        expected = Request(*names, frame.get("params") or {})
+        self.assertEqual(self.read(frame), expected)
 
     @given(loose, ids)
     @settings(deadline=None)
     def test_anything_inside(self, value: Any, usable: str) -> None:
         """Whatever accompanies a usable id, the answer carries the id."""
         frame = {"type": "request", "id": usable, "extra": value}
-        self.assertEqual(self.refused(frame).id, usable)
-
-
-class LogsTests(FrameCase):
-    """Tests for ``logs``."""
-
-    def test_reads(self) -> None:
-        """Records are handed on as they are, whatever they are."""
-        for records in ([], [{"level": "info"}], None, "x"):
-            frame = {"type": "logs", "records": records}
-            self.assertEqual(read_frame(dumps(frame)), Logs(records))
-
-    def test_never_answered(self) -> None:
-        """What was meant as logs gets no answer, however wrong: it would loop."""
-        for frame in (
-            {"type": "logs"},
-            {"type": "logs", "records": [], "extra": 1},
-            {"type": "logs", "records": [], "id": "1"},
-            b'{"type":"logs","records":[NaN],"id":"1"}',
-            b'{"type":"logs","records":["%s\\ud800"]}' % (b"x" * LENIENT_BYTES),
-        ):
-            got = self.refused(frame)
-            self.assertEqual((got.id, got.answered), (None, False))
-
-    def test_not_strict(self) -> None:
-        """What is wrong with one record, a text cut within a pair, costs no other."""
-        for text, records in (
-            (b'["a\\ud83d", "b"]', ["a\ud83d", "b"]),
-            (b'[{"ts": Infinity}, 1]', [{"ts": float("inf")}, 1]),
-            (b'["a\nb"]', ["a\nb"]),
-        ):
-            frame = b'{"type":"logs","records":%s}' % text
-            self.assertEqual(read_frame(frame), Logs(records))
-
-
-class TotalTests(FrameCase):
-    """Tests for all that can come."""
-
-    def test_other_types(self) -> None:
-        """What is no frame of ours is refused, and its id is nobody's request."""
-        cases: tuple[Any, ...] = (
-            {},
-            {"type": "welcome", "id": "1"},
-            {"type": "Request", "id": "1"},
-            {"type": ["request"], "id": "1"},
-            {"type": {}, "id": "1"},
-            {"type": None},
-            [],
-            "request",
-            1,
-            None,
-        )
-        for frame in cases:
-            got = self.refused(frame)
-            self.assertEqual((got.id, got.answered), (None, True), frame)
+        got = read_frame(json.dumps(frame).encode("ascii"))
+        self.assertEqual(getattr(got, "id", None), usable)
 
     @given(broken)
     @settings(deadline=None)
@@ -297,6 +199,20 @@ class TotalTests(FrameCase):
         got = read_frame(dumps({**fields, SECRET: SECRET, "type": kind}))
         assert isinstance(got, RefusedFrame)
         self.assertNotIn(SECRET, str(got.error))
+
+    def test_defect(self) -> None:
+        """A bug of ours is answered under the request's id, and kept to be logged."""
+        defect = ZeroDivisionError(SECRET)
+        with mock.patch.object(frames, "structure", side_effect=defect):
+            got = self.read(request(id="7"))
+        self.assertIs(got.error.code, Code.INTERNAL)
+        self.assertEqual((got.defect, got.id), (defect, "7"))
+        self.assertNotIn(SECRET, got.error.message)
+
+    def test_attack_refused_text_is_freed(self) -> None:
+        """A refusal keeps nothing of 8 MiB that were refused."""
+        error = self.read({"type": "request", "id": "7"}).error
+        self.assertEqual((error.__traceback__, error.__context__), (None, None))
 
 
 class WritingTests(SynchronousTestCase):
@@ -349,18 +265,3 @@ class WritingTests(SynchronousTestCase):
     def test_any_result(self, usable: str, value: Any) -> None:
         """Any id that was accepted and any JSON can be written."""
         self.assertEqual(loads(frames.response(usable, value))["id"], usable)
-
-
-class DefectTests(SynchronousTestCase):
-    """Tests for a bug of ours on the way of a frame."""
-
-    def test_defect(self) -> None:
-        """It is answered under the request's id, and kept to be logged."""
-        defect = ZeroDivisionError(SECRET)
-        with mock.patch.object(frames, "structure", side_effect=defect):
-            got = read_frame(dumps(request(id="7")))
-        assert isinstance(got, RefusedFrame), got
-        self.assertIs(got.error.code, Code.INTERNAL)
-        self.assertIs(got.defect, defect)
-        self.assertEqual(got.id, "7")
-        self.assertNotIn(SECRET, got.error.message)

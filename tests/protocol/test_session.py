@@ -42,7 +42,7 @@ INPUTS: dict[str, Callable[[Session], list[Effect]]] = {
     "ended": lambda s: s.ended(),
 }
 
-REQUIRED = [CountRefusedHello(), Close(CloseReason.HELLO_REQUIRED)]
+REQUIRED: list[Effect] = [CountRefusedHello(), Close(CloseReason.HELLO_REQUIRED)]
 
 
 class SessionCase(SynchronousTestCase):
@@ -98,104 +98,61 @@ class TableTests(SessionCase):
             self.assertEqual(kinds[-1], Close)
 
 
-class AwaitingTests(SessionCase):
-    """Tests for a socket that has not sent hello."""
+class TransitionTests(SessionCase):
+    """Tests for what each event leads to."""
 
-    def test_anything_else_closes(self) -> None:
-        """Any other first thing, and silence, costs a token and closes."""
-        for name in (
-            "requested",
-            "logged",
-            "invalid_frame",
-            "violated",
-            "hello_timed_out",
-        ):
-            self.assertEqual(INPUTS[name](self.begin()), REQUIRED, name)
+    def test_before_hello(self) -> None:
+        """Anything but a good hello, and silence, costs a token and closes."""
+        unauthorized: list[Effect] = [
+            CountRefusedHello(),
+            Close(CloseReason.UNAUTHORIZED),
+        ]
+        effects: dict[str, list[Effect]] = dict.fromkeys(INPUTS, REQUIRED)
+        effects |= {"hello_accepted": [Welcome()], "hello_refused": unauthorized}
+        # A socket that goes by itself costs nothing.
+        effects["ended"] = []
+        for name, happen in INPUTS.items():
+            self.assertEqual(happen(self.begin()), effects[name], name)
 
-    def test_wrong_token(self) -> None:
-        """A wrong token costs one and closes with its own reason."""
-        self.assertEqual(
-            self.begin().hello_refused(),
-            [CountRefusedHello(), Close(CloseReason.UNAUTHORIZED)],
-        )
-
-    def test_ended(self) -> None:
-        """A socket that goes by itself costs nothing."""
-        self.assertEqual(self.begin().ended(), [])
-
-    def test_closed_is_deaf(self) -> None:
-        """After a close nothing does anything, not even a right hello."""
-        for close in ("hello_refused", "hello_timed_out", "ended"):
-            session = self.begin()
-            INPUTS[close](session)
-            for name, happen in INPUTS.items():
-                self.assertEqual(happen(session), [], (close, name))
-
-
-class AuthenticatedTests(SessionCase):
-    """Tests for a socket that has sent hello."""
-
-    def test_waiting_is_over(self) -> None:
-        """The time for hello ending late changes nothing."""
-        session = self.welcomed()
-        self.assertEqual(session.hello_timed_out(), [])
-        self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
-
-    def test_second_hello(self) -> None:
-        """A second hello is an error push, be its token right or wrong."""
-        session = self.welcomed()
-        right, wrong = session.hello_accepted(), session.hello_refused()
-        self.assertEqual(right, wrong)
-        (effect,) = right
-        assert isinstance(effect, PushError)
-        self.assertIs(effect.error.code, Code.BAD_REQUEST)
-
-    def test_invalid_frame(self) -> None:
-        """A refused frame is answered under its id, else pushed, and logs never."""
-        session = self.welcomed()
-        for refused, effects in (
-            (RefusedFrame(ERROR, "9"), [Refuse("9", ERROR)]),
-            (RefusedFrame(ERROR), [PushError(ERROR)]),
+    def test_after_hello(self) -> None:
+        """Calls and logs pass; what is refused is answered, pushed, or counted."""
+        for name, effects in {
+            "requested": [Dispatch(REQUEST, 0.0)],
+            "logged": [WriteLogs([])],
+            "invalid_frame": [PushError(ERROR)],
+            "violated": [Close(CloseReason.TEXT_ONLY)],
+            "hello_timed_out": [],
+            "ended": [],
+        }.items():
+            self.assertEqual(INPUTS[name](self.welcomed()), effects, name)
+        for name in ("hello_accepted", "hello_refused"):
+            (effect,) = INPUTS[name](self.welcomed())
+            assert isinstance(effect, PushError)
+            self.assertIs(effect.error.code, Code.BAD_REQUEST)
+        for refused, effect in (
+            (RefusedFrame(ERROR, "9"), Refuse("9", ERROR)),
             (
                 RefusedFrame(ERROR, answered=False),
-                [DropLogs(1, "their frame cannot be read")],
+                DropLogs(1, "their frame cannot be read"),
             ),
         ):
-            self.assertEqual(session.invalid_frame(refused), effects)
+            self.assertEqual(self.welcomed().invalid_frame(refused), [effect])
 
-    def test_attack_second_hellos(self) -> None:
-        """They draw from the budget of requests: each has to be read."""
-        session = self.welcomed(rate=1.0, burst=2)
-        for _ in range(10):
-            session.hello_refused()
-        (effect,) = session.hello_accepted()
-        assert isinstance(effect, PushError)
-        self.assertIs(effect.error.code, Code.RATE_LIMITED)
-        (effect,) = session.requested(REQUEST)
-        assert isinstance(effect, Refuse)
-        self.assertIs(effect.error.code, Code.RATE_LIMITED)
-
-    def test_attack_refused_frames(self) -> None:
-        """They cost a request each, so that they can't be sent for ever."""
-        session = self.welcomed(rate=1.0, burst=2)
-        done = [session.invalid_frame(RefusedFrame(ERROR, "9")) for _ in range(5)]
-        self.assertEqual(done, [[Refuse("9", ERROR)]] * 5)
-        for refused in (RefusedFrame(ERROR, "9"), RefusedFrame(ERROR)):
-            (effect,) = session.invalid_frame(refused)
-            assert isinstance(effect, Refuse | PushError)
-            self.assertIs(effect.error.code, Code.RATE_LIMITED)
-        (effect,) = session.requested(REQUEST)
-        assert isinstance(effect, Refuse)
-        self.assertIs(effect.error.code, Code.RATE_LIMITED)
-        self.assertEqual(effect.error.retry_after, 1)
-
-    def test_broke(self) -> None:
-        """What breaks the socket closes it for the reason given."""
-        session = self.welcomed()
-        self.assertEqual(
-            session.violated(CloseReason.TOO_BIG), [Close(CloseReason.TOO_BIG)]
-        )
-        self.assertEqual(session.requested(REQUEST), [])
+    def test_attack_frames_that_are_refused(self) -> None:
+        """They cost a request each, as second hellos do: each has to be read."""
+        for happen in (
+            lambda s: s.invalid_frame(RefusedFrame(ERROR, "9")),
+            lambda s: s.invalid_frame(RefusedFrame(ERROR)),
+            lambda s: s.hello_refused(),
+        ):
+            session = self.welcomed(rate=1.0, burst=2)
+            for _ in range(5):
+                (effect,) = happen(session)
+                self.assertIs(effect.error.code, Code.BAD_REQUEST)
+            for (effect,) in (happen(session), session.requested(REQUEST)):
+                assert isinstance(effect, Refuse | PushError)
+                self.assertIs(effect.error.code, Code.RATE_LIMITED)
+                self.assertEqual(effect.error.retry_after, 1)
 
 
 class PacingTests(SessionCase):
@@ -295,10 +252,6 @@ class LogBudgetTests(SessionCase):
     def flood(self, session: Session, frames: int) -> list[Effect]:
         """Send log frames at once."""
         return [effect for _ in range(frames) for effect in session.logged(LOGS)]
-
-    def test_written(self) -> None:
-        """Within the budget every frame is written, and nothing is answered."""
-        self.assertEqual(self.flood(self.welcomed(), 400), [WriteLogs([])] * 400)
 
     def test_dropped_and_counted(self) -> None:
         """Over the budget each record is dropped and counted, until it is filled."""

@@ -188,10 +188,6 @@ class UnstructureTests(SynchronousTestCase):
         self.assertNotIn("sinks", written)
         self.assertNotIn("value", written)
 
-    def test_as_a_class(self) -> None:
-        """A value may be written as the class a method declares."""
-        self.assertEqual(unstructure([Place("a")], list[Place]), [{"town": "a"}])
-
     def test_camel(self) -> None:
         """Words after the first begin with a capital."""
         for name, spelled in (("a", "a"), ("timeout_secs", "timeoutSecs")):
@@ -248,18 +244,6 @@ class DefectTests(SynchronousTestCase):
         except KeyError as e:
             frames = traceback.extract_tb(e.__traceback__)
         self.assertEqual(frames[-1].name, "violates")
-
-    def test_a_wrong_type_is_no_defect(self) -> None:
-        """A rule is only asked about values of its type."""
-
-        @frozen
-        class Kind:
-            text: Annotated[str, Defective(KeyError)]
-
-        error = self.assertRaises(
-            BridgeError, structure, make_converter(), {"text": 1}, Kind
-        )
-        self.assertEqual(error.message, "text: wrong type")
 
 
 class UnruledTests(SynchronousTestCase):
