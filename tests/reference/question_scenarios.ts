@@ -3,7 +3,7 @@
 import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
-import { shortName, shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
+import { alone, shortName, shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
 import { type Asker, Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Daemon, quiet } from "./pagestand.js";
 import { World, equal, failure, settle } from "./world.js";
@@ -144,6 +144,7 @@ export const questionScenarios = {
     // What is written from right to left turns nothing of the sentence around.
     equal(shownName("مرحبا"), "\u2068مرحبا\u2069");
     equal(shownName("a\u202eb"), "\u2068a\u202eb\u2069");
+    equal([alone(shownName("مرحبا")), alone("\u2068a\u2069 (id)")], ["مرحبا", "\u2068a\u2069 (id)"]);
     const names = (...plugins: [id: string, name: string][]): string[] => [
       ...shownNames(plugins.map(([id, name]) => ({ id, name }))).values(),
     ];

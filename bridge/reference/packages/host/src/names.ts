@@ -16,6 +16,11 @@ export function shownName(name: string): string {
   return FROM_RIGHT_TO_LEFT.test(trimmed) ? `\u2068${trimmed}\u2069` : trimmed;
 }
 
+/** A shown name as an element has it that has nothing else: it begins on the name's side. */
+export function alone(name: string): string {
+  return name.replace(/^\u2068([^\u2068\u2069]*)\u2069$/u, "$1");
+}
+
 /** A name as a question has it: cut, so that it can't be a text of its own. */
 export function shortName(name: string): string {
   const characters = [...name.trim()];

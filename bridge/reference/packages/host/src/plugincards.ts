@@ -14,6 +14,7 @@ import {
 } from "./cardparts.js";
 import { describe } from "./log.js";
 import type { Manifest } from "./manifest.js";
+import { alone } from "./names.js";
 import { Signal } from "./signal.js";
 
 /**
@@ -66,7 +67,7 @@ function cardOf(
   element.dataset["testid"] = `plugin-card-${id}`;
   element.setAttribute("aria-label", title);
   const header = made("header");
-  header.append(made("h3", "", title), made("span", "dim small", name));
+  header.append(made("h3", "", title), made("span", "dim small", alone(name)));
   const body = made("div", "body");
   element.append(header, body);
   const screen: CardScreen = {
