@@ -22,7 +22,7 @@ from attrs import define
 from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
 
-from bridge.plugins.installed import exchange, journal
+from bridge.plugins.installed import exchange
 from bridge.plugins.installed.records import read_records
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError
@@ -32,7 +32,7 @@ from ...store.faults import FaultyOs, running_on
 from .bench import Bench
 from .worlds import World, code_of, outcome, snapshot
 
-HANDLED: Final = (exchange, journal, shutil)
+HANDLED: Final = (exchange, shutil)
 """Whose file-system calls are counted, besides the store's."""
 
 

@@ -12,7 +12,7 @@ from unittest import mock
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.installed import exchange, journal
+from bridge.plugins.installed import exchange
 from bridge.plugins.installed.exchange import Exchange, JournalError
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, Code
@@ -85,7 +85,7 @@ class OrderTests(SynchronousTestCase):
         bench = Bench(self)
         bench.publish("good")
         faulty = FaultyOs()
-        with running_on(faulty, exchange, journal):
+        with running_on(faulty, exchange):
             self.successResultOf(bench.install(url_of("good")))
         calls = [name for name, _ in faulty.calls]
         moved = faulty.calls.index(("rename", "good"))
