@@ -173,10 +173,11 @@ class InstallTests(InstallCase):
             self.assertIn(f"{path} can be written by other users", reported)
             top = self.data / path.relative_to(self.data).parts[0]
             self.assertIn(f"chmod -R go-w {top}", reported)
-            found = run(self.home, "doctor", *place)
-            self.assertEqual(found.returncode, 1)
-            self.assertIn(f"WRONG files of others: {path} can be writ", found.stdout)
             path.chmod(0o755)
+        path.chmod(0o777)
+        found = run(self.home, "doctor", *place)
+        self.assertEqual(found.returncode, 1)
+        self.assertIn(f"WRONG files of others: {path} can be writ", found.stdout)
         self.assertFalse(mark.exists())
 
     def test_whatever_the_umask(self):
