@@ -115,7 +115,7 @@ class BrowserTests(SynchronousTestCase):
             browser.click("#pair")
             browser.until_text("#bridge-state", "Connected")
             browser.click('nav a[href="#/log"]')
-            words = "return document.getElementById('log-lines').textContent"
+            words = "return document.getElementById('log-lines')?.textContent ?? ''"
             browser.until(
                 "all plugins have started",
                 lambda: browser.chrome.execute_script(words).count("has started") == 60,
