@@ -106,7 +106,7 @@ class DevLinks:
             if len(self._links) >= limits.DEV_LINKS:
                 why = f"{limits.DEV_LINKS} trees are linked; end one of them first"
                 raise BridgeError(Code.UNAVAILABLE, why)
-            link = self._links[caller] = _Link(self._linking.begin())
+            link = self._links[caller] = _Link(Link(self._linking))
             caller.on_close(self._end)
         return link
 

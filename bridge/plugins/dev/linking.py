@@ -82,10 +82,6 @@ class Linking:
     in_thread: InThread
     scanner: Scans
 
-    def begin(self) -> Link:
-        """Return a link without a tree."""
-        return Link(self)
-
 
 @define(eq=False)
 class Link:

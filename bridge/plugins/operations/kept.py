@@ -79,10 +79,8 @@ class KeptTree:
 
     def manifest(self, url: str, pin: Pin | None) -> Manifest | None:
         """Return the manifest of a tree; ``None`` when it is not kept."""
-        tree = self._tree
-        if tree is None or (tree.url, tree.pin) != (url, pin):
-            return None
-        return tree.manifest
+        tree = self._of(url, pin)
+        return None if tree is None else tree.manifest
 
     def take(self, url: str, pin: Pin) -> Path | None:
         """
@@ -92,12 +90,16 @@ class KeptTree:
 
         :return: Its directory; ``None`` when another tree is kept, or none.
         """
-        tree = self._tree
-        if tree is None or (tree.url, tree.pin) != (url, pin):
+        tree = self._of(url, pin)
+        if tree is None:
             return None
         tree.expiry.cancel()
         self._tree = None
         return tree.root
+
+    def _of(self, url: str, pin: Pin | None) -> _Tree | None:
+        tree = self._tree
+        return tree if tree and (tree.url, tree.pin) == (url, pin) else None
 
     def drop(self) -> Deferred[Any]:
         """

@@ -4,6 +4,7 @@ from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.dev.linking import (
+    Link,
     Linked,
     Linking,
     SourcesRefusedError,
@@ -36,7 +37,7 @@ class LinkingTestCase(SynchronousTestCase):
             b.threads,
             b.scanner,
         )
-        self.link = self.linking.begin()
+        self.link = Link(self.linking)
 
     def update(self, link=None):
         """Link the tree as it is now."""
@@ -214,7 +215,7 @@ class RefusedTests(LinkingTestCase):
     def test_linked_twice(self):
         """A second link of the same id is refused, even one that came meanwhile."""
         self.linked()
-        other = self.linking.begin()
+        other = Link(self.linking)
         refused = "already_installed: another plugin-bridge dev links mine"
         self.assertEqual(self.refusal(other), refused)
         self.end()
