@@ -19,7 +19,11 @@ class Holder(Protocol):
     """Who takes places: a page, for example.  Equal to no other."""
 
     def on_close(self, call: Callable[[Any], None]) -> None:
-        """Call ``call`` once with the holder when it has gone; at once if it has."""
+        """
+        Call ``call`` with the holder when it has gone; at once if it has already.
+
+        The same function is called once, however often it was passed.
+        """
 
 
 @define(eq=False, repr=False)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Final
 from attrs import field
 from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred, succeed
 from twisted.internet.error import MessageLengthError
-from twisted.internet.interfaces import IListeningPort
 from twisted.internet.protocol import DatagramProtocol
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -88,13 +87,16 @@ class Receiver(_OscPort):
     """
     Receives on one port.
 
+    :ivar port: Its number.
     :ivar received: How many messages came.
     :ivar undecodable: How many datagrams could not be read, and were ignored.
     """
 
+    port: int
     pacing: Pacing
     received: int = 0
     undecodable: int = 0
+    transport: Any = None
 
     def datagramReceived(self, datagram: bytes, addr: Any) -> None:
         """Read a datagram, which any program on this machine may have sent."""
@@ -107,19 +109,10 @@ class Receiver(_OscPort):
         for message in messages:
             self.pacing.put(message)
 
-
-@define(eq=False, repr=False)
-class _Open:
-    """A port that is listened on."""
-
-    number: int
-    receiver: Receiver
-    _port: IListeningPort
-
     async def close(self) -> None:
         """Stop; returns when the port can be bound again."""
-        self.receiver.pacing.stop()
-        await maybeDeferred(self._port.stopListening)
+        self.pacing.stop()
+        await maybeDeferred(self.transport.stopListening)
 
 
 @define(eq=False, repr=False)
@@ -132,12 +125,13 @@ class Listener:
 
     :ivar push: Called with messages, at the rate that ``Pacing`` allows.
     :ivar changed: Called when the port or the number of leases has changed.
+    :ivar receiver: What receives now, if anything does.
     """
 
     _reactor: Any
     _push: Callable[[Message], None]
     _changed: Callable[[], None]
-    _open: _Open | None = None
+    receiver: Receiver | None = None
     _leases: PortLeases = field(init=False)
     _lock: DeferredLock = field(factory=DeferredLock)
 
@@ -147,14 +141,9 @@ class Listener:
         self._leases = PortLeases(self._reactor, self._expired)
 
     @property
-    def receiver(self) -> Receiver | None:
-        """What receives now, if anything does."""
-        return self._open.receiver if self._open else None
-
-    @property
     def port(self) -> int | None:
         """The port that is listened on, if one is."""
-        return self._open.number if self._open else None
+        return self.receiver.port if self.receiver else None
 
     @property
     def leases(self) -> int:
@@ -212,7 +201,7 @@ class Listener:
         return started
 
     async def _listen(self, port: int) -> None:
-        receiver = Receiver(Pacing(self._reactor, self._push))
+        receiver = Receiver(port, Pacing(self._reactor, self._push))
         try:
             bound = _bound(self._reactor, port, receiver)
         except OSError:
@@ -222,7 +211,7 @@ class Listener:
         # The worst datagram takes 15 ms: at most one per turn of the reactor.
         bound.maxThroughput = OSC_DATAGRAM_BYTES
         await self._close()
-        self._open = _Open(port, receiver, bound)
+        self.receiver = receiver
 
     async def _release(self, holder: object) -> bool:
         closed = self._leases.remove(holder) and await self._close_unheld()
@@ -248,6 +237,6 @@ class Listener:
         return True
 
     async def _close(self) -> None:
-        closing, self._open = self._open, None
+        closing, self.receiver = self.receiver, None
         if closing is not None:
             await closing.close()

@@ -17,11 +17,6 @@ from ..protocol.limits import LOG_UNWRITTEN_BYTES
 from .pagefile import PageFile
 
 
-@define(auto_exc=True)
-class LogWriterOverloadedError(BridgeError):
-    """Log lines come faster than they can be written."""
-
-
 @define(eq=False, repr=False)
 class _Batch:
     lines: bytes
@@ -68,16 +63,15 @@ class LogWriter:
         """
         Append whole lines.
 
-        :return: Fires when they are in the file.  Fails with
-            ``LogWriterOverloadedError`` when too much waits already, else with
-            ``BridgeError``: ``internal`` when they could not be written,
-            ``unavailable`` after ``close``.
+        :return: Fires when they are in the file.  Fails with ``BridgeError``:
+            ``internal`` when they could not be written, ``unavailable`` when too much
+            waits already, and after ``close``.
         """
         if self._closed:
             return fail(BridgeError(Code.UNAVAILABLE, "the log file is closed"))
         if self.overloaded:
             late = "log lines come faster than they can be written"
-            return fail(LogWriterOverloadedError(Code.UNAVAILABLE, late))
+            return fail(BridgeError(Code.UNAVAILABLE, late))
         batch = _Batch(lines)
         self._unwritten += len(lines)
         self._waiting.append(batch)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ..classes import define
+from ..concurrency.shares import Holder
 
 
-class Caller(Protocol):
+class Caller(Holder, Protocol):
     """
     The caller of a method.  Equal to no other, and usable as a key.
 
@@ -18,13 +19,6 @@ class Caller(Protocol):
 
     def notify(self, event: str, data: Any) -> None:
         """Push an event to this caller alone; ``data`` is plain JSON."""
-
-    def on_close(self, call: Callable[[Any], None]) -> None:
-        """
-        Call ``call`` with the caller when it has gone; at once if it has already.
-
-        The same function is called once, however often it was passed.
-        """
 
 
 @define(eq=False)

@@ -9,6 +9,7 @@ from attrs import field
 from twisted.logger import Logger
 
 from ..classes import define
+from ..concurrency.shares import Holder
 from ..protocol import frames
 from ..protocol.errors import WireString
 
@@ -25,14 +26,11 @@ class Event(WireString):
     OSC = "osc", "an OSC message was received; the newest of each address"
 
 
-class Subscriber(Protocol):
+class Subscriber(Holder, Protocol):
     """A socket that wants events."""
 
     def push(self, event: str, text: bytes) -> None:
         """Send one event; ``text`` is its whole frame."""
-
-    def on_close(self, call: Callable[[Any], None]) -> None:
-        """Call ``call`` when the socket has closed; see ``Caller.on_close``."""
 
 
 @define(eq=False, repr=False)

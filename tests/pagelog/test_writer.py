@@ -7,7 +7,7 @@ from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.pagelog.pagefile import PageFile
-from bridge.pagelog.writer import LogWriter, LogWriterOverloadedError
+from bridge.pagelog.writer import LogWriter
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import LOG_UNWRITTEN_BYTES, MIB
 from tests.store.faults import fresh_directory
@@ -55,7 +55,8 @@ class WriterTests(SynchronousTestCase):
         line = b"x" * (LOG_UNWRITTEN_BYTES // 2) + b"\n"
         taken = [self.writer.write(line) for _ in range(2)]
         self.assertTrue(self.writer.overloaded)
-        self.failureResultOf(self.writer.write(b"late\n"), LogWriterOverloadedError)
+        late = self.failureResultOf(self.writer.write(b"late\n"), BridgeError)
+        self.assertIs(late.value.code, Code.UNAVAILABLE)
         self.thread.let_through()
         self.thread.let_through()
         for write in taken:
