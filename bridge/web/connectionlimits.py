@@ -3,8 +3,8 @@ What HTTP connections share, with a bound on the share of each.
 
 ::
 
-    PendingConnections   places: the greediest connection is dropped first, then the
-                         one that has waited longest
+    PendingConnections   places: the connection with most answers is dropped first,
+                         then the one that has waited longest
     RequestQuota         requests answered in one turn of the reactor, in rotation
     Unsent               memory for unread answers: the connection with most is dropped
 
@@ -42,7 +42,8 @@ class PendingConnections:
     """
     The connections that have not shown the token yet.
 
-    Over the limit the greediest is dropped; of equals, the one waiting longest.
+    Over the limit the one with most answers is dropped; of equals, the one waiting
+    longest.
     So clients that flood, and clients that hold connections open, take places from
     each other, and a client that sends its request at once is always served.
     """
