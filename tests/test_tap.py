@@ -87,8 +87,8 @@ class DaemonTests(TestCase):
         """It listens, prints its banner, answers, and stops."""
         daemon = self.start("--dev", "--no-log-capture")
         self.assertLess(sys.getswitchinterval(), 0.005)
-        self.assertIn("developer mode: ON", self.printed())
-        self.assertIn("log file of the page: disabled", self.printed())
+        self.assertIn("developer mode  ON", self.printed())
+        self.assertIn("page's log      disabled", self.printed())
         status, health = await self.get(daemon, "/v1/health")
         self.assertEqual((status, health["ok"]), (200, True))
         token = (self.data / "token").read_text("ascii").strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from .. import __version__
 from ..approval import IApprover
@@ -11,6 +12,9 @@ from ..classes import frozen
 from ..rpc.registry import Registry
 from ..settings.config import Config
 from ..sinks.fanout import Fanout
+
+_WIDTH: Final = 16
+_COMMAND: Final = 30
 
 
 @frozen(eq=False, repr=False)
@@ -35,49 +39,64 @@ class Banner:
 
     def lines(self) -> Iterator[tuple[str, str]]:
         """Yield the lines, each with its level; none contains the token."""
-        yield "info", f"plugin-bridge {__version__}, host {self.config.host}"
-        yield "info", f"data directory: {self.data}"
-        yield "info", f"theme directory: {self.theme_dir}"
-        yield "info", f"token file: {self.token_file}; --print-token prints the token"
-        for name, described in self.registry.describe().items():
-            yield "info", f"service {name}: {described['summary']}"
-        yield from self._sinks()
-        yield self._confirmation()
-        yield "info", f"log file of the page: {self.log_file}"
-        yield self._developer()
-        yield self._origins()
         config = self.config
-        yield (
-            "info",
-            f"rate: {config.rate:g} requests per second, burst {config.burst}; "
-            f"{config.threads} threads",
-        )
+        yield "info", f"plugin-bridge {__version__}, host {config.host}"
+        services = self.registry.describe()
+        for name, described in services.items():
+            yield "debug", f"service {name}: {described['summary']}"
+        for sink in self.fanout.targets():
+            yield "debug", f"sink {sink.name}: [{sink.health()}] {sink.description}"
+        rate = f"{config.rate:g} requests per second, burst {config.burst}"
+        for level, name, text in (
+            ("info", "data", f"{self.data}"),
+            ("info", "themes", f"{self.theme_dir}"),
+            ("info", "token file", f"{self.token_file}; --print-token prints it"),
+            ("info", "services", ", ".join(services)),
+            self._sinks(),
+            self._confirmation(),
+            ("info", "page's log", self.log_file),
+            self._developer(),
+            self._origins(),
+            ("info", "rate", f"{rate}; {config.threads} threads"),
+        ):
+            yield level, f"{name:<{_WIDTH}}{text}"
         for notice in self.notices:
             yield "warn", notice
+        yield from self._next()
 
-    def _sinks(self) -> Iterator[tuple[str, str]]:
+    def _sinks(self) -> tuple[str, str, str]:
         targets = self.fanout.targets()
         if not targets:
-            yield "warn", "no notification sink has started"
-        for sink in targets:
-            yield "info", f"sink {sink.name}: [{sink.health()}] {sink.description}"
+            return "warn", "sinks", "none: no notification sink has started"
+        found = ", ".join(f"{sink.name} [{sink.health()}]" for sink in targets)
+        return "info", "sinks", found
 
-    def _confirmation(self) -> tuple[str, str]:
+    def _confirmation(self) -> tuple[str, str, str]:
         described = self.approver.description
         level = "warn" if described.startswith("none") else "info"
-        return level, f"confirmation: {described}"
+        return level, "confirmation", described
 
-    def _developer(self) -> tuple[str, str]:
+    def _developer(self) -> tuple[str, str, str]:
+        name = "developer mode"
         if self.config.dev:
-            return (
-                "warn",
-                "developer mode: ON; accepts calls over HTTP, and approves EVERY "
-                "operation without asking",
-            )
-        return "info", "developer mode: off"
+            on = "ON; accepts calls over HTTP, and approves EVERY operation unasked"
+            return "warn", name, on
+        return "info", name, "off"
 
-    def _origins(self) -> tuple[str, str]:
+    def _origins(self) -> tuple[str, str, str]:
         added = self.config.allow_origin
         if added:
-            return "warn", f"origins: loopback and {', '.join(added)}"
-        return "info", "origins: loopback only"
+            return "warn", "origins", f"loopback and {', '.join(added)}"
+        return "info", "origins", "loopback only"
+
+    def _next(self) -> Iterator[tuple[str, str]]:
+        """Yield what to do next."""
+        host = f"--host {self.config.host}"
+        page = "open" if self.config.host == "reference" else "run --print-token"
+        what = "show the page" if page == "open" else "pair the page with the token"
+        for command, about in (
+            (f"{page} {host}", what),
+            (f"install {host} URL", "install a plugin"),
+            (f"doctor {host}", "find problems"),
+        ):
+            yield "info", f"next: plugin-bridge {command:<{_COMMAND}}  {about}"

@@ -54,25 +54,40 @@ class BannerTests(SynchronousTestCase):
         text = "\n".join(line for _, line in lines)
         for reported in (
             "service kettle: Boils water.",
+            "services        kettle",
             "/data",
             "/themes",
             "/data/token",
             "desktop notification",
             "/data/log",
-            "developer mode: off",
+            "developer mode  off",
             "loopback only",
             "5 requests per second, burst 10; 4 threads",
         ):
             self.assertIn(reported, text)
         warned = [line for level, line in lines if level == "warn"]
-        self.assertEqual(warned, ["no notification sink has started"])
+        self.assertEqual(
+            warned, ["sinks           none: no notification sink has started"]
+        )
+        shown = [line for level, line in lines if level != "debug"]
+        self.assertEqual(len(shown), 14)
+        self.assertEqual(
+            shown[-3:],
+            [
+                "next: plugin-bridge run --print-token --host vrcnext  pair the page "
+                "with the token",
+                "next: plugin-bridge install --host vrcnext URL      install a plugin",
+                "next: plugin-bridge doctor --host vrcnext           find problems",
+            ],
+        )
 
     def test_sinks(self):
         """Each target is listed with its health; a skipped one is not."""
         fanout = Fanout(Clock(), [FakeSink("a", has_started=True), FakeSink("b")])
         lines = list(evolve(self.banner, fanout=fanout).lines())
-        self.assertIn(("info", "sink a: [up] a list"), lines)
-        self.assertNotIn("sink b", str(lines))
+        self.assertIn(("info", "sinks           a [up]"), lines)
+        self.assertIn(("debug", "sink a: [up] a list"), lines)
+        self.assertNotIn("b [", str(lines))
         self.assertNotIn("no notification sink", str(lines))
 
     def test_warnings(self):

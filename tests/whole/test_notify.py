@@ -53,7 +53,7 @@ class NotifyTests(SynchronousTestCase):
                 self.assertEqual((toast.title, toast.content), ("Door", name))
                 self.assertEqual(json.loads(datagram)["sourceApp"], "VRCNext")
         log = "".join(daemon.lines)
-        self.assertIn("sink overlay: [unknown]", log)
+        self.assertIn("overlay [unknown]", log)
         self.assertIn("sink freedesktop is skipped", log)
         self.assertNotIn("Traceback", log)
 

@@ -17,6 +17,7 @@ from ..installed import (
     complete_plugins,
     read_plugins,
 )
+from ..preview import preview_lines, preview_of
 from ..session import EXIT_STATUS, PROMPTED, session
 from ..terminal import table
 
@@ -55,7 +56,8 @@ def row_of(plugin: dict[str, Any]) -> tuple[str, ...]:
 @command(
     "install",
     "Have the running daemon install the plugin of a git repository, with the same "
-    f"checks as from the page. URL must be https. {PROMPTED}",
+    "checks as from the page, after showing what it is and asks for. URL must be "
+    f"https. {PROMPTED}",
     "https://forge.example/me/plugin",
     status=EXIT_STATUS,
 )
@@ -64,7 +66,14 @@ def row_of(plugin: dict[str, Any]) -> tuple[str, ...]:
 def install(place: Paths, url: str, as_json: bool) -> None:
     """Install a plugin."""
     with session(place, as_json) as found:
-        result = found.operate("install", url=url)
+        preview = preview_of(found, url=url)
+        pin = {}
+        if preview is not None:
+            pin = {"pin": {name: preview[name] for name in ("commit", "digest")}}
+            if not as_json:
+                for line in preview_lines(preview, place.profile):
+                    found.progress.line(line)
+        result = found.operate("install", url=url, **pin)
         plugin = result["plugin"]
         line = visible(f"installed {plugin['id']} {plugin['version']}")
         found.print(result, [line])

@@ -73,7 +73,8 @@ def _plain(value: Any) -> Any:
 
 def _line(name: str, found: dict[str, Any]) -> str:
     if found["value"] is None:
-        return f"# {name} is not set; the host's profile, or nothing, applies"
+        usual = BY_NAME[name].usual or "nothing"
+        return f"# {name} is not set: {usual}"
     return f"{name} = {_toml(found['value'])}  # {found['origin']}"
 
 

@@ -205,7 +205,10 @@ def problems_of(
     if "remote" in described:
         problems.append("--dev is on: EVERY operation is approved without asking")
     elif confirmation.startswith("none"):
-        problems.append(f"confirmation is not possible: {confirmation}")
+        problems.append(
+            "plugins can't be installed or updated, since no prompt can be shown; run: "
+            "plugin-bridge doctor"
+        )
     problems += [
         f"{plugin['id']} is not in the bundle: {plugin['problem']}"
         for plugin in plugins

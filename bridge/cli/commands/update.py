@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ import click
 
 from ...protocol.errors import BridgeError, Prefix
 from ...protocol.text import visible
+from ...settings.host import HostProfile
 from ...settings.options import Paths, typed_options
 from ..command import (
     INTERRUPTED,
@@ -23,14 +23,12 @@ from ..command import (
     refusal_fields,
 )
 from ..installed import check_installed, complete_plugins, read_plugins
+from ..preview import gained, preview_of
 from ..session import EXIT_STATUS, PROMPTED, Session, session
 from ..terminal import table
 
 _PENDING_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.5
-
-# What plugin-bridge release writes.
-_RELEASE: Final = re.compile(r"Release (\d+\.\d+\.\d+\S*)")
 
 
 @command(
@@ -59,7 +57,7 @@ def update(
     with session(place, as_json) as found:
         if ids:
             return update_some(found, list(dict.fromkeys(ids)))
-        return update_all(found) if every else show(found, again)
+        return update_all(found) if every else show(found, again, place.profile)
 
 
 def update_some(session: Session, ids: list[str]) -> int:
@@ -90,7 +88,7 @@ def update_all(session: Session) -> int:
     return status or (REFUSED if unknown else 0)
 
 
-def show(session: Session, command: str) -> int:
+def show(session: Session, command: str, profile: HostProfile) -> int:
     """
     List what is new; return the exit status.
 
@@ -100,12 +98,36 @@ def show(session: Session, command: str) -> int:
     updates = answer["updates"]
     lines = [_unknown(one) for one in answer["unknown"]]
     if updates:
-        versions = {one["id"]: one.get("version") for one in read_plugins(session)}
-        rows = [_row(update, versions.get(update["id"])) for update in updates]
-        header = ("ID", "UPDATE", "NEWEST COMMIT")
-        lines = [*table([header, *rows]), *lines, f"to update, run: {command}"]
+        rows, more = [("ID", "UPDATE", "NEWEST COMMIT")], []
+        for update in updates:
+            preview = _previewed(session, update["id"])
+            rows.append(_row(update, preview))
+            if preview is not None:
+                update["version"] = preview["manifest"]["version"]
+                update["changes"] = preview["changes"]
+                more += _asks_for(preview, profile)
+        lines = [*table(rows), *more, *lines, f"to update, run: {command}"]
     session.print(answer, lines or ["every plugin is up to date"])
     return 0
+
+
+def _previewed(session: Session, plugin_id: str) -> Any | None:
+    """Preview an update; ``None`` when it would be refused, or can't be done now."""
+    try:
+        return preview_of(session, id=plugin_id)
+    except BridgeError as e:
+        if session.interrupted:
+            raise
+        session.progress.line(f"{plugin_id}: {plain(e)}")
+        return None
+
+
+def _asks_for(preview: Any, profile: HostProfile) -> list[str]:
+    lines = gained(preview, profile)
+    if not lines:
+        return []
+    name = preview["manifest"]["id"]
+    return [f"{name} also asks for:", *(f"  {line}" for line in lines)]
 
 
 def look(
@@ -141,14 +163,15 @@ def _unknown(one: dict[str, Any]) -> str:
     return visible(f"{one['id']}: not known whether it is behind: {one['reason']}")
 
 
-def _row(update: dict[str, Any], installed: str | None) -> tuple[str, ...]:
+def _row(update: dict[str, Any], preview: Any | None) -> tuple[str, str, str]:
     """Return the row of an update: its versions where they are known, else commits."""
     count = update["commitsBehind"]
     what = "1 new commit" if count == 1 else f"{count} new commits"
+    if preview is not None and "installed" in preview:
+        versions = preview["installed"]["version"], preview["manifest"]["version"]
+        if all(versions) and versions[0] != versions[1]:
+            what = " → ".join(versions)
     summary = update["changelog"][0]["summary"] if update["changelog"] else ""
-    released = _RELEASE.fullmatch(summary)
-    if installed and released and released[1] != installed:
-        what = f"{installed} → {released[1]}"
     return update["id"], visible(what), visible(summary)
 
 

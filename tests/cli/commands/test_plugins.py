@@ -98,3 +98,50 @@ class InstalledTests(SynchronousTestCase):
         self.assertIn("did you mean weather?", str(near))
         far = self.assertRaises(CommandError, check_installed, "zzz", plugins)
         self.assertNotIn("zzz", str(far))
+
+
+class InstallTests(CallCase):
+    """Tests for ``install``."""
+
+    command = "install"
+
+    def test_preview(self) -> None:
+        """What it is and asks for is shown before the prompt, and that is installed."""
+        none: dict[str, list[str]] = {"gained": [], "lost": []}
+        names = ("optionalPermissions", "hosts", "actions", "events")
+        pin = {"commit": "c" * 40, "digest": "d" * 64}
+        shown = {
+            **pin,
+            "manifest": {"id": "demo", "name": "D", "version": "1.0.0", "author": "A"},
+            "key": {"keyId": "k", "trusted": False},
+            "changes": {
+                **dict.fromkeys(names, none),
+                "permissions": {"gained": ["network", "new-one"], "lost": []},
+            },
+        }
+        self.answering({**shown, "plugin": {"id": "demo", "version": "1.0.0"}})
+        status, out, err = self.call("https://forge.example/x")
+        self.assertEqual((status, out), (0, "installed demo 1.0.0\n"))
+        self.assertEqual(
+            err,
+            "demo 1.0.0: D, by A\n"
+            "signed with the key k, not accepted yet\n"
+            "- Go online: can send what it knows to the named sites\n"
+            "- new-one\n",
+        )
+        (_, first, _), (_, second, params) = self.server.asked
+        self.assertEqual((first, second, params["pin"]), ("preview", "install", pin))
+
+    def test_refused(self) -> None:
+        """A preview that is refused as the install would be ends it."""
+        self.refusing("bad_request", "unsigned: there is no plugin.sig")
+        status, _, err = self.call("https://forge.example/x")
+        self.assertEqual((status, len(self.server.asked)), (1, 1))
+        self.assertIn("there is no plugin.sig", err)
+
+    def test_no_preview(self) -> None:
+        """Where only previews are refused, the install is asked for."""
+        self.refusing("bad_request", "private_address: it is not public")
+        self.call("https://forge.example/x")
+        methods = [method for _, method, _ in self.server.asked]
+        self.assertEqual(methods, ["preview", "install"])

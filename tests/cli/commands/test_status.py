@@ -57,7 +57,7 @@ class OverviewTests(SynchronousTestCase):
         plugins = [{"id": "p", "problem": "policy: y"}, {"id": "q"}]
         found = problems_of({"plugins": about}, plugins, None)
         self.assertEqual(found[0], "cannot build: x")
-        self.assertIn("none: refused", found[1])
+        self.assertIn("no prompt can be shown; run: plugin-bridge doctor", found[1])
         self.assertEqual(found[2:], ["p is not in the bundle: policy: y"])
         # It asks nobody, so it needs no prompt.
         found = problems_of({"plugins": about, "remote": {}}, [], "now")

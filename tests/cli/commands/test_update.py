@@ -14,7 +14,10 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.cli.commands.update import look, show, update_all
 from bridge.cli.progress import ProgressLine
 from bridge.cli.session import Session
+from bridge.protocol.errors import BridgeError, Code
+from bridge.settings.host import load_profile
 
+HOST = load_profile("reference")
 NEWS = {"commit": "c", "summary": "Release 1.1.0", "time": 1}
 
 
@@ -30,6 +33,18 @@ def found(updates: Any = (), unknown: Any = (), pending: Any = ()) -> dict[str, 
 
 
 UNKNOWN = {"id": "lost", "reason": "clone_failed: no"}
+
+
+_NONE: dict[str, list[str]] = {"gained": [], "lost": []}
+PREVIEW = {
+    "manifest": {"id": "good", "version": "1.1.0"},
+    "installed": {"version": "1.0.0"},
+    "changes": {
+        **dict.fromkeys(("optionalPermissions", "actions", "events"), _NONE),
+        "permissions": {"gained": ["network"], "lost": []},
+        "hosts": {"gained": ["api.example"], "lost": []},
+    },
+}
 
 
 @define(eq=False)
@@ -49,6 +64,10 @@ class DaemonDouble:
             return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if service == "state":
             return {"entries": {}}
+        if method == "preview":
+            if params["id"] != "good":
+                raise BridgeError(Code.RATE_LIMITED, "later")
+            return PREVIEW
         if method == "list":
             ids = ("good", "other")
             plugins = [{"id": one, "version": "1.0.0"} for one in ids]
@@ -78,21 +97,24 @@ class UpdateTests(SynchronousTestCase):
     def test_versions(self) -> None:
         """An update has its versions where they are known, and else its commits."""
         answer = found([behind("good"), behind("other", 3, "Fix x")], [UNKNOWN])
-        status, out = self.printed(lambda s: show(s, "update --all --host=h"), answer)
+        status, out = self.printed(lambda s: show(s, "update --all", HOST), answer)
         self.assertEqual(status, 0)
         self.assertEqual(
             out,
             "ID     UPDATE         NEWEST COMMIT\n"
             "good   1.0.0 \u2192 1.1.0  Release 1.1.0\n"
             "other  3 new commits  Fix x\n"
+            "good also asks for:\n"
+            "  - Go online: can send what it knows to the named sites\n"
+            "  Sites: api.example\n"
             "lost: not known whether it is behind: clone_failed: no\n"
-            "to update, run: update --all --host=h\n",
+            "to update, run: update --all\n",
         )
 
     def test_up_to_date(self) -> None:
         """Only what is known is called up to date."""
         words = "every plugin is up to date"
-        for work in (lambda s: show(s, "c"), update_all):
+        for work in (lambda s: show(s, "c", HOST), update_all):
             self.assertIn(words, self.printed(work, found())[1])
             self.out.truncate(0)
             self.assertNotIn(words, self.printed(work, found([], [UNKNOWN]))[1])

@@ -90,7 +90,7 @@ def _report(root: Path, plugin: NewPlugin, place: Paths) -> None:
     if missing_sources(place):
         lines.append(f"  plugin-bridge setup {naming}")
     lines += [
-        f"  plugin-bridge run --dev {naming}",
+        f"  plugin-bridge open --dev {naming}",
         f"  plugin-bridge dev {naming} {where}",
         "",
         f"{root / 'README.md'} explains how to test and publish it.",
