@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -115,77 +114,6 @@ class HostileTests(InstallCase):
                 ),
             }
         )
-
-    def test_attack_files_that_lead_elsewhere(self):
-        """What makes a bundler read another file is refused, or is not read."""
-        secret = str(self.data / "token")
-        maps = {"imports": {"#a": secret}}
-        alias = {"compilerOptions": {"baseUrl": "/", "paths": {"a": [secret]}}}
-        imported = {"main.ts": tree("sixth")["main.ts"] + "import 'a';\n"}
-        named = {"main.ts": tree("first")["main.ts"] + "import '#a';\n"}
-        mapped = {"main.ts": tree("second")["main.ts"] + "import './a.ts';\n"}
-        styled = {"main.ts": tree("third")["main.ts"] + "import './a.css';\n"}
-        self.assert_refused(
-            {
-                "package.json imports": (
-                    self.publish(
-                        "first",
-                        {**tree("first"), **named, "package.json": dumps(maps)},
-                    ),
-                    "build_failed: ",
-                ),
-                "package.json browser": (
-                    self.publish(
-                        "second",
-                        {
-                            **tree("second"),
-                            **mapped,
-                            "a.ts": "export {};\n",
-                            "package.json": dumps(
-                                {"browser": {"./a.ts": "../../token"}}
-                            ),
-                        },
-                    ),
-                    "build_failed: ",
-                ),
-                "style sheet": (
-                    self.publish(
-                        "third",
-                        {**tree("third"), **styled, "a.css": f"@import '{secret}';\n"},
-                    ),
-                    "build_failed: ",
-                ),
-                "source map": (
-                    self.with_files(
-                        "fourth",
-                        files={"a.ts": f"//# sourceMappingURL={secret}\n"},
-                    ),
-                    "policy: a.ts:1 source map reference",
-                ),
-                "tsconfig.json": (
-                    self.publish(
-                        "sixth",
-                        {**tree("sixth"), **imported, "tsconfig.json": dumps(alias)},
-                    ),
-                    "build_failed: ",
-                ),
-            }
-        )
-
-    def test_attack_attributes(self):
-        """Attributes and filters change nothing of what is checked out."""
-        files = {
-            **tree("kept"),
-            ".gitattributes": "* text eol=crlf ident filter=evil export-subst\n",
-            ".gitconfig": '[filter "evil"]\n\tsmudge = touch /tmp/evil\n',
-            "README.md": "$Id$ $Format:%H$\nline\n",
-        }
-        with self.attacked() as (_, page):
-            url = self.publish("kept", files)
-            page.result("plugins", "install", {"url": url})
-            installed = self.data / "plugins" / "kept"
-            for name, content in files.items():
-                self.assertEqual(installed.joinpath(name).read_text(), content)
 
     def test_attack_servers(self):
         """Bombs, redirects and wrong packs of a server that follows no rules."""

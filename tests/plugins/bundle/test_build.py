@@ -6,6 +6,7 @@ import contextlib
 import functools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,6 +32,121 @@ from ...waiting import until
 from .workshop import BuildCase, SlowClock, Workshop
 
 SECRET = "hunter2-secret"
+_MAP = '{"version":3,"sources":["%s"],"sourcesContent":["%s"],"mappings":"AAAA"}'
+
+
+def importing(what: str) -> str:
+    """Write a module that imports something, and exports it."""
+    return f"import s from '{what}'; export default s;"
+
+
+OUTSIDE = {
+    "token.txt": SECRET,
+    "state.json": f'{{"a": "{SECRET}"}}',
+    "evil.ts": "export default 1;",
+    "secret.json": _MAP % ("x", SECRET),
+    "host/packages/host/src/gate.ts": "export default true;",
+    "host/node_modules/pk/index.js": "export default 1;",
+}
+"""What is not the plugin's: files of the data directory, and what they hold."""
+
+_MAY_NOT = "plugins/aa/main.ts:1 may not import "
+_OWN = (
+    "; a bundle holds only the host, the generated table and the bundled plugins' "
+    "own files"
+)
+LEADING_OUT = {
+    "a package.json that names another file for one of its own": (
+        {
+            "main.ts": importing("./n.txt"),
+            "n.txt": "nothing",
+            "package.json": '{"browser": {"./n.txt": "../../token.txt"}}',
+        },
+        f"{_MAY_NOT}token.txt{_OWN}",
+    ),
+    "a package.json of a directory": (
+        {
+            "main.ts": importing("./sub"),
+            "sub/package.json": '{"main": "../../../evil.ts"}',
+        },
+        f"{_MAY_NOT}evil.ts;",
+    ),
+    "a tsconfig.json that names a file": (
+        {
+            "main.ts": importing("@state"),
+            "tsconfig.json": '{"compilerOptions": {"baseUrl": ".", "paths": '
+            '{"@state": ["../../state.json"]}}}',
+        },
+        'esbuild failed:\nplugins/aa/main.ts:1:14: Could not resolve "@state"',
+    ),
+    "a source map outside": (
+        {"main.ts": "export default 1;\n//# sourceMappingURL=../../secret.json\n"},
+        "the source map holds a source that is no part of the bundle: "
+        "plugins/aa/main.ts has a sourceMappingURL comment",
+    ),
+    "a source map that calls the secret its own main.ts": (
+        {
+            "main.ts": "export default 1;\n//# sourceMappingURL=main.ts.map\n",
+            "main.ts.map": _MAP % ("main.ts", SECRET),
+        },
+        "plugins/aa/main.ts differs from what the source map says it is; a "
+        "sourceMappingURL comment can do that",
+    ),
+    "a source map in a data: URL": (
+        {
+            "main.ts": "export default 1;\n//# sourceMappingURL=data:application/json,"
+            + _MAP % ("../../../etc/passwd", "x")
+            + "\n"
+        },
+        "the source map holds a source that is no part of the bundle: "
+        "plugins/aa/main.ts has a sourceMappingURL comment",
+    ),
+    "code in a data: URL, which no scan has seen": (
+        {"main.ts": importing("data:text/javascript,export default 1")},
+        f"{_MAY_NOT}a data: URL;",
+    ),
+    "a URL, which the bundler leaves in place": (
+        {"main.ts": importing("https://x.example/s.js")},
+        "plugins/aa/main.ts:1 imports another module, which is not in the bundle",
+    ),
+    "a plugin that is not in this build": (
+        {"main.ts": importing("../bb/main.ts")},
+        f"{_MAY_NOT}plugins/bb/main.ts;",
+    ),
+    "what the host keeps to itself": (
+        {"main.ts": importing("../../host/packages/host/src/gate.ts")},
+        f"{_MAY_NOT}host/packages/host/src/gate.ts",
+    ),
+    "a package of the host": (
+        {"main.ts": importing("../../host/node_modules/pk/index.js")},
+        f"{_MAY_NOT}host/node_modules",
+    ),
+    "a test file, which no scan has seen": (
+        {"main.ts": importing("./a.test.js"), "a.test.ts": "export default 1;"},
+        f"{_MAY_NOT}plugins/aa/a.test.ts, which is a test file",
+    ),
+    "a test file behind a query": (
+        {"main.ts": importing("./a.test.ts?x/y"), "a.test.ts": "export default 1;"},
+        f"{_MAY_NOT}plugins/aa/a.test.ts with a query or a fragment",
+    ),
+    "a tool's file without its ending": (
+        {
+            "main.ts": importing("./eslint.config"),
+            "eslint.config.js": "export default 1;",
+        },
+        f"{_MAY_NOT}plugins/aa/eslint.config.js, which is a tool's file",
+    ),
+    "a file of git, which is not signed": (
+        {"main.ts": importing("./.git/x"), ".git/x.ts": "export default 1;"},
+        f"{_MAY_NOT}plugins/aa/.git/x.ts, which is git's",
+    ),
+    "a style sheet": (
+        {"main.ts": "import './a.css'; export default 1", "a.css": "a { color: red }"},
+        f"{_MAY_NOT}plugins/aa/a.css, which is a style sheet; a bundle is one script, "
+        "so styles belong into it as text",
+    ),
+}
+"""Files of a plugin that lead to others, and how its refusal begins."""
 
 
 class LinkedTests(BuildCase):
@@ -358,143 +474,35 @@ class AttackTests(BuildCase):
                 for piece in (token, token[4:14], "7d0f"):
                     self.assertNotIn(piece, refusal)
 
-    async def test_attack_browser_map_to_the_token(self):
-        """A package.json can't turn an innocent import into the token."""
-        self.shop.write("token.txt", SECRET)
-        self.shop.plugin(
-            "aa",
-            main__ts="import s from './n.txt'; export default s;",
-            n__txt="nothing",
-            package__json='{"browser": {"./n.txt": "../../token.txt"}}',
-        )
-        await self.attack(
-            "plugins/aa/main.ts:1 may not import token.txt; a bundle holds only "
-            "the host, the generated table and the bundled plugins' own files"
-        )
-
-    async def test_attack_package_main_outside(self):
-        """A package.json can't point a directory's import out of the plugin."""
-        self.shop.write("evil.ts", "export default 1;")
-        self.shop.plugin("aa", main__ts="import s from './sub'; export default s;")
-        self.shop.write("plugins/aa/sub/package.json", '{"main": "../../../evil.ts"}')
-        self.assertIn("main.ts:1 may not import evil.ts;", await self.refusal())
-
-    async def test_attack_tsconfig_paths(self):
-        """A plugin's tsconfig.json can't give a name to a file outside."""
-        self.shop.write("state.json", f'{{"a": "{SECRET}"}}')
-        self.shop.plugin(
-            "aa",
-            main__ts="import s from '@state'; export default s;",
-            tsconfig__json='{"compilerOptions": {"baseUrl": ".", "paths": '
-            '{"@state": ["../../state.json"]}}}',
-        )
-        error = await self.refusal()
-        self.assertIn('Could not resolve "@state"', error)
-        self.assertFalse(self.shop.bundle.exists())
-
-    async def test_attack_source_map_of_a_secret(self):
-        """A sourceMappingURL can't bring a file from outside into the map."""
-        secret = '{"version": 3, "sources": ["x"], "sourcesContent": ["%s"],'
-        self.shop.write(
-            "secret.json", secret % SECRET + '"mappings": "AAAA", "names": []}'
-        )
-        self.shop.plugin(
-            "aa",
-            main__ts="export default 1;\n//# sourceMappingURL=../../secret.json\n",
-        )
-        await self.attack(
-            "the source map holds a source that is no part of the bundle: "
-            "plugins/aa/main.ts has a sourceMappingURL comment"
-        )
-
-    async def test_attack_source_map_that_names_its_own_file(self):
-        """Nor by a map that names the secret as the plugin's own main.ts."""
-        self.shop.write(
-            "plugins/aa/main.ts.map",
-            '{"version": 3, "sources": ["main.ts"], "mappings": "AAAA", "names": [],'
-            f'"sourcesContent": ["{SECRET}"]}}',
-        )
-        self.shop.write(
-            "plugins/aa/main.ts",
-            "export default 1;\n//# sourceMappingURL=main.ts.map\n",
-        )
-        await self.attack(
-            "plugins/aa/main.ts differs from what the source map says it is; a "
-            "sourceMappingURL comment can do that"
-        )
-
-    async def test_attack_inline_source_map(self):
-        """Nor by a map in a data: URL."""
-        self.shop.write(
-            "plugins/aa/main.ts",
-            "export default 1;\n//# sourceMappingURL=data:application/json,"
-            '{"version":3,"sources":["../../../etc/passwd"],"sourcesContent":["x"],'
-            '"mappings":"AAAA","names":[]}\n',
-        )
-        self.assertIn("has a sourceMappingURL comment", await self.refusal())
-
-    async def test_attack_data_url(self):
-        """Code in a data: URL, which no scan has seen, is refused."""
-        self.shop.plugin(
-            "aa",
-            main__ts="import s from 'data:text/javascript,export default 1';"
-            "export default s;",
-        )
-        error = await self.refusal()
-        self.assertIn("main.ts:1 may not import a data: URL;", error)
-
-    async def test_attack_remote_module(self):
-        """An import of a URL, which the bundler leaves in place, is refused."""
-        self.shop.plugin(
-            "aa",
-            main__ts="import s from 'https://x.example/s.js'; export default s;",
-        )
-        self.assertEqual(
-            await self.refusal(),
-            "plugins/aa/main.ts:1 imports another module, which is not in the bundle",
-        )
+    async def test_attack_files_that_are_not_its_own(self):
+        """Whatever leads to another file is refused, and what was published stays."""
+        host = "host/packages/host/src/index.ts"
+        written = (self.shop.data.root / host).read_text()
+        self.shop.write(host, written.replace("COMPILED_PLUGINS, ", ""))
+        self.assertTrue((await self.shop.build()).ok)
+        self.shop.write(host, written)
+        before = self.shop.published()
+        self.shop.plugin("bb")
+        for path, content in OUTSIDE.items():
+            self.shop.write(path, content)
+        for case, (files, words) in LEADING_OUT.items():
+            shutil.rmtree(self.shop.data.plugin("aa"))
+            self.shop.plugin("aa")
+            for name, content in files.items():
+                self.shop.write(f"plugins/aa/{name}", content)
+            refusal = await self.refusal()
+            self.assertTrue(refusal.startswith(words), (case, refusal))
+            self.assertNotIn(SECRET, refusal)
+            self.assertEqual(self.shop.published(), before, case)
 
     async def test_attack_another_plugins_file(self):
         """A plugin can't reach into another one of the same bundle."""
         self.shop.plugin("bb")
-        self.shop.plugin(
-            "aa", main__ts="import s from '../bb/main.ts'; export default s;"
-        )
+        self.shop.plugin("aa", main__ts=importing("../bb/main.ts"))
         self.assertEqual(
             await self.refusal("aa", "bb"),
             "plugins/aa/main.ts:1 may not import plugins/bb/main.ts",
         )
-
-    async def test_attack_plugin_that_is_not_in_this_build(self):
-        """A plugin can't bring in one that was left out."""
-        self.shop.plugin("bb")
-        self.shop.plugin(
-            "aa", main__ts="import s from '../bb/main.ts'; export default s;"
-        )
-        self.assertIn("may not import plugins/bb/main.ts;", await self.refusal("aa"))
-
-    async def test_attack_host_internals(self):
-        """A plugin can't import what the host keeps to itself."""
-        self.shop.write("host/packages/host/src/gate.ts", "export const open = true;")
-        self.shop.plugin(
-            "aa",
-            main__ts="import * as s from '../../host/packages/host/src/gate.ts';"
-            "export default s;",
-        )
-        self.assertEqual(
-            await self.refusal(),
-            "plugins/aa/main.ts:1 may not import host/packages/host/src/gate.ts",
-        )
-
-    async def test_attack_packages_of_the_host(self):
-        """A plugin can't import a package of the host."""
-        self.shop.write("host/node_modules/pk/index.js", "export default 1;")
-        self.shop.plugin(
-            "aa",
-            main__ts="import s from '../../host/node_modules/pk/index.js';"
-            "export default s;",
-        )
-        self.assertIn("may not import host/node_modules", await self.refusal())
 
     async def test_attack_api_that_imports_the_host(self):
         """The API's own sources reach nothing of the host."""
@@ -509,53 +517,12 @@ class AttackTests(BuildCase):
             "host/packages/host/src/gate.ts",
         )
 
-    async def test_attack_test_file(self):
-        """A test file, which no scan has seen, is refused."""
-        self.shop.plugin("aa", main__ts="import s from './a.test.js'; export default s")
-        self.shop.write("plugins/aa/a.test.ts", "export default 1;")
-        self.assertEqual(
-            await self.refusal(),
-            "plugins/aa/main.ts:1 may not import plugins/aa/a.test.ts, which is a test "
-            "file",
-        )
-
-    async def test_attack_test_file_behind_a_query(self):
-        """Not even when a query hides its name."""
-        self.shop.plugin(
-            "aa", main__ts="import s from './a.test.ts?x/y'; export default s"
-        )
-        self.shop.write("plugins/aa/a.test.ts", "export default 1;")
-        self.assertIn("with a query or a fragment", await self.refusal())
-
-    async def test_attack_tooling_without_its_ending(self):
-        """A tool's file, which no scan has seen, is refused however it is named."""
-        self.shop.plugin(
-            "aa", main__ts="import s from './eslint.config'; export default s"
-        )
-        self.shop.write("plugins/aa/eslint.config.js", "export default 1;")
-        self.assertIn("which is a tool's file", await self.refusal())
-
-    async def test_attack_git_directory(self):
-        """What is in .git is neither scanned nor signed, and refused."""
-        self.shop.plugin("aa", main__ts="import s from './.git/x'; export default s")
-        self.shop.write("plugins/aa/.git/x.ts", "export default 1;")
-        self.assertIn("plugins/aa/.git/x.ts, which is git's", await self.refusal())
-
     async def test_attack_symbolic_link(self):
         """A link out of the plugin shows where it leads, and is refused."""
         self.shop.write("state.json", f'{{"a": "{SECRET}"}}')
-        self.shop.plugin("aa", main__ts="import s from './s.json'; export default s")
+        self.shop.plugin("aa", main__ts=importing("./s.json"))
         (self.shop.data.plugin("aa") / "s.json").symlink_to("../../state.json")
         self.assertIn("may not import state.json", await self.refusal())
-
-    async def test_style_sheet(self):
-        """A style sheet is refused; the message has what its author can do instead."""
-        self.shop.plugin("aa", main__ts="import './a.css'; export default 1")
-        self.shop.write("plugins/aa/a.css", "a { color: red }")
-        await self.attack(
-            "plugins/aa/main.ts:1 may not import plugins/aa/a.css, which is a style "
-            "sheet; a bundle is one script, so styles belong into it as text"
-        )
 
     async def test_source_that_is_not_utf8(self):
         """A source the bundler would fix silently is refused."""

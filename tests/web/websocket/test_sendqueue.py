@@ -33,22 +33,6 @@ class SendQueueTests(SynchronousTestCase):
         """Count."""
         self.overflows += 1
 
-    def test_sent_at_once(self) -> None:
-        """While the page reads, nothing waits."""
-        self.send_queue.put(b"a")
-        self.send_queue.put(b"b", "log")
-        self.assertEqual(self.sent, [b"a", b"b"])
-
-    def test_kept_in_order(self) -> None:
-        """While it does not, everything waits, and goes out in order."""
-        self.send_queue.pauseProducing()
-        for text, event in ((b"1", None), (b"2", "osc"), (b"3", None)):
-            self.send_queue.put(text, event)
-        self.assertEqual(self.sent, [])
-        self.send_queue.resumeProducing()
-        self.send_queue.put(b"4")
-        self.assertEqual(self.sent, [b"1", b"2", b"3", b"4"])
-
     def test_state_is_coalesced(self) -> None:
         """Of ``plugins`` and of ``build`` only the newest waits."""
         self.send_queue.pauseProducing()
@@ -79,14 +63,6 @@ class SendQueueTests(SynchronousTestCase):
         self.assertEqual(self.send_queue.dropped, 10)
         self.assertEqual(self.sent[:3], [b"answer", b"plugins", b"10"])
         self.assertEqual(len(self.sent), 1 + QUEUED_PUSHES)
-
-    def test_answers_are_never_dropped(self) -> None:
-        """Responses wait, however many there are."""
-        self.send_queue.pauseProducing()
-        for n in range(QUEUED_PUSHES * 4):
-            self.send_queue.put(b"%d" % n)
-        self.send_queue.resumeProducing()
-        self.assertEqual(len(self.sent), QUEUED_PUSHES * 4)
 
     def test_paused_while_resuming(self) -> None:
         """A transport that is full again is sent no more."""
