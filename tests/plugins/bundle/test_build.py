@@ -127,7 +127,7 @@ LEADING_OUT = {
     ),
     "a test file behind a query": (
         {"main.ts": importing("./a.test.ts?x/y"), "a.test.ts": "export default 1;"},
-        f"{_MAY_NOT}plugins/aa/a.test.ts with a query or a fragment",
+        f"{_MAY_NOT}plugins/aa/a.test.ts?x/y, with a query or a fragment",
     ),
     "a tool's file without its ending": (
         {
