@@ -27,7 +27,8 @@ from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.plugins.installed.records import Former
 from bridge.protocol.errors import CloseReason
 from bridge.system.locks import acquire
-from bridge.wiring import assembly, oneshot
+from bridge.wiring import assembly, bundler, oneshot
+from bridge.wiring.bundler import make_builder
 
 from .directories import fresh_directory
 from .npm import esbuild, library
@@ -299,7 +300,7 @@ class DaemonTests(TestCase):
         paths.data.create()
         lock = acquire(paths.data.build / "lock")
         self.addCleanup(lock.release)
-        self.patch(oneshot, "BUILD_PATIENCE_SECONDS", 0.1)
+        self.patch(bundler, "BUILD_PATIENCE_SECONDS", 0.1)
         report = await oneshot.build(reactor, paths)
         self.assertFalse(report.ok)
         self.assertIn("another build", report.errors[0])
@@ -308,7 +309,7 @@ class DaemonTests(TestCase):
         """A build makes its directories again, for the user alone."""
         place = self.options().paths
         place.data.create()
-        builder = oneshot.make_builder(reactor, place, at_once, HeldCopy())
+        builder = make_builder(reactor, place, at_once, HeldCopy())
         shutil.rmtree(place.data.build)
         shutil.rmtree(place.data.plugins)
         report = await builder.build(lambda: ({}, {}))
@@ -320,7 +321,7 @@ class DaemonTests(TestCase):
         """A daemon does not build with what was planted since it was opened again."""
         place = self.options().paths
         place.data.create()
-        builder = oneshot.make_builder(reactor, place, at_once, HeldCopy())
+        builder = make_builder(reactor, place, at_once, HeldCopy())
         place.data.root.chmod(0o777)
         place.data.build.chmod(0o777)
         report = await builder.build(lambda: ({}, {}))
@@ -330,7 +331,7 @@ class DaemonTests(TestCase):
     async def test_build_on_a_full_disk(self):
         """What the system refuses is reported, as any other error of a build."""
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        with mock.patch.object(oneshot, "acquire", side_effect=full):
+        with mock.patch.object(bundler, "acquire", side_effect=full):
             report = await oneshot.build(reactor, self.options().paths)
         self.assertEqual(
             (report.ok, report.errors),

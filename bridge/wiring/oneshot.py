@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from .. import __version__
-from ..classes import frozen
-from ..concurrency.threads import InThread
 from ..daemon.controlsocket import announce_token
-from ..datadir.ownership import NotOwnError
-from ..datadir.paths import DataDir, DataDirError
+from ..datadir.paths import DataDir
 from ..datadir.token import PairingToken
-from ..plugins.bundle.build import Builder, Report
-from ..plugins.esbuild.executable import BundlerError, Executable, HeldCopy
+from ..plugins.bundle.build import Report
+from ..plugins.esbuild.executable import HeldCopy
 from ..plugins.installed.exchange import Journal
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees
-from ..plugins.operations.rebuild import Builds
 from ..plugins.operations.settlement import recover
-from ..plugins.policy.scan import Scanner
-from ..plugins.tree.tree import Verify
 from ..settings.options import Paths
 from ..store import read_state
 from ..store.store import Store
-from ..system.locks import Lock, LockedError, acquire
-
-BUILD_PATIENCE_SECONDS = 90.0
-BUILD_AGAIN_SECONDS = 0.05
+from ..system.locks import LockedError, acquire
+from .bundler import (
+    BUILD_AGAIN_SECONDS,
+    BUILD_PATIENCE_SECONDS,
+    make_builder,
+    not_built,
+)
 
 T = TypeVar("T")
 
@@ -54,87 +48,6 @@ def token(data: DataDir, rotate: bool) -> str:
     return replaced.reveal()
 
 
-@frozen
-class ExclusiveBuilder:
-    """
-    Builds while holding the directory's build lock; see docs/decisions/0006.
-
-    Another process may be building there: a daemon, or an installer.
-    """
-
-    _builder: Builder
-    _data: DataDir
-    _in_thread: InThread
-
-    _log: ClassVar[Logger] = Logger()
-
-    def build(self, verify: Verify) -> Deferred[Report]:
-        """See ``bridge.plugins.bundle.build.Builder.build``."""
-        return Deferred.fromCoroutine(self._build(verify))
-
-    async def _build(self, verify: Verify) -> Report:
-        try:
-            lock = await self._in_thread(self._lock)
-        except (LockedError, OSError) as e:
-            error = f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
-            if isinstance(e, DataDirError):
-                error = str(e)
-            elif isinstance(e, OSError):
-                error = f"the bundle could not be made: {e.strerror or 'I/O error'}"
-            return _not_built(error)
-        try:
-            return await self._builder.build(verify)
-        finally:
-            lock.release()
-
-    def _lock(self) -> Lock:
-        # Somebody may have removed what the daemon's start made.
-        self._data.create()
-        return acquire(self._data.build / "lock", BUILD_PATIENCE_SECONDS)
-
-
-def make_builder(
-    reactor: Any, paths: Paths, in_thread: InThread, bundler: HeldCopy
-) -> Builds:
-    """
-    Make what builds bundles for a host.
-
-    :param bundler: One for all that runs the bundler.
-    """
-    builder = _builder(reactor, paths, in_thread, bundler)
-    return ExclusiveBuilder(builder, paths.data, in_thread)
-
-
-def make_scanner(
-    reactor: Any, paths: Paths, in_thread: InThread, bundler: HeldCopy
-) -> Scanner:
-    """Make what scans plugins' sources; see ``make_builder``."""
-
-    def executable() -> Executable:
-        try:
-            return bundler.get(paths.data.checked(paths.data.bin))
-        except NotOwnError as e:
-            raise BundlerError(str(e)) from None
-
-    return Scanner(reactor, in_thread, executable, os.urandom)
-
-
-def _builder(
-    reactor: Any, paths: Paths, in_thread: InThread, bundler: HeldCopy
-) -> Builder:
-    log = Logger(namespace="bridge.build")
-    return Builder(
-        paths.profile,
-        paths.data,
-        paths.theme_dir,
-        reactor,
-        in_thread,
-        __version__,
-        lambda text: log.warn("bundler warning: {text}", text=text),
-        bundler,
-    )
-
-
 async def build(reactor: Any, paths: Paths) -> Report:
     """
     Build the bundle once.
@@ -147,50 +60,21 @@ async def build(reactor: Any, paths: Paths) -> Report:
     """
     paths.data.create()
     trees = Trees(paths.data, paths.profile, lambda: "")
-    try:
-        lock = await _quiet(reactor, paths, trees)
-    except OSError as e:
-        return _not_built(f"the bundle could not be made: {e.strerror or 'I/O error'}")
-    if lock is None:
-        return _not_built(
-            f"another build has been running for {BUILD_PATIENCE_SECONDS:g} s"
-        )
-    try:
-        records = read_records(read_state(paths.data.state))
-        builder = _builder(reactor, paths, maybeDeferred, HeldCopy())
-        return await builder.build(partial(trees.verified_trees, records))
-    finally:
-        lock.release()
-
-
-def _not_built(error: str) -> Report:
-    return Report(ok=False, duration_ms=0, plugins=[], errors=[error])
-
-
-async def _quiet(reactor: Any, paths: Paths, trees: Trees) -> Lock | None:
-    """
-    Take the build lock when no operation is under way.
-
-    :return: ``None`` when patience has run out.
-    """
-    journal = Journal(paths.data.journal)
     end = reactor.seconds() + BUILD_PATIENCE_SECONDS
-    while reactor.seconds() < end:
-        try:
-            lock = acquire(paths.data.build / "lock")
-        except LockedError:
-            await _later(reactor)
-            continue
-        if _is_settled(paths, journal, trees):
-            return lock
-        # The operation ends with a build, for which it needs this lock.
-        lock.release()
-        await _later(reactor)
-    return None
+    while not _is_settled(paths, trees):
+        if reactor.seconds() >= end:
+            return not_built(
+                f"an operation has been running for {BUILD_PATIENCE_SECONDS:g} s"
+            )
+        await deferLater(reactor, BUILD_AGAIN_SECONDS)
+    records = read_records(read_state(paths.data.state))
+    builder = make_builder(reactor, paths, maybeDeferred, HeldCopy())
+    return await builder.build(partial(trees.verified_trees, records))
 
 
-def _is_settled(paths: Paths, journal: Journal, trees: Trees) -> bool:
+def _is_settled(paths: Paths, trees: Trees) -> bool:
     """Whether no operation is under way; settle one that a dead daemon has left."""
+    journal = Journal(paths.data.journal)
     if not journal.exists():
         return True
     try:
@@ -202,10 +86,6 @@ def _is_settled(paths: Paths, journal: Journal, trees: Trees) -> bool:
     finally:
         lock.release()
     return True
-
-
-def _later(reactor: Any) -> Deferred[None]:
-    return deferLater(reactor, BUILD_AGAIN_SECONDS)
 
 
 def run(reactor: Any, begin: Callable[[], Awaitable[T]]) -> T:

@@ -40,7 +40,7 @@ from ..provision.readiness import build_problem
 from ..services.linking import DevLinks
 from ..services.plugins import PluginService, Pushes
 from ..settings.config import Config
-from . import oneshot
+from .bundler import make_builder, make_scanner
 from .core import Core
 
 
@@ -88,12 +88,12 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     jobs = Jobs(sink, reactor, _random_name, partial(check, trees.remove))
     kept = KeptTree(trees, reactor, check)
     bundler = HeldCopy()
-    builder = oneshot.make_builder(reactor, paths, check, bundler)
+    builder = make_builder(reactor, paths, check, bundler)
     rebuild = Rebuild(store, trees, builder, sink)
     wording = Wording(paths.profile.permission_words)
     prompts = Prompts(paths.profile.application, wording)
     prompting = Prompting(approver, prompts, trust)
-    scanner = oneshot.make_scanner(reactor, paths, check, bundler)
+    scanner = make_scanner(reactor, paths, check, bundler)
     client = core.client.trusting(config.ca_file)
     reached = AddressPolicy(config.public_clones_only)
     remotes = Repositories(client, reactor, check, reached)

@@ -36,7 +36,6 @@ from bridge.approval import IApprover, denied, unavailable
 from bridge.plugins.bundle.plugintable import TABLE_FILE
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from bridge.settings.host import shipped_profile
-from bridge.wiring import oneshot
 
 from ..web.stack import PAGE, Page, Stack
 from .published import BROKEN, Forge
@@ -236,7 +235,7 @@ class Simulation:
             (bridge.wiring.core, "Pool", pool),
             (bridge.wiring.plugins, "Repositories", self._cloner),
             (bridge.wiring.plugins, "native_approver", lambda *_: self.user),
-            (oneshot, "make_scanner", lambda *_: Clean()),
+            (bridge.wiring.plugins, "make_scanner", lambda *_: Clean()),
             (bridge.plugins.bundle.build, "converse", converse),
         ):
             self._patches.enter_context(mock.patch.object(module, name, double))

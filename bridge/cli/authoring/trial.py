@@ -44,6 +44,7 @@ from ...protocol.strictjson import loads_unique
 from ...provision.readiness import setup_command
 from ...settings.options import Paths
 from ...wiring import oneshot
+from ...wiring.bundler import make_scanner
 from ..terminal import CommandError
 from .hostapi import find_compiler
 from .pagesteps import compare_id, compare_types, compare_version, need_entry
@@ -210,9 +211,7 @@ class Trial:
         :raise NotDoneError: The scan needs something that is not installed.
         """
         self._need_bundler()
-        scanner = oneshot.make_scanner(
-            self._reactor, self._place, self._in_thread, HeldCopy()
-        )
+        scanner = make_scanner(self._reactor, self._place, self._in_thread, HeldCopy())
         modules = [self._place.profile.api_module]
         try:
             return await scanner.scan(self._tree, modules)
