@@ -6,12 +6,12 @@ import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { Announcer } from "../../bridge/reference/packages/host/src/model/announcer.js";
 import { HostState } from "../../bridge/reference/packages/host/src/model/hoststate.js";
 import type { Link, Step } from "../../bridge/reference/packages/host/src/model/link.js";
-import { LogBook } from "../../bridge/reference/packages/host/src/model/logbook.js";
+import { LogBuffer } from "../../bridge/reference/packages/host/src/model/logbuffer.js";
 import { PageModel } from "../../bridge/reference/packages/host/src/model/model.js";
 import { Navigation } from "../../bridge/reference/packages/host/src/model/navigation.js";
 import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
-import { Shelf } from "../../bridge/reference/packages/host/src/model/shelf.js";
-import { Work } from "../../bridge/reference/packages/host/src/model/work.js";
+import { PluginCatalog } from "../../bridge/reference/packages/host/src/model/catalog.js";
+import { Operations } from "../../bridge/reference/packages/host/src/model/operations.js";
 import { Preferences } from "../../bridge/reference/packages/host/src/preferences.js";
 import type { PluginState, Runtime, Switched } from "../../bridge/reference/packages/host/src/runtime.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
@@ -200,13 +200,13 @@ export function openPage(session = new Memory()): ModelStand {
   const model = new PageModel({
     link,
     runtime: runtime as unknown as Runtime,
-    shelf: new Shelf(link, memory, world),
-    work: new Work({ link, storage: session, now, later, newRef }),
+    catalog: new PluginCatalog(link, memory, world),
+    operations: new Operations({ link, storage: session, now, later, newRef }),
     memory,
     announcer,
     navigation,
     questions: new Questions(world.later),
-    book: new LogBook(log, session),
+    logBuffer: new LogBuffer(log, session),
     log,
     preferences: new Preferences(new Memory()),
     cards: { changed: new Signal() } as never,

@@ -9,8 +9,8 @@ import {
   readPreview,
   readOutdated,
 } from "../../bridge/reference/packages/host/src/model/entries.js";
-import { filtered } from "../../bridge/reference/packages/host/src/model/logbook.js";
-import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/model/route.js";
+import { filtered } from "../../bridge/reference/packages/host/src/model/logbuffer.js";
+import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/model/navigation.js";
 import { isToStart, matching, rowsOf } from "../../bridge/reference/packages/host/src/model/rows.js";
 import { clock, count, explain, stepWords } from "../../bridge/reference/packages/host/src/model/words.js";
 import type { PluginState } from "../../bridge/reference/packages/host/src/runtime.js";
@@ -271,23 +271,23 @@ export const pageScenarios = {
     await world.pass(1);
     const latest = "b".repeat(40);
     link.answers.set("plugins/check_updates", () => ({ updates: [{ id: "some-one", latest }] }));
-    await model.shelf.check();
+    await model.catalog.check();
     equal(model.updateWords, "1 update");
     await model.memory.skip("some-one", latest);
     equal(model.updateWords, `Up to date (${clockOf(1)})`);
     await model.memory.skip("some-one", "");
-    equal(model.shelf.updates.length, 1);
+    equal(model.catalog.updates.length, 1);
     link.answers.set("plugins/list", () => ({ plugins: [installed("some-one", { commit: latest })] }));
     link.push("plugins", {});
     await answered();
-    equal(model.shelf.updates.length, 0);
+    equal(model.catalog.updates.length, 0);
     const lists = { updates: [], unknown: [{ id: "some-one", reason: "x" }], pending: [] };
     link.answers.set("plugins/check_updates", () => lists);
-    await model.shelf.check();
+    await model.catalog.check();
     equal(model.updateWords, "Not known for 1 plugin");
     equal(link.called("plugins/check_updates").at(-1), { fresh: true });
     link.answers.set("plugins/check_updates", () => ({ ...lists, unknown: [], pending: ["some-one"] }));
-    await model.shelf.check();
+    await model.catalog.check();
     equal(model.updateWords, "Not known for 1 plugin");
     link.answers.set("plugins/check_updates", () => ({ ...lists, unknown: [] }));
     await world.pass(8000);
@@ -296,7 +296,7 @@ export const pageScenarios = {
     link.answers.set("plugins/check_updates", () => {
       throw refused("", "rate_limited");
     });
-    await model.shelf.check();
+    await model.catalog.check();
     equal(model.updateWords, "Too much at once. Wait a moment, then try again.");
   },
 
@@ -318,7 +318,7 @@ export const pageScenarios = {
     const own = '[{"ref":"ref-1","name":"Some One"}]';
     equal(session.getItem("plugin-bridge.operations"), own);
     link.step({ step: "awaiting_confirmation" });
-    const [task] = model.work.tasks;
+    const [task] = model.operations.tasks;
     equal([task?.name, task?.step, task?.cancellable], ["Some One", "awaiting_confirmation", true]);
     link.answers.set("plugins/list", () => ({
       plugins: [installed("some-one", { name: "Some One" })],
@@ -337,12 +337,12 @@ export const pageScenarios = {
     const { model, link } = await connectedPage();
     const list = later();
     link.answers.set("plugins/operations", () => list.promise);
-    const refreshed = model.work.refresh();
-    await model.work.run("install", "x", { url: "https://a.b/c" });
+    const refreshed = model.operations.refresh();
+    await model.operations.run("install", "x", { url: "https://a.b/c" });
     const entry = { operation: "1", op: "install", ref: "ref-1", step: "build" };
     list.resolve({ operations: [entry] });
     await refreshed;
-    equal(model.work.tasks.map(({ outcome, own }) => [outcome, own]), [["done", true]]);
+    equal(model.operations.tasks.map(({ outcome, own }) => [outcome, own]), [["done", true]]);
   },
 
   async a_refused_install() {
@@ -350,11 +350,11 @@ export const pageScenarios = {
     link.answers.set("plugins/install", () => {
       throw refused("denied: the user declined");
     });
-    const { outcome, problem } = await model.work.run("install", "x", { url: "https://a.b/c" });
+    const { outcome, problem } = await model.operations.run("install", "x", { url: "https://a.b/c" });
     equal([outcome, problem?.kind], ["refused", "denied"]);
     equal(said.at(-1), "!Not confirmed, so nothing changed.");
-    model.work.dismiss("ref-1");
-    equal(model.work.tasks, []);
+    model.operations.dismiss("ref-1");
+    equal(model.operations.tasks, []);
   },
 
   async a_cancelled_operation() {
@@ -363,12 +363,12 @@ export const pageScenarios = {
     link.answers.set("plugins/update", () => answer.promise);
     const ended = model.update("some-one");
     await answered();
-    equal((await model.work.cancel("ref-1")) === undefined, true);
+    equal((await model.operations.cancel("ref-1")) === undefined, true);
     equal(link.called("plugins/cancel"), []);
     link.step({ operation: "7", step: "clone" });
-    await model.work.cancel("ref-1");
+    await model.operations.cancel("ref-1");
     equal(link.called("plugins/cancel"), [{ operation: "7" }]);
-    equal(model.work.tasks[0]?.cancelling, true);
+    equal(model.operations.tasks[0]?.cancelling, true);
     answer.reject(refused("cancelled: it was cancelled"));
     equal((await ended).outcome, "cancelled");
   },
@@ -383,8 +383,8 @@ export const pageScenarios = {
     const ended = model.update("some-one");
     await answered();
     link.step({ operation: "7", step: "build" });
-    equal((await model.work.cancel("ref-1"))?.words, "Finishing; too late to cancel.");
-    equal(model.work.tasks.map(({ cancelling, cancellable }) => [cancelling, cancellable]), [
+    equal((await model.operations.cancel("ref-1"))?.words, "Finishing; too late to cancel.");
+    equal(model.operations.tasks.map(({ cancelling, cancellable }) => [cancelling, cancellable]), [
       [false, false],
     ]);
     answer.resolve({});
@@ -400,7 +400,7 @@ export const pageScenarios = {
     link.answers.set("plugins/operations", () => ({ operations: [entry, foreign] }));
     link.become("connected");
     await answered();
-    equal(model.work.tasks.map(({ ref, own, name }) => [ref, own, name]), [
+    equal(model.operations.tasks.map(({ ref, own, name }) => [ref, own, name]), [
       ["mine", true, "Some One"],
       ["theirs", false, ""],
     ]);
@@ -414,7 +414,7 @@ export const pageScenarios = {
     }));
     await world.pass(5_000);
     await answered();
-    const tasks = model.work.tasks.filter(({ own }) => own);
+    const tasks = model.operations.tasks.filter(({ own }) => own);
     equal(tasks.map(({ outcome, problem }) => [outcome, problem?.kind]), [["refused", "denied"]]);
     equal(said.at(-1), "!Not confirmed, so nothing changed.");
     equal(session.getItem("plugin-bridge.operations"), "[]");
@@ -426,13 +426,13 @@ export const pageScenarios = {
     link.answers.set("plugins/operations", () => ({ operations: [{ ...step, cancellable: true }] }));
     link.push("progress", { ...step, cancellable: true });
     await answered();
-    equal(model.work.tasks.map(({ own, id }) => [own, id]), [[false, "other"]]);
+    equal(model.operations.tasks.map(({ own, id }) => [own, id]), [[false, "other"]]);
     link.push("progress", { operation: "10", op: "preview", id: null, ref: null, step: "clone" });
-    equal(model.work.tasks.length, 1);
+    equal(model.operations.tasks.length, 1);
     link.answers.set("plugins/operations", () => ({ operations: [] }));
     link.push("build", { ok: true });
     await answered();
-    equal(model.work.tasks, []);
+    equal(model.operations.tasks, []);
   },
 
   async a_removal() {
@@ -447,7 +447,7 @@ export const pageScenarios = {
     link.push("progress", { ...step, step: "awaiting_confirmation" });
     link.push("progress", { ...step, operation: "4", op: "build", id: null, ref: "ref-2" });
     await answered();
-    equal(model.work.tasks.map(({ operation, step: now }) => [operation, now]), [
+    equal(model.operations.tasks.map(({ operation, step: now }) => [operation, now]), [
       ["3", "awaiting_confirmation"],
     ]);
     equal(runtime.listed, [{ id: "some-one", keyId: "" }]);
@@ -464,7 +464,7 @@ export const pageScenarios = {
     const { model, link, said, bar } = await connectedPage(plugins);
     const updates = ["one-x", "two-x", "three-x"].map((id) => ({ id, latest: "b".repeat(40) }));
     link.answers.set("plugins/check_updates", () => ({ updates }));
-    await model.shelf.check();
+    await model.catalog.check();
     link.answers.set("plugins/update", ({ id }) => {
       if (id === "two-x") {
         throw refused("denied: no");
@@ -526,21 +526,21 @@ export const pageScenarios = {
     const session = new Memory();
     const before = openPage(session).model;
     before.log.add("warn", "bio", "of before");
-    before.book.keep();
+    before.logBuffer.keep();
     const { model } = openPage(session);
     model.log.add("info", "host", "of now");
-    equal(model.book.lines.map(({ number, message, level }) => [number, message, level]), [
+    equal(model.logBuffer.lines.map(({ number, message, level }) => [number, message, level]), [
       [1, "of before", "warn"],
       [2, "of now", "info"],
     ]);
     for (const broken of ["", "{", "7", '[7, {"ts": "x"}]']) {
       session.setItem("plugin-bridge.log", broken);
-      equal(openPage(session).model.book.lines.every(({ ts }) => ts === 0), true);
+      equal(openPage(session).model.logBuffer.lines.every(({ ts }) => ts === 0), true);
     }
     session.setItem = () => {
       throw new Error("full");
     };
-    model.book.keep();
+    model.logBuffer.keep();
   },
 
   async a_failed_build() {

@@ -12,7 +12,7 @@ import {
 } from "../../client/src/index.js";
 import type { CallOptions, Daemon } from "./daemon.js";
 import type { Link } from "./model/link.js";
-import { readStep } from "./model/work.js";
+import { readStep } from "./model/operations.js";
 import { Signal } from "./signal.js";
 
 const KEPT_CLOSES = 5;

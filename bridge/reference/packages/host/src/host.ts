@@ -6,12 +6,12 @@ import { readManifest } from "./manifest.js";
 import { Announcer } from "./model/announcer.js";
 import { HostState } from "./model/hoststate.js";
 import type { Link } from "./model/link.js";
-import { LogBook } from "./model/logbook.js";
+import { LogBuffer } from "./model/logbuffer.js";
 import { PageModel } from "./model/model.js";
 import { type AddressBar, Navigation } from "./model/navigation.js";
 import { Questions } from "./model/questions.js";
-import { Shelf } from "./model/shelf.js";
-import { Work } from "./model/work.js";
+import { PluginCatalog } from "./model/catalog.js";
+import { Operations } from "./model/operations.js";
 import { shownNames } from "./names.js";
 import { PluginCards } from "./plugincards.js";
 import type { Entry } from "./plugins.js";
@@ -41,7 +41,7 @@ export interface Bundled {
 export interface Host {
   readonly runtime: PageRuntime;
   readonly navigation: Navigation;
-  readonly book: LogBook;
+  readonly logBuffer: LogBuffer;
   /** Connect again, with what the preferences name by now. */
   readonly reconnect: () => void;
 }
@@ -82,19 +82,19 @@ export function startHost(
     place: (manifest, logger) =>
       cards.place({ ...manifest, name: names.get(manifest.id) ?? manifest.id }, logger),
   });
-  const book = new LogBook(log, page.session);
+  const logBuffer = new LogBuffer(log, page.session);
   const memory = new HostState(link);
   const navigation = new Navigation(page.bar);
   const model = new PageModel({
     link,
     runtime,
-    shelf: new Shelf(link, memory, environment),
-    work: new Work({ link, storage: page.session, now, later, newRef: page.newRef }),
+    catalog: new PluginCatalog(link, memory, environment),
+    operations: new Operations({ link, storage: page.session, now, later, newRef: page.newRef }),
     memory,
     announcer: new Announcer(),
     navigation,
     questions,
-    book,
+    logBuffer,
     log,
     preferences,
     cards,
@@ -107,7 +107,7 @@ export function startHost(
   const scope = { host, manager: runtime.manager, ...pageTools(later) };
   client.onRemote(evaluator(scope));
   const reconnect = (): void => link.moveTo(preferences.endpoint, preferences.first);
-  return { runtime, navigation, book, reconnect };
+  return { runtime, navigation, logBuffer, reconnect };
 }
 
 /** Show what the daemon logs, under its own scope so that it is not sent back. */

@@ -3,8 +3,7 @@
 import { COMPILED_PLUGINS, REALM_RUNTIME } from "@bridge/static-plugins";
 
 import { startHost } from "./host.js";
-import { Preferences } from "./preferences.js";
-import { openStorage } from "./storage.js";
+import { Preferences, openStorage } from "./preferences.js";
 import { browser } from "./environment.js";
 
 /** Take what pairs the page out of the address, where a later reader could find it. */
@@ -39,7 +38,7 @@ if (root !== null) {
   const preferences = new Preferences(storage);
   takeFromAddress(preferences);
   const bundled = { table: COMPILED_PLUGINS, realmRuntime: REALM_RUNTIME };
-  const { runtime, navigation, book, reconnect } = startHost(root, bundled, preferences, browser, {
+  const { runtime, navigation, logBuffer, reconnect } = startHost(root, bundled, preferences, browser, {
     session: openStorage("sessionStorage"),
     bar: {
       read: () => location.hash,
@@ -55,7 +54,7 @@ if (root !== null) {
   });
   addEventListener("pagehide", () => {
     runtime.close();
-    book.keep();
+    logBuffer.keep();
   });
   addEventListener("pageshow", ({ persisted }) => {
     // Its plugins have ended.

@@ -1,6 +1,6 @@
 /** A report to attach to a question; holds neither secrets nor what was visited. */
 
-import { type Line, lineText } from "./logbook.js";
+import { type Line, lineText } from "./logbuffer.js";
 import type { Row } from "./rows.js";
 
 const LINES = 200;

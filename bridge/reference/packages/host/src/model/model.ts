@@ -10,25 +10,25 @@ import type { Announcer } from "./announcer.js";
 import { type Entry, type Preview, readPreview } from "./entries.js";
 import type { HostState } from "./hoststate.js";
 import type { Link, Step } from "./link.js";
-import type { LogBook } from "./logbook.js";
+import type { LogBuffer } from "./logbuffer.js";
 import type { Navigation } from "./navigation.js";
 import type { Questions } from "./questions.js";
-import type { Route } from "./route.js";
+import type { Route } from "./navigation.js";
 import { type Row, type Status, rowsOf } from "./rows.js";
-import type { Shelf } from "./shelf.js";
-import type { Task, Work } from "./work.js";
-import { type Problem, count, explain } from "./words.js";
+import type { PluginCatalog } from "./catalog.js";
+import type { Task, Operations } from "./operations.js";
+import { type Problem, TROUBLE_WORDS, count, explain, hourAndMinute } from "./words.js";
 
 interface Parts {
   readonly link: Link;
   readonly runtime: Runtime;
-  readonly shelf: Shelf;
-  readonly work: Work;
+  readonly catalog: PluginCatalog;
+  readonly operations: Operations;
   readonly memory: HostState;
   readonly announcer: Announcer;
   readonly navigation: Navigation;
   readonly questions: Questions;
-  readonly book: LogBook;
+  readonly logBuffer: LogBuffer;
   readonly log: Log;
   readonly preferences: Preferences;
   readonly cards: PluginCards;
@@ -39,13 +39,13 @@ interface Parts {
 export class PageModel {
   readonly link: Link;
   readonly runtime: Runtime;
-  readonly shelf: Shelf;
-  readonly work: Work;
+  readonly catalog: PluginCatalog;
+  readonly operations: Operations;
   readonly memory: HostState;
   readonly announcer: Announcer;
   readonly navigation: Navigation;
   readonly questions: Questions;
-  readonly book: LogBook;
+  readonly logBuffer: LogBuffer;
   readonly log: Log;
   readonly preferences: Preferences;
   readonly cards: PluginCards;
@@ -62,13 +62,13 @@ export class PageModel {
   constructor(parts: Parts) {
     this.link = parts.link;
     this.runtime = parts.runtime;
-    this.shelf = parts.shelf;
-    this.work = parts.work;
+    this.catalog = parts.catalog;
+    this.operations = parts.operations;
     this.memory = parts.memory;
     this.announcer = parts.announcer;
     this.navigation = parts.navigation;
     this.questions = parts.questions;
-    this.book = parts.book;
+    this.logBuffer = parts.logBuffer;
     this.log = parts.log;
     this.preferences = parts.preferences;
     this.cards = parts.cards;
@@ -78,15 +78,15 @@ export class PageModel {
     this.signals = [
       parts.link.changed,
       ofRuntime,
-      parts.shelf.changed,
-      parts.work.changed,
+      parts.catalog.changed,
+      parts.operations.changed,
       parts.memory.changed,
       parts.navigation.changed,
       parts.cards.changed,
       parts.questions.changed,
     ];
-    parts.shelf.listed.listen((entries) => void this.#compare(entries));
-    parts.work.ended.listen((task) => this.#settle(task));
+    parts.catalog.listed.listen((entries) => void this.#compare(entries));
+    parts.operations.ended.listen((task) => this.#settle(task));
     parts.link.changed.listen(() => this.#follow());
     parts.link.on("build", (data) => this.#built(data));
   }
@@ -159,18 +159,18 @@ export class PageModel {
 
   /** Read everything again; called when a connection opens. */
   async #readAll(): Promise<void> {
-    await this.work.refresh();
+    await this.operations.refresh();
     await this.memory.read();
-    await this.shelf.refresh();
-    await this.shelf.checkDaily();
+    await this.catalog.refresh();
+    await this.catalog.checkDaily();
   }
 
   get rows(): readonly Row[] {
-    const { shelf, runtime } = this;
+    const { catalog, runtime } = this;
     return rowsOf(
-      shelf.entries,
+      catalog.entries,
       runtime.plugins(),
-      (id) => shelf.isChanged(id),
+      (id) => catalog.isChanged(id),
       (id) => runtime.enabled(id),
     );
   }
@@ -226,19 +226,19 @@ export class PageModel {
   }
 
   install({ url, commit, digest, manifest }: Preview): Promise<Task> {
-    return this.work.run("install", manifest.name, { url, pin: { commit, digest } });
+    return this.operations.run("install", manifest.name, { url, pin: { commit, digest } });
   }
 
   update(id: string, preview?: Preview): Promise<Task> {
     const pin = preview && { pin: { commit: preview.commit, digest: preview.digest } };
-    return this.work.run("update", this.nameOf(id), { id, ...pin });
+    return this.operations.run("update", this.nameOf(id), { id, ...pin });
   }
 
   /** Update every plugin that has one; a failure does not keep the others from it. */
   async updateAll(): Promise<void> {
     this.#updatingAll = true;
     const failed: string[] = [];
-    const updates = this.shelf.updates.map(({ id }) => id);
+    const updates = this.catalog.updates.map(({ id }) => id);
     try {
       for (const id of updates) {
         if ((await this.update(id)).outcome !== "done") {
@@ -247,7 +247,7 @@ export class PageModel {
       }
     } finally {
       this.#updatingAll = false;
-      this.work.changed.emit();
+      this.operations.changed.emit();
     }
     const done = updates.length - failed.length;
     this.announcer.polite(failed.length === 0 ? `${done} updated.` : `${done} updated, ${failed.length} failed.`);
@@ -258,11 +258,11 @@ export class PageModel {
   }
 
   uninstall(id: string): Promise<Task> {
-    return this.work.run("uninstall", this.nameOf(id), { id });
+    return this.operations.run("uninstall", this.nameOf(id), { id });
   }
 
   forgetKey(keyId: string, name: string): Promise<Task> {
-    return this.work.run("forget_key", name, { keyId });
+    return this.operations.run("forget_key", name, { keyId });
   }
 
   /**
@@ -283,7 +283,7 @@ export class PageModel {
   }
 
   /** The words for an operation that has ended. */
-  outcomeWords({ aim, name, id, outcome, problem }: Task): string {
+  outcomeWords({ kind, name, id, outcome, problem }: Task): string {
     const row = this.rows.find((one) => one.id === id);
     const what = this.nameOfTask({ id, name }) || "It";
     // After a reload in the meantime, it may run already.
@@ -291,7 +291,7 @@ export class PageModel {
     if (outcome !== "done") {
       return problem?.words ?? "It was cancelled. Nothing changed.";
     }
-    switch (aim) {
+    switch (kind) {
       case "install":
         return `${what} is installed.${reload ? " Reload to start it." : ""}`;
       case "update":
@@ -307,7 +307,7 @@ export class PageModel {
 
   /** The one line about updates; empty when nothing is known of any. */
   get updateWords(): string {
-    const { checking, checkedAt, updates, notKnown, problem } = this.shelf;
+    const { checking, checkedAt, updates, notKnown, problem } = this.catalog;
     if (checking) {
       return "Looking for updates…";
     }
@@ -353,7 +353,7 @@ export class PageModel {
     const { ok, errors } = fields(data);
     this.#rebuilt ||= ok === true;
     this.#buildErrors = ok === true ? [] : texts(errors);
-    this.shelf.changed.emit();
+    this.catalog.changed.emit();
   }
 
   #settle(task: Task): void {
@@ -363,7 +363,7 @@ export class PageModel {
     } else {
       this.announcer.urgent(words);
     }
-    void this.shelf.refresh().catch(() => undefined);
+    void this.catalog.refresh().catch(() => undefined);
   }
 
   /** Remove what is kept of plugins that are gone, whoever removed them. */
@@ -390,23 +390,3 @@ const TROUBLES: { readonly [state in State]?: "absent" | "lost" | "stalled" } = 
   waiting: "lost",
   stalled: "stalled",
 };
-
-/** What is wrong with the connection, in a sentence. */
-export const TROUBLE_WORDS = {
-  absent: "The bridge isn't running. Start it, then try again.",
-  lost: "Connection lost. Trying again.",
-  stalled: "The bridge isn't answering. If this lasts, restart it.",
-} as const;
-
-/** A time of day, such as `14:02`. */
-export function hourAndMinute(at: number): string {
-  return new Date(at).toTimeString().slice(0, 5);
-}
-
-/** A day for people, such as `3 Mar 2026`. */
-export function day(at: number | string): string {
-  const date = new Date(at);
-  return Number.isNaN(date.getTime())
-    ? ""
-    : date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
-}

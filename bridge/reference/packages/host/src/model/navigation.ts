@@ -1,5 +1,42 @@
+/** What of the page is shown, as the address names it after `#`. */
+
 import { Signal } from "../signal.js";
-import { type Route, fragmentOf, readRoute, sameRoute } from "./route.js";
+
+export const PLUGIN_PAGES = ["", "update", "settings", "permissions"] as const;
+export type PluginPage = (typeof PLUGIN_PAGES)[number];
+
+const VIEWS = ["home", "plugins", "add", "keys", "log", "settings"] as const;
+
+export type Route =
+  | { readonly view: (typeof VIEWS)[number] }
+  | { readonly view: "plugin"; readonly id: string; readonly page: PluginPage };
+
+/** The route that a fragment names; `undefined` when it names none. */
+export function readRoute(fragment: string): Route | undefined {
+  const [view = "", id = "", page = "", ...rest] = fragment.replace(/^#?\/?/, "").split("/");
+  if (rest.length > 0) {
+    return undefined;
+  }
+  if (view === "plugins" && /^[a-z0-9][a-z0-9-]{1,39}$/.test(id)) {
+    const known = PLUGIN_PAGES.find((name) => name === page);
+    return known === undefined ? undefined : { view: "plugin", id, page: known };
+  }
+  const known = VIEWS.find((name) => name === view);
+  return known === undefined || id !== "" ? undefined : { view: known };
+}
+
+/** The fragment of a route. */
+export function fragmentOf(route: Route): string {
+  if (route.view !== "plugin") {
+    return `#/${route.view}`;
+  }
+  return `#/plugins/${route.id}${route.page === "" ? "" : `/${route.page}`}`;
+}
+
+/** Whether both show the same. */
+export function sameRoute(one: Route, other: Route): boolean {
+  return fragmentOf(one) === fragmentOf(other);
+}
 
 /** The part of the browser that the navigation uses. */
 export interface AddressBar {

@@ -11,9 +11,9 @@ export interface Problem {
 }
 
 /** What was to be done, as it begins a sentence about a failure. */
-export type Aim = "install" | "update" | "uninstall" | "preview" | "forget_key" | "";
+export type OperationKind = "install" | "update" | "uninstall" | "preview" | "forget_key" | "";
 
-const NOT_DONE: { readonly [aim in Aim]: string } = {
+const NOT_DONE: { readonly [kind in OperationKind]: string } = {
   install: "Not installed",
   update: "Not updated",
   uninstall: "Not removed",
@@ -74,12 +74,12 @@ const REASONED: ReadonlySet<string> = new Set([
 const REASON_CHARACTERS = 160;
 
 /** Explain a failure; anything may have been thrown. */
-export function explain(thrown: unknown, aim: Aim = ""): Problem {
+export function explain(thrown: unknown, kind: OperationKind = ""): Problem {
   const { code, message } = failureOf(thrown);
   const [, prefix = "", detail = ""] = /^([a-z_]+)(?::\s*(.*))?$/s.exec(message) ?? [];
   const refusal = lookUp(REFUSALS, prefix);
   if (refusal !== undefined) {
-    return withReason(refusal.replace("~", NOT_DONE[aim]), detail, prefix);
+    return withReason(refusal.replace("~", NOT_DONE[kind]), detail, prefix);
   }
   const words = lookUp(FAILURES, code);
   return words === undefined
@@ -143,4 +143,24 @@ function lookUp<Value>(
   name: string,
 ): Value | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+/** What is wrong with the connection, in a sentence. */
+export const TROUBLE_WORDS = {
+  absent: "The bridge isn't running. Start it, then try again.",
+  lost: "Connection lost. Trying again.",
+  stalled: "The bridge isn't answering. If this lasts, restart it.",
+} as const;
+
+/** A time of day, such as `14:02`. */
+export function hourAndMinute(at: number): string {
+  return new Date(at).toTimeString().slice(0, 5);
+}
+
+/** A day for people, such as `3 Mar 2026`. */
+export function day(at: number | string): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime())
+    ? ""
+    : date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
 }

@@ -6,9 +6,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { hostAndPath, suggestion } from "../model/address.js";
 import type { Preview } from "../model/entries.js";
-import { type PageModel, day } from "../model/model.js";
-import { fragmentOf } from "../model/route.js";
-import type { Problem } from "../model/words.js";
+import type { PageModel } from "../model/model.js";
+import { fragmentOf } from "../model/navigation.js";
+import { day, type Problem } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { Button, ButtonLink, By, Details, Field, Title } from "./parts.js";
 import { Back, Fingerprint, Icon, Readme } from "./plugin.js";
@@ -242,7 +242,7 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
           <Button
             id="install"
             kind="primary"
-            off={model.work.busy || model.link.state !== "connected"}
+            off={model.operations.busy || model.link.state !== "connected"}
             onPress={() => void install()}
           >
             Install

@@ -5,17 +5,16 @@ import { Component, type ComponentChildren, h, render } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { HOST_SCOPE, describe } from "../log.js";
+import type { Announcer } from "../model/announcer.js";
 import type { PageModel } from "../model/model.js";
-import { type Route, fragmentOf, readRoute } from "../model/route.js";
+import { type Route, fragmentOf, readRoute } from "../model/navigation.js";
 import { AddView } from "./add.js";
 import { Banner } from "./banner.js";
 import { ConnectView } from "./connect.js";
 import { Dialog } from "./dialog.js";
-import { HomeView } from "./home.js";
 import { KeysView } from "./keys.js";
-import { LiveRegions } from "./live.js";
 import { LogView } from "./logview.js";
-import { Button, Title, useChanges } from "./parts.js";
+import { Button, ButtonLink, Title, useChanges } from "./parts.js";
 import { PermissionsView } from "./permissions.js";
 import { PluginView } from "./plugin.js";
 import { PluginListView } from "./pluginlist.js";
@@ -189,7 +188,7 @@ function newestTitle(): HTMLElement | undefined {
 }
 
 function Header({ model, route }: ViewProps & { readonly route: Route | undefined }) {
-  const { updates } = model.shelf;
+  const { updates } = model.catalog;
   const many = model.rows.length;
   const link = (
     view: "home" | "plugins" | "log" | "settings",
@@ -248,6 +247,29 @@ function sectionOf({ view }: Route): string {
   }
 }
 
+/** The cards of the plugins; always there, as plugins keep changing them. */
+function HomeView({ model, shown }: ViewProps & { readonly shown: boolean }) {
+  const place = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    place.current?.append(model.cards.element);
+  }, []);
+  const empty = model.cards.element.querySelector(".plugin-card") === null;
+  return (
+    <section id="home" hidden={!shown} class="stack">
+      {shown ? <Title>Home</Title> : null}
+      {empty ? (
+        <div class="stack">
+          <p class="empty">No plugin shows anything here yet.</p>
+          <div class="actions">
+            <ButtonLink href={fragmentOf({ view: "plugins" })}>See the plugins</ButtonLink>
+          </div>
+        </div>
+      ) : null}
+      <div ref={place} />
+    </section>
+  );
+}
+
 function Panes({ model, route }: ViewProps & { readonly route: Route }) {
   switch (route.view) {
     case "home":
@@ -290,4 +312,28 @@ function Detail({ model, route }: ViewProps & { readonly route: Route }) {
     case "permissions":
       return <PermissionsView key={id} model={model} id={id} />;
   }
+}
+
+/** What screen readers announce; there from the start, so that they watch it. */
+function LiveRegions({ announcer }: { readonly announcer: Announcer }) {
+  const polite = useRef<HTMLDivElement>(null);
+  const urgent = useRef<HTMLDivElement>(null);
+  useEffect(
+    () =>
+      announcer.announced.listen((announcement) => {
+        const region = announcement.urgent ? urgent.current : polite.current;
+        if (region !== null) {
+          // The same words again are announced only when the text differs.
+          const same = region.textContent === announcement.words;
+          region.textContent = same ? `${announcement.words}\u00a0` : announcement.words;
+        }
+      }),
+    [],
+  );
+  return (
+    <div class="hidden">
+      <div id="live-polite" role="status" ref={polite} />
+      <div id="live-urgent" role="alert" ref={urgent} />
+    </div>
+  );
 }

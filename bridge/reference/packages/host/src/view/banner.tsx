@@ -4,10 +4,10 @@
 import { type ComponentChildren, Fragment, h } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { type PageModel, TROUBLE_WORDS } from "../model/model.js";
-import { fragmentOf } from "../model/route.js";
-import type { Task } from "../model/work.js";
-import { clock, stepWords } from "../model/words.js";
+import type { PageModel } from "../model/model.js";
+import { fragmentOf } from "../model/navigation.js";
+import type { Task } from "../model/operations.js";
+import { clock, stepWords, TROUBLE_WORDS } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { StartCommand } from "./connect.js";
 import { Button, ButtonLink, Details, useSeconds } from "./parts.js";
@@ -16,7 +16,7 @@ const ANSWER_MILLISECONDS = 120_000;
 
 /** Show the first of: connection, safe mode, operation, build, reload, updates. */
 export function Banner({ model }: ViewProps) {
-  const task = model.work.tasks.at(-1);
+  const task = model.operations.tasks.at(-1);
   if (model.trouble !== "") {
     return <TroubleBanner model={model} />;
   }
@@ -142,7 +142,7 @@ function TaskBanner({ model, task }: ViewProps & { readonly task: Task }) {
           <Fragment>
             <p class="busy">
               <strong>
-                {TITLES[task.aim]} {name}
+                {TITLES[task.kind]} {name}
               </strong>
             </p>
             <StepLine model={model} task={task} />
@@ -153,7 +153,7 @@ function TaskBanner({ model, task }: ViewProps & { readonly task: Task }) {
           <Button
             id="cancel"
             off={task.cancelling}
-            name={`Cancel: ${TITLES[task.aim]} ${name}`}
+            name={`Cancel: ${TITLES[task.kind]} ${name}`}
             onPress={() => void cancel(model, task)}
           >
             Cancel
@@ -167,7 +167,7 @@ function TaskBanner({ model, task }: ViewProps & { readonly task: Task }) {
 
 async function cancel(model: PageModel, task: Task): Promise<void> {
   model.announcer.polite("Cancelling…");
-  const problem = await model.work.cancel(task.ref);
+  const problem = await model.operations.cancel(task.ref);
   if (problem !== undefined) {
     model.announcer.polite(problem.words);
   }
@@ -211,7 +211,7 @@ function EndedBanner({ model, task }: ViewProps & { readonly task: Task }) {
   const done = outcome === "done";
   const reload = done && (model.rows.some((row) => row.reload) || model.isRebuilt);
   const dismiss = (
-    <Button id="dismiss" kind="quiet" name="Dismiss the notice" onPress={() => model.work.dismiss(ref)}>
+    <Button id="dismiss" kind="quiet" name="Dismiss the notice" onPress={() => model.operations.dismiss(ref)}>
       Dismiss
     </Button>
   );
@@ -283,7 +283,7 @@ function BuildBanner({ model }: ViewProps) {
 }
 
 function UpdatesBanner({ model }: ViewProps) {
-  const { updates } = model.shelf;
+  const { updates } = model.catalog;
   if (updates.length === 0 || model.route.view === "plugins" || model.route.view === "plugin") {
     return null;
   }

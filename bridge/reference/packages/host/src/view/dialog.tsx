@@ -100,7 +100,7 @@ function QuestionDialog({ model, question }: QuestionProps) {
 }
 
 function WhoAsks({ model, id }: { readonly model: PageModel; readonly id: string }) {
-  const keyId = model.shelf.find(id)?.keyId ?? "";
+  const keyId = model.catalog.find(id)?.keyId ?? "";
   return (
     <Fragment>
       <p class="dim" id="question-plugin">

@@ -5,16 +5,17 @@ import { h } from "preact";
 import { useEffect } from "preact/hooks";
 
 import type { Key } from "../model/entries.js";
-import { type PageModel, day } from "../model/model.js";
-import { fragmentOf } from "../model/route.js";
+import type { PageModel } from "../model/model.js";
+import { fragmentOf } from "../model/navigation.js";
+import { day } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { Button, Title } from "./parts.js";
 import { Back, Fingerprint } from "./plugin.js";
 
 export function KeysView({ model }: ViewProps) {
-  const { keys } = model.shelf;
+  const { keys } = model.catalog;
   useEffect(() => {
-    void model.shelf.refreshKeys().catch(() => undefined);
+    void model.catalog.refreshKeys().catch(() => undefined);
   }, []);
   return (
     <section class="panel stack" id="keys">
@@ -50,7 +51,7 @@ function KeyRow({ model, of }: ViewProps & { readonly of: Key }) {
         <Button
           kind="danger"
           name={`Forget the key ${keyId}`}
-          off={model.work.busy || model.link.state !== "connected"}
+          off={model.operations.busy || model.link.state !== "connected"}
           onPress={() => void forget(model, of, names)}
         >
           Forget…
@@ -69,7 +70,7 @@ async function forget(model: PageModel, { keyId }: Key, names: readonly string[]
   if (!sure) {
     return;
   }
-  const keys = model.shelf.keys ?? [];
+  const keys = model.catalog.keys ?? [];
   const at = keys.findIndex((key) => key.keyId === keyId);
   const next = keys[at + 1] ?? keys[at - 1];
   const { outcome } = await model.forgetKey(keyId, names.join(", ") || keyId);

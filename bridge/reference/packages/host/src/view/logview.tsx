@@ -7,7 +7,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Level } from "../log.js";
 import { diagnostics } from "../model/diagnostics.js";
-import { LEVELS, type Line, filtered, lineText } from "../model/logbook.js";
+import { LEVELS, type Line, filtered, lineText } from "../model/logbuffer.js";
 import type { PageModel } from "../model/model.js";
 import { count } from "../model/words.js";
 import { fields, list, text } from "../wire.js";
@@ -22,15 +22,15 @@ const LEVEL_WORDS: { readonly [level in Level]: string } = {
 };
 
 export function LogView({ model }: ViewProps) {
-  const { book } = model;
-  useChanges(book.changed);
+  const { logBuffer } = model;
+  useChanges(logBuffer.changed);
   const [level, setLevel] = useState<Level>("info");
   const [scope, setScope] = useState("");
   const [search, setSearch] = useState("");
   const [paused, setPaused] = useState<readonly Line[] | undefined>(undefined);
   const [report, setReport] = useState("");
-  const lines = filtered(paused ?? book.lines, { level, scope, search });
-  const scopes = [...new Set(book.lines.map((line) => line.scope))].sort();
+  const lines = filtered(paused ?? logBuffer.lines, { level, scope, search });
+  const scopes = [...new Set(logBuffer.lines.map((line) => line.scope))].sort();
   return (
     <section class="panel stack wide" id="log">
       <Title>Log</Title>
@@ -55,7 +55,7 @@ export function LogView({ model }: ViewProps) {
       <div class="actions">
         <Button
           id="log-pause"
-          onPress={() => setPaused(paused === undefined ? book.lines : undefined)}
+          onPress={() => setPaused(paused === undefined ? logBuffer.lines : undefined)}
         >
           {paused === undefined ? "Pause" : "Go on"}
         </Button>
@@ -69,7 +69,7 @@ export function LogView({ model }: ViewProps) {
         <Button
           id="log-clear"
           onPress={() => {
-            book.clear();
+            logBuffer.clear();
             setPaused(undefined);
             model.announcer.polite("The log is empty.");
           }}
@@ -124,7 +124,7 @@ function Lines({ lines }: { readonly lines: readonly Line[] }) {
 }
 
 async function makeReport(model: PageModel): Promise<string> {
-  const { link, book, rows } = model;
+  const { link, logBuffer, rows } = model;
   const answer = await link.call("notify/targets").catch(() => ({}));
   const targets = list(fields(answer)["targets"]).map(fields);
   return diagnostics({
@@ -135,7 +135,7 @@ async function makeReport(model: PageModel): Promise<string> {
     closes: link.closes,
     rows,
     targets: targets.map(({ name, health }) => ({ name: text(name), health: text(health) })),
-    lines: book.lines,
+    lines: logBuffer.lines,
   });
 }
 

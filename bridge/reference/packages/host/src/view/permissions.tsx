@@ -5,7 +5,7 @@ import { h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import type { PageModel } from "../model/model.js";
-import { fragmentOf } from "../model/route.js";
+import { fragmentOf } from "../model/navigation.js";
 import { PERMISSIONS_FOOT } from "../permissionwords.js";
 import type { PermissionState } from "../runtime.js";
 import type { ViewProps } from "./app.js";
@@ -27,7 +27,7 @@ export function PermissionsView({ model, id }: ViewProps & { readonly id: string
     void read();
     return model.runtime.on(() => void read());
   }, [id]);
-  const entry = model.shelf.find(id);
+  const entry = model.catalog.find(id);
   const known = states !== undefined && states.length > 0;
   return (
     <section class="stack" id="permissions">

@@ -4,10 +4,10 @@ import { useEffect, useState } from "preact/hooks";
 
 import { hostAndPath } from "../model/address.js";
 import type { About, Entry } from "../model/entries.js";
-import { type PageModel, day } from "../model/model.js";
-import { fragmentOf } from "../model/route.js";
+import type { PageModel } from "../model/model.js";
+import { fragmentOf } from "../model/navigation.js";
 import { type Row, versionAndWords } from "../model/rows.js";
-import { count } from "../model/words.js";
+import { count, day } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { AskAgain, Button, ButtonLink, By, Copy, Details, Outside, StartStopped, Title } from "./parts.js";
 import { PluginSwitch } from "./pluginlist.js";
@@ -42,14 +42,14 @@ export function PluginView({ model, id }: PluginProps) {
 }
 
 /** What an installed plugin shows of itself; read again when it was changed. */
-function useAbout({ link, shelf }: PageModel, entry: Entry | undefined): About | undefined {
+function useAbout({ link, catalog }: PageModel, entry: Entry | undefined): About | undefined {
   const [about, setAbout] = useState<About | undefined>(undefined);
   const { id = "", commit = "", updatedAt = "" } = entry ?? {};
   const canAsk = id !== "" && link.state === "connected" && link.has("plugins/about");
   useEffect(() => {
     let isWanted = canAsk;
     if (canAsk) {
-      void shelf.about(id).then((found) => isWanted && setAbout(found));
+      void catalog.about(id).then((found) => isWanted && setAbout(found));
     }
     return () => {
       isWanted = false;
@@ -84,7 +84,7 @@ export function Back({ href = fragmentOf({ view: "plugins" }), label = "Plugins"
 }
 
 function Missing({ model }: ViewProps) {
-  const waits = model.shelf.entries === undefined;
+  const waits = model.catalog.entries === undefined;
   return (
     <section class="stack">
       <Back />
@@ -119,7 +119,7 @@ function Acts({ model, row }: ViewProps & { readonly row: Row }) {
   const { id, entry } = row;
   const page = (name: "update" | "settings" | "permissions"): string =>
     fragmentOf({ view: "plugin", id, page: name });
-  const update = model.shelf.update(id);
+  const update = model.catalog.update(id);
   return (
     <div class="actions">
       {update === undefined ? null : (
@@ -133,7 +133,7 @@ function Acts({ model, row }: ViewProps & { readonly row: Row }) {
         <Button
           id="uninstall"
           kind="danger"
-          off={model.work.busy || model.link.state !== "connected"}
+          off={model.operations.busy || model.link.state !== "connected"}
           onPress={() => void uninstall(model, row)}
         >
           Uninstall…
@@ -173,7 +173,7 @@ function focusWhenThere(selector: string): void {
 
 function Origin({ model, entry }: ViewProps & { readonly entry: Entry }) {
   const [host, path] = hostAndPath(entry.url);
-  const key = model.shelf.key(entry.keyId);
+  const key = model.catalog.key(entry.keyId);
   const facts: readonly (readonly [string, ComponentChildren])[] = [
     ["Source", entry.url && <Outside url={entry.url}>{`${host} ${path}`}</Outside>],
     ["Homepage", entry.homepage && <Outside url={entry.homepage}>{entry.homepage}</Outside>],

@@ -2,7 +2,7 @@
 import { h } from "preact";
 import { useState } from "preact/hooks";
 
-import { fragmentOf } from "../model/route.js";
+import { fragmentOf } from "../model/navigation.js";
 import { type Row, matching, versionAndWords } from "../model/rows.js";
 import type { ViewProps } from "./app.js";
 import { AskAgain, Button, ButtonLink, Field, Select, StartStopped, Switch, Title } from "./parts.js";
@@ -63,16 +63,16 @@ export function PluginListView({ model, selected }: ViewProps & { readonly selec
   );
 }
 
-function emptyWords({ shelf, link }: ViewProps["model"]): string {
-  return shelf.entries === undefined && link.state !== "connected"
+function emptyWords({ catalog, link }: ViewProps["model"]): string {
+  return catalog.entries === undefined && link.state !== "connected"
     ? "Waiting for the bridge."
     : "No plugins yet.";
 }
 
 function UpdateLine({ model }: ViewProps) {
-  const { shelf } = model;
-  const { updates } = shelf;
-  const off = shelf.checking || model.link.state !== "connected";
+  const { catalog } = model;
+  const { updates } = catalog;
+  const off = catalog.checking || model.link.state !== "connected";
   return (
     <div class="row wrap updates">
       {model.updateWords === "" ? null : (
@@ -84,7 +84,7 @@ function UpdateLine({ model }: ViewProps) {
         <Button
           id="update-all"
           kind="primary"
-          off={model.work.busy || model.updatingAll}
+          off={model.operations.busy || model.updatingAll}
           onPress={() => void model.updateAll()}
         >
           Update all
@@ -103,7 +103,7 @@ function UpdateLine({ model }: ViewProps) {
 }
 
 async function check(model: ViewProps["model"]): Promise<void> {
-  await model.shelf.check();
+  await model.catalog.check();
   model.announcer.polite(model.updateWords);
 }
 
@@ -136,7 +136,7 @@ function PluginRow(props: ViewProps & { readonly row: Row; readonly selected: bo
   const { model, row, selected } = props;
   const { id, name } = row;
   const [version, words] = versionAndWords(row);
-  const update = model.shelf.update(id);
+  const update = model.catalog.update(id);
   const href = fragmentOf({ view: "plugin", id, page: "" });
   return (
     <li data-testid={`plugin-${id}`} data-status={row.status}>

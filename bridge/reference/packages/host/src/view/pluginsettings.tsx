@@ -6,7 +6,7 @@ import { h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import type { PageModel } from "../model/model.js";
-import { fragmentOf } from "../model/route.js";
+import { fragmentOf } from "../model/navigation.js";
 import { type KeyedField, type Schema, type Values, problemOf } from "../runtime.js";
 import type { ViewProps } from "./app.js";
 import { Button, Field, Select, Switch, Title } from "./parts.js";

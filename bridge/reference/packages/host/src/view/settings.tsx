@@ -5,7 +5,7 @@ import { h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import type { PageModel } from "../model/model.js";
-import { fragmentOf } from "../model/route.js";
+import { fragmentOf } from "../model/navigation.js";
 import { explain } from "../model/words.js";
 import { fields, list, text, texts } from "../wire.js";
 import type { ViewProps } from "./app.js";

@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 
 import { type Changelog, type Changes, type Preview, gains } from "../model/entries.js";
 import type { PageModel } from "../model/model.js";
-import { fragmentOf } from "../model/route.js";
+import { fragmentOf } from "../model/navigation.js";
 import { wordsOf } from "../permissionwords.js";
 import { LookRefused, Looking, Signer, usePreview } from "./add.js";
 import type { ViewProps } from "./app.js";
@@ -78,7 +78,7 @@ function Found({ model, id, preview, onLeave }: FoundProps) {
         <Button
           id="update-now"
           kind="primary"
-          off={model.work.busy || model.link.state !== "connected"}
+          off={model.operations.busy || model.link.state !== "connected"}
           onPress={() => void run(model, id, preview)}
         >
           Update
@@ -110,7 +110,7 @@ async function skip(
   preview: Preview,
   onLeave: () => void,
 ): Promise<void> {
-  const commit = model.shelf.update(id)?.latest ?? preview.commit;
+  const commit = model.catalog.update(id)?.latest ?? preview.commit;
   try {
     await model.memory.skip(id, commit);
     model.announcer.polite(`${preview.manifest.version} is skipped.`);

@@ -20,7 +20,7 @@ const LOOK_AGAIN_MILLISECONDS = 8_000;
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
 
 /** The installed plugins, their updates and the accepted keys, as the daemon has them. */
-export class Shelf {
+export class PluginCatalog {
   readonly changed = new Signal();
   /** The daemon listed what is installed. */
   readonly listed = new Signal<readonly Entry[]>();

@@ -21,7 +21,7 @@ export interface LineFilter {
 }
 
 /** The newest lines of the page's log and of the daemon's. */
-export class LogBook {
+export class LogBuffer {
   readonly changed = new Signal();
   #lines: readonly Line[] = [];
   #number = 0;

@@ -1,7 +1,7 @@
 import { Signal } from "../signal.js";
 import { fields, list, text } from "../wire.js";
 import type { Link, Step } from "./link.js";
-import { type Aim, type Problem, explain } from "./words.js";
+import { type OperationKind, type Problem, explain } from "./words.js";
 
 const OWN_KEY = "plugin-bridge.operations";
 const KEPT = 20;
@@ -17,7 +17,7 @@ export interface Task {
   readonly ref: string;
   /** The daemon's name of it; empty until that is known. */
   readonly operation: string;
-  readonly aim: Aim;
+  readonly kind: OperationKind;
   /** The plugin's id; empty while it is not known. */
   readonly id: string;
   /** The plugin's name, or where it comes from; empty while neither is known. */
@@ -50,7 +50,7 @@ interface Needs {
 }
 
 /** The operations under way, and those that ended and were not dismissed yet. */
-export class Work {
+export class Operations {
   readonly changed = new Signal();
   /** An operation of this page ended. */
   readonly ended = new Signal<Task>();
@@ -89,7 +89,7 @@ export class Work {
    * @returns How it ended; never rejects.
    */
   async run(
-    aim: Exclude<Aim, "">,
+    kind: Exclude<OperationKind, "">,
     name: string,
     params: { readonly [key: string]: unknown },
   ): Promise<Task> {
@@ -97,22 +97,22 @@ export class Work {
     this.#remember({ ref, name });
     this.#running.add(ref);
     this.#dropEnded();
-    this.#put({ ...NEW, ref, aim, name, id: text(params["id"]), own: true });
+    this.#put({ ...NEW, ref, kind, name, id: text(params["id"]), own: true });
     try {
-      const result = await this.#request(ref, aim, params);
+      const result = await this.#request(ref, kind, params);
       return this.#end(ref, "done", undefined, fields(fields(result)["plugin"]));
     } catch (e) {
-      const problem = explain(e, aim);
+      const problem = explain(e, kind);
       return this.#end(ref, problem.kind === "cancelled" ? "cancelled" : "refused", problem);
     } finally {
       this.#running.delete(ref);
     }
   }
 
-  #request(ref: string, aim: Exclude<Aim, "">, params: object): Promise<unknown> {
+  #request(ref: string, kind: Exclude<OperationKind, "">, params: object): Promise<unknown> {
     const { link } = this.#needs;
     const onProgress = (step: Step): void => this.#step(ref, step);
-    return link.operate(`plugins/${aim}`, params, { ref, onProgress });
+    return link.operate(`plugins/${kind}`, params, { ref, onProgress });
   }
 
   /** Ask the daemon to stop an operation; it may be too late. */
@@ -174,13 +174,13 @@ export class Work {
       this.#tasks.delete(ref);
       return;
     }
-    const aim = aimOf(text(operation["op"]));
+    const kind = kindOf(text(operation["op"]));
     const error = fields(operation["error"]);
     const plugin = fields(fields(operation["result"])["plugin"]);
     const task: Task = {
       ...(known ?? NEW),
       ref,
-      aim,
+      kind,
       operation: text(operation["operation"]),
       id: text(operation["id"]) || text(plugin["id"]) || (known?.id ?? ""),
       name: text(plugin["name"]) || (known?.name ?? mine?.name ?? ""),
@@ -188,7 +188,7 @@ export class Work {
       cancellable: operation["cancellable"] === true,
       own: mine !== undefined,
       outcome,
-      problem: outcome === "" || outcome === "done" ? undefined : explainWire(error, aim),
+      problem: outcome === "" || outcome === "done" ? undefined : explainWire(error, kind),
     };
     this.#put(task);
     if (outcome !== "" && known?.outcome !== outcome) {
@@ -214,7 +214,7 @@ export class Work {
       return;
     }
     if (!this.#tasks.has(ref)) {
-      this.#put({ ...NEW, ref, aim: aimOf(step.op), id: step.id });
+      this.#put({ ...NEW, ref, kind: kindOf(step.op), id: step.id });
       void this.refresh();
     }
     this.#step(ref, step);
@@ -304,7 +304,7 @@ export class Work {
 const NEW: Task = {
   ref: "",
   operation: "",
-  aim: "",
+  kind: "",
   id: "",
   name: "",
   step: "",
@@ -335,7 +335,7 @@ function refOf({ ref, operation }: Step & { readonly ref: string }): string {
   return ref || operation;
 }
 
-function aimOf(op: string): Aim {
+function kindOf(op: string): OperationKind {
   return op === "install" || op === "update" || op === "uninstall" || op === "forget_key"
     ? op
     : "";
@@ -345,7 +345,7 @@ function outcomeOf(value: unknown): Outcome {
   return value === "done" || value === "refused" || value === "cancelled" ? value : "";
 }
 
-function explainWire(error: { readonly [name: string]: unknown }, aim: Aim): Problem {
+function explainWire(error: { readonly [name: string]: unknown }, kind: OperationKind): Problem {
   const thrown = Object.assign(new Error(text(error["message"])), { code: text(error["code"]) });
-  return explain(thrown, aim);
+  return explain(thrown, kind);
 }
