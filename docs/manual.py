@@ -28,7 +28,9 @@ from bridge.settings.host import (
     load_profile,
 )
 
-_SHARED: Final = ("--data-dir", "--host", "--theme-dir", "-h", "--version")
+_SHARED: Final = frozenset(
+    {"--data-dir", "--host", "--theme-dir", "--help", "--version"}
+)
 """Options of nearly every command; the manual page lists them once."""
 
 _SAMPLE: Final = Path(__file__).parents[1] / "bridge/reference/sample-plugin"
@@ -50,9 +52,7 @@ def commands() -> Iterator[str]:
         words = " ".join(made.collect_usage_pieces(context))
         yield f"`plugin-bridge {name} {words}`\n"
         yield f"{made.help}\n"
-        for head, about in records(made, context):
-            if not head.strip("`").startswith(_SHARED):
-                yield entry(head, about)
+        yield from entries(made, context, shared=False)
         example, _, status = str(made.epilog).partition("\n\n")
         yield f"Example: `{example.splitlines()[-1].strip()}`\n"
         yield f"{status}\n"
@@ -61,18 +61,24 @@ def commands() -> Iterator[str]:
 def shared() -> Iterator[str]:
     """List the options that nearly every command has."""
     made = find("setup")
-    for head, about in records(made, click.Context(made)):
-        if head.strip("`").startswith(_SHARED):
-            yield entry(head, about)
+    return entries(made, click.Context(made), shared=True)
 
 
-def records(made: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
-    """List the options of a command as users type them, and their descriptions."""
+def entries(
+    made: click.Command, context: click.Context, *, shared: bool
+) -> Iterator[str]:
+    """
+    List options of a command as users type them, and their descriptions.
+
+    :param shared: Whether to list those of nearly every command, or the others.
+    """
     for param in made.get_params(context):
         record = param.get_help_record(context)
-        if isinstance(param, click.Option) and record:
-            about = " ".join(record[1].split()).rstrip(".")
-            yield f"`{record[0]}`", about
+        is_shared = not _SHARED.isdisjoint(param.opts)
+        if isinstance(param, click.Option) and record and is_shared is shared:
+            about, _, more = " ".join(record[1].split()).partition("[")
+            extra = f" ({re.sub('[()]|]$', '', more)})" if more else ""
+            yield entry(f"`{record[0]}`", f"{about.strip().rstrip('.')}{extra}")
 
 
 def environment() -> Iterator[str]:

@@ -83,7 +83,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "sink",
         "start only this notification sink: overlay, freedesktop, xsoverlay, "
-        "ovrtoolkit or an installed one; repeatable",
+        "or ovrtoolkit; repeatable",
         "NAME",
         read=values.name,
         repeatable=True,
