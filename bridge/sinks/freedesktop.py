@@ -7,12 +7,14 @@ https://specifications.freedesktop.org/notification-spec/1.2/protocol.html.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from html import escape
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from attrs import field
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
@@ -71,9 +73,9 @@ class Freedesktop:
     _clock: IReactorTime
     _desktop_entry: str = ""
     has_started: bool = field(default=False, init=False)
-    _unwatch: Any = field(default=None, init=False)
-    _again: IDelayedCall | None = field(default=None, init=False)
-    _pause: float = field(default=DESKTOP_SECONDS, init=False)
+    _unwatch: Callable[[], None] = field(default=lambda: None, init=False)
+    _following: Deferred[None] | None = field(default=None, init=False)
+    _change: Deferred[None] = field(factory=Deferred, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -86,62 +88,45 @@ class Freedesktop:
         try:
             await self._desktop.find()
         except CancelledError:
-            self._wait_for_server()
+            self._follow()
             raise
         except DesktopError as e:
-            self._wait_for_server()
+            self._follow()
             raise SinkError(str(e)) from None
         self.has_started = True
 
-    def _wait_for_server(self) -> None:
-        self._unwatch = self._desktop.watch(self._changed)
-        self._look_later()
-
-    def _changed(self, health: str) -> None:
+    def _follow(self) -> None:
         """Become a target, even late, when a server that answers appears."""
-        if health == Health.UP:
-            self._pause = DESKTOP_SECONDS
-            self._look()
-        else:
-            self._cancel_retry()
+        self._unwatch = self._desktop.watch(self._health_changed)
+        self._following = Deferred.fromCoroutine(self._become_target())
+        self._following.addErrback(self._following_failed)
 
-    def _look(self) -> None:
-        self._cancel_retry()
-        finding = self._desktop.find()
-        finding.addCallbacks(self._found, self._not_found)
-        finding.addErrback(self._failed_unexpectedly)
+    async def _become_target(self) -> None:
+        pause = DESKTOP_SECONDS
+        while True:
+            self._change = Deferred()
+            if self.health() == Health.UP:
+                # No signal shows when a mute server answers.
+                self._change.addTimeout(pause, self._clock, lambda _, __: None)
+                pause = min(2 * pause, SINK_RETRY_SECONDS)
+            else:
+                pause = DESKTOP_SECONDS
+            await self._change
+            if self.health() == Health.UP:
+                with contextlib.suppress(DesktopError):
+                    await self._desktop.find()
+                    break
+        self._unwatch()
+        self.has_started = True
+        self._log.info("sink {name} has started", name=self.name)
 
-    def _not_found(self, failure: Failure) -> None:
-        failure.trap(DesktopError, CancelledError)
-        self._look_later()
+    def _health_changed(self, _: str) -> None:
+        if not self._change.called:
+            self._change.callback(None)
 
-    def _failed_unexpectedly(self, failure: Failure) -> None:
-        self._log.failure("sink {name} failed", failure, name=self.name)
-
-    def _look_later(self) -> None:
-        """Ask a server that has the name again: no signal shows when it answers."""
-        if self._unwatch is None or self.health() != Health.UP:
-            return
-        self._cancel_retry()
-        self._again = self._clock.callLater(self._pause, self._look)
-        self._pause = min(2 * self._pause, SINK_RETRY_SECONDS)
-
-    def _cancel_retry(self) -> None:
-        if self._again is not None and self._again.active():
-            self._again.cancel()
-        self._again = None
-
-    def _found(self, _: Server) -> None:
-        if self._unwatch is not None:
-            self._stop_watching()
-            self.has_started = True
-            self._log.info("sink {name} has started", name=self.name)
-
-    def _stop_watching(self) -> None:
-        self._cancel_retry()
-        if self._unwatch is not None:
-            self._unwatch()
-            self._unwatch = None
+    def _following_failed(self, failure: Failure) -> None:
+        if failure.check(CancelledError) is None:
+            self._log.failure("sink {name} failed", failure, name=self.name)
 
     def health(self) -> Health:
         """See ``ISink``."""
@@ -176,7 +161,9 @@ class Freedesktop:
 
     def close(self) -> None:
         """See ``ISink``."""
-        self._stop_watching()
+        if self._following is not None and not self._following.called:
+            self._following.cancel()
+            self._unwatch()
         self.has_started = False
         self._icons.close()
 
