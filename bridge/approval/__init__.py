@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from .approvers import DevApprover, IApprover, NobodyApprover, denied, unavailable
+from .approvers import DevApprover, IApprover, RefusingApprover, denied, unavailable
 from .native import announcer, native_approver
 from .prompts import Offer, Operation, Prompt, Prompts, host_of, shown
 
 __all__ = [
     "DevApprover",
     "IApprover",
-    "NobodyApprover",
     "Offer",
     "Operation",
     "Prompt",
     "Prompts",
+    "RefusingApprover",
     "announcer",
     "denied",
     "host_of",

@@ -5,7 +5,7 @@ Approval by the user before something privileged is done.
 
     DesktopApprover     a notification with buttons       bridge.approval.desktop
     WindowsApprover     a message box                     bridge.approval.windows
-    NobodyApprover      no prompt can be shown: everything is refused
+    RefusingApprover    no prompt can be shown: everything is refused
     DevApprover         --dev: everything is approved, and announced
 """
 
@@ -53,7 +53,7 @@ class IApprover(Interface):
 
 @implementer(IApprover)
 @frozen
-class NobodyApprover:
+class RefusingApprover:
     """
     Refuses everything.
 
@@ -123,5 +123,5 @@ def denied(detail: str) -> BridgeError:
 
 
 def unavailable(detail: str) -> BridgeError:
-    """Return the error when nobody can be asked: ``approval_unavailable: <detail>``."""
+    """Return the error without a prompt: ``approval_unavailable: <detail>``."""
     return plugin_error(Prefix.APPROVAL_UNAVAILABLE, detail)

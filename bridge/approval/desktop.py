@@ -122,7 +122,7 @@ class DesktopApprover:
         except DesktopError as e:
             raise unavailable(str(e)) from None
         except defer.TimeoutError:
-            raise denied("nobody answered the prompt in time") from None
+            raise denied("the prompt was not answered in time") from None
         if choice is None:
             raise denied("the prompt was dismissed")
         if choice == deny:

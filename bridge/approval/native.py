@@ -8,7 +8,7 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from ..freedesktop import INotifications, Note, Shown
-from .approvers import IApprover, NobodyApprover
+from .approvers import IApprover, RefusingApprover
 from .desktop import DESKTOP_ENTRY, DesktopApprover
 from .prompts import sender
 from .windows import WindowsApprover
@@ -30,7 +30,7 @@ def native_approver(
     if platform == "win32":
         return WindowsApprover(application, reactor, reactor)
     if platform == "darwin":
-        return NobodyApprover("plugin-bridge knows no prompt of this system")
+        return RefusingApprover("plugin-bridge knows no prompt of this system")
     return DesktopApprover(notifications, application, random, reactor)
 
 

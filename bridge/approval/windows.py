@@ -88,7 +88,7 @@ class WindowsApprover:
         try:
             button = await self._shown(prompt).addTimeout(PROMPT_SECONDS, self._clock)
         except defer.TimeoutError:
-            raise denied("nobody answered the prompt in time") from None
+            raise denied("the prompt was not answered in time") from None
         except OSError:
             self._log.failure("no message box could be shown")
             button = 0
@@ -112,11 +112,11 @@ class WindowsApprover:
             result: int | Failure
             try:
                 result = self._box(0, text, title, STYLE)
-            except Exception:  # noqa: BLE001 (nobody else would see it)
+            except Exception:  # noqa: BLE001 (no other code would see it)
                 result = Failure()
             self._reactor.callFromThread(closed, result)
 
         self._is_standing = True
-        # Not a pool's: stopping a pool waits for its threads, and nobody may be there.
+        # Not a pool's: stopping a pool waits for its threads, and the user may be away.
         threading.Thread(target=show, name="prompt", daemon=True).start()
         return answer

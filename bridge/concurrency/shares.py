@@ -1,6 +1,6 @@
 """
 Places that callers share: each has at most its part, the others wait in turn, and
-whoever goes gives everything back.
+a holder that goes gives everything back.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class _External(ClientAuthenticator):
     preference: ClassVar[list[bytes]] = [b"EXTERNAL"]
 
     def _usesUnixSocketTransport(self, _: Any) -> bool:
-        """Accept no file descriptors, which nobody would close."""
+        """Accept no file descriptors, which nothing would close."""
         return False
 
 
@@ -93,8 +93,8 @@ class SessionBusConnection(DBusClientConnection):
         """
         Call a method.
 
-        :param late: Called with the result when it arrives after all, and nobody
-            waits for it any more.
+        :param late: Called with the result when it arrives after all, and no
+            caller waits for it any more.
         :return: Fires with the results.  Fails with ``DesktopError`` when there are
             none within five seconds, when they are an error or another program's, and
             when the connection is lost.

@@ -45,7 +45,7 @@ class TokenBucket:
 
     @property
     def is_full(self) -> bool:
-        """Whether nobody has taken a token for a while."""
+        """Whether no token was taken for a while."""
         self.wait()
         return self._level >= self.burst
 

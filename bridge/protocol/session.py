@@ -134,7 +134,7 @@ class Budgets:
     def __attrs_post_init__(self) -> None:
         rates = self._rates
         self._requests = TokenBucket(rates.rate, rates.burst, rates.now)
-        # Whoever has asked for a higher rate has asked for it here as well.
+        # A higher rate that was configured holds here as well.
         self._light = TokenBucket(
             max(limits.LIGHT_PER_SECOND, rates.rate),
             max(limits.LIGHT_BURST, rates.burst),

@@ -236,12 +236,12 @@ class Osc:
     def _not_restored(self, failure: Failure) -> None:
         failure.trap(BridgeError)
         self._log.warn(
-            "pages are not told what comes by OSC until one listens: {why}",
+            "no page receives OSC until one listens: {why}",
             why=failure.getErrorMessage(),
         )
 
     def _write_down(self) -> None:
-        """Keep what pages hold, for the next start; nobody waits for it."""
+        """Keep what pages hold, for the next start; no caller waits for it."""
         port, leases = self._listener.port, self._listener.leases
         edit: Edit = Remove(_NAMESPACE, _KEY)
         if port is not None and leases:

@@ -102,7 +102,7 @@ class PluginService:
     """
     Clones, verifies and compiles plugins.
 
-    :ivar place: Where plugins are, and the bundle.
+    :ivar paths: Where plugins are, and the bundle.
     :ivar build_problem: Returns why no bundle can be built; empty when one can.
     """
 
@@ -116,7 +116,7 @@ class PluginService:
     _jobs: Jobs
     _previewer: Previewer
     _approver: IApprover
-    _place: Paths
+    _paths: Paths
     _build_problem: Callable[[], str] = str
 
     def describe(self) -> dict[str, Any]:
@@ -130,10 +130,10 @@ class PluginService:
         problem = self._build_problem()
         return {
             **({"cannotBuild": problem} if problem else {}),
-            "host": self._place.profile.name,
-            "application": self._place.profile.application,
-            "pluginsDir": str(self._place.data.plugins),
-            "bundle": str(self._place.bundle),
+            "host": self._paths.profile.name,
+            "application": self._paths.profile.application,
+            "pluginsDir": str(self._paths.data.plugins),
+            "bundle": str(self._paths.bundle),
             "confirmation": self._approver.description,
             "signatures": "ed25519, required",
             "installed": installed_ids(self._store),

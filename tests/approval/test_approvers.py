@@ -3,7 +3,7 @@
 from twisted.internet.defer import fail
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import DevApprover, NobodyApprover, Prompts, denied
+from bridge.approval import DevApprover, Prompts, RefusingApprover, denied
 from bridge.freedesktop import DesktopError
 from bridge.protocol.errors import BridgeError
 
@@ -14,16 +14,16 @@ PROMPTS = Prompts("Sample Host")
 
 
 class NobodyApproverTests(ApproverContract, SynchronousTestCase):
-    """Tests for ``NobodyApprover``."""
+    """Tests for ``RefusingApprover``."""
 
     def approver(self):
         """See ``ApproverContract``."""
-        return NobodyApprover()
+        return RefusingApprover()
 
     def test_it_refuses(self):
         """Everything is refused, and the reason is reported."""
         error = self.failureResultOf(
-            NobodyApprover("no session bus").approve(PROMPTS.uninstall("ab", URL)),
+            RefusingApprover("no session bus").approve(PROMPTS.uninstall("ab", URL)),
             BridgeError,
         ).value
         self.assertEqual(error.message, "approval_unavailable: no session bus")

@@ -137,7 +137,7 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         self.assertNoResult(approving)
         self.clock.advance(1)
         self.assertEqual(
-            self.refusal(approving), "denied: nobody answered the prompt in time"
+            self.refusal(approving), "denied: the prompt was not answered in time"
         )
         self.assertEqual(self.screen.withdrawn, 1)
 

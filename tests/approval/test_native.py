@@ -3,7 +3,7 @@
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import NobodyApprover, Prompts, announcer, native_approver
+from bridge.approval import Prompts, RefusingApprover, announcer, native_approver
 from bridge.approval.desktop import DesktopApprover
 from bridge.approval.windows import WindowsApprover
 from bridge.freedesktop import Note
@@ -29,7 +29,7 @@ class NativeApproverTests(SynchronousTestCase):
     def test_other_platforms_report_it(self):
         """Where there is none, everything is refused, and the banner reports it."""
         approver = of("darwin")
-        self.assertIsInstance(approver, NobodyApprover)
+        self.assertIsInstance(approver, RefusingApprover)
         self.assertTrue(approver.description.startswith("none"))
         approving = approver.approve(Prompts("Sample").forget_key("k", "l"))
         self.failureResultOf(approving, BridgeError)

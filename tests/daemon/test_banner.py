@@ -7,7 +7,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
-from bridge.approval import IApprover, NobodyApprover
+from bridge.approval import IApprover, RefusingApprover
 from bridge.daemon.banner import Banner
 from bridge.rpc.registry import Registry
 from bridge.settings.options import config_of, daemon_command, parsed
@@ -95,7 +95,10 @@ class BannerTests(SynchronousTestCase):
         given = ["--dev", "--allow-origin=file://"]
         config = config_of(parsed(daemon_command(), given, "run"))
         banner = evolve(
-            self.banner, config=config, approver=NobodyApprover(), notices=("found y",)
+            self.banner,
+            config=config,
+            approver=RefusingApprover(),
+            notices=("found y",),
         )
         warned = [line for level, line in banner.lines() if level == "warn"]
         for reported in ("none: privileged", "ON", "file://", "found y"):
