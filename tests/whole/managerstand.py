@@ -212,7 +212,7 @@ class Stand:
         self,
         plugin_id: str,
         main: str = "",
-        files: Mapping[str, str] | None = None,
+        files: Mapping[str, str | bytes] | None = None,
         seed: bytes | None = SEED,
         **manifest: Any,
     ) -> str:
@@ -229,7 +229,8 @@ class Stand:
         (directory / "plugin.json").write_text(json.dumps(about))
         (directory / "main.ts").write_text(main or _CARD % (plugin_id, about["name"]))
         for path, content in (files or {}).items():
-            (directory / path).write_text(content)
+            raw = content.encode() if isinstance(content, str) else content
+            (directory / path).write_bytes(raw)
         if seed is not None:
             # A version that is not newer than the last one is a replay.
             self._signed_at = max(int(time.time()), getattr(self, "_signed_at", 0) + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import signal
 import time
@@ -204,6 +205,12 @@ class StandTestCase(SynchronousTestCase):
         self.until(f"{shown} is shown", done)
 
 
+ICON: Final = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGN0Dj7CwMDAxMDAwMDA"
+    "AAAP4QFeGXfJJAAAAABJRU5ErkJggg=="
+)
+"""Two pixels wide."""
+
 DOUBLE_CLICK: Final = """
 // The second click of a double-click, as soon as there is something below it.
 const first = document.querySelector("#question-title").textContent;
@@ -353,6 +360,7 @@ class ManagerTests(StandTestCase):
         self.audit("suggestion")
         url = stand.publish(
             "bio-updater",
+            files={"README.md": "# Bio\n\n<b>Writes</b> it.", "icon.png": ICON},
             name="Bio Updater",
             author="Ana",
             description="Writes what you play into your bio.",
@@ -374,6 +382,7 @@ class ManagerTests(StandTestCase):
         self.desktop.confirm()
         browser.find("#preview")
         self.focused("H3")
+        self.shows_itself("#preview")
         self.audit("preview")
         browser.click("#install")
         browser.until_text("#operation-step", "Answer the question")
@@ -403,6 +412,22 @@ class ManagerTests(StandTestCase):
         browser.click("#reload")
         browser.until_text('[data-testid="plugin-status-bio-updater"]', "Running.")
         self.assertFalse(self.is_shown("#outcome"))
+        stand.go("/plugins/bio-updater")
+        self.shows_itself("#plugin")
+        stand.go("/plugins")
+
+    def shows_itself(self, place: str) -> None:
+        """Its README is there as text, and its icon as a picture."""
+        self.browser.find(f"{place} #readme summary").click()
+        readme = self.browser.text(f"{place} #readme pre")
+        self.assertEqual(readme, "# Bio\n\n<b>Writes</b> it.")
+        width = "return document.querySelector(arguments[0]).naturalWidth"
+        icon = f"{place} img.icon"
+        self.until("the icon is drawn", lambda: self.script(width, icon) == 2)
+
+    def script(self, script: str, *arguments: Any) -> Any:
+        """Run a script in the page."""
+        return self.browser.chrome.execute_script(script, *arguments)
 
     def switch_off_and_on(self) -> None:
         """A plugin is switched off without being removed."""
