@@ -19,7 +19,7 @@ from ..plugins.installed.ids import installed_ids
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import ListEntry, PluginList, Trees
-from ..plugins.operations.changes import PluginChanges, Updated
+from ..plugins.operations.changes import PluginChanges, UpdateResult
 from ..plugins.operations.job import Job, Progress, Request
 from ..plugins.operations.jobs import Jobs
 from ..plugins.operations.rebuild import Rebuild
@@ -27,7 +27,7 @@ from ..plugins.tree.about import About
 from ..plugins.tree.manifest import check_id
 from ..plugins.upstream.preview import Previewer
 from ..plugins.upstream.previewed import Preview
-from ..plugins.upstream.updates import Outdated, Updates
+from ..plugins.upstream.updates import Updates, UpdatesResult
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
 from ..protocol.steps import Step
@@ -206,7 +206,7 @@ class PluginService:
         """Return what the method of an operation has answered."""
         if isinstance(result, ListEntry):
             result = self._installed(result)
-        elif isinstance(result, Updated):
+        elif isinstance(result, UpdateResult):
             result = self._updated(result)
         answer: dict[str, Any] = {} if result is None else unstructure(result)
         return answer
@@ -245,10 +245,10 @@ class PluginService:
 
     @method(
         CheckUpdatesParams,
-        Outdated,
+        UpdatesResult,
         seconds=limits.UPDATES_ANSWER_SECONDS + limits.CALL_SECONDS,
     )
-    async def check_updates(self, params: CheckUpdatesParams) -> Outdated:
+    async def check_updates(self, params: CheckUpdatesParams) -> UpdatesResult:
         """
         List the plugins that are behind, and those of which it is not known.
 
@@ -257,8 +257,8 @@ class PluginService:
         """
         return await self._updates.check(fresh=params.fresh)
 
-    @method(UpdateParams, Updated, seconds=limits.PROMPTED_CALL_SECONDS)
-    async def update(self, params: UpdateParams, caller: Caller) -> Updated:
+    @method(UpdateParams, UpdateResult, seconds=limits.PROMPTED_CALL_SECONDS)
+    async def update(self, params: UpdateParams, caller: Caller) -> UpdateResult:
         """
         Update a plugin from its repository, after a prompt.
 
@@ -276,7 +276,7 @@ class PluginService:
             await self._changes.update(params.id, params.pin, params.ref, caller)
         )
 
-    def _updated(self, result: Updated) -> Updated:
+    def _updated(self, result: UpdateResult) -> UpdateResult:
         (entry,) = with_trust(self._trust, [result.plugin])
         return evolve(result, plugin=entry)
 

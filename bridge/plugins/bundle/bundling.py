@@ -262,7 +262,7 @@ def _lines(message: Mapping[str, Any]) -> Iterator[str]:
         yield HIDDEN
         return
     yield _located(message["text"], place)
-    # Notes without a place give advice about the bundler's options, which nobody but
+    # Notes without a place give advice about the bundler's options, which only
     # the daemon chooses.
     for note in message["notes"]:
         if note["location"] is not None and _is_ours(note["location"]["file"]):

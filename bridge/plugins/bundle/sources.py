@@ -74,7 +74,7 @@ class Sources:
 
     def check_above(self) -> None:
         """
-        Check that nobody else can have written a package in a directory above, which
+        Check that no other user can have written a package in a directory above, which
         the bundler reads, too.
 
         :raise BuildError: Naming what another user may have written.

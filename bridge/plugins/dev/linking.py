@@ -134,7 +134,7 @@ class Link:
             )
 
     async def _put(self, tree: Tree, manifest: Manifest) -> Linked:
-        # Again, now that nobody else can link anything.
+        # Again, now that no other link can change anything.
         self._check_id(manifest.id)
         before = self._linking.trees.linked.get(manifest.id)
         entry = self._entry(manifest, before.entry if before else None)
@@ -200,7 +200,7 @@ class Link:
             try:
                 await self._exchange(plugin_id, None)
             finally:
-                # However that went: nobody will take it out later.
+                # However that went: no later call takes it out.
                 self._linking.trees.linked.pop(plugin_id, None)
         self._log.info("{id} is no longer linked", id=plugin_id)
 

@@ -4,7 +4,7 @@ A conversation with the bundler: one process, asked over pipes, within limits.
 It is started with one fixed argument list and an empty environment, and without a
 directory of its own, so that the system need not copy this process first.  It ends when
 its standard input does, so also when the daemon dies.  When it is busy then, the next
-message ends it that it sends each second and nobody receives.
+message ends it that it sends each second, since it has no reader.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
-The bundler's binary: verified, in a copy that nobody else can change.
+The bundler's binary: verified, in a copy that no other program can change.
 
 The bytes that were hashed are the bytes that run: they are hashed while they are
-copied, and the copy is what runs.  On Linux it is a file without a name, which nobody
-can open but by this process's own descriptor: on the disk, so that the system may free
+copied, and the copy is what runs.  On Linux it is a file without a name, which can only
+be opened by this process's own descriptor: on the disk, so that the system may free
 the memory it takes; or in memory, where the disk is full or its files can't be run.
 Elsewhere it is a file in a private directory.
 

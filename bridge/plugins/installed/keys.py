@@ -178,7 +178,7 @@ class Trust:
         """
         Return the edits that remove a key, and its marks.
 
-        Without them nobody could go back from a release that was dated ahead.
+        With them, nothing could replace a release that was dated ahead.
 
         :raise BridgeError: ``not_trusted``: it is not accepted.
         """

@@ -42,7 +42,7 @@ from .settlement import InstalledSet
 
 
 @frozen
-class Updated:
+class UpdateResult:
     """
     What an update came to.
 
@@ -136,7 +136,7 @@ class PluginChanges:
         pin: Pin | None = None,
         ref: str | None = None,
         caller: Holder | None = None,
-    ) -> Deferred[Updated]:
+    ) -> Deferred[UpdateResult]:
         """
         Fetch an installed plugin again from the URL it was installed from.
 
@@ -151,7 +151,7 @@ class PluginChanges:
             return same.join()
         return self._jobs.run(request, lambda job: self._update(job, plugin_id, pin))
 
-    async def _update(self, job: Job, plugin_id: str, pin: Pin | None) -> Updated:
+    async def _update(self, job: Job, plugin_id: str, pin: Pin | None) -> UpdateResult:
         await job.hold(self._jobs.plugin_lock(plugin_id))
         record = updatable(self._store, plugin_id)
         if plugin_id in self._trees.unsettled:  # what is installed now is not in place
@@ -162,7 +162,7 @@ class PluginChanges:
         if latest == record.commit:
             same = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
             if same is not None:
-                return Updated(ListEntry.recorded(same, record), updated=False)
+                return UpdateResult(ListEntry.recorded(same, record), updated=False)
         installed = await self._in_thread(self._trees.manifest, plugin_id)
         version = installed.version if installed else "unknown"
         prompts = self._prompting.prompts
@@ -177,7 +177,7 @@ class PluginChanges:
         old = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
         await self._prompting.ask_to_grow(job, candidate, old)
         await self._begin_move(job, candidate, accepted)
-        return Updated(await self._commit(job, candidate, record), updated=True)
+        return UpdateResult(await self._commit(job, candidate, record), updated=True)
 
     def _refuse_older(
         self,

@@ -83,7 +83,7 @@ class Request:
     """
     What is asked for, and by whom.
 
-    :ivar subject: All that tells it from other requests for this operation.
+    :ivar subject: All that distinguishes it from other requests for this operation.
     :ivar plugin_id: For progress records; ``None`` when it is not known from the start.
     :ivar ref: The page's own name for the operation.  The same name and subject are
         the same operation, however often it is asked for.
@@ -98,7 +98,7 @@ class Request:
     caller: Holder | None = None
 
     def is_same(self, other: Request) -> bool:
-        """Whether the other one asks for the same, whoever asks."""
+        """Whether the other one asks for the same."""
         return (self.op, self.subject) == (other.op, other.subject)
 
 

@@ -126,7 +126,7 @@ class Rebuild:
         return waiter.report
 
     def begin(self) -> None:
-        """Build for nobody in particular."""
+        """Build without a caller."""
 
         def log_failure(failure: Failure) -> None:
             failure.trap(BridgeError)

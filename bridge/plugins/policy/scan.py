@@ -55,8 +55,8 @@ class Survey:
 
     :ivar before: Hits that are reported before those of the sources.
     :ivar shapes: What each source breaks by its shape alone, by its path.
-    :ivar sources: Those that are worth reading: what nobody can read is refused as it
-        is.
+    :ivar sources: Those that are worth reading: what people can't read is refused as
+        it is.
     :ivar after: Hits that are reported after them.
     """
 

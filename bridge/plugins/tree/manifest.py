@@ -153,8 +153,8 @@ class Manifest:
     :ivar events: The host's events it intends to listen for.
     :ivar hosts: The hosts the plugin declares it intends to reach.
     :ivar dependencies: Ids of the plugins the page has to start before it.
-    :ivar author: Who wrote it; nobody checks this.
-    :ivar homepage: Where to read on; nobody opens it.
+    :ivar author: Who wrote it; this is not checked.
+    :ivar homepage: Where to read on; it is never opened.
     """
 
     id: _Id

@@ -2,7 +2,7 @@
 Versions and ranges of versions: their shape, which version is the lower, and which
 versions a range admits, by the rules of npm.
 
-What tells the shape is linear in the length of the text, which the caller bounds.
+To check the shape is linear in the length of the text, which the caller bounds.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Unknown:
 
 
 @frozen
-class Outdated:
+class UpdatesResult:
     """
     What is known of all plugins; what is in none of the lists is up to date.
 
@@ -136,7 +136,7 @@ class Updates:
 
     _log: ClassVar[Logger] = Logger()
 
-    async def check(self, *, fresh: bool = False) -> Outdated:
+    async def check(self, *, fresh: bool = False) -> UpdatesResult:
         """
         Find the plugins that are behind, by id.
 
@@ -154,7 +154,7 @@ class Updates:
         await self._ended_or_late()
         self._refuse_closing()
         installed = self._installed()
-        return Outdated(
+        return UpdatesResult(
             [found for of, source in installed.items() if (found := source.update(of))],
             [
                 Unknown(of, source.why_unknown)

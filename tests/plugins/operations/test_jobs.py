@@ -68,19 +68,6 @@ class JobsTestCase(SynchronousTestCase):
 class JobsTests(JobsTestCase):
     """Tests for ``Jobs``."""
 
-    def test_result(self):
-        """An operation answers what it came to, and removes nothing."""
-        self.assertEqual(self.successResultOf(self.run_until(succeed(5))), 5)
-        self.assertEqual(self.events, [])
-
-    def test_refusal_comes_after_the_removal(self):
-        """The clone of a refused operation is removed before it is answered."""
-        refused = BridgeError(Code.BAD_REQUEST, "no")
-        job = self.run_until(fail(refused))
-        job.addErrback(self.answered)
-        self.assertIs(self.failureResultOf(job).value, refused)
-        self.assertEqual(self.events, ["clone removed", "answer"])
-
     def test_clone_that_stays(self):
         """What can't be removed is logged, and the rest is removed."""
 
@@ -120,15 +107,6 @@ class JobsTests(JobsTestCase):
         gate.callback(5)
         self.assertEqual(self.events, [None])
         self.successResultOf(self.jobs.close())
-
-    def test_dropped_answer_of_a_refused_operation(self):
-        """Nobody is left to receive a failure, and nothing is logged."""
-        gate: Deferred[Any] = Deferred()
-        job = self.run_until(gate)
-        job.addErrback(lambda _: None)
-        job.cancel()
-        gate.errback(BridgeError(Code.BAD_REQUEST, "no"))
-        self.assertEqual(self.events, ["clone removed"])
 
     def test_too_many(self):
         """Only so many go on at once; the next one is refused at once."""
@@ -210,19 +188,6 @@ class CloseTests(JobsTestCase):
         self.successResultOf(also)
         self.assertEqual(self.successResultOf(job), 5)
 
-    def test_commit_does_not_begin_any_more(self):
-        """An operation that was stopped commits nothing."""
-        gate: Deferred[Any] = Deferred()
-
-        async def body(job):
-            await gate
-            job.commit()
-
-        job = self.jobs.run(Request(INSTALL), body)
-        self.jobs.close()
-        gate.callback(None)
-        self.failureResultOf(job, BridgeError)
-
 
 class OutcomeTests(JobsTestCase):
     """Tests for what is known of operations, and for joining them."""
@@ -285,19 +250,6 @@ class OutcomeTests(JobsTestCase):
         self.assertEqual(self.successResultOf(late), 5)
         self.assertEqual(len(self.jobs.recent()), 1)
 
-    def test_same_ref_gets_the_same_refusal(self):
-        """So it is with a refusal, and with a page that no longer listens."""
-        gate: Deferred[Any] = Deferred()
-        first = self.begin(gate, self.REF)
-        second = self.begin(succeed("another run"), self.REF)
-        first.addErrback(lambda _: None)
-        first.cancel()
-        refused = BridgeError(Code.BAD_REQUEST, "no")
-        gate.errback(refused)
-        self.assertIs(self.failureResultOf(second).value, refused)
-        late = self.begin(succeed("another run"), self.REF)
-        self.assertIs(self.failureResultOf(late).value, refused)
-
     def test_attack_ref_of_another_request(self):
         """Who knows a page's name for its operation gets nothing else done by it."""
         self.begin(Deferred(), self.REF)
@@ -344,23 +296,6 @@ class CancelTests(JobsTestCase):
         self.assertEqual(self.events, ["withdrawn", "clone removed", "answer"])
         outcome = self.only().outcome
         self.assertEqual((outcome.end, outcome.error), (End.CANCELLED, error))
-
-    def test_twice(self):
-        """Who cancels again while it ends gets the same answer."""
-        gate: Deferred[Any] = Deferred()
-
-        async def body(job):
-            await gate
-            job.raise_if_stopping()
-
-        job = self.jobs.run(Request(INSTALL), body)
-        name = self.only().name
-        first, second = (self.jobs.cancel(name) for _ in range(2))
-        self.assertNoResult(first)
-        gate.callback(None)
-        self.successResultOf(first)
-        self.successResultOf(second)
-        self.failureResultOf(job, BridgeError)
 
     def test_commit(self):
         """What is being committed goes on."""

@@ -28,11 +28,6 @@ class ReadingTests(SynchronousTestCase):
         """Make a directory."""
         self.root = fresh_directory(self)
 
-    def test_a_file(self):
-        """A file no larger than the limit is read whole."""
-        (self.root / "a").write_bytes(b"12345")
-        self.assertEqual(read_bounded(self.root / "a", 5), b"12345")
-
     def test_pieces(self):
         """A file is read to its end, whatever size it is said to have."""
         (self.root / "a").write_bytes(b"12345")

@@ -56,11 +56,6 @@ class FaultTests(SynchronousTestCase):
             with self.subTest(text=text):
                 self.assertEqual(find_fault(text.encode()), Fault(line, column, rule))
 
-    def test_digits(self) -> None:
-        """An escape that is cut short names what is missing."""
-        fault = find_fault(b'{"a": "\\u12"}')
-        self.assertIn("four hexadecimal digits", fault.rule if fault else "")
-
     def test_bytes(self) -> None:
         """What is not UTF-8 has a place; a byte order mark is named last."""
         self.assertEqual(find_fault(b'{\n"\xff"}'), Fault(2, 2, "expected UTF-8"))

@@ -16,7 +16,7 @@ from bridge.plugins.clone.repositories import LOOKS
 from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.records import Record
-from bridge.plugins.upstream.updates import Outdated, Unknown, Update, Updates
+from bridge.plugins.upstream.updates import Unknown, Update, Updates, UpdatesResult
 from bridge.protocol.errors import BridgeError, shutting_down
 
 from ...waiting import until
@@ -51,7 +51,7 @@ class Installed:
         self.values[plugin_id] = record.put(plugin_id).value
 
 
-def ids_of(answer: Outdated) -> list[str]:
+def ids_of(answer: UpdatesResult) -> list[str]:
     """The ids of the plugins that are behind."""
     return [update.id for update in answer.updates]
 
@@ -81,7 +81,7 @@ class UpdatesTestCase(SynchronousTestCase):
         for plugin_id in ids:
             self.upstream.end(url_of(plugin_id))
 
-    def check(self, *, fresh: bool = False) -> Deferred[Outdated]:
+    def check(self, *, fresh: bool = False) -> Deferred[UpdatesResult]:
         """Ask for updates."""
         return Deferred.fromCoroutine(self.updates.check(fresh=fresh))
 

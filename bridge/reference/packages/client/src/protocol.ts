@@ -141,9 +141,9 @@ export type ListEntry = {
   hosts: Array<string>;
   /** Ids of the plugins the page has to start before it; at most 64 entries, no duplicates; each: 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
   dependencies: Array<string>;
-  /** Who wrote it; nobody checks this; 1 to 200 characters, not blank, no control, invisible or private characters. */
+  /** Who wrote it; this is not checked; 1 to 200 characters, not blank, no control, invisible or private characters. */
   author?: string;
-  /** Where to read on; nobody opens it; 1 to 200 characters, not blank, no control, invisible or private characters. */
+  /** Where to read on; it is never opened; 1 to 200 characters, not blank, no control, invisible or private characters. */
   homepage?: string;
   /** Where it was installed from; empty when it is linked. */
   url: string;
@@ -211,9 +211,9 @@ export type Manifest = {
   hosts: Array<string>;
   /** Ids of the plugins the page has to start before it; at most 64 entries, no duplicates; each: 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
   dependencies: Array<string>;
-  /** Who wrote it; nobody checks this; 1 to 200 characters, not blank, no control, invisible or private characters. */
+  /** Who wrote it; this is not checked; 1 to 200 characters, not blank, no control, invisible or private characters. */
   author?: string;
-  /** Where to read on; nobody opens it; 1 to 200 characters, not blank, no control, invisible or private characters. */
+  /** Where to read on; it is never opened; 1 to 200 characters, not blank, no control, invisible or private characters. */
   homepage?: string;
 };
 
