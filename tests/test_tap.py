@@ -279,17 +279,13 @@ class DaemonTests(TestCase):
 
     async def test_build_once(self):
         """The one-shot build publishes a bundle, and waits for no daemon."""
-        from bridge.provision.setup import setup
+        from bridge.provision.setup import Setup
 
         paths = self.options().paths
-        setup(
-            paths.profile,
-            paths.data,
-            esbuild(),
-            None,
-            lambda _: None,
-            library=library(),
+        wanted = Setup(
+            paths.profile, paths.data, lambda _: None, esbuild(), None, library()
         )
+        wanted.install()
         report = await oneshot.build(reactor, paths)
         self.assertEqual((report.ok, report.errors), (True, []))
         self.assertTrue(paths.bundle.exists())

@@ -20,7 +20,7 @@ from ..classes import frozen
 from ..datadir.paths import DataDir
 from ..plugins.tree.signature import sign_tree
 from ..plugins.tree.tree import read_tree
-from ..provision.setup import setup
+from ..provision.setup import Setup
 from ..settings.host import HostProfile
 from .child import DaemonProcess, daemon_command, spawn_daemon
 from .forge import Forge, make_authority, publish, start_forge
@@ -116,7 +116,7 @@ async def start(
     # First, as it is what a machine may lack.
     authority = make_authority(place.ca_file)
     place.data.create()
-    setup(place.profile, place.data, None, None, report)
+    Setup(place.profile, place.data, report).install()
     report("publishing a signed sample plugin on a git server with its own certificate")
     publish_plugin(place, random, now)
     forge: Forge = start_forge(reactor, place.repositories, authority, place.ca_file)

@@ -62,50 +62,99 @@ INSERT INTO places (name, visits, last_visit) VALUES
 """
 
 
-def setup(
-    profile: HostProfile,
-    data: DataDir,
-    bundler: Path | None,
-    host_sources: Path | None,
-    report: Callable[[str], None],
-    *,
-    library: Path | None = None,
-    force: bool = False,
-    bundler_only: bool = False,
-    environ: Mapping[str, str] = os.environ,
-) -> None:
+@frozen(eq=False, repr=False)
+class Setup:
     """
-    Install the bundler and the host's sources.
+    Installs the bundler and the host's sources.
 
-    :param bundler: The bundler's binary or npm package; ``None``: find it.
-    :param host_sources: Their directory or tar archive; ``None``: those that came
-        with the profile, if any did.
-    :param library: The npm package of the reference page's library; ``None``: find it.
-    :param report: Accepts a line for each thing that was installed or in place.
-    :param force: Install again what is in place.
-    :param bundler_only: Install nothing else.
-    :param environ: For npm.
-    :raise SetupError: Something could not be installed; all else was.
+    :ivar report: Accepts a line for each thing that was installed or in place.
+    :ivar bundler: The bundler's binary or npm package; ``None``: find it.
+    :ivar host_sources: Their directory or tar archive; ``None``: those that came with
+        the profile, if any did.
+    :ivar library: The npm package of the reference page's library; ``None``: find it.
+    :ivar force: Install again what is in place.
+    :ivar environ: For npm.
     """
-    try:
-        data.create()
-    except DataDirError as e:
-        raise SetupError(str(e)) from None
-    steps = _Steps(
-        profile, data, bundler, host_sources, library, report, force, environ
-    )
-    failures = []
-    others = () if bundler_only else (steps.host, steps.sample)
-    for step in (steps.bundler, *others):
+
+    profile: HostProfile
+    data: DataDir
+    report: Callable[[str], None]
+    bundler: Path | None = None
+    host_sources: Path | None = None
+    library: Path | None = None
+    force: bool = False
+    environ: Mapping[str, str] = os.environ
+
+    def install(self, *, bundler_only: bool = False) -> None:
+        """
+        Install everything.
+
+        :raise SetupError: Something could not be installed; all else was.
+        """
         try:
-            step()
-        except SetupError as e:
-            failures.append(str(e))
-        except (OSError, sqlite3.Error) as e:
-            why = getattr(e, "strerror", None) or str(e)
-            failures.append(f"the data directory cannot be written: {why}")
-    if failures:
-        raise SetupError("; ".join(dict.fromkeys(failures)))
+            self.data.create()
+        except DataDirError as e:
+            raise SetupError(str(e)) from None
+        failures = []
+        others = () if bundler_only else (self._install_host, self._install_sample)
+        for step in (self._install_bundler, *others):
+            try:
+                step()
+            except SetupError as e:
+                failures.append(str(e))
+            except (OSError, sqlite3.Error) as e:
+                why = getattr(e, "strerror", None) or str(e)
+                failures.append(f"the data directory cannot be written: {why}")
+        if failures:
+            raise SetupError("; ".join(dict.fromkeys(failures)))
+
+    def _install_bundler(self) -> None:
+        pin = _pin()
+        content = read_bundler(self.bundler, pin) if self.bundler else None
+        if installed_bundler(self.data, pin) and not self.force:
+            self.report(f"bundler: esbuild {VERSION} is already installed")
+            return
+        install_bundler(content or find_bundler(pin, self.environ), self.data, pin)
+        self.report(f"bundler: installed esbuild {VERSION} for {pin.platform}")
+
+    def _install_host(self) -> None:
+        if self.host_sources is not None:
+            self._install_sources(read_sources(self.host_sources))
+        elif self.profile.name == OWN_HOST:
+            own = own_sources()
+            library = self._own_library()
+            self._install_sources({**own, **library})
+        elif all((self.data.root / need).exists() for need in (API_ENTRY, HOST_ENTRY)):
+            self.report("host sources: already installed")
+        else:
+            how = self.profile.sources or "get its release archive, or a checkout"
+            raise SetupError(
+                f"the sources of {self.profile.application}'s plugin system are "
+                f"missing: {how}; then pass the path with --host-sources"
+            )
+
+    def _own_library(self) -> Sources:
+        if self.library is not None:
+            return library_files(read_library(self.library))
+        if not self.force and (found := installed_library(self.data)):
+            return found
+        return library_files(find_library(self.environ))
+
+    def _install_sources(self, sources: Sources) -> None:
+        changed = install_sources(sources, self.data, __version__, force=self.force)
+        done = "installed" if changed else "already installed"
+        self.report(f"host sources: {done} ({len(sources)} files)")
+
+    def _install_sample(self) -> None:
+        """Create the database that the reference host's pages may read."""
+        if self.profile.name != OWN_HOST or _SAMPLE not in self.profile.databases:
+            return
+        path = self.profile.database(_SAMPLE, self.data.root)
+        if path.exists():
+            self.report("sample database: already installed")
+            return
+        _make_sample(path)
+        self.report("sample database: installed")
 
 
 def renew_sources(place: Paths) -> str:
@@ -164,73 +213,6 @@ def _pin() -> Pin:
     if pin is None:
         raise SetupError(f"there is no esbuild {VERSION} for this system")
     return pin
-
-
-@frozen
-class _Steps:
-    """The steps of setup; each is independent."""
-
-    _profile: HostProfile
-    _data: DataDir
-    _bundler: Path | None
-    _sources: Path | None
-    _library: Path | None
-    _say: Callable[[str], None]
-    _force: bool
-    _environ: Mapping[str, str]
-
-    def bundler(self) -> None:
-        """Install the bundler."""
-        pin = _pin()
-        content = read_bundler(self._bundler, pin) if self._bundler else None
-        if installed_bundler(self._data, pin) and not self._force:
-            self._say(f"bundler: esbuild {VERSION} is already installed")
-            return
-        self._install(content or find_bundler(pin, self._environ), pin)
-
-    def _install(self, content: bytes, pin: Pin) -> None:
-        install_bundler(content, self._data, pin)
-        self._say(f"bundler: installed esbuild {VERSION} for {pin.platform}")
-
-    def host(self) -> None:
-        """Install the host's sources."""
-        if self._sources is not None:
-            self._install_sources(read_sources(self._sources))
-        elif self._profile.name == OWN_HOST:
-            own = own_sources()
-            library = self._own_library()
-            self._install_sources({**own, **library})
-        elif all((self._data.root / need).exists() for need in (API_ENTRY, HOST_ENTRY)):
-            self._say("host sources: already installed")
-        else:
-            how = self._profile.sources or "get its release archive, or a checkout"
-            raise SetupError(
-                f"the sources of {self._profile.application}'s plugin system are "
-                f"missing: {how}; then pass the path with --host-sources"
-            )
-
-    def _own_library(self) -> Sources:
-        if self._library is not None:
-            return library_files(read_library(self._library))
-        if not self._force and (found := installed_library(self._data)):
-            return found
-        return library_files(find_library(self._environ))
-
-    def _install_sources(self, sources: Sources) -> None:
-        changed = install_sources(sources, self._data, __version__, force=self._force)
-        done = "installed" if changed else "already installed"
-        self._say(f"host sources: {done} ({len(sources)} files)")
-
-    def sample(self) -> None:
-        """Create the database that the reference host's pages may read."""
-        if self._profile.name != OWN_HOST or _SAMPLE not in self._profile.databases:
-            return
-        path = self._profile.database(_SAMPLE, self._data.root)
-        if path.exists():
-            self._say("sample database: already installed")
-            return
-        _make_sample(path)
-        self._say("sample database: installed")
 
 
 def _make_sample(path: Path) -> None:

@@ -18,7 +18,7 @@ from ...demo.child import ChildError, daemon_command, spawn_daemon
 from ...protocol.limits import BUILD_SECONDS
 from ...provision.npm import SetupError
 from ...provision.readiness import build_problem
-from ...provision.setup import setup
+from ...provision.setup import Setup
 from ...settings.options import Paths
 from ...system.locks import is_held
 from ..command import command, page_port_option
@@ -76,7 +76,7 @@ def set_up(place: Paths, yes: bool) -> None:
     ):
         raise CommandError("nothing was set up")
     try:
-        setup(place.profile, place.data, None, None, show)
+        Setup(place.profile, place.data, show).install()
     except SetupError as e:
         raise CommandError(str(e)) from None
 

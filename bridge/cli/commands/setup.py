@@ -12,8 +12,8 @@ from ...provision.library import LIBRARY
 from ...provision.npm import SetupError
 from ...provision.removal import check_removable, published, remove_all
 from ...provision.service import UNIT, install_service, is_service_of, remove_service
+from ...provision.setup import Setup
 from ...provision.setup import download as download_into
-from ...provision.setup import setup as set_up
 from ...settings.configfile import config_path
 from ...settings.options import Paths
 from ...system.locks import holder
@@ -98,16 +98,10 @@ def setup(
         if download:
             download_into(download, show)
             return
-        set_up(
-            place.profile,
-            place.data,
-            bundler,
-            host_sources,
-            show,
-            library=library,
-            force=force,
-            bundler_only=bundler_only,
+        wanted = Setup(
+            place.profile, place.data, show, bundler, host_sources, library, force
         )
+        wanted.install(bundler_only=bundler_only)
         if bundler_only:
             show(f"the bundler is installed in {place.data.root}")
             return

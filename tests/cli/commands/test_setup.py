@@ -17,7 +17,7 @@ from bridge.plugins.bundle.build import Report
 from bridge.provision import setup as command
 from bridge.provision.hostsources import install_sources, installed_sources
 from bridge.provision.npm import SetupError
-from bridge.provision.setup import own_sources, renew_sources, setup
+from bridge.provision.setup import Setup, own_sources, renew_sources
 from bridge.settings.host import load_profile
 from bridge.settings.options import locate
 from bridge.wiring import oneshot
@@ -45,7 +45,9 @@ class SetupCase(SynchronousTestCase):
             **more,
         }
         self.printed.clear()
-        setup(load_profile(host), self.data, report=self.printed.append, **given)
+        only = given.pop("bundler_only", False)
+        wanted = Setup(load_profile(host), self.data, self.printed.append, **given)
+        wanted.install(bundler_only=only)
 
     def refused(self, *args, **more) -> str:
         """Run setup, expect a failure, and give its words."""
