@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import subprocess
 from typing import Any, ClassVar
@@ -16,7 +15,7 @@ from bridge.approval import Offer, Prompts
 from bridge.approval.desktop import DesktopApprover
 
 from ..freedesktop.buses import notifications, program
-from ..freedesktop.session import Box, Session
+from ..freedesktop.session import Box, Session, notification_server
 from ..waiting import until
 from .gains import gains_of
 
@@ -31,19 +30,6 @@ PROMPT = Prompts("Sample").trust_key(
         gains_of(["network", "sql"], ["native"], [], [], []),
     ),
 )
-
-
-def notification_daemon() -> str:
-    """The program of GNOME 2's successors, which draws buttons."""
-    package = "notification-daemon"
-    places = [f"/usr/{place}/{package}" for place in (f"lib/{package}", "libexec")]
-    return program(package, package, *places)
-
-
-def xfce4_notifyd() -> str:
-    """The program of Xfce, which draws buttons."""
-    places = glob.glob("/usr/lib/*/xfce4/notifyd/xfce4-notifyd")
-    return program("xfce4-notifyd", "xfce4-notifyd", *places)
 
 
 class Answered(TestCase):
@@ -123,7 +109,7 @@ class NotificationDaemonTests(Buttons):
 
     def command(self) -> list[str]:
         """See ``Answered``."""
-        return [notification_daemon()]
+        return [notification_server("notification-daemon")]
 
     async def test_buttons(self):
         """Confirm confirms, Deny denies."""
@@ -179,7 +165,7 @@ class XfceTests(Buttons):
 
     def command(self) -> list[str]:
         """See ``Answered``."""
-        return [xfce4_notifyd()]
+        return [notification_server("xfce4-notifyd")]
 
     async def test_buttons(self):
         """Confirm confirms, Deny denies."""

@@ -105,9 +105,9 @@ class SessionBus:
             self._process = None
 
     def remove(self) -> None:
-        """End it, and remove what it left."""
+        """End it, and remove what it left, if that has not been done."""
         self.kill()
-        shutil.rmtree(self.directory)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
     def activatable(self, name: str, command: str) -> None:
         """Let the bus start ``command`` when somebody needs ``name``."""

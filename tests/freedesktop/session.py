@@ -5,6 +5,7 @@ notification server, with hands to press its buttons.
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import subprocess
@@ -24,6 +25,33 @@ ARTEFACTS: Final = Path(__file__).parents[2] / "artefacts"
 PATIENCE_SECONDS: Final = 30.0
 WIDTH: Final = 800
 HEIGHT: Final = 480
+_SERVERS: Final = {
+    "notification-daemon": (
+        "/usr/lib/notification-daemon/notification-daemon",
+        "/usr/libexec/notification-daemon",
+    ),
+    "xfce4-notifyd": tuple(glob.glob("/usr/lib/*/xfce4/notifyd/xfce4-notifyd")),
+}
+"""Where those are that are not on the path, by the names of their packages."""
+
+_FRAMED: Final = """\
+[global]
+    origin = top-left
+    frame_width = 6
+    max_icon_size = 64
+[urgency_low]
+    frame_color = "#0000ff"
+[urgency_normal]
+    frame_color = "#0000ff"
+[urgency_critical]
+    frame_color = "#00ff00"
+"""
+"""Settings of dunst: by the colour of its frame a critical note is known."""
+
+
+def notification_server(name: str) -> str:
+    """Find the program of a notification server, by its package."""
+    return program(name, name, *_SERVERS.get(name, ()))
 
 
 @frozen
@@ -54,6 +82,13 @@ class Picture:
             if self.pixels[index] != other.pixels[index]
         ]
         return Box(min(columns), rows[0], max(columns) + 1, rows[-1] + 1)
+
+    def count(self, colour: tuple[int, int, int]) -> int:
+        """Count the pixels of just this colour."""
+        pixels = self.pixels
+        return list(zip(pixels[::3], pixels[1::3], pixels[2::3], strict=True)).count(
+            colour
+        )
 
 
 @frozen(order=True)
@@ -133,6 +168,12 @@ class Session:
         """Start a program of the session."""
         return self._run(list(command))
 
+    def serve_framed_notes(self) -> subprocess.Popen[bytes]:
+        """Start dunst; a critical note has a frame of green, others one of blue."""
+        settings = self.home / "dunstrc"
+        settings.write_text(_FRAMED)
+        return self.serve(notification_server("dunst"), "-conf", str(settings))
+
     def has_server(self) -> bool:
         """Whether a notification server has its name on the bus."""
         asked = subprocess.run(
@@ -162,22 +203,9 @@ class Session:
 
     def picture(self) -> Picture:
         """Look at the screen."""
-        shot = subprocess.run(
-            [
-                program("import", "imagemagick"),
-                "-window",
-                "root",
-                "-depth",
-                "8",
-                "rgb:-",
-            ],
-            env=self.environment,
-            capture_output=True,
-            check=True,
-            timeout=PATIENCE_SECONDS,
-        )
-        assert len(shot.stdout) == 3 * WIDTH * HEIGHT
-        return Picture(shot.stdout)
+        pixels = self._import("-depth", "8", "rgb:-")
+        assert len(pixels) == 3 * WIDTH * HEIGHT
+        return Picture(pixels)
 
     def settled(self, before: Picture) -> Picture:
         """Wait until the screen differs from ``before``, and stands still."""
@@ -217,15 +245,16 @@ class Session:
     def save(self, name: str) -> None:
         """Keep a picture of the screen for people to look at."""
         ARTEFACTS.mkdir(exist_ok=True)
-        subprocess.run(
-            [*self._import(), str(ARTEFACTS / name)],
+        self._import(str(ARTEFACTS / name))
+
+    def _import(self, *to: str) -> bytes:
+        return subprocess.run(
+            [program("import", "imagemagick"), "-window", "root", *to],
             env=self.environment,
+            capture_output=True,
             check=True,
             timeout=PATIENCE_SECONDS,
-        )
-
-    def _import(self) -> list[str]:
-        return [program("import", "imagemagick"), "-window", "root"]
+        ).stdout
 
     def point(self, x: int, y: int) -> None:
         """Move the pointer there."""

@@ -22,11 +22,11 @@ from tests.freedesktop.buses import (
     notifications,
     serve,
 )
+from tests.freedesktop.session import Session, notification_server
 from tests.threads import at_once
 
 from ..waiting import until
 from .samples import FULL, LEAST, png, text64
-from .screens import Screen
 
 
 def server(name: str = "Sample", *capabilities: str) -> Server:
@@ -323,8 +323,12 @@ class RealServerTests(SinkCase):
 
     async def screen(self, name: str) -> tuple[Any, Any]:
         """Run a server on a screen, and a sink for it."""
-        screen = Screen(name, self.bus)
-        self.addCleanup(screen.remove)
+        screen = Session(self.bus)
+        self.addCleanup(screen.end)
+        if name == "dunst":
+            screen.serve_framed_notes()
+        else:
+            screen.serve(notification_server(name))
         sink = self.sink()
         sink._desktop.start()
         await until(lambda: self.desktop.health == "up")
@@ -335,19 +339,19 @@ class RealServerTests(SinkCase):
         """Check that a server shows the text and the picture of a notification."""
         screen, sink = await self.screen(name)
         magenta = (255, 0, 255)
-        self.assertEqual(screen.count(magenta), 0)
+        self.assertEqual(screen.picture().count(magenta), 0)
         empty = screen.picture()
         image = text64(png(96, 96, bytes((*magenta, 255))))
         await sink.deliver(evolve(FULL, image=image, timeout=None))
-        await until(lambda: screen.count(magenta) > 200)
-        self.assertNotEqual(screen.picture().tobytes(), empty.tobytes())
-        screen.keep(f"notify-{name}")
+        await until(lambda: screen.picture().count(magenta) > 200)
+        self.assertNotEqual(screen.picture(), empty)
+        screen.save(f"notify-{name}.png")
         return screen
 
     async def test_dunst(self) -> None:
         """Dunst shows it, framed as critical ones are."""
         screen = await self.shows("dunst")
-        self.assertGreater(screen.count((0, 255, 0)), 200)
+        self.assertGreater(screen.picture().count((0, 255, 0)), 200)
 
     async def test_notification_daemon(self) -> None:
         """GNOME's old notification-daemon shows it."""
@@ -364,9 +368,9 @@ class RealServerTests(SinkCase):
         self.assertEqual(server.name, "dunst")
         red = "<span background='#ff0000' foreground='#ff0000'>injected</span>"
         await self.desktop.show(Note("Sample", "raw", red))
-        await until(lambda: screen.count((255, 0, 0)) > 200)
-        rendered = screen.count((255, 0, 0))
+        await until(lambda: screen.picture().count((255, 0, 0)) > 200)
+        rendered = screen.picture().count((255, 0, 0))
         await sink.deliver(evolve(LEAST, title=red, content=red, urgency="critical"))
-        await until(lambda: screen.count((0, 255, 0)) > 200)
-        self.assertEqual(screen.count((255, 0, 0)), rendered)
-        screen.keep("notify-dunst-markup")
+        await until(lambda: screen.picture().count((0, 255, 0)) > 200)
+        self.assertEqual(screen.picture().count((255, 0, 0)), rendered)
+        screen.save("notify-dunst-markup.png")

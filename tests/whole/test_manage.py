@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ..approval.test_servers import xfce4_notifyd
+from ..freedesktop.session import notification_server
 from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, command, environment, run
 from .test_install import InstallCase, manifest, tree
@@ -166,7 +166,7 @@ class PromptedTests(_Typed, PromptCase):
         """Begin the desktop's notification server."""
         super().setUp()
         self.empty = self.session.picture()
-        self.session.serve(xfce4_notifyd())
+        self.session.serve(notification_server("xfce4-notifyd"))
         self.wait_for_server()
 
     def test_confirmed_on_a_terminal(self):

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from tests.freedesktop.buses import SessionBus
+from tests.freedesktop.session import Session
 from tests.sinks.overlays import wayvr
 from tests.sinks.samples import png, text64
-from tests.sinks.screens import Screen
 
 from ..directories import fresh_directory
 from ..waiting import wait_until
@@ -59,13 +58,12 @@ class NotifyTests(SynchronousTestCase):
 
     def test_desktop(self):
         """A notification with a text, an icon and an urgency is on the screen."""
-        bus = SessionBus()
-        self.addCleanup(bus.remove)
-        screen = Screen("dunst", bus)
-        self.addCleanup(screen.remove)
+        screen = Session()
+        self.addCleanup(screen.end)
+        screen.serve_framed_notes()
         colour = (255, 0, 255)
         with (
-            running(self.home, self.address, more=bus.environment) as daemon,
+            running(self.home, self.address, more=screen.bus.environment) as daemon,
             daemon.page() as page,
         ):
 
@@ -89,10 +87,10 @@ class NotifyTests(SynchronousTestCase):
             self.assertEqual(answer["delivered"], ["overlay", "freedesktop"])
             self.assertNotIn("icon", json.loads(self.overlay.recv(65_535)))
             wait_until(
-                lambda: min(map(screen.count, (colour, (0, 255, 0)))) >= 200,
+                lambda: min(map(screen.picture().count, (colour, (0, 255, 0)))) >= 200,
                 "it was not drawn",
             )
-            screen.keep("notify-whole")
+            screen.save("notify-whole.png")
             health = [target["health"] for target in targets()]
             self.assertEqual(health, ["unknown", "up"])
         self.assertEqual(list((self.home / "data" / "icons").iterdir()), [])

@@ -10,10 +10,9 @@ from bridge.plugins.tree.signature import sign_tree
 from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
-from ..approval.test_servers import notification_daemon, xfce4_notifyd
 from ..directories import fresh_directory
 from ..forge import empty_forge
-from ..freedesktop.session import Session
+from ..freedesktop.session import Session, notification_server
 from ..waiting import wait_until
 from .daemon import running, set_up
 from .test_install import manifest, tree
@@ -128,7 +127,7 @@ class PromptTests(PromptCase):
         url = self.publish("good")
         self.empty = self.session.picture()
         # notification-daemon 3.20 leaves on the screen what it was asked to close.
-        self.session.serve(xfce4_notifyd())
+        self.session.serve(notification_server("xfce4-notifyd"))
         self.wait_for_server()
         with self.daemon() as daemon, daemon.page() as page:
             reported = "".join(daemon.lines)
@@ -158,7 +157,7 @@ class PromptTests(PromptCase):
         """A confirmed private host is previewed; a denied growth changes nothing."""
         url = self.publish("good")
         self.empty = self.session.picture()
-        self.session.serve(xfce4_notifyd())
+        self.session.serve(notification_server("xfce4-notifyd"))
         self.wait_for_server()
         with self.daemon() as daemon, daemon.page() as page:
             self.ask(page, "a", "preview", {"url": url})
@@ -205,7 +204,7 @@ class PromptTests(PromptCase):
         """With ``--dev`` nothing is asked, and what was done is shown."""
         url = self.publish("good")
         self.empty = self.session.picture()
-        self.session.serve(notification_daemon())
+        self.session.serve(notification_server("notification-daemon"))
         self.wait_for_server()
         with self.daemon("--dev") as daemon, daemon.page() as page:
             page.result("plugins", "install", {"url": url})
@@ -221,7 +220,7 @@ class PromptTests(PromptCase):
             self.assertIn("none: privileged operations will be refused", reported)
             message = page.refusal("plugins", "install", {"url": url})
             self.assertTrue(message.startswith("approval_unavailable: "), message)
-            self.session.serve(notification_daemon())
+            self.session.serve(notification_server("notification-daemon"))
             self.wait_for_server()
             self.ask(page, "a", "install", {"url": url})
             self.until_asked(page, "install")

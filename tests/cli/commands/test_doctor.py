@@ -22,9 +22,8 @@ from bridge.cli.diagnosis.checkup import Finding, Level
 from bridge.cli.diagnosis.supportfile import Support
 from bridge.settings.options import locate
 
-from ...approval.test_servers import notification_daemon
 from ...directories import fresh_directory
-from ...freedesktop.session import Session
+from ...freedesktop.session import Session, notification_server
 from ...npm import setup_options
 from ...waiting import wait_until
 from ...whole.daemon import ROOT, command, run, running
@@ -167,7 +166,7 @@ class DoctorTests(SynchronousTestCase):
         """A session with a notification server."""
         session = Session()
         self.addCleanup(session.end)
-        session.serve(notification_daemon())
+        session.serve(notification_server("notification-daemon"))
         wait_until(session.has_server)
         return session
 
