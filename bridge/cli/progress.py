@@ -61,7 +61,7 @@ class ProgressLine:
         if step in _ORDER:
             self._reached = max(self._reached, _ORDER.index(step) + 1)
         if step == Step.AWAITING_CONFIRMATION and self.prompts:
-            message += "; answer the prompt on your desktop"
+            message = f"{message.rstrip('.?')}: answer the prompt on your desktop"
         if self.terminal:
             self._write(self._bar(message))
             self._shown = True

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from typing import Final
 
+from ..datadir.ownership import NotOwnError, check
 from ..plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ..plugins.esbuild.pins import VERSION, pin_for
 from ..settings.options import Paths
@@ -52,4 +54,28 @@ def build_problem(place: Paths) -> str:
         return f"cannot build: no bundler; run: {setup_command(place, names)}"
     if missing_sources(place):
         return f"cannot build: no host sources; run: {setup_command(place, names)}"
+    if problem := theme_problem(place):
+        return f"cannot build: {problem}"
+    return ""
+
+
+def theme_problem(place: Paths) -> str:
+    """
+    Return why the bundle could not be published, and what to do.
+
+    :return: One line; empty when it could be.
+    """
+    folder = place.bundle.parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return (
+            f"{place.theme_dir} cannot be written; make it writable, or choose another "
+            "directory with --theme-dir"
+        )
+    if folder == place.bundle.parent:
+        try:
+            check(folder)
+        except NotOwnError as e:
+            return str(e)
     return ""

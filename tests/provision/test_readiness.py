@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES
@@ -9,7 +11,7 @@ from bridge.provision import readiness
 from bridge.provision.readiness import build_problem
 from bridge.settings.options import locate
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, planted
 
 
 class ReadinessTests(SynchronousTestCase):
@@ -37,6 +39,17 @@ class ReadinessTests(SynchronousTestCase):
             self.assertIn(f"no {what}; run: plugin-bridge setup", problem)
             self.assertIn(f"--data-dir {self.root}", problem)
             (self.root / name).touch()
+
+    def test_theme_directory(self):
+        """One that can't be written, or that others can write, is named with a fix."""
+        with mock.patch("os.access", return_value=False):
+            problem = build_problem(self.place)
+        self.assertIn("cannot be written; make it writable, or choose", problem)
+        folder = self.place.bundle.parent
+        folder.mkdir(parents=True)
+        self.assertEqual(build_problem(self.place), "")
+        planted(self, folder)
+        self.assertIn(str(folder), build_problem(self.place))
 
     def test_system_without_esbuild(self):
         """A system for which there is no esbuild needs no setup."""

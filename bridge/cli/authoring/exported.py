@@ -31,6 +31,11 @@ _REGEX: Final = re.compile(
 _CLOSING: Final = {")": "(", "]": "[", "}": "{"}
 # After these words a slash starts a regular expression.
 _BEFORE_VALUE: Final = frozenset({"return", "typeof", "case", "in", "of", "await"})
+_PAGE_NAMES: Final = frozenset(
+    {"document", "window", "localStorage", "sessionStorage", "alert"}
+)
+# After these a word names something else.
+_DECLARING: Final = frozenset({".", "const", "let", "var", "function", "class"})
 _DEFINE: Final = "definePlugin"
 _MANIFEST: Final = re.compile(r"""['"]\./plugin\.json['"]""")
 
@@ -46,11 +51,13 @@ class _Token:
 
     :ivar kind: ``word``, ``string``, ``mark`` or ``other``.
     :ivar depth: How many brackets are open around it, its own not counted.
+    :ivar at: Where it starts.
     """
 
     kind: str
     text: str
     depth: int
+    at: int
 
 
 def exported_id(source: str, manifest_id: str) -> str | None:
@@ -67,6 +74,28 @@ def exported_id(source: str, manifest_id: str) -> str | None:
         return _Module(tokens, manifest_id).exported()
     except _DoubtError:
         return None
+
+
+def page_names(source: str) -> list[tuple[int, str]]:
+    """
+    Find the names of a page's objects, which a worker does not have.
+
+    :param source: The text of a module.
+    :return: The line, from 1, and the name of each use; none of what is ambiguous.
+    """
+    try:
+        tokens = list(_Splitter(source).tokens())
+    except _DoubtError:
+        return []
+    texts = ["", *(token.text for token in tokens), ""]
+    return [
+        (source.count("\n", 0, token.at) + 1, token.text)
+        for before, token, after in zip(texts, tokens, texts[2:], strict=False)
+        if token.kind == "word"
+        and token.text in _PAGE_NAMES
+        and before not in _DECLARING
+        and after != ":"
+    ]
 
 
 def lacks_default_export(source: str) -> bool:
@@ -111,7 +140,7 @@ class _Splitter:
             if found.lastgroup == "skip":
                 continue
             kind = found.lastgroup if at == found.end() else "other"
-            self._last = _Token(kind, found[0], len(self.open_brackets))
+            self._last = _Token(kind, found[0], len(self.open_brackets), found.start())
             yield self._last
             if kind == "mark" and found[0] in _CLOSING.values():
                 self.open_brackets.append(found[0])

@@ -8,16 +8,22 @@ raises ``EndedError`` or, to refuse, ``CommandError``.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from ...plugins.tree.files import TooLargeError, read_bounded
 from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE
 from ...plugins.tree.versions import admits
 from ...protocol.limits import SOURCE_BYTES
 from ...protocol.text import escaped
+from ...settings.host import HostProfile
 from ..terminal import CommandError
-from .exported import exported_id, lacks_default_export
+from .exported import exported_id, lacks_default_export, page_names
 from .hostapi import COMPILER, Compiler, TypesUnknownError, api_version, check_types
 from .verdict import LeftOutError, NotDoneError, WarnedError, counted
+
+_SOURCES: Final = (".ts", ".tsx", ".js", ".jsx", ".mjs")
+_NOT_RUN: Final = ("tests", "node_modules", ".git", ".host")
+_SHOWN_NAMES: Final = 10
 
 
 def need_entry(tree: Path) -> None:
@@ -55,6 +61,42 @@ def compare_id(tree: Path, plugin_id: str) -> str:
             f"{plugin_id}; pages cannot start the plugin"
         )
     return f"{ENTRY_FILE} exports {plugin_id}"
+
+
+def look_for_page(tree: Path, profile: HostProfile) -> str:
+    """
+    Look for what a page has, and the worker that a plugin runs in has not.
+
+    :param tree: A copy of the plugin.
+    """
+    if not profile.has_texts:
+        raise LeftOutError("plugins of this host run in its page")
+    found = [
+        f"{path.relative_to(tree).as_posix()}:{line} {name}"
+        for path in sorted(tree.rglob("*"))
+        if path.suffix in _SOURCES and path.relative_to(tree).parts[0] not in _NOT_RUN
+        for line, name in page_names(path.read_text("utf-8", "replace"))
+    ]
+    if found:
+        why = "a plugin runs in a worker, which does not have these:"
+        raise WarnedError("\n".join([why, *found[:_SHOWN_NAMES]]))
+    return "nothing that only a page has"
+
+
+def warnings_of(root: Path, plugin_id: str, profile: HostProfile) -> list[str]:
+    """Return why a plugin that is linked may not run, for its author."""
+    found: list[str] = []
+    for step in (
+        lambda: compare_id(root, plugin_id),
+        lambda: look_for_page(root, profile),
+    ):
+        try:
+            step()
+        except (CommandError, WarnedError) as e:
+            found += str(e).split("\n")
+        except (LeftOutError, OSError):
+            pass
+    return found
 
 
 def compare_version(api_range: str, host: Path) -> str:

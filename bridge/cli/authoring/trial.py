@@ -47,7 +47,13 @@ from ...wiring import oneshot
 from ...wiring.bundler import make_scanner
 from ..terminal import CommandError
 from .hostapi import find_compiler
-from .pagesteps import compare_id, compare_types, compare_version, need_entry
+from .pagesteps import (
+    compare_id,
+    compare_types,
+    compare_version,
+    look_for_page,
+    need_entry,
+)
 from .signedsince import SignedCommit, since_signed
 from .sources import quoted, source_line
 from .verdict import (
@@ -109,6 +115,7 @@ class Trial:
             await self._async_step("policy", self._policy)
             self._step("signature", self._signature)
             self._step("id", self._id)
+            self._step("realm", self._realm)
             self._step("api", self._api)
             self._step("types", self._types)
             await self._async_step("build", self._build)
@@ -259,6 +266,9 @@ class Trial:
         plugin_id = self._need_id()
         need_entry(self._copy)
         return compare_id(self._copy, plugin_id)
+
+    def _realm(self) -> str:
+        return look_for_page(self._copy, self._place.profile)
 
     def _api(self) -> str:
         if self._manifest is None:

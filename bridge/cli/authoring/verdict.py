@@ -19,6 +19,7 @@ STEPS: Final = (
     "policy",
     "signature",
     "id",
+    "realm",
     "api",
     "types",
     "build",

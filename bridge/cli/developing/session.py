@@ -38,6 +38,8 @@ class Session:
     """
     The link of one working tree.
 
+    Its last argument returns why a plugin of an id may not run, for its author.
+
     :ivar failure: Why it ended, unless the user has ended it.
     """
 
@@ -48,6 +50,7 @@ class Session:
     _show: Callable[[str], None]
     _token: PairingToken
     _nobody: str
+    _warnings: Callable[[str], list[str]] = lambda _: []
     _clock_text: Callable[[], str] = lambda: time.strftime(_TIME)
     failure: str = field(default="", init=False)
     _connection: _Connection | None = field(default=None, init=False)
@@ -157,6 +160,7 @@ class Session:
         report = message["report"]
         self._show_at(f"built in {report['durationMs']} ms")
         self._show_lines(report["errors"])
+        self._show_lines(self._warnings(message["id"]))
         self._log.follow(message["id"], self._show_at)
         self._page.built()
 

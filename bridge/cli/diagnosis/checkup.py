@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import stat
 from collections.abc import Iterator
 from enum import StrEnum
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
-from pathlib import Path
 from shlex import quote
 from typing import Any, Final
 
@@ -28,7 +26,7 @@ from ...protocol.strictjson import loads_own
 from ...protocol.text import visible
 from ...provision.bundlersource import installed_bundler, would_run
 from ...provision.hostsources import sources_problem
-from ...provision.readiness import missing_sources, setup_command
+from ...provision.readiness import missing_sources, setup_command, theme_problem
 from ...provision.service import UNIT, has_systemd, is_service_of
 from ...settings.options import Paths
 from ...settings.values import Address, UnixAddress
@@ -240,15 +238,11 @@ def _run_setup(place: Paths, command: str) -> str:
 
 def _theme(place: Paths) -> Finding:
     name = "theme directory"
+    text, _, fix = theme_problem(place).partition("; ")
+    if text:
+        return Finding(name, Level.WRONG, text, fix)
     if place.bundle.is_file():
         return Finding(name, Level.OK, f"{place.bundle} is published")
-    directory: Path = place.theme_dir
-    while not directory.exists() and directory != directory.parent:
-        directory = directory.parent
-    if not os.access(directory, os.W_OK | os.X_OK):
-        text = f"{place.theme_dir} cannot be written"
-        fix = "make it writable, or choose another directory with "
-        return Finding(name, Level.WRONG, text, f"{fix}--theme-dir")
     text = f"no bundle in {place.theme_dir} yet; the first build creates it"
     return Finding(name, Level.NOTE, text)
 

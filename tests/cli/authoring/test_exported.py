@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 import bridge
-from bridge.cli.authoring.exported import exported_id, lacks_default_export
+from bridge.cli.authoring.exported import (
+    exported_id,
+    lacks_default_export,
+    page_names,
+)
 
 CERTAIN = r"""
 export default definePlugin({ id: 'demo', activate() {} });
@@ -73,6 +77,16 @@ class ExportedTests(SynchronousTestCase):
             self.assertFalse(lacks_default_export(line.replace("\\n", "\n")), line)
         for text in ("", "export const plugin = { id: 'a' };", "// export default {}"):
             self.assertTrue(lacks_default_export(text), text)
+
+    def test_page_names(self) -> None:
+        """Uses of a page's objects are found, and nothing that is only called so."""
+        text = """const window = 1;
+        // document
+        const o = { document: 2, 'alert': 3 }; o.localStorage;
+        document.title = `${window}`;
+        """
+        self.assertEqual(page_names(text), [(4, "document"), (4, "window")])
+        self.assertEqual(page_names("document } /"), [])
 
     def test_samples(self) -> None:
         """The plugins that come with us have theirs."""

@@ -12,6 +12,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+from bridge.cli.authoring.pagesteps import look_for_page, warnings_of
 from bridge.cli.authoring.signedsince import Difference
 from bridge.cli.authoring.trial import Trial
 from bridge.cli.authoring.verdict import (
@@ -21,12 +22,14 @@ from bridge.cli.authoring.verdict import (
     ShownHit,
     StepResult,
     Verdict,
+    WarnedError,
     as_json_text,
     as_text,
 )
 from bridge.plugins.policy.rules.table import ADVICE
 from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.protocol.limits import SOURCE_BYTES
+from bridge.settings.host import load_profile
 from bridge.settings.options import Paths
 
 from ...directories import fresh_directory
@@ -241,6 +244,23 @@ class TrialTests(TestCase):
             self.assertEqual(str(step.outcome), outcome, source)
         (self.root / "main.ts").write_bytes(b" " * (SOURCE_BYTES + 1))
         self.assertEqual((await self.step("id")).outcome, Outcome.LEFT_OUT)
+
+    async def test_realm(self):
+        """What only a page has is warned of; so it is while the plugin is linked."""
+        self.assertEqual((await self.step("realm")).outcome, Outcome.LEFT_OUT)
+        host = load_profile("reference")
+        (self.root / "tests").mkdir()
+        (self.root / "tests" / "a.ts").write_text("window.x;\n")
+        look_for_page(self.root, host)
+        (self.root / "a.ts").write_text("\ndocument.title;\n")
+        (self.root / "main.ts").write_text("export const a = 1;\n")
+        error = self.assertRaises(WarnedError, look_for_page, self.root, host)
+        self.assertIn("which does not have these:\na.ts:2 document", str(error))
+        warned = warnings_of(self.root, "demo", host)
+        self.assertIn("main.ts has no default export", warned[0])
+        self.assertEqual(warned[-1], "a.ts:2 document")
+        other = load_profile("vrcnext")
+        self.assertEqual(warnings_of(self.root, "demo", other), warned[:1])
 
     async def test_api_version(self):
         """A version outside of apiVersion is warned of, and refuses nothing."""

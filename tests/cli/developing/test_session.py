@@ -69,6 +69,7 @@ class SessionTestCase(SynchronousTestCase):
         self.page = mock.Mock(spec=DevPage)
         self.log = mock.Mock(spec=PluginLog)
         self.token = PairingToken.load_or_create(self.root / "token")
+        self.warnings: list[str] = []
         self.session = Session(
             self.reactor,
             self.tree,
@@ -77,6 +78,7 @@ class SessionTestCase(SynchronousTestCase):
             self.printed.append,
             self.token,
             "nobody",
+            lambda _: list(self.warnings),
             lambda: "12:00:00",
         )
         self.session.begin(str(self.root / "control.socket"))
@@ -156,6 +158,7 @@ class SessionTests(SessionTestCase):
     def test_linked_is_reported(self):
         """What is linked is reported once, and each build."""
         report = {**REPORT, "errors": ["other is left out:\x1b gone"]}
+        self.warnings.append("main.ts:1 document")
         self.answer(linked(shadows=True, report=report))
         self.answer(LINKED)
         self.assertEqual(
@@ -165,7 +168,9 @@ class SessionTests(SessionTestCase):
                 "12:00:00 linked demo 1.0.0; it replaces the installed plugin",
                 "12:00:00 built in 12 ms",
                 "  other is left out:\\x1b gone",
+                "  main.ts:1 document",
                 "12:00:00 built in 12 ms",
+                "  main.ts:1 document",
             ],
         )
 

@@ -13,6 +13,7 @@ from ....datadir.token import PairingToken, TokenError
 from ....demo.reloading import Builds
 from ....settings.config import BY_NAME, HOST_OPTIONS
 from ....settings.options import Paths
+from ...authoring.pagesteps import warnings_of
 from ...command import NoDaemonError, command, directory_argument, page_port_option
 from ...connection import check_running
 from ...developing.page import DevPage
@@ -66,7 +67,12 @@ def dev(
     builds = Builds(secrets.token_hex(8))
     page = DevPage(HostPage(reactor, place), port, opens, show, builds)
     log = PluginLog(log_file or place.data.log, reactor)
-    session = Session(reactor, directory.resolve(), page, log, show, token, nobody)
+    root = directory.resolve()
+
+    def warnings(plugin_id: str) -> list[str]:
+        return warnings_of(root, plugin_id, place.profile)
+
+    session = Session(reactor, root, page, log, show, token, nobody, warnings)
     reactor.callWhenRunning(session.begin, address)
     reactor.addSystemEventTrigger("before", "shutdown", session.end)
     reactor.run()
