@@ -33,7 +33,7 @@ from ..protocol.wire import converter, structure, unstructure
 from ..settings.options import Paths
 from ..system.files import sync_directory
 from .npm import SetupError
-from .readiness import OWN_HOST, missing_sources, names_of
+from .readiness import OWN_HOST, missing_sources
 
 # The folders that are installed; the rest is ignored.
 _WANTED: Final = ("packages", "node_modules")
@@ -222,7 +222,7 @@ def sources_problem(place: Paths) -> str:
     brought = "" if place.profile.name == OWN_HOST else "--host-sources ARCHIVE "
     return (
         f"the host's sources were installed by {version} of plugin-bridge, not by "
-        f"{__version__}; run: plugin-bridge setup {brought}{names_of(place)}"
+        f"{__version__}; run: plugin-bridge setup {brought}{place.typed}"
     )
 
 

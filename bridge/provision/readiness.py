@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import Final
 
 from ..datadir.ownership import NotOwnError, check
@@ -20,22 +19,11 @@ def missing_sources(place: Paths) -> list[str]:
     return missing_files(place.data.root, HOST_FILES)
 
 
-def setup_command(place: Paths, where: str) -> str:
-    """
-    Format the command that runs setup with the options it needs.
-
-    :param where: The options that name this place on a command line.
-    """
+def setup_command(place: Paths) -> str:
+    """Format the command that runs setup with the options it needs."""
     brings_sources = place.profile.name == OWN_HOST or not missing_sources(place)
     sources = "" if brings_sources else "--host-sources ARCHIVE "
-    return f"plugin-bridge setup {sources}{where}"
-
-
-def names_of(place: Paths) -> str:
-    """Return the options that name this place on a command line."""
-    return shlex.join(
-        ["--host", place.profile.name, "--data-dir", str(place.data.root)]
-    )
+    return f"plugin-bridge setup {sources}{place.typed}"
 
 
 def build_problem(place: Paths) -> str:
@@ -49,11 +37,10 @@ def build_problem(place: Paths) -> str:
     """
     if pin_for() is None:
         return f"cannot build: there is no esbuild {VERSION} for this system"
-    names = names_of(place)
     if missing_files(place.data.root, BUNDLER_FILES):
-        return f"cannot build: no bundler; run: {setup_command(place, names)}"
+        return f"cannot build: no bundler; run: {setup_command(place)}"
     if missing_sources(place):
-        return f"cannot build: no host sources; run: {setup_command(place, names)}"
+        return f"cannot build: no host sources; run: {setup_command(place)}"
     if problem := theme_problem(place):
         return f"cannot build: {problem}"
     return ""

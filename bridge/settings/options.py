@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -258,6 +259,11 @@ class Paths:
     data: DataDir
     theme_dir: Path
     options: tuple[str, ...] = field(default=(), eq=False)
+
+    @property
+    def typed(self) -> str:
+        """Those options as a command line has them."""
+        return shlex.join(self.options)
 
     @property
     def bundle(self) -> Path:

@@ -9,7 +9,6 @@ then not work in the page.
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -226,10 +225,12 @@ class Trial:
             raise NotDoneError(str(e)) from None
 
     def _need_bundler(self) -> None:
-        self._need(BUNDLER_FILES, f"plugin-bridge setup --bundler-only {self._where}")
+        self._need(
+            BUNDLER_FILES, f"plugin-bridge setup --bundler-only {self._place.typed}"
+        )
 
     def _need_sources(self) -> None:
-        self._need(HOST_FILES, setup_command(self._place, self._where))
+        self._need(HOST_FILES, setup_command(self._place))
         try:
             check_tree(self._place.data.host)
         except NotOwnError as e:
@@ -240,10 +241,6 @@ class Trial:
         missing = missing_files(root, paths)
         if missing:
             raise NotDoneError(f"there is no {missing[0]} in {root}; run: {command}")
-
-    @property
-    def _where(self) -> str:
-        return shlex.join(self._place.options)
 
     def _signature(self) -> str:
         if self._unsigned:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -78,10 +77,9 @@ def doctor(
     """Run the checks and return the exit status."""
     from twisted.internet import reactor
 
-    options = shlex.join(place.options)
     findings = [
-        *on_disk(place, options),
-        daemon(place, listen, options),
+        *on_disk(place),
+        daemon(place, listen),
         *oneshot.run(reactor, lambda: on_desktop(reactor, place, prompt, dev)),
     ]
     _print(findings, as_json)

@@ -15,6 +15,8 @@ from ...approval.desktop import ANSWERING
 from ...classes import frozen
 from ...daemon.listening import is_taken
 from ...datadir.control import connected
+from ...datadir.ownership import NotOwnError, check, check_tree
+from ...datadir.paths import DataDir
 from ...datadir.token import PairingToken, TokenError
 from ...freedesktop import DesktopError, INotifications
 from ...plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
@@ -35,7 +37,6 @@ from ...store.generations import Generations
 from ...system.locks import is_held
 from ...system.users import is_own
 from ..connection import listens_on
-from .filesofothers import files_of_others
 
 _REQUEST_SECONDS: Final = 5.0
 _ANSWER_BYTES: Final = 64 * 1024
@@ -70,32 +71,49 @@ class Finding:
         return {"name": self.name, "level": self.level, "text": self.text} | fix
 
 
-def on_disk(place: Paths, command: str) -> Iterator[Finding]:
-    """
-    Check the files; changes nothing.
-
-    :param command: The options that name this data directory on a command line.
-    """
-    yield _directory(place, command)
-    for other in files_of_others(place.data):
+def on_disk(place: Paths) -> Iterator[Finding]:
+    """Check the files; changes nothing."""
+    yield _directory(place)
+    for other in _files_of_others(place.data):
         yield Finding("files of others", Level.WRONG, other.finding, other.fix)
     yield _token(place)
     yield _state(place)
     yield from _interrupted(place)
     yield from _unrecorded(place)
     yield from _changed(place)
-    yield _bundler(place, command)
-    yield _sources(place, command)
+    yield _bundler(place)
+    yield _sources(place)
     yield _theme(place)
     yield from _databases(place)
 
 
-def _directory(place: Paths, command: str) -> Finding:
+def _files_of_others(data: DataDir) -> Iterator[NotOwnError]:
+    """
+    Look for what another user may have written, as far down as it is used.
+
+    Not at the token, the settings and the journal, which have checks of their own.
+
+    :return: The first finding of each tree, file or directory.
+    """
+    previous = Generations(data.state).previous
+    files = (data.bin, data.host, data.build, previous, data.lock, data.address)
+    try:
+        trees = sorted(data.plugins.iterdir())
+    except OSError:
+        trees = []
+    for path in (data.plugins, *files, *trees):
+        try:
+            check(path) if path == data.plugins else check_tree(path)
+        except NotOwnError as e:
+            yield e
+
+
+def _directory(place: Paths) -> Finding:
     name, root = "data directory", place.data.root
     try:
         found = root.stat()
     except OSError:
-        fix = _run_setup(place, command)
+        fix = _run_setup(place)
         return Finding(name, Level.WRONG, f"{root} does not exist", fix)
     if not stat.S_ISDIR(found.st_mode):
         text = f"{root} is not a directory"
@@ -204,8 +222,8 @@ def without_prompts(finding: Finding) -> Finding:
     return Finding(finding.name, Level.NOTE, text)
 
 
-def _bundler(place: Paths, command: str) -> Finding:
-    name, fix = "bundler", _run_setup(place, command)
+def _bundler(place: Paths) -> Finding:
+    name, fix = "bundler", _run_setup(place)
     pin = pin_for()
     if pin is None:
         return Finding(name, Level.WRONG, f"no esbuild {VERSION} for this system")
@@ -220,20 +238,20 @@ def _bundler(place: Paths, command: str) -> Finding:
     return Finding(name, Level.WRONG, f"bin/{BINARY_NAME} is missing", fix)
 
 
-def _sources(place: Paths, command: str) -> Finding:
+def _sources(place: Paths) -> Finding:
     name = "host sources"
     missing = missing_sources(place)
     if missing:
         text = f"{missing[0]} is missing, so the daemon cannot build"
-        return Finding(name, Level.WRONG, text, _run_setup(place, command))
+        return Finding(name, Level.WRONG, text, _run_setup(place))
     text, _, fix = sources_problem(place).partition("; ")
     if text:
         return Finding(name, Level.NOTE, text, fix)
     return Finding(name, Level.OK, "installed")
 
 
-def _run_setup(place: Paths, command: str) -> str:
-    return f"run: {setup_command(place, command)}"
+def _run_setup(place: Paths) -> str:
+    return f"run: {setup_command(place)}"
 
 
 def _theme(place: Paths) -> Finding:
@@ -257,12 +275,11 @@ def _databases(place: Paths) -> Iterator[Finding]:
             yield Finding(name, Level.NOTE, f"{path} does not exist yet")
 
 
-def daemon(place: Paths, listen: Address, command: str) -> Finding:
+def daemon(place: Paths, listen: Address) -> Finding:
     """
     Check whether a daemon runs, and whether one could.
 
     :param listen: The address it would listen on.
-    :param command: The options that name this data directory on a command line.
     """
     name = "daemon"
     if is_held(place.data.lock):
@@ -286,18 +303,17 @@ def daemon(place: Paths, listen: Address, command: str) -> Finding:
         fix = "stop it, or choose another address with --listen"
         return Finding(name, Level.WRONG, f"{who} listens on {listen}", fix)
     text = f"not running; {listen} is free"
-    return Finding(name, Level.NOTE, text, _start(place, command))
+    return Finding(name, Level.NOTE, text, _start(place))
 
 
-def _start(place: Paths, command: str) -> str:
+def _start(place: Paths) -> str:
     """Return how to start the daemon: once, and where systemd is, at each login."""
     if is_service_of(place.data):
         return f"run: systemctl --user start {UNIT}"
-    start = f"run: plugin-bridge run {command}"
+    start = f"run: plugin-bridge run {place.typed}"
     if has_systemd() and not missing_sources(place):
-        start += (
-            f", or, to start it at each login: plugin-bridge setup --service {command}"
-        )
+        service = f"plugin-bridge setup --service {place.typed}"
+        start += f", or, to start it at each login: {service}"
     return start
 
 

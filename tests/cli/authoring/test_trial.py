@@ -270,7 +270,7 @@ class TrialTests(TestCase):
             self.shop.data.create()
             outcomes, made = await self.outcomes()
             self.assertEqual((outcomes["api"], made.ok), (outcome, True))
-            self.assertIn(version, made.steps[5].message)
+            self.assertIn(version, made.steps[6].message)
 
     async def test_types(self):
         """With a compiler on PATH the types are checked against the host's."""

@@ -28,8 +28,6 @@ from bridge.system.locks import acquire
 from ...approval.screens import FakeScreen
 from ...directories import fresh_directory, planted
 
-COMMAND = "--host reference"
-
 
 class DiskTests(SynchronousTestCase):
     """Tests for what is looked at on disk."""
@@ -41,7 +39,7 @@ class DiskTests(SynchronousTestCase):
 
     def found(self) -> dict[str, Finding]:
         """Look, and give the findings by name."""
-        return {f.name: f for f in checkup.on_disk(self.place, COMMAND)}
+        return {f.name: f for f in checkup.on_disk(self.place)}
 
     def wrong(self) -> set[str]:
         """Name what is wrong; each such finding has a fix."""
@@ -151,7 +149,7 @@ class DiskTests(SynchronousTestCase):
         for name in ("lost", "kept", ".tmp-0"):
             self.place.data.plugin(name).mkdir()
         self.place.data.state.write_text('{"bridge.plugins":{"kept":{}}}')
-        found = [f for f in checkup.on_disk(self.place, COMMAND) if "tree" in f.name]
+        found = [f for f in checkup.on_disk(self.place) if "tree" in f.name]
         self.assertEqual([f.level for f in found], [Level.WRONG])
         self.assertIn("plugins/lost belongs to no", found[0].text)
         self.place.data.journal.write_text("?")
@@ -199,7 +197,7 @@ class DiskTests(SynchronousTestCase):
         for path in paths:
             planted(self, path)
         data.plugins.chmod(0o777)
-        found = [f for f in checkup.on_disk(self.place, COMMAND) if f.name == name]
+        found = [f for f in checkup.on_disk(self.place) if f.name == name]
         self.assertEqual({f.level for f in found}, {Level.WRONG})
         named = {f.text.partition(" ")[0] for f in found}
         self.assertEqual(named, set(map(str, [data.plugins, *paths])))
@@ -305,24 +303,24 @@ class DaemonTests(SynchronousTestCase):
     def test_another_program(self) -> None:
         """Without our daemon, the program on the port is another one."""
         with patch.object(checkup, "_REQUEST_SECONDS", 0.1):
-            found = checkup.daemon(self.place, self.address, COMMAND)
+            found = checkup.daemon(self.place, self.address)
         self.assertEqual(found.level, Level.WRONG)
         self.assertIn("another program", found.text)
 
     def test_not_running(self) -> None:
         """Without one, it names the command to start it."""
         self.listening.close()
-        found = checkup.daemon(self.place, self.address, COMMAND)
+        found = checkup.daemon(self.place, self.address)
         self.assertEqual(
             (found.level, found.fix),
-            (Level.NOTE, f"run: plugin-bridge run {COMMAND}"),
+            (Level.NOTE, f"run: plugin-bridge run {self.place.typed}"),
         )
 
     def test_service(self) -> None:
         """Where systemd is, it can start the daemon at each login, or right now."""
         self.listening.close()
         for is_there, fix in (
-            (False, f"plugin-bridge setup --service {COMMAND}"),
+            (False, f"plugin-bridge setup --service {self.place.typed}"),
             (True, "run: systemctl --user start plugin-bridge.service"),
         ):
             with (
@@ -330,14 +328,14 @@ class DaemonTests(SynchronousTestCase):
                 patch.object(checkup, "missing_sources", lambda _: []),
                 patch.object(checkup, "is_service_of", lambda _, it=is_there: it),
             ):
-                found = checkup.daemon(self.place, self.address, COMMAND)
+                found = checkup.daemon(self.place, self.address)
             self.assertTrue(found.fix.endswith(fix), found.fix)
 
     def test_starting(self) -> None:
         """One that has not written yet where it listens is left alone."""
         lock = acquire(self.place.data.lock)
         self.addCleanup(lock.release)
-        found = checkup.daemon(self.place, self.address, COMMAND)
+        found = checkup.daemon(self.place, self.address)
         self.assertEqual(found.level, Level.NOTE)
 
     def test_silent(self) -> None:
@@ -346,7 +344,7 @@ class DaemonTests(SynchronousTestCase):
         self.addCleanup(lock.release)
         self.listening.close()
         self.place.data.address.write_text(str(self.address))
-        found = checkup.daemon(self.place, self.address, COMMAND)
+        found = checkup.daemon(self.place, self.address)
         self.assertIn("does not answer", found.text)
 
 

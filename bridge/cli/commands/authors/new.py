@@ -82,7 +82,7 @@ def new(
 
 def _report(root: Path, plugin: NewPlugin, place: Paths) -> None:
     where = shlex.quote(str(root))
-    naming = shlex.join(place.options)
+    naming = place.typed
     lines = [f"created {plugin.id} in {root}"]
     if not (root / LINK).is_symlink():
         lines.append(f"{root / LINK} is missing; link it to {place.data.host}")
