@@ -5,7 +5,7 @@ import os
 from typing import Any
 from unittest import mock
 
-from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.exchange import Exchange
@@ -307,25 +307,6 @@ class RefusalTests(PipelineTestCase):
             self.assertTrue(message.startswith(prefix or "manifest_invalid: "), message)
             self.expect([*ASKED, *CHECKED[:3]])
 
-    def test_no_main(self):
-        """A plugin without main.ts is refused before it is built."""
-        self.bench.publish("headless", {"plugin.json": manifest("headless")})
-        message = self.refusal("headless")
-        self.assertTrue(message.startswith("manifest_invalid: main.ts"), message)
-
-    def test_directory_as_manifest(self):
-        """A directory called plugin.json or main.ts is not that file."""
-        for name, file, refusal in (
-            ("one", "plugin.json", "no_manifest: there is no plugin.json"),
-            ("two", "main.ts", "manifest_invalid: main.ts is missing"),
-        ):
-            root = self.bench.publish(name, signed_as=None)
-            (root / file).unlink()
-            (root / file).mkdir()
-            (root / file / "x").write_text("")
-            message = self.refusal(name)
-            self.assertTrue(message.startswith(refusal), message)
-
     def test_signatures(self):
         """A tree that nobody signed, or not this tree, is refused."""
         self.bench.publish("missing", signed_as=None)
@@ -626,27 +607,12 @@ class SeveralTests(PipelineTestCase):
 class EndTests(PipelineTestCase):
     """Tests for a page, or a daemon, that goes away."""
 
-    def test_page_that_goes_away(self):
-        """An install goes on when its page has gone, and is done."""
-        self.bench.approver.answers = [None]
-        installing = self.install()
-        installing.addErrback(lambda _: None)
-        installing.cancel()
-        self.bench.approver.open[0].callback(None)
-        self.assertEqual(self.bench.installed(), ["good"])
-
     def end(self, installing):
         """Close; the install is given up and leaves nothing."""
         self.successResultOf(self.bench.jobs.close())
         error = self.failureResultOf(installing, BridgeError).value
         self.assertEqual(error.code, Code.UNAVAILABLE)
         self.assertEqual(self.bench.left(), self.before)
-
-    def test_shutdown_during_the_prompt(self):
-        """The question is withdrawn."""
-        self.bench.approver.answers = [None]
-        self.end(self.install())
-        self.assertIn("withdrawn", self.events)
 
     def test_shutdown_before_the_commit(self):
         """An install that waits for another one's commit is given up."""
@@ -664,12 +630,6 @@ class EndTests(PipelineTestCase):
         gate.callback(None)
         self.successResultOf(closing)
         self.assertEqual(self.successResultOf(installing).id, "good")
-
-    def test_nothing_after_the_end(self):
-        """Nothing is begun by a daemon that is shutting down."""
-        self.successResultOf(self.bench.jobs.close())
-        error = self.failureResultOf(self.install(), BridgeError).value
-        self.assertEqual(error.code, Code.UNAVAILABLE)
 
 
 class EchoTests(PipelineTestCase):
@@ -708,16 +668,6 @@ class PinnedInstallTests(PipelineTestCase):
         self.assertTrue(root.exists())
         self.successResultOf(self.pinned())
 
-    def test_same_ref_is_the_same_install(self):
-        """A page that lost its socket asks again, and gets the one outcome."""
-        self.bench.approver.answers = [None]
-        first, second = self.pinned(self.REF), self.pinned(self.REF)
-        self.bench.approver.open[0].callback(None)
-        entry = self.successResultOf(first)
-        self.assertEqual(self.successResultOf(second), entry)
-        self.assertEqual(self.successResultOf(self.pinned(self.REF)), entry)
-        self.assertEqual(self.events.count("ask install"), 1)
-
     def test_attack_guessed_ref(self):
         """Another page's name for its install does not stand for another URL."""
         self.bench.publish("other")
@@ -749,16 +699,3 @@ class PinnedInstallTests(PipelineTestCase):
         error = self.failureResultOf(installing, BridgeError).value
         self.assertTrue(error.message.startswith("cancelled: "))
         self.assertEqual(self.bench.left(), self.before)
-
-    def test_not_cancelled_while_it_commits(self):
-        """From its commit on, an install is finished."""
-        gate: Deferred[Any] = Deferred()
-        self.bench.builder.outcomes = [gate]
-        installing = self.install()
-        (running,) = self.bench.jobs.recent()
-        refused = self.failureResultOf(
-            maybeDeferred(self.bench.jobs.cancel, running.name), BridgeError
-        )
-        self.assertTrue(refused.value.message.startswith("not_cancellable: "))
-        gate.callback(None)
-        self.assertEqual(self.successResultOf(installing).id, "good")

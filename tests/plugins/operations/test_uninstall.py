@@ -4,6 +4,7 @@ import shutil
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.approval import denied
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.protocol.errors import BridgeError, Code
@@ -83,11 +84,25 @@ class UninstallTests(UninstallTestCase):
         )
         self.assert_gone()
 
-    def test_id_is_constant(self):
-        """Every progress record names the plugin."""
-        self.bench.sink.progresses.clear()
-        self.successResultOf(self.uninstall())
-        self.assertEqual({p.id for p in self.bench.sink.progresses}, {"good"})
+    def test_waits_for_an_update(self):
+        """One operation at a time changes a plugin: the second one asks afterwards."""
+        self.bench.approver.answers = [None]
+        updating = self.bench.update("good")
+        uninstalling = self.uninstall()
+        self.assertEqual(self.bench.approver.prompts[-1].operation, "update")
+        self.bench.approver.open[0].errback(denied("declined"))
+        self.failureResultOf(updating, BridgeError)
+        self.successResultOf(uninstalling)
+        self.assert_gone()
+
+    def test_waits_for_its_turn_to_commit(self):
+        """While another operation changes the set, nothing is removed."""
+        self.successResultOf(self.bench.jobs.commit_lock.acquire())
+        uninstalling = self.uninstall()
+        self.assertEqual(self.bench.left(), self.before[:2])
+        self.bench.jobs.commit_lock.release()
+        self.successResultOf(uninstalling)
+        self.assert_gone()
 
     def test_prompt(self):
         """The prompt names the plugin, and where it came from."""
@@ -122,15 +137,6 @@ class UninstallTests(UninstallTestCase):
         self.events.clear()
         self.successResultOf(self.bench.install(url_of("good")))
         self.assertNotIn("ask trust_key", self.events)
-
-    def test_twice(self):
-        """A second click waits, and finds that it is gone."""
-        self.bench.approver.answers = [None]
-        first, second = self.uninstall(), self.uninstall()
-        self.bench.approver.open[0].callback(None)
-        self.successResultOf(first)
-        error = self.failureResultOf(second, BridgeError).value
-        self.assertTrue(error.message.startswith("not_installed: "))
 
     def test_failed_build(self):
         """The plugin is gone; the report is of the build."""
@@ -206,14 +212,6 @@ class ForgetTests(UninstallTestCase):
         self.assertIn(f"Key: {KEY}\n", prompt.body)
         self.assertIn("First accepted for: good (https://forge.example", prompt.body)
 
-    def test_ref(self):
-        """What was given a name reports it."""
-        self.successResultOf(self.bench.forget_key(KEY, "r1"))
-        self.successResultOf(self.bench.uninstall("good", "r2"))
-        progresses = self.bench.sink.progresses
-        refs = {(progress.op, progress.ref) for progress in progresses}
-        self.assertLessEqual({("forget_key", "r1"), ("uninstall", "r2")}, refs)
-
     def test_unknown_key(self):
         """A key that is not accepted is refused without a prompt."""
         for key_id in ("", "0000", KEY + "\n"):
@@ -242,6 +240,17 @@ class ForgetTests(UninstallTestCase):
         self.successResultOf(self.bench.store.commit([Put(KEYS, "odd", 5)]))
         self.successResultOf(self.forget("odd"))
         self.assertEqual(list(self.bench.store.entries(KEYS)), [KEY])
+
+    def test_not_cancelled_while_it_commits(self):
+        """What is being written can't be cancelled."""
+        self.bench.writes.slow = "replace"
+        forgetting = self.forget()
+        (job,) = [one for one in self.bench.jobs.recent() if not one.outcome]
+        with self.assertRaises(BridgeError) as caught:
+            self.bench.jobs.cancel(job.name)
+        self.assertTrue(caught.exception.message.startswith("not_cancellable: "))
+        self.bench.writes.go_on()
+        self.successResultOf(forgetting)
 
     def test_installed_again(self):
         """What is installed with a forgotten key asks for it again."""

@@ -226,24 +226,6 @@ class UpdateTests(UpdateTestCase):
         self.publish("0.0.1")
         self.assertEqual(self.updated().version, "0.0.1")
 
-    def test_twenty_at_once(self):
-        """Who asks for an update that is under way joins it."""
-        self.bench.approver.answers = [None]
-        asked = [self.update() for _ in range(20)]
-        self.bench.approver.open[0].callback(None)
-        for updating in asked:
-            self.successResultOf(updating)
-        self.assertEqual(self.events.count("ask update"), 1)
-        self.successResultOf(self.update())
-        self.assertEqual(self.events.count("ask update"), 2)
-
-    def test_clone_that_stays_behind(self):
-        """When the old tree can't be removed, that is logged, and it is updated."""
-        self.bench.threads.failing = {"remove": OSError(5, "I/O error")}
-        self.updated()
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
-        self.assertEqual(self.state()[2:], (NEW, False))
-
 
 class RefusalTests(UpdateTestCase):
     """Tests for each step that refuses: its prefix, its pushes, and no trace."""
@@ -439,18 +421,6 @@ class RollbackTests(UpdateTestCase):
         self.failureResultOf(self.update(), BridgeError)
         self.assertEqual(self.bench.store.get("plugin:good", "colour"), "blue")
 
-    def test_each_step_of_the_move(self):
-        """A disk that fails leaves the old tree, and it is as it was."""
-        for name in ("make_durable", "begin", "do", "entries"):
-            self.bench.threads.failing = {}
-            self.start()
-            self.bench.threads.failing = {name: OSError(28, "No space left")}
-            self.refusal(code=Code.INTERNAL)
-            self.assertIn("answer", self.events)
-            self.flushLoggedErrors(OSError)
-        self.bench.threads.failing = {}
-        self.updated()
-
     def full_disk(self):
         """Let the build fail, and nothing be written from then on."""
         writes = self.bench.writes
@@ -573,16 +543,6 @@ class GrowthTests(UpdateTestCase):
         self.successResultOf(self.bench.store.commit(later))
         self.successResultOf(self.bench.install(url_of("good")))
         self.start()
-
-    def test_asked_after_the_checks(self):
-        """The gains are asked for after everything else, before the commit."""
-        self.grow(permissions=["network"], hosts=["x.example"])
-        self.updated()
-        at = self.events.index("update move")
-        self.assertEqual(self.events[at - 3 : at], [SIGNED, *GROWN])
-        prompt = self.bench.approver.prompts[-1]
-        self.assertIn("Go online", prompt.body)
-        self.assertIn("New sites: x.example", prompt.body)
 
     def test_asked_after_the_keys(self):
         """Keys are asked for first."""
