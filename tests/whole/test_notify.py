@@ -106,4 +106,4 @@ class NotifyTests(SynchronousTestCase):
         with running(self.home, *chosen) as daemon, daemon.page() as page:
             targets = page.result("notify", "targets")["targets"]
         self.assertEqual([t["name"] for t in targets], ["overlay", "ovrtoolkit"])
-        self.assertIn("sink ovrtoolkit: [down]", "".join(daemon.lines))
+        self.assertIn("overlay [unknown], ovrtoolkit [down]", "".join(daemon.lines))

@@ -47,7 +47,7 @@ class ConfigTests(SynchronousTestCase):
         self.file.write_text('log-format = "json"\nrate = 8\n')
         with running(self.home) as daemon:
             daemon.stop()
-            self.assertIn("rate: 8 requests per second", "".join(daemon.lines))
+            self.assertIn("8 requests per second", "".join(daemon.lines))
         self.file.write_text("rat = 8\n")
         done = run(self.home, "run", f"--data-dir={self.home / 'data'}")
         self.assertEqual(done.returncode, 2)
