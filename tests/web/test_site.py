@@ -20,22 +20,147 @@ from bridge.protocol.version import PROTOCOL
 from bridge.schemas import PROTOCOL_FILE, read_schema
 
 from ..strategies import SECRET, nested
-from .stack import BEARER, JSON, TOKEN, Anything, Stack, write_request
+from .stack import (
+    BEARER,
+    HOST,
+    JSON,
+    TOKEN,
+    Answer,
+    Anything,
+    Header,
+    Stack,
+    write_request,
+)
+
+GOOD = (BEARER, JSON)
+OTHER = ("GET", "POST", "PUT", "DELETE", "PATCH", "FOO", "TRACE")
+LARGE = b"\xff" * (8 * 2**20 + 1)
+ECHO = "/v1/kettle/echo"
+NOWHERE = (
+    *("/", "*", "/v1", "/v1/", "/V1/HEALTH", "/v2/health", "/index.html"),
+    *("/v1/health/", "/v1/health/x", "/v1//health", "/../v1/health", "/v1/ws/"),
+    *("/v1/%ff", "/v1/%ff/%fe", "/v1/kettle/echo/"),
+)
+"""Paths that are nowhere, whatever the daemon's options."""
+
+Asked = tuple[str, str, tuple[Header, ...], bytes | None]
+
+PLAIN: tuple[tuple[Asked, tuple[int, str]], ...] = (
+    (("GET", "/v1/health", (), None), (200, "")),
+    (("GET", "/v1/health?x=1", (JSON,), None), (200, "")),
+    (("HEAD", "/v1/health", (), None), (200, "")),
+    *(
+        ((method, path, GOOD, b"{}"), (404, "not_found"))
+        for method in OTHER
+        for path in (
+            *(*NOWHERE, "/v1/describe", ECHO, "/v1/kettle/nothing"),
+            *("/v1/nothing/echo", f"http://{HOST}/v1/describe"),
+        )
+    ),
+    *(
+        ((method, path, (), b""), (405, "method_not_allowed"))
+        for method in ("POST", "PUT", "DELETE", "FOO")
+        for path in ("/v1/health", "/v1/ws")
+    ),
+    (("GET", "/v1/ws", (), None), (400, "bad_request")),
+    (("HEAD", "/v1/ws", (), None), (400, "bad_request")),
+)
+"""What is asked of a daemon without ``--dev``, and its status and code."""
+
+DEV: tuple[tuple[Asked, tuple[int, str]], ...] = (
+    (("GET", "/v1/health", (), None), (200, "")),
+    (("GET", "/v1/describe", (BEARER,), None), (200, "")),
+    (("POST", ECHO, GOOD, b'{"value":[1,null]}'), (200, "")),
+    (("POST", ECHO, GOOD, b""), (200, "")),
+    (("POST", ECHO, GOOD, b" \r\n"), (200, "")),
+    (("POST", ECHO, GOOD, None), (200, "")),
+    # A path is decoded before its names are checked, each by itself.
+    (("POST", "/v1/kettle/e%63ho", GOOD, b"{}"), (200, "")),
+    (("POST", ECHO, GOOD, b'{"value":%s}' % nested(JSON_DEPTH - 1)), (200, "")),
+    (("POST", "/v1/kettle/refuse", GOOD, b"{}"), (503, "unavailable")),
+    (("POST", "/v1/nothing/echo", GOOD, b"{}"), (404, "unknown_service")),
+    (("POST", "/v1/kettle/nothing", GOOD, b"{}"), (404, "unknown_method")),
+    *(
+        (("POST", path, GOOD, b"{}"), (404, "not_found"))
+        for path in (
+            *(*NOWHERE, "/v1/Kettle/echo", "/v1/kettle/" + "a" * 65, "/v1/kettle/.."),
+            *("/v1/kettle/%0a", "/v1/kettle/e%63ho%00", "/v1/%ff/echo"),
+            "/v1/kettle%2fecho",
+        )
+    ),
+    (("POST", "/v1/describe", GOOD, b"{}"), (405, "method_not_allowed")),
+    (("GET", ECHO, GOOD, None), (405, "method_not_allowed")),
+    (("DELETE", "/v1/health", GOOD, b"{}"), (405, "method_not_allowed")),
+    # Token before type, type before size, size before UTF-8, that before JSON.
+    (("POST", "/v1/nothing/echo", (JSON,), b"{}"), (401, "unauthorized")),
+    (("POST", ECHO, (("Content-Type", "text/plain"),), LARGE), (401, "unauthorized")),
+    (
+        ("POST", ECHO, (BEARER, ("Content-Type", "text/plain")), LARGE),
+        (415, "unsupported_media_type"),
+    ),
+    (("POST", ECHO, (BEARER,), b"{}"), (415, "unsupported_media_type")),
+    (("POST", ECHO, GOOD, LARGE), (413, "payload_too_large")),
+    (("POST", ECHO, GOOD, b"\xff"), (400, "malformed_body")),
+    (("POST", ECHO, GOOD, b'{"value":"\xed\xa0\x80"}'), (400, "malformed_body")),
+    *(
+        (("POST", ECHO, GOOD, body), (400, "bad_request"))
+        for body in (
+            *(b"{", b'{"value":NaN}', b'{"value":1e999}', b'{"value":"\\ud800"}'),
+            *(b"[]", b'"text"', b"null", b'{"value":%s}' % nested(JSON_DEPTH)),
+        )
+    ),
+)
+"""The same, of one with ``--dev``."""
+
+ALLOWED = {ECHO: "POST"}
+"""The header ``Allow`` of a path, where it is not that of reads."""
 
 
-class AlwaysTests(SynchronousTestCase):
-    """Tests for a daemon without ``--dev``."""
+class StatusTests(SynchronousTestCase):
+    """Tests for each request's status and code."""
+
+    def check(self, stack: Stack, asked: Asked, expected: tuple[int, str]) -> Answer:
+        """Ask; return the answer."""
+        method, path, headers, body = asked
+        answer = stack.ask(method, path, *headers, body=body)
+        status, code = expected
+        self.assertEqual(answer.status, status, asked[:2])
+        if code and method != "HEAD":
+            self.assertEqual(answer.code, code, asked[:2])
+        if status == 405:
+            allowed = ALLOWED.get(path, "GET, HEAD")
+            self.assertEqual(answer.headers["allow"], allowed)
+        return answer
+
+    def test_plain(self) -> None:
+        """Without ``--dev`` there are two paths; any other names the option."""
+        stack = Stack(dev=False)
+        for asked, expected in PLAIN:
+            answer = self.check(stack, asked, expected)
+            if expected[0] == 404:
+                self.assertIn("--dev", answer.json["error"]["message"])
+        self.assertEqual(self.flushLoggedErrors(), [])
+
+    def test_dev(self) -> None:
+        """With it there are calls, for who has the token."""
+        stack = Stack()
+        for asked, expected in DEV:
+            answer = self.check(stack, asked, expected)
+            if expected[0] == 404:
+                self.assertNotIn(b"--dev", answer.body)
+
+
+class AnswerTests(SynchronousTestCase):
+    """Tests for what is in the answers."""
 
     def setUp(self) -> None:
-        """Build it."""
-        self.stack = Stack(dev=False)
+        """Build a daemon with ``--dev``."""
+        self.stack = Stack()
 
     def test_health(self) -> None:
         """The probe answers without a token: alive, version, services."""
-        answer = self.stack.ask("GET", "/v1/health")
-        self.assertEqual(answer.status, 200)
         self.assertEqual(
-            answer.json,
+            Stack(dev=False).ask("GET", "/v1/health").json,
             {
                 "ok": True,
                 "version": "1.2.3",
@@ -44,66 +169,12 @@ class AlwaysTests(SynchronousTestCase):
             },
         )
 
-    def test_probe_as_the_page_sends_it(self) -> None:
-        """A GET with a content type and a query is a probe all the same."""
-        answer = self.stack.ask("GET", "/v1/health?x=1", JSON)
-        self.assertEqual(answer.status, 200)
-
-    def test_everything_else_names_the_flag(self) -> None:
-        """Any other path is 404 and names ``--dev``, whatever the method."""
-        for path in (
-            "/",
-            "*",
-            "/v1",
-            "/v1/",
-            "/v1/describe",
-            "/v1/health/",
-            "/v1/health/x",
-            "/v1//health",
-            "/v1/ws/",
-            "/v1/kettle/echo",
-            "/v1/kettle/nothing",
-            "/v1/nothing/echo",
-            "/v1/kettle/echo/",
-            "/v1/%ff",
-            "/v1/%ff/%fe",
-            "/V1/HEALTH",
-            "/v2/health",
-            "/index.html",
-            "/../v1/health",
-            "http://127.0.0.1:42081/v1/describe",
-        ):
-            for method in ("GET", "POST", "PUT", "DELETE", "PATCH", "FOO", "TRACE"):
-                answer = self.stack.ask(method, path, BEARER, JSON, body=b"{}")
-                self.assertEqual(
-                    (answer.status, answer.code), (404, "not_found"), (method, path)
-                )
-                self.assertIn("--dev", answer.json["error"]["message"])
-        self.assertEqual(self.flushLoggedErrors(), [])
-
-    def test_other_methods_of_the_two_paths(self) -> None:
-        """The two paths that are always there name the method they accept."""
-        for path in ("/v1/health", "/v1/ws"):
-            for method in ("POST", "PUT", "DELETE", "FOO"):
-                answer = self.stack.ask(method, path, body=b"")
-                self.assertEqual(
-                    (answer.status, answer.code), (405, "method_not_allowed")
-                )
-                self.assertEqual(answer.headers["allow"], "GET, HEAD")
-
     def test_token_makes_no_difference(self) -> None:
         """Whether the token is right can't be learned without ``--dev``."""
-        right = self.stack.ask("GET", "/v1/describe", BEARER)
-        wrong = self.stack.ask("GET", "/v1/describe", ("Authorization", "Bearer x"))
+        stack = Stack(dev=False)
+        right = stack.ask("GET", "/v1/describe", BEARER)
+        wrong = stack.ask("GET", "/v1/describe", ("Authorization", "Bearer x"))
         self.assertEqual(right, wrong)
-
-
-class DevTests(SynchronousTestCase):
-    """Tests for a daemon with ``--dev``."""
-
-    def setUp(self) -> None:
-        """Build it."""
-        self.stack = Stack()
 
     def test_describe(self) -> None:
         """It describes what a welcome does, the socket's path, and the protocol."""
@@ -122,67 +193,14 @@ class DevTests(SynchronousTestCase):
             },
         )
 
-    def test_result_is_bare(self) -> None:
-        """A result is the body; so is ``null`` inside it."""
+    def test_bare_and_refused(self) -> None:
+        """A result is the body; a refusal has its code and message."""
         answer = self.stack.call("echo", body=b'{"value":[1,null]}')
-        self.assertEqual((answer.status, answer.json), (200, {"value": [1, None]}))
-
-    def test_empty_body(self) -> None:
-        """No body, and a blank one, are no params."""
-        for body in (b"", b" \r\n"):
-            self.assertEqual(self.stack.call("echo", body=body).json, {})
-        answer = self.stack.ask("POST", "/v1/kettle/echo", BEARER, JSON)
-        self.assertEqual(answer.status, 200)
-
-    def test_refusals_have_their_status(self) -> None:
-        """A refusal of a service is answered with its code's status."""
-        answer = self.stack.call("refuse")
-        self.assertEqual(answer.status, 503)
+        self.assertEqual(answer.json, {"value": [1, None]})
         self.assertEqual(
-            answer.json,
+            self.stack.call("refuse").json,
             {"ok": False, "error": {"code": "unavailable", "message": "no water"}},
         )
-
-    def test_unknown(self) -> None:
-        """Unknown services and methods are distinguished, once the token is right."""
-        for path, code in (
-            ("/v1/nothing/echo", "unknown_service"),
-            ("/v1/kettle/nothing", "unknown_method"),
-        ):
-            answer = self.stack.ask("POST", path, BEARER, JSON, body=b"{}")
-            self.assertEqual((answer.status, answer.code), (404, code))
-            answer = self.stack.ask("POST", path, JSON, body=b"{}")
-            self.assertEqual(answer.status, 401)
-
-    def test_impossible_names(self) -> None:
-        """A name that breaks the rule is no path, token or not."""
-        for path in (
-            "/v1/Kettle/echo",
-            "/v1/kettle/" + "a" * 65,
-            "/v1/kettle/..",
-            "/v1/kettle/%0a",
-            "/v1/kettle/e%63ho%00",
-            "/v1/%ff/echo",
-        ):
-            answer = self.stack.ask("POST", path, BEARER, JSON, body=b"{}")
-            self.assertEqual((answer.status, answer.code), (404, "not_found"), path)
-            self.assertNotIn("--dev", answer.json["error"]["message"])
-
-    def test_percent_encoding(self) -> None:
-        """A path is decoded before its names are checked."""
-        answer = self.stack.ask("POST", "/v1/kettle/e%63ho", BEARER, JSON, body=b"{}")
-        self.assertEqual(answer.status, 200)
-
-    def test_wrong_methods(self) -> None:
-        """A known path with another method is 405 and names the one it accepts."""
-        for method, path, allow in (
-            ("POST", "/v1/describe", "GET, HEAD"),
-            ("GET", "/v1/kettle/echo", "POST"),
-            ("DELETE", "/v1/health", "GET, HEAD"),
-        ):
-            answer = self.stack.ask(method, path, BEARER, JSON, body=b"{}")
-            self.assertEqual((answer.status, answer.code), (405, "method_not_allowed"))
-            self.assertEqual(answer.headers["allow"], allow)
 
     def test_unauthorized(self) -> None:
         """Without the right token a call and describe are 401, and name the scheme."""
@@ -199,41 +217,6 @@ class DevTests(SynchronousTestCase):
                 self.assertEqual((answer.status, answer.code), (401, "unauthorized"))
                 self.assertEqual(answer.headers["www-authenticate"], challenge)
         self.assertEqual(self.stack.kettle.heard, [])
-
-    def test_order_of_refusals(self) -> None:
-        """Token before type, type before size, size before UTF-8, that before JSON."""
-        text = ("Content-Type", "text/plain")
-        big = b"\xff" * (8 * 2**20 + 1)
-        path = "/v1/kettle/echo"
-        for headers, body, status in (
-            ((text,), big, 401),
-            ((BEARER, text), big, 415),
-            ((BEARER,), b"{}", 415),
-            ((BEARER, JSON), big, 413),
-            ((BEARER, JSON), b"\xff", 400),
-            ((BEARER, JSON), b"{", 400),
-        ):
-            answer = self.stack.ask("POST", path, *headers, body=body)
-            self.assertEqual(answer.status, status)
-
-    def test_bodies(self) -> None:
-        """What is no UTF-8, no JSON or no object is refused as such."""
-        for body, code in (
-            (b"\xff\xfe", "malformed_body"),
-            (b'{"value":"\xed\xa0\x80"}', "malformed_body"),
-            (b"{", "bad_request"),
-            (b'{"value":NaN}', "bad_request"),
-            (b'{"value":1e999}', "bad_request"),
-            (b'{"value":"\\ud800"}', "bad_request"),
-            (b"[]", "bad_request"),
-            (b'"text"', "bad_request"),
-            (b"null", "bad_request"),
-            (b'{"value":%s}' % nested(JSON_DEPTH), "bad_request"),
-        ):
-            answer = self.stack.call("echo", body=body)
-            self.assertEqual((answer.status, answer.code), (400, code), body[:30])
-        deep = b'{"value":%s}' % nested(JSON_DEPTH - 1)
-        self.assertEqual(self.stack.call("echo", body=deep).status, 200)
 
     def test_bug(self) -> None:
         """A bug of a service, and a result no JSON can hold, are ``internal``."""
