@@ -90,6 +90,19 @@ class ExchangeTests(SynchronousTestCase):
                     exchange.undo(self.directory)
                     self.assertEqual(self.names(), before)
 
+    def test_durable(self):
+        """What was done, undone or ended survives a loss of power."""
+        journal = Journal(self.bench.data.journal)
+        for exchange in KINDS.values():
+            self.before(exchange)
+            journal.begin(exchange)
+            with mock.patch.object(module, "sync_directory") as synced:
+                exchange.do(self.directory)
+                exchange.undo(self.directory)
+                journal.end()
+            places = [self.directory, self.directory, self.bench.data.root]
+            self.assertEqual([call.args[0] for call in synced.mock_calls], places)
+
     def crashing(self, call, at):
         """Call something that crashes at a rename, counted from 0; whether it did."""
         really = os.rename

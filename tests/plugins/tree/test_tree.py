@@ -7,14 +7,17 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree import tree as module
+from bridge.plugins.tree.files import read_bounded
 from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError
+from bridge.protocol.limits import TREE_BYTES
 
 from ...directories import fresh_directory
 
@@ -223,6 +226,17 @@ class RefusedTests(TreeTestCase):
             else:
                 words = "unsigned: the tree is larger than 16777216 bytes"
                 self.assert_refused(words)
+
+    def test_attack_reads_no_more_than_it_may(self):
+        """What does not fit any more is not even read, nor are further files."""
+        self.patch(module, "TREE_FILES", 3)
+        for size, most in ((TREE_BYTES // 2, 3), (0, 4)):
+            for number in range(6):
+                with (self.root / f"{number}").open("wb") as file:
+                    file.truncate(size)
+            with mock.patch.object(module, "read_bounded", wraps=read_bounded) as read:
+                self.assertRaises(BridgeError, read_tree, self.root)
+            self.assertLessEqual(read.call_count, most)
 
     def test_attack_names(self):
         """Names that other systems would read otherwise are refused."""
