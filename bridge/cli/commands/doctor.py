@@ -25,11 +25,11 @@ from ..diagnosis.checkup import (
     Level,
     daemon,
     finding_lines,
-    is_dev,
     notification_server,
     on_disk,
     without_prompts,
 )
+from ..diagnosis.probing import is_dev
 from ..diagnosis.supportfile import Support
 from ..terminal import CommandError, print_json, print_line
 

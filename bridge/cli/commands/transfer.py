@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,9 +21,8 @@ from ...protocol.wire import converter, structure, unstructure
 from ...settings.options import Paths
 from ...store import DAEMON_PREFIX, StoreError, Tables, read_state
 from ..command import command
-from ..connection import Connection, shows_prompts
-from ..session import session
-from ..terminal import CommandError, private_file
+from ..session import Session, session
+from ..terminal import CommandError, private_file, show
 
 _FILE_BYTES: Final = STATE_FILE_BYTES + MIB
 
@@ -143,8 +141,8 @@ def import_(place: Paths, file: str, replace: bool) -> int:
     export = read_export(Path(file))
     check_application(export, place.profile.application)
     with session(place) as asked:
-        importer = Importer(asked.connection, replace, sys.stdout.write)
-        return 1 if importer.run(export) else 0
+        refused = install_all(asked, export) + set_all(asked, export, replace)
+        return 1 if refused else 0
 
 
 def read_export(path: Path) -> Export:
@@ -186,76 +184,59 @@ def check_application(export: Export, application: str) -> None:
         )
 
 
-@define
-class Importer:
+def install_all(session: Session, export: Export) -> int:
     """
-    Imports a file by the calls that a page makes.
+    Install every plugin; continue after a refusal.
 
-    :ivar replace: Whether existing settings are replaced.
-    :ivar report: Accepts lines of progress for the user.
+    :return: The number of refusals.
     """
+    refused = 0
+    installed = {plugin["id"] for plugin in session.call("plugins", "list")["plugins"]}
+    for plugin in export.plugins:
+        name = visible(plugin.id)
+        if plugin.id in installed:
+            show(f"{name}: already installed")
+            continue
+        show(f"{name}: installing")
+        try:
+            session.operate("install", url=plugin.url)
+        except BridgeError as e:
+            if session.interrupted:
+                raise
+            refused += 1
+            show(f"{name}: refused: {visible(e.message)}")
+        else:
+            show(f"{name}: installed")
+    return refused
 
-    _connection: Connection
-    replace: bool
-    report: Callable[[str], object]
 
-    def run(self, export: Export) -> int:
-        """
-        Install every plugin and set every value; continue after a refusal.
+def set_all(session: Session, export: Export, replace: bool) -> int:
+    """
+    Set every value; continue after a refusal.
 
-        :return: The number of refusals.
-        """
-        self._connection.pushed = self._pushed
-        return self._install(export) + self._set(export)
-
-    def _pushed(self, event: str, data: Any) -> None:
-        if event == "progress":
-            self.report(f"    {visible(str(data.get('message')))}\n")
-
-    def _install(self, export: Export) -> int:
-        refused = 0
-        listed = self._connection.call("plugins", "list", {})
-        installed = {plugin["id"] for plugin in listed["plugins"]}
-        asks = shows_prompts(self._connection.welcome)
-        prompt = "; answer the prompt on your desktop" * asks
-        for plugin in export.plugins:
-            name = visible(plugin.id)
-            if plugin.id in installed:
-                self.report(f"{name}: already installed\n")
+    :param replace: Whether existing settings are replaced.
+    :return: The number of refusals.
+    """
+    made = kept = refused = 0
+    for ns, entries in export.state.items():
+        present = _present(session, ns)
+        for key, value in entries.items():
+            if key in present and (not replace or present[key] == value):
+                kept += 1
                 continue
-            self.report(f"{name}: installing{prompt}\n")
             try:
-                self._connection.call("plugins", "install", {"url": plugin.url})
+                session.call("state", "set", ns=ns, key=key, value=value)
+                made += 1
             except BridgeError as e:
                 refused += 1
-                self.report(f"{name}: refused: {visible(e.message)}\n")
-            else:
-                self.report(f"{name}: installed\n")
-        return refused
+                show(f"a setting of {visible(ns)}: refused: {e.message}")
+    show(f"settings: {made} set, {kept} kept, {refused} refused")
+    return refused
 
-    def _set(self, export: Export) -> int:
-        made = kept = refused = 0
-        for ns, entries in export.state.items():
-            present = self._present(ns)
-            for key, value in entries.items():
-                if key in present and (not self.replace or present[key] == value):
-                    kept += 1
-                    continue
-                try:
-                    self._connection.call(
-                        "state", "set", {"ns": ns, "key": key, "value": value}
-                    )
-                    made += 1
-                except BridgeError as e:
-                    refused += 1
-                    self.report(f"a setting of {visible(ns)}: refused: {e.message}\n")
-        self.report(f"settings: {made} set, {kept} kept, {refused} refused\n")
-        return refused
 
-    def _present(self, ns: str) -> dict[str, Any]:
-        try:
-            listed = self._connection.call("state", "list", {"ns": ns})
-        except BridgeError:
-            return {}  # each of its settings will be refused, and reported
-        present: dict[str, Any] = listed["entries"]
-        return present
+def _present(session: Session, ns: str) -> dict[str, Any]:
+    try:
+        present: dict[str, Any] = session.call("state", "list", ns=ns)["entries"]
+    except BridgeError:
+        return {}  # each of its settings will be refused, and reported
+    return present

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import socket
 import stat
 from collections.abc import Iterator
 from enum import StrEnum
-from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException
 from shlex import quote
-from typing import Any, Final
 
 from ...approval.desktop import ANSWERING
 from ...classes import frozen
 from ...daemon.listening import is_taken
-from ...datadir.control import connected
 from ...datadir.ownership import NotOwnError, check, check_tree
 from ...datadir.paths import DataDir
 from ...datadir.token import PairingToken, TokenError
@@ -23,23 +18,19 @@ from ...plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ...plugins.installed.exchange import Journal, JournalError
 from ...plugins.installed.records import read_records
 from ...plugins.installed.trees import Trees
-from ...protocol.errors import BridgeError
-from ...protocol.strictjson import loads_own
 from ...protocol.text import visible
 from ...provision.bundlersource import installed_bundler, would_run
 from ...provision.hostsources import sources_problem
 from ...provision.readiness import missing_sources, setup_command, theme_problem
 from ...provision.service import UNIT, has_systemd, is_service_of
 from ...settings.options import Paths
-from ...settings.values import Address, UnixAddress
+from ...settings.values import Address
 from ...store import StoreError, read_state
 from ...store.generations import Generations
 from ...system.locks import is_held
 from ...system.users import is_own
 from ..connection import listens_on
-
-_REQUEST_SECONDS: Final = 5.0
-_ANSWER_BYTES: Final = 64 * 1024
+from .probing import is_dev_at, version_at
 
 
 class Level(StrEnum):
@@ -287,18 +278,18 @@ def daemon(place: Paths, listen: Address) -> Finding:
             address = listens_on(place.data)
         except (OSError, ValueError):
             return Finding(name, Level.NOTE, "starting or shutting down")
-        version = _version(address)
+        version = version_at(address)
         if version is None:
             text = f"running, but does not answer on {address}"
             return Finding(name, Level.WRONG, text, "restart it")
         text = f"version {version} listens on {address}"
-        if _is_dev(address):
+        if is_dev_at(address):
             text += " with --dev: EVERY operation is approved without asking"
             fix = "restart it without --dev, unless you develop plugins"
             return Finding(name, Level.NOTE, text, fix)
         return Finding(name, Level.OK, text)
     if is_taken(listen):
-        ours = _version(listen) is not None
+        ours = version_at(listen) is not None
         who = "the daemon of another data directory" if ours else "another program"
         fix = "stop it, or choose another address with --listen"
         return Finding(name, Level.WRONG, f"{who} listens on {listen}", fix)
@@ -315,63 +306,6 @@ def _start(place: Paths) -> str:
         service = f"plugin-bridge setup --service {place.typed}"
         start += f", or, to start it at each login: {service}"
     return start
-
-
-def _version(address: Address | UnixAddress) -> str | None:
-    status, answer = _get(address, "/v1/health")
-    if status != HTTPStatus.OK or not isinstance(answer, dict):
-        return None
-    if answer.get("ok") is not True or "version" not in answer:
-        return None
-    return visible(str(answer["version"]))
-
-
-def is_dev(place: Paths) -> bool:
-    """Whether the daemon of the data directory runs with ``--dev``."""
-    try:
-        return is_held(place.data.lock) and _is_dev(listens_on(place.data))
-    except (OSError, ValueError):
-        return False
-
-
-def _is_dev(address: Address | UnixAddress) -> bool:
-    """Whether the daemon serves a path that needs ``--dev``; no token is sent."""
-    return _get(address, "/v1/describe")[0] == HTTPStatus.UNAUTHORIZED
-
-
-def _get(address: Address | UnixAddress, path: str) -> tuple[int, Any]:
-    """Return the status and the JSON of an answer; 0 if there is no such answer."""
-    connection = _Http(address)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        body = answer.read(_ANSWER_BYTES + 1)
-        whole = len(body) <= _ANSWER_BYTES
-        return (answer.status, loads_own(body)) if whole else (0, None)
-    except (OSError, HTTPException, BridgeError):
-        return 0, None
-    finally:
-        connection.close()
-
-
-class _Http(HTTPConnection):
-    """A connection to a daemon or another program, without a proxy."""
-
-    def __init__(self, address: Address | UnixAddress) -> None:
-        # The daemon has this name, whatever it listens on.
-        port = None if isinstance(address, UnixAddress) else address.port
-        super().__init__("localhost", port, timeout=_REQUEST_SECONDS)
-        self._address = address
-
-    def connect(self) -> None:
-        """See ``HTTPConnection.connect``."""
-        address = self._address
-        if isinstance(address, UnixAddress):
-            self.sock = connected(address.path, _REQUEST_SECONDS)
-        else:
-            self.sock = socket.create_connection(
-                (address.host, address.port), _REQUEST_SECONDS
-            )
 
 
 async def notification_server(notifications: INotifications) -> Finding:

@@ -62,6 +62,7 @@ class Support:
             "variables.txt": "\n".join(set_ones),
             **_of_state(place),
             "plugins.log": _tail(place.data.log),
+            "daemon.log": _tail(place.data.log.with_name("daemon.log")),
         }
         redact = redactor(place, environ)
         return cls(

@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge import __version__
 from bridge.approval import Operation
-from bridge.cli.diagnosis import checkup
+from bridge.cli.diagnosis import checkup, probing
 from bridge.cli.diagnosis.checkup import Finding, Level
 from bridge.datadir.token import PairingToken
 from bridge.freedesktop import DesktopError, Server
@@ -115,7 +115,7 @@ class DiskTests(SynchronousTestCase):
         self.assertEqual((note.level, note.fix), (Level.NOTE, ""))
         fine = Finding("notification server", Level.OK, "dunst")
         self.assertIs(checkup.without_prompts(fine), fine)
-        self.assertFalse(checkup.is_dev(self.place))
+        self.assertFalse(probing.is_dev(self.place))
 
     def test_settings_are_counted(self) -> None:
         """Good ones are counted."""
@@ -302,7 +302,7 @@ class DaemonTests(SynchronousTestCase):
 
     def test_another_program(self) -> None:
         """Without our daemon, the program on the port is another one."""
-        with patch.object(checkup, "_REQUEST_SECONDS", 0.1):
+        with patch.object(probing, "REQUEST_SECONDS", 0.1):
             found = checkup.daemon(self.place, self.address)
         self.assertEqual(found.level, Level.WRONG)
         self.assertIn("another program", found.text)
