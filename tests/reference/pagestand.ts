@@ -6,10 +6,7 @@ import { FakeScreen } from "../../bridge/reference/packages/api/src/fakepage.js"
 import { makeUi } from "../../bridge/reference/packages/api/src/handles.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
-import {
-  type PageRuntime,
-  createRuntime,
-} from "../../bridge/reference/packages/host/src/runtime.js";
+import { PageRuntime } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { FakeRealms, textOf } from "./realmstand.js";
 import { World, settle } from "./world.js";
@@ -122,7 +119,7 @@ export function stand(table: readonly Entry[], given: Given = {}): Stand {
   const cards = new Set<string>();
   const questions: string[] = [];
   const left: string[] = [];
-  const runtime = createRuntime(table, {
+  const runtime = new PageRuntime(table, {
     daemon,
     log,
     environment: world,

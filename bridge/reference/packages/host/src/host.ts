@@ -13,10 +13,10 @@ import { Questions } from "./model/questions.js";
 import { PluginCatalog } from "./model/catalog.js";
 import { Operations } from "./model/operations.js";
 import { shownNames } from "./names.js";
+import { PageRuntime, type RuntimeParts } from "./pageruntime.js";
 import { PluginCards } from "./plugincards.js";
 import type { Entry } from "./plugins.js";
 import type { Preferences } from "./preferences.js";
-import { type PageRuntime, type RuntimeParts, createRuntime } from "./runtime.js";
 import { FrameRealms } from "./realm/realms.js";
 import { showPage } from "./view/app.js";
 import { fields, text } from "./wire.js";
@@ -71,7 +71,7 @@ export function startHost(
   if (table.length > 0 && !page.safe) {
     realms.prepare();
   }
-  const runtime = createRuntime(table, {
+  const runtime = new PageRuntime(table, {
     ...page,
     realmRuntime,
     realms,

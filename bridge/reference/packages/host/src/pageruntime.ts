@@ -42,12 +42,7 @@ export interface RuntimeParts {
   readonly leftSafeMode: () => void;
 }
 
-/** Make the runtime; it starts the plugins whenever the daemon accepts the page. */
-export function createRuntime(table: readonly Entry[], parts: RuntimeParts): PageRuntime {
-  return new PageRuntime(table, parts);
-}
-
-/** The runtime of a page. */
+/** The runtime of a page; it starts the plugins whenever the daemon accepts the page. */
 export class PageRuntime implements Runtime {
   /** What starts and stops the plugins. */
   readonly manager: Plugins;

@@ -6,13 +6,6 @@ import type { Stage } from "./plugins.js";
 import type { Schema } from "./schema.js";
 import type { Saving, Values } from "./settings.js";
 
-export { problemOf } from "../../api/src/settingrules.js";
-export type { Place } from "./instance.js";
-export { PageRuntime, type RuntimeParts, createRuntime } from "./pageruntime.js";
-export type { Stage } from "./plugins.js";
-export type { KeyedField, Schema } from "./schema.js";
-export type { Saving, Values } from "./settings.js";
-
 /** A plugin of this bundle. */
 export interface PluginState {
   readonly id: string;

@@ -1,4 +1,5 @@
-import type { PluginState, Stage } from "../runtime.js";
+import type { Stage } from "../plugins.js";
+import type { PluginState } from "../runtime.js";
 import { shownNames } from "../names.js";
 import type { Entry } from "./entries.js";
 

@@ -7,7 +7,9 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
-import { type KeyedField, type Schema, type Values, problemOf } from "../runtime.js";
+import { problemOf } from "../../../api/src/settingrules.js";
+import type { KeyedField, Schema } from "../schema.js";
+import type { Values } from "../settings.js";
 import type { ViewProps } from "./app.js";
 import { Button, Field, Select, Switch, Title } from "./parts.js";
 import { Back } from "./plugin.js";
