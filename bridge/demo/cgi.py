@@ -84,5 +84,5 @@ class CGIAnswer(ProcessProtocol):
         self._gone = True
         with contextlib.suppress(ProcessExitedAlready):
             self._transport.signalProcess("KILL")
-        # What it has started ends when nobody reads it any more.
+        # What it has started ends when it is not read any more.
         self._transport.loseConnection()

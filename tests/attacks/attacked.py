@@ -127,6 +127,8 @@ class Attacked:
         self.tab.call("Page.navigate", url=address)
         ready = self.tab.wait(lambda: self._has("ready"), _SHOWN_SECONDS)
         assert ready, f"the page does not start: {page}"
+        # That it was loaded is no attack.
+        self._forget()
         self._shown = page
         self._parts = self._evaluate("look()", self._world())["parts"]
 

@@ -32,7 +32,7 @@ class _Answers(BaseHTTPRequestHandler):
     """Answers without writing a log."""
 
     def answer(self, kind: str, content: bytes) -> None:
-        """Send an answer that nobody keeps."""
+        """Send an answer that no cache keeps."""
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(content)))

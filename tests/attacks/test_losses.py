@@ -339,7 +339,7 @@ class LossTests(PageTestCase):
         self.assertGreaterEqual(self.honest()["written"], before)
 
     def test_reloads(self) -> None:
-        """D9: two quick reloads accuse nobody."""
+        """D9: two quick reloads accuse no plugin."""
         for _ in range(2):
             self.browser.chrome.refresh()
         self.until_status("honest", "running")

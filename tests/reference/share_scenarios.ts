@@ -9,7 +9,7 @@ import { Turns } from "../../bridge/reference/packages/host/src/turns.js";
 import { Daemon } from "./pagestand.js";
 import { World, equal, refusal, settle } from "./world.js";
 
-/** A daemon that answers when it is told to. */
+/** A daemon that answers when a scenario has it do so. */
 class SlowDaemon {
   readonly asked: string[] = [];
   readonly opened = new Signal();

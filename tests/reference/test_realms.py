@@ -108,7 +108,7 @@ class EndTests(ScenarioTestCase):
         self.prove()
 
     def test_watch_of_a_hidden_page(self) -> None:
-        """While a page is hidden, nobody is asked, and nobody is silent."""
+        """While a page is hidden, no realm is asked, and none is silent."""
         self.prove()
 
 

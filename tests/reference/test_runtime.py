@@ -97,7 +97,7 @@ class ContextTests(ScenarioTestCase):
     """What a plugin reaches through its context."""
 
     def test_undeclared_services(self) -> None:
-        """Without the permission nobody is asked, and nothing is sent."""
+        """Without the permission no question is asked, and nothing is sent."""
         self.prove()
 
     def test_http_asks_for_each_host(self) -> None:

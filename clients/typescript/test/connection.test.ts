@@ -228,7 +228,7 @@ test("pair reports its outcome", async () => {
   const lost = await failure(bridge.pair("right"));
   assert.ok(lost instanceof LostError);
   assert.equal(lost.sent, false);
-  // Nobody waits for this one, which must not be reported as unhandled.
+  // This one is not awaited, and must not be reported as unhandled.
   void bridge.pair("right");
   await settle();
 });

@@ -160,7 +160,7 @@ test("without a function, or an id, a snippet is not answered", async () => {
   assert.deepEqual(world.socket.requests, []);
 });
 
-test("an answer that is lost is nobody's error", async () => {
+test("an answer that is lost is no error", async () => {
   const world = new World();
   const bridge = await world.connected();
   bridge.onRemote(() => 1);

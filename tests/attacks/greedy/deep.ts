@@ -1,4 +1,4 @@
-/** Overflows its stack in `ctx.ui.card`, for cards that nobody counts. */
+/** Overflows its stack in `ctx.ui.card`, for cards that are not counted. */
 export default {
   id: "deep",
   activate(ctx) {

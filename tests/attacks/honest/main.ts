@@ -11,7 +11,7 @@ export default definePlugin({
     const shown = card.text("");
     const count = { rounds: 0, written: ctx.settings.get("written", 0), failed: 0, slowest: 0 };
     card.button("Press", () => ctx.logger.info("the honest button was pressed"));
-    // How late its own rounds are in all: that is the machine, and nobody's greed.
+    // How late its own rounds are in all: that is the machine, and no other's greed.
     let late = 0;
     let last = performance.now();
     const clock = (): number => performance.now() - late;

@@ -45,7 +45,7 @@ export interface Card {
    * Add a progress bar; screen readers announce each quarter.
    *
    * @param label What progresses; 1 to 200 characters.
-   * @param part From 0 to 1; `undefined` while nobody knows.
+   * @param part From 0 to 1; `undefined` while it is unknown.
    */
   progress(label: string, part?: number): ProgressHandle;
 
@@ -168,7 +168,7 @@ export interface TableHandle extends Handle {
 
 /** A progress bar. */
 export interface ProgressHandle extends Handle {
-  /** Move it: from 0 to 1, or `undefined` while nobody knows. */
+  /** Move it: from 0 to 1, or `undefined` while it is unknown. */
   set(part: number | undefined): void;
 }
 

@@ -142,7 +142,7 @@ function isBytes(value: unknown): value is Uint8Array {
 }
 
 function encode(value: Uint8Array): string {
-  // A copy, which nobody else can change or has given other methods.
+  // A copy, which no other code can change or has given other methods.
   const bytes = new Uint8Array(value);
   within(bytes.length <= MOST_IMAGE_BYTES, "image", TOO_LARGE);
   let binary = "";

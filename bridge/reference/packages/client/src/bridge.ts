@@ -233,7 +233,7 @@ class Client implements Bridge, ConnectionOwner {
   pair(token: string): Promise<Welcome> {
     this.#connection.use({ ...this.#connection.pairing, token: token.trim() });
     const paired = this.#settled();
-    // Its outcome is the state as well, so nobody has to wait for it.
+    // Its outcome is the state as well, so no caller has to wait for it.
     paired.catch(() => undefined);
     return paired;
   }

@@ -69,7 +69,7 @@ export async function operate(
   }
 }
 
-/** Make a reference that nobody else can guess. */
+/** Make an unguessable reference. */
 function newReference(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(REFERENCE_BYTES));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

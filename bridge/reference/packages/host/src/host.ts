@@ -104,7 +104,7 @@ export function startHost(
   showPage(root, model);
   // Developers know them by these names.
   const host = { connection: link, log, runtime, page: model };
-  const scope = { host, manager: runtime.manager, ...pageTools(later) };
+  const scope = { host, manager: runtime.lifecycle, ...pageTools(later) };
   client.onRemote(evaluator(scope));
   const reconnect = (): void => link.moveTo(preferences.endpoint, preferences.first);
   return { runtime, navigation, logBuffer, reconnect };

@@ -202,7 +202,7 @@ export class Instance {
         this.#settle("loaded");
         break;
       case "activated":
-        // Of a plugin that was switched off while it started, nobody waits for it.
+        // A plugin that was switched off while it started is not waited for.
         if (this.#waiting?.t !== "stopped") {
           this.#settle("activated");
         }

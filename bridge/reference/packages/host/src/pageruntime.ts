@@ -45,7 +45,7 @@ export interface RuntimeParts {
 /** The runtime of a page; it starts the plugins whenever the daemon accepts the page. */
 export class PageRuntime implements Runtime {
   /** What starts and stops the plugins. */
-  readonly manager: Plugins;
+  readonly lifecycle: Plugins;
   readonly #parts: RuntimeParts;
   readonly #switches: Switches;
   readonly #hub: OscHub;
@@ -68,8 +68,8 @@ export class PageRuntime implements Runtime {
       makeInstance: (manifest: Manifest, script: Script) => this.#makeInstance(manifest, script),
       isOn: (id: string) => this.#switches.isOn(id),
     };
-    this.manager = new Plugins(table, pluginParts, parts.safe);
-    this.manager.changed.listen(() => this.#changed.emit());
+    this.lifecycle = new Plugins(table, pluginParts, parts.safe);
+    this.lifecycle.changed.listen(() => this.#changed.emit());
     daemon.opened.listen(() => void this.#opened());
   }
 
@@ -78,7 +78,7 @@ export class PageRuntime implements Runtime {
   }
 
   plugins(): readonly PluginState[] {
-    return this.manager.all.map((compiled) => this.#stateOf(compiled));
+    return this.lifecycle.all.map((compiled) => this.#stateOf(compiled));
   }
 
   enabled(id: string): boolean {
@@ -92,12 +92,12 @@ export class PageRuntime implements Runtime {
       this.#note("the switch of a plugin could not be saved", e);
       return "not-saved";
     }
-    await (on ? this.manager.switchOn(id) : this.manager.switchOff(id));
+    await (on ? this.lifecycle.switchOn(id) : this.lifecycle.switchOff(id));
     return "done";
   }
 
   async grants(id: string): Promise<readonly PermissionState[]> {
-    const manifest = this.manager.find(id)?.manifest;
+    const manifest = this.lifecycle.find(id)?.manifest;
     if (manifest === undefined) {
       return [];
     }
@@ -121,28 +121,28 @@ export class PageRuntime implements Runtime {
       this.#note("a permission could not be revoked", e);
       return false;
     }
-    this.manager.find(id)?.instance?.revoked(permission);
+    this.lifecycle.find(id)?.instance?.revoked(permission);
     return true;
   }
 
   settingsSchema(id: string): Schema | undefined {
-    return this.manager.find(id)?.instance?.schema;
+    return this.lifecycle.find(id)?.instance?.schema;
   }
 
   settings(id: string): Values {
-    return this.manager.find(id)?.instance?.settings.form ?? {};
+    return this.lifecycle.find(id)?.instance?.settings.form ?? {};
   }
 
   saveSettings(id: string, values: Values): Promise<Saving> {
-    return this.#saving(this.manager.find(id)?.instance?.settings.save(values));
+    return this.#saving(this.lifecycle.find(id)?.instance?.settings.save(values));
   }
 
   resetSettings(id: string): Promise<Saving> {
-    return this.#saving(this.manager.find(id)?.instance?.settings.reset());
+    return this.#saving(this.lifecycle.find(id)?.instance?.settings.reset());
   }
 
   async installed(plugins: readonly Installed[]): Promise<void> {
-    const gone = this.manager.installed(new Set(plugins.map(({ id }) => id)));
+    const gone = this.lifecycle.installed(new Set(plugins.map(({ id }) => id)));
     try {
       for (const id of gone) {
         await forgetSettings(this.#parts.daemon, id);
@@ -158,15 +158,15 @@ export class PageRuntime implements Runtime {
   async leaveSafeMode(): Promise<void> {
     this.#safeMode = { active: false };
     this.#parts.leftSafeMode();
-    this.manager.release();
+    this.lifecycle.release();
     if (this.#switches.known) {
-      await this.manager.start();
+      await this.lifecycle.start();
     }
     this.#changed.emit();
   }
 
   close(): void {
-    this.manager.close();
+    this.lifecycle.close();
   }
 
   on(change: () => void): () => void {
@@ -183,7 +183,7 @@ export class PageRuntime implements Runtime {
       return;
     }
     this.#changed.emit();
-    await this.manager.start();
+    await this.lifecycle.start();
   }
 
   async #makeInstance(manifest: Manifest, script: Script): Promise<Instance> {

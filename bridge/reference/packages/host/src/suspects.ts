@@ -1,7 +1,7 @@
 /**
  * Finds out which plugin ends the process that all of them share.
  *
- * Nothing tells who has filled its memory. So, after it has ended twice, half of those that
+ * Nothing shows which has filled its memory. So, after it has ended twice, half of those that
  * ran are tried, then half of what ended again, until one is tried alone. Only one whose
  * process has ended twice while nothing else ran in it is named.
  */

@@ -32,7 +32,7 @@ export class Switches {
     return stored;
   }
 
-  /** Switch on, for whoever uses their ids next, those that are off and not installed. */
+  /** Switch on those that are off and not installed, for the next plugins with their ids. */
   async compare(installed: readonly Installed[]): Promise<void> {
     const ids = new Set(installed.map(({ id }) => id));
     for (const id of [...this.#off].filter((one) => !ids.has(one))) {

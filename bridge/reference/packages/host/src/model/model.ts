@@ -366,7 +366,7 @@ export class PageModel {
     void this.catalog.refresh().catch(() => undefined);
   }
 
-  /** Remove what is kept of plugins that are gone, whoever removed them. */
+  /** Remove what is kept of plugins that are gone, however they were removed. */
   async #compare(entries: readonly Entry[]): Promise<void> {
     const installed = entries.map(({ id, keyId, leftOut }) => ({
       id,

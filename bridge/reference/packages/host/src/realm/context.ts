@@ -30,7 +30,7 @@ const COUNTED_MILLISECONDS = 1_000;
 
 type Listener = (message: OscMessage) => void;
 
-/** The context, and what the page tells it. */
+/** The context, and what it takes from the page. */
 export interface RealmContext {
   readonly context: Context;
   readonly settings: StoredSettings;
