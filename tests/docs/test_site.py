@@ -6,7 +6,18 @@ import re
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..npm import ROOT
 from .building import DOCS, built
+
+_FENCE = re.compile(r"```.*?```", re.DOTALL)
+_LINK = re.compile(r"\]\((?!https?:|#)([^)\s#]+)(?:#([^)\s]+))?\)")
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def anchors(text: str) -> set[str]:
+    """Name the headings of a page as forges do."""
+    headings = (heading.lower() for heading in _HEADING.findall(text))
+    return {re.sub(r"[^\w\- ]", "", one).strip().replace(" ", "-") for one in headings}
 
 
 class SiteTests(SynchronousTestCase):
@@ -28,3 +39,17 @@ class SiteTests(SynchronousTestCase):
             )
             self.assertTrue(loaded)
             self.assertEqual([at for at in loaded if "//" in at], [], page)
+
+
+class ForgeTests(SynchronousTestCase):
+    """Tests for the pages as a forge shows them: without what is built."""
+
+    def test_links(self) -> None:
+        """Every link leads to a file of the sources, and to a heading in it."""
+        for page in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")):
+            for path, anchor in _LINK.findall(_FENCE.sub("", page.read_text("utf-8"))):
+                target = page.parent / path
+                self.assertTrue(target.exists(), f"{page}: {path}")
+                if anchor:
+                    found = anchors(target.read_text("utf-8"))
+                    self.assertIn(anchor, found, f"{page}: {path}")
