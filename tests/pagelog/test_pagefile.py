@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.pagelog import pagefile
 from bridge.pagelog.pagefile import LogFileError, PageFile
-from tests.store.faults import fresh_directory
+from tests.directories import fresh_directory
 
 
 class PageFileCase(SynchronousTestCase):
@@ -133,11 +133,13 @@ class AppendTests(PageFileCase):
         self.assertFalse(file.older.exists())
 
     def test_one_older_generation(self) -> None:
-        """Each rotation replaces the older generation."""
+        """Each rotation replaces the older generation, and leaves no file open."""
         file = self.open(2)
+        before = os.listdir("/proc/self/fd")
         for line in (b"1\n", b"2\n", b"3\n"):
             file.append(line)
         self.assertEqual((self.older(), self.path.read_bytes()), (b"2\n", b"3\n"))
+        self.assertEqual(len(os.listdir("/proc/self/fd")), len(before))
 
     def test_failed_rotation(self) -> None:
         """When the file cannot be renamed, lines are appended as before."""

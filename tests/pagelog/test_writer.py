@@ -10,7 +10,7 @@ from bridge.pagelog.pagefile import PageFile
 from bridge.pagelog.writer import LogWriter
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import LOG_UNWRITTEN_BYTES, MIB
-from tests.store.faults import fresh_directory
+from tests.directories import fresh_directory
 from tests.store.test_store import Turnstile
 
 

@@ -18,7 +18,7 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import LOG_RECORDS, LOG_SCOPES, LOG_UNWRITTEN_BYTES
 from bridge.rpc.registry import Registry
 from bridge.services.logs import Logs
-from tests.store.faults import fresh_directory
+from tests.directories import fresh_directory
 from tests.store.test_store import Turnstile
 
 from ..schemas.checking import CheckedDispatcher

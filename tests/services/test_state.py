@@ -15,7 +15,8 @@ from bridge.rpc.registry import Registry
 from bridge.services.state import State
 from bridge.store import Put
 from bridge.store.store import Store
-from tests.store.faults import FaultyOs, fresh_directory, running_on
+from tests.directories import fresh_directory
+from tests.store.faults import FaultyOs, running_on
 
 from ..schemas.checking import CheckedDispatcher
 

@@ -6,13 +6,10 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
 from attrs import define, field
-from twisted.trial.unittest import SynchronousTestCase
 
 import bridge.datadir.paths
 import bridge.system.files
@@ -81,10 +78,3 @@ def running_on(faulty: FaultyOs, *others: Any) -> Iterator[FaultyOs]:
         ):
             stack.enter_context(mock.patch.object(module, "os", faulty))
         yield faulty
-
-
-def fresh_directory(test: SynchronousTestCase) -> Path:
-    """Make a directory that is removed when ``test`` ends."""
-    directory = TemporaryDirectory()
-    test.addCleanup(directory.cleanup)
-    return Path(directory.name)

@@ -13,7 +13,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.store.generations import DamagedError, Generations, NotDurableError
 
-from .faults import FaultyOs, fresh_directory, running_on
+from ..directories import fresh_directory
+from .faults import FaultyOs, running_on
 
 
 def whole(content: bytes) -> bytes:

@@ -20,8 +20,8 @@ from bridge.store import Drop, Put, Remove, StoreError, read_state
 from bridge.store.generations import Generations
 from bridge.store.store import Store
 
-from ..directories import planted
-from .faults import FaultyOs, fresh_directory, no_space, running_on
+from ..directories import fresh_directory, planted
+from .faults import FaultyOs, no_space, running_on
 from .test_tables import edited, edits
 
 
