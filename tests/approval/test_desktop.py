@@ -16,9 +16,9 @@ from bridge.freedesktop.messages import BUS, Call
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
 
-from ..concurrency.pages import Page
 from ..contracts import ApproverContract
 from ..freedesktop.buses import HastyReactor, SessionBus, join, notifications, serve
+from ..pages import Page
 from ..waiting import until
 from .screens import SERVER, FakeScreen
 

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.concurrency.shares import Holder, Shares
 from bridge.protocol.errors import BridgeError, Code
 
-from .pages import Page
+from ..pages import Page
 
 
 class SharesTests(SynchronousTestCase):

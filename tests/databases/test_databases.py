@@ -18,7 +18,7 @@ from bridge.databases.results import Rows
 from bridge.protocol.errors import BridgeError, Code
 from tests.directories import fresh_directory
 
-from ..concurrency.pages import Page
+from ..pages import Page
 from .samples import make_database
 
 reactor: Any = installed

@@ -10,7 +10,7 @@ from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
 from bridge.rpc.caller import HttpCaller
 
-from ..concurrency.pages import Page
+from ..pages import Page
 from ..waiting import until
 from .servers import HERE, OutboundCase, sending
 

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from attrs import define, field
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.strictjson import loads
 from bridge.rpc.hub import Event, Hub
 
-
-@define(eq=False)
-class Page:
-    """A subscriber that keeps what it is pushed."""
-
-    got: list[tuple[str, bytes]] = field(factory=list)
-
-    def push(self, event: str, text: bytes) -> None:
-        """Keep one event."""
-        self.got.append((event, text))
-
-    def on_close(self, call: Callable[[Any], None]) -> None:
-        """Never end."""
+from ..pages import Page
 
 
 class Broken(Page):

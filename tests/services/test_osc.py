@@ -7,7 +7,7 @@ from collections.abc import Callable
 from socket import AF_INET, SOCK_DGRAM, socket
 from typing import Any
 
-from attrs import define, field
+from attrs import define
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet import reactor
@@ -26,35 +26,9 @@ from bridge.services.osc import Osc
 from tests.osc.liblo import oscsend
 from tests.ports import free_udp_port
 
+from ..pages import Page
 from ..schemas.checking import CheckedDispatcher
 from ..waiting import until
-
-
-@define(eq=False)
-class Page:
-    """A caller that can go away."""
-
-    ends: list[Callable[[Any], None]] = field(factory=list)
-    gone: bool = False
-
-    def notify(self, event: str, data: Any) -> None:
-        """Ignore it."""
-
-    def push(self, event: str, text: bytes) -> None:
-        """Be pushed nothing."""
-
-    def on_close(self, call: Callable[[Any], None]) -> None:
-        """Call when it goes, or has gone."""
-        if self.gone:
-            call(self)
-        else:
-            self.ends.append(call)
-
-    def go(self) -> None:
-        """Go away."""
-        self.gone = True
-        for call in self.ends:
-            call(self)
 
 
 @define

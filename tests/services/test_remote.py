@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
@@ -15,43 +13,19 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import REMOTE_IN_FLIGHT, REMOTE_VALUE_CHARACTERS
-from bridge.protocol.strictjson import dumps, loads
+from bridge.protocol.strictjson import dumps
 from bridge.rpc.caller import HTTP_CALLER, Caller
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
 from bridge.services.remote import SnippetEvaluator, bounded
 
+from ..pages import Page
 from ..schemas.checking import CheckedDispatcher
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
-
-
-@define(eq=False)
-class Page:
-    """A page's socket: keeps what it is pushed, and can close."""
-
-    got: list[Any] = field(factory=list)
-    ends: list[Callable[[Any], None]] = field(factory=list)
-
-    def push(self, event: str, text: bytes) -> None:
-        """Keep one event's data."""
-        assert event == "remote"
-        self.got.append(loads(text)["data"])
-
-    def notify(self, event: str, data: Any) -> None:
-        """Ignore it."""
-
-    def on_close(self, call: Callable[[Any], None]) -> None:
-        """Call at ``end``."""
-        self.ends.append(call)
-
-    def end(self) -> None:
-        """Close."""
-        while self.ends:
-            self.ends.pop()(self)
 
 
 class RemoteCase(SynchronousTestCase):
@@ -78,7 +52,7 @@ class RemoteCase(SynchronousTestCase):
 
     def answer(self, page: Caller | None = None, **answer: Any) -> Any:
         """SnippetAnswer, the newest evaluation unless ``id`` names another."""
-        answer.setdefault("id", self.page.got[-1]["id"] if self.page.got else "")
+        answer.setdefault("id", self.page.data[-1]["id"] if self.page.data else "")
         answered = self.calling("result", answer, page or self.page)
         return self.successResultOf(answered)["delivered"]
 
@@ -97,9 +71,9 @@ class EvalTests(RemoteCase):
         other = Page()
         self.hub.add(other)
         self.eval("return host")
-        self.assertEqual(self.page.got, other.got)
-        self.assertEqual(self.page.got[0]["code"], "return host")
-        self.assertRegex(self.page.got[0]["id"], "^[A-Za-z0-9_-]{22}$")
+        self.assertEqual(self.page.data, other.data)
+        self.assertEqual(self.page.data[0]["code"], "return host")
+        self.assertRegex(self.page.data[0]["id"], "^[A-Za-z0-9_-]{22}$")
 
     def test_value(self) -> None:
         """What the snippet returned is answered; a null, and nothing, are null."""
@@ -135,7 +109,7 @@ class EvalTests(RemoteCase):
         for evaluating in [*waiting, self.eval()]:
             self.assertEqual(self.refusal(evaluating), refused)
         self.assertFalse(self.answer(ok=True, value=1))
-        self.page.end()
+        self.page.go()
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_default_timeout(self) -> None:
@@ -169,7 +143,7 @@ class EvalTests(RemoteCase):
         code, message = self.refusal(self.eval())
         self.assertEqual(code, Code.UNAVAILABLE)
         self.assertEqual(message, "8 evaluations are under way already")
-        self.assertEqual(len(self.page.got), REMOTE_IN_FLIGHT)
+        self.assertEqual(len(self.page.data), REMOTE_IN_FLIGHT)
         self.assertTrue(self.answer(ok=True))
         ninth = self.eval()
         self.clock.advance(1)
@@ -184,9 +158,9 @@ class EvalTests(RemoteCase):
         other = Page()
         self.hub.add(other)
         evaluating = self.eval()
-        self.page.end()
+        self.page.go()
         self.assertNoResult(evaluating)
-        other.end()
+        other.go()
         refused = (Code.UNAVAILABLE, "every page that was asked has gone")
         self.assertEqual(self.refusal(evaluating), refused)
 
@@ -202,7 +176,7 @@ class EvalTests(RemoteCase):
         ):
             refused = self.calling("eval", params, HTTP_CALLER)
             self.assertEqual(self.refusal(refused), (Code.BAD_REQUEST, rule))
-        self.assertEqual(self.page.got, [])
+        self.assertEqual(self.page.data, [])
         self.eval("x" * 65_536)
         self.answer(ok=True)
 
@@ -228,7 +202,7 @@ class AnswerTests(RemoteCase):
     def test_shape(self) -> None:
         """An answer that contradicts itself is refused, and decides nothing."""
         evaluating = self.eval()
-        id_ = self.page.got[0]["id"]
+        id_ = self.page.data[0]["id"]
         for answer in (
             {"id": id_, "ok": False},
             {"id": id_, "ok": True, "error": "Error: no"},
@@ -256,7 +230,7 @@ class AnswerTests(RemoteCase):
         """An id that was not pushed is delivered to nobody."""
         evaluating = self.eval()
         for guess in ("", "A" * 22, "B" * 22, "é", "x" * 64):
-            if guess != self.page.got[0]["id"]:
+            if guess != self.page.data[0]["id"]:
                 self.assertFalse(self.answer(id=guess, ok=True))
         self.assertNoResult(evaluating)
 
@@ -274,7 +248,7 @@ class AnswerTests(RemoteCase):
         """Answers of a page that has closed are ignored."""
         self.hub.add(Page())
         evaluating = self.eval()
-        self.page.end()
+        self.page.go()
         self.assertFalse(self.answer(ok=True))
         self.assertNoResult(evaluating)
 

@@ -17,7 +17,7 @@ from bridge.protocol.limits import ICON_FILE_SECONDS, ICON_FILES
 from bridge.sinks.icons import IconFiles, ImageError, small_png
 from tests.directories import fresh_directory
 
-from ..concurrency.pages import Page
+from ..pages import Page
 from .samples import chunk, png, text64
 
 

@@ -16,7 +16,7 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
 from bridge.store import Put
 
-from ...concurrency.pages import Page
+from ...pages import Page
 from .bench import (
     COMMIT,
     KEY,

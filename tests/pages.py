@@ -1,4 +1,4 @@
-"""A page, as far as what it shares is concerned."""
+"""A page, as far as those whom it asks are concerned."""
 
 from __future__ import annotations
 
@@ -7,19 +7,35 @@ from typing import Any
 
 from attrs import define, field
 
+from bridge.protocol.strictjson import loads
+
 
 @define(eq=False)
 class Page:
-    """Goes away when the test wants."""
+    """
+    Goes away when the test wants; see ``bridge.rpc.caller.Caller``.
+
+    :ivar got: The events it was pushed, as texts.
+    """
 
     gone: bool = False
+    got: list[tuple[str, bytes]] = field(factory=list)
     ends: dict[Callable[[Any], None], None] = field(factory=dict)
+
+    @property
+    def data(self) -> list[Any]:
+        """The data of the events."""
+        return [loads(text)["data"] for _, text in self.got]
+
+    def push(self, event: str, text: bytes) -> None:
+        """Keep an event."""
+        self.got.append((event, text))
 
     def notify(self, event: str, data: Any) -> None:
         """Ignore it."""
 
     def on_close(self, call: Callable[[Any], None]) -> None:
-        """See ``bridge.rpc.caller.Caller``."""
+        """Call when it goes, or has gone."""
         if self.gone:
             call(self)
         else:
