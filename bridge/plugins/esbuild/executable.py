@@ -19,7 +19,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -55,20 +56,11 @@ class Executable:
     A verified copy of the bundler.
 
     :ivar path: What to run; good until ``close``.
-    :ivar descriptor: Of a copy without a name.
-    :ivar directory: Of a copy with a name.
+    :ivar close: Removes the copy.
     """
 
     path: str
-    descriptor: int | None = None
-    directory: Path | None = None
-
-    def close(self) -> None:
-        """Remove the copy."""
-        if self.descriptor is not None:
-            os.close(self.descriptor)
-        if self.directory is not None:
-            shutil.rmtree(self.directory, ignore_errors=True)
+    close: Callable[[], object] = lambda: None
 
 
 def read_checksum(directory: Path) -> str:
@@ -90,51 +82,40 @@ def read_checksum(directory: Path) -> str:
     )
 
 
-def verified_copy(source: Path, places: Sequence[Place] = PLACES) -> Executable:
-    """
-    Copy the bundler, if it is the one its checksum file names.
-
-    :param source: The directory with the binary and its checksum file.
-    :param places: Where a copy without a name may be; the first with room is taken.
-    :raise BundlerError: The binary is not what the checksum file names.
-    :raise OSError: It cannot be read, or there is no room for a copy.
-    """
-    digest = read_checksum(source)
-    for place in places:
-        try:
-            fd = _nameless_copy(source, digest, place)
-        except OSError:
-            continue
-        return Executable(path_of(fd), fd)
+def _named_copy(source: Path, digest: str) -> Executable:
     directory = Path(tempfile.mkdtemp(prefix="plugin-bridge-"))
-    try:
-        return _named_copy(source, digest, directory)
-    except BaseException:
-        shutil.rmtree(directory, ignore_errors=True)
-        raise
-
-
-def _named_copy(source: Path, digest: str, directory: Path) -> Executable:
+    remove = partial(shutil.rmtree, directory, ignore_errors=True)
     copy = directory / BINARY_NAME
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
-    fd = os.open(copy, flags, 0o500)
-    # Closed before it runs: no system runs a file that is open for writing.
     try:
-        _copy(source / BINARY_NAME, fd, digest)
-    finally:
-        os.close(fd)
-    return Executable(str(copy), directory=directory)
-
-
-def _nameless_copy(source: Path, digest: str, place: Place) -> int:
-    """Return the descriptor of a verified copy."""
-    fd = place(source)
-    try:
-        _copy(source / BINARY_NAME, fd, digest)
-        return finish(fd)
+        fd = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o500)
+        # Closed before it runs: no system runs a file that is open for writing.
+        try:
+            _copy(source / BINARY_NAME, fd, digest)
+        finally:
+            os.close(fd)
     except BaseException:
-        os.close(fd)
+        remove()
         raise
+    return Executable(str(copy), remove)
+
+
+def _nameless_copy(source: Path, digest: str, places: Sequence[Place]) -> int | None:
+    """
+    Return the descriptor of a copy in the first place that has room.
+
+    :return: ``None`` when no place has.
+    :raise BundlerError: The binary is not what the checksum file names.
+    """
+    for place in places:
+        with contextlib.suppress(OSError):
+            fd = place(source)
+            try:
+                _copy(source / BINARY_NAME, fd, digest)
+                return finish(fd)
+            except BaseException:
+                os.close(fd)
+                raise
+    return None
 
 
 @define(eq=False, repr=False)
@@ -146,7 +127,7 @@ class HeldCopy:
     another, or when the checksum file names another digest.  Where there are no files
     without a name, each use has a copy of its own.
 
-    :ivar places: See ``verified_copy``.
+    :ivar places: Where a copy without a name may be; the first with room is taken.
     """
 
     _places: Sequence[Place] = PLACES
@@ -158,9 +139,10 @@ class HeldCopy:
         """
         Return a verified copy, whose ``close`` leaves this one open.
 
-        :param source: See ``verified_copy``.
-        :raise BundlerError: There is no bundler; see also ``verified_copy``.
-        :raise OSError: See ``verified_copy``.
+        :param source: The directory with the binary and its checksum file.
+        :raise BundlerError: There is no bundler, or it is not what the checksum file
+            names.
+        :raise OSError: It cannot be read, or there is no room for a copy.
         """
         if not (source / BINARY_NAME).exists():
             raise BundlerError(
@@ -173,12 +155,12 @@ class HeldCopy:
             # An administrator may forbid that anything runs from the file system.
             if self._fd is None or self._of != of or not _runs(self._fd):
                 self._drop()
-                made = verified_copy(source, self._places)
-                if made.descriptor is None:
-                    return made
-                self._fd, self._of = made.descriptor, of
+                self._fd = _nameless_copy(source, digest, self._places)
+                if self._fd is None:
+                    return _named_copy(source, digest)
+                self._of = of
             fd = os.dup(self._fd)
-        return Executable(path_of(fd), fd)
+        return Executable(path_of(fd), partial(os.close, fd))
 
     def close(self) -> None:
         """Free the copy."""
