@@ -116,6 +116,18 @@ class InstalledSetTests(SynchronousTestCase):
             "build_failed: the plugin was left out of the bundle",
         )
 
+    def test_linked_meanwhile(self):
+        """What ``plugin-bridge dev`` has linked would be built instead of it."""
+        self.bench.publish("good")
+        self.bench.approver.answers = [None]
+        installing = self.bench.install(url_of("good"))
+        linked = mock.Mock(entry=mock.Mock(id="good"))
+        self.bench.trees.linked["good"] = linked
+        self.bench.approver.open[0].callback(None)
+        message = self.refused(installing).message
+        self.assertIn("build_failed: plugin-bridge dev has linked good", message)
+        self.assertEqual(self.bench.left()[0], [])
+
     def test_journal_that_cannot_be_begun(self):
         """Nothing has moved, so nothing is pushed or built."""
         self.bench.threads.failing = {"begin": OSError(28, "No space left on device")}

@@ -252,6 +252,16 @@ class ForgetTests(UninstallTestCase):
         self.bench.writes.go_on()
         self.successResultOf(forgetting)
 
+    def test_waits_for_a_commit(self):
+        """It is not forgotten while another operation commits what it has signed."""
+        lock = self.bench.jobs.commit_lock
+        self.successResultOf(lock.acquire())
+        forgetting = self.forget()
+        self.assertNoResult(forgetting)
+        self.assertTrue(self.bench.trust.is_trusted(KEY))
+        lock.release()
+        self.successResultOf(forgetting)
+
     def test_installed_again(self):
         """What is installed with a forgotten key asks for it again."""
         self.successResultOf(self.forget())
