@@ -11,8 +11,8 @@ from ..approval import Operation
 from ..classes import frozen
 from ..plugins.installed.keys import KeyEntry, Trust
 from ..plugins.installed.trees import ListEntry
+from ..plugins.operations.candidate import Pin
 from ..plugins.operations.job import End
-from ..plugins.operations.kept import Pin
 from ..protocol.errors import Code
 from ..protocol.limits import NAME_CHARACTERS, REF_CHARACTERS, REF_LEAST_CHARACTERS
 from ..protocol.rules import Text

@@ -27,10 +27,9 @@ from ..plugins.installed.exchange import Journal
 from ..plugins.installed.ids import installed_ids
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.trees import Trees
-from ..plugins.operations.candidate import CandidateFetcher
+from ..plugins.operations.candidate import CandidateFetcher, KeptTree
 from ..plugins.operations.changes import PluginChanges
 from ..plugins.operations.jobs import Jobs
-from ..plugins.operations.kept import KeptTree
 from ..plugins.operations.prompting import Prompting
 from ..plugins.operations.rebuild import Rebuild, Shutdown
 from ..plugins.operations.settlement import InstalledSet, recover

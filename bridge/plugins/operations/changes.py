@@ -33,10 +33,9 @@ from ..installed.records import (
 from ..installed.trees import ListEntry, Trees
 from ..tree.manifest import Manifest, check_id
 from ..tree.versions import is_lower
-from .candidate import Candidate, CandidateFetcher
+from .candidate import Candidate, CandidateFetcher, Pin
 from .job import Job, Request
 from .jobs import Jobs
-from .kept import Pin
 from .prompting import Prompting
 from .settlement import InstalledSet
 

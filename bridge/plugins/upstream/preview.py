@@ -32,11 +32,10 @@ from ..clone.urls import check_url
 from ..installed.keys import Trust
 from ..installed.records import Record, is_recorded, recorded
 from ..installed.trees import Trees
-from ..operations.candidate import Candidate, CandidateFetcher
+from ..operations.candidate import Candidate, CandidateFetcher, KeptTree
 from ..operations.changes import check_same_id, updatable
 from ..operations.job import Job, Progress, Request, cancelled
 from ..operations.jobs import Jobs
-from ..operations.kept import KeptTree
 from ..operations.prompting import Prompting
 from ..tree.about import read_about
 from ..tree.manifest import Manifest, check_id, differences

@@ -10,7 +10,7 @@ from ...classes import frozen
 from ...protocol.limits import CHANGELOG_BYTES, CHANGELOG_CHARACTERS
 from ...protocol.text import visible
 from ..clone.history import LogEntry
-from ..operations.kept import Pin
+from ..operations.candidate import Pin
 from ..tree.about import About
 from ..tree.manifest import Manifest
 from ..tree.tree import Tree

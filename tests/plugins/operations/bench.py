@@ -34,10 +34,9 @@ from bridge.plugins.installed.exchange import Journal
 from bridge.plugins.installed.keys import Trust
 from bridge.plugins.installed.records import read_records
 from bridge.plugins.installed.trees import ListEntry, Trees
-from bridge.plugins.operations.candidate import CandidateFetcher
+from bridge.plugins.operations.candidate import CandidateFetcher, KeptTree, Pin
 from bridge.plugins.operations.changes import PluginChanges
 from bridge.plugins.operations.jobs import Jobs
-from bridge.plugins.operations.kept import KeptTree, Pin
 from bridge.plugins.operations.prompting import Prompting
 from bridge.plugins.operations.rebuild import Rebuild
 from bridge.plugins.operations.settlement import InstalledSet

@@ -11,7 +11,7 @@ from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import Record, read_records, recorded
-from bridge.plugins.operations.kept import Pin
+from bridge.plugins.operations.candidate import Pin
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, Code
 from bridge.store import Drop, Put

@@ -9,7 +9,7 @@ from attrs import field
 
 from ....classes import define
 from ..reading import FACTORY, Answer, Source
-from ..rules.imports import TOOLING, import_rule, names_tooling
+from ..rules.imports import TOOLING, broken_specifiers, import_rule, names_tooling
 from ..rules.table import (
     ASSIGNED,
     CALLBACKS,
@@ -29,7 +29,6 @@ from ..rules.table import (
     word_rule,
 )
 from .aliases import Uses
-from .esmodules import broken_specifiers
 from .lines import Lines
 from .literals import find_literals, is_regex
 from .patterns import (

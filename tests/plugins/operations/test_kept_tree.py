@@ -4,7 +4,7 @@ from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.operations.kept import Pin
+from bridge.plugins.operations.candidate import Pin
 from bridge.plugins.tree.manifest import Manifest
 from bridge.protocol.limits import PREVIEW_KEPT_SECONDS
 
