@@ -24,7 +24,7 @@ from ..whole.browser import ARTEFACTS, PATIENCE_SECONDS, Browser, open_browser
 from ..whole.daemon import Daemon, running
 from .greedy import FILLING, NO_IDS, greedy, honest
 from .placing import place
-from .running import FLAGS, RATES
+from .running import FLAGS
 from .servers import Site
 
 # Less than usual, so that it is soon full.
@@ -79,7 +79,7 @@ class PageTestCase(SynchronousTestCase):
         cls.overlay.bind(("127.0.0.1", 0))
         cls.overlay.settimeout(PATIENCE_SECONDS)
         overlay = f"--overlay-addr=127.0.0.1:{cls.overlay.getsockname()[1]}"
-        cls.daemon = enter(running(home, *RATES, "--dev", overlay))
+        cls.daemon = enter(running(home, "--dev", overlay))
         cls.page = enter(serving(Site(bundle).answers())) + "/page/1"
         cls.browser = enter(open_browser(*FLAGS, _MEMORY))
         cls.browser.open(f"{cls.page}/page.css")
