@@ -146,6 +146,7 @@ class ConnectionTests(TestCase):
         self.assertEqual(str(error), "Wait was not answered")
         from txdbus.message import MethodReturnMessage
 
+        await until(lambda: self.other.calls)
         (message,) = self.other.calls
         self.other.link.sendMessage(
             MethodReturnMessage(message.serial, [7], message.sender, "u")
@@ -195,6 +196,7 @@ class ConnectionTests(TestCase):
         self.us.link._clock = reactor
         from txdbus.message import ErrorMessage
 
+        await until(lambda: self.other.calls)
         (message,) = self.other.calls
         self.other.link.sendMessage(
             ErrorMessage("x.y.Error", message.serial, message.sender)
@@ -212,6 +214,7 @@ class ConnectionTests(TestCase):
         self.us.link._clock = reactor
         from txdbus.message import MethodReturnMessage
 
+        await until(lambda: self.other.calls)
         (message,) = self.other.calls
         self.other.link.sendMessage(
             MethodReturnMessage(message.serial, [7], message.sender, "u")

@@ -167,11 +167,6 @@ class FrameTests(LogsCase):
         words = "dropped {} log records of the page: they come too fast"
         self.assertEqual(self.reported, [words.format(3), words.format(12)])
 
-    def test_half_a_pair(self) -> None:
-        """Of a text that was cut within a surrogate pair, the rest is written."""
-        self.logs.frame([{**GOOD, "message": "half \ud83d"}])
-        self.assertIn(b"] half\n", self.path.read_bytes())
-
     def counted(self) -> list[int]:
         """Return the numbers in what the daemon logged."""
         words = "dropped {} log records of the page: they break a rule"

@@ -281,14 +281,6 @@ class ListenTests(OscCase):
         )
         self.assertTrue((await self.call("stop", page))["stopped"])
 
-    async def test_a_page_that_reloads_twice(self) -> None:
-        """It has one lease, whether or not it listens again."""
-        await self.call("listen", port=self.port)
-        self.page = self.reconnected()
-        await self.call("listen", port=self.port)
-        self.page = self.reconnected()
-        self.assertTrue((await self.call("stop"))["stopped"])
-
     async def test_several_pages(self) -> None:
         """A page that was there before adopts nothing, and stops nobody else."""
         other = Page()

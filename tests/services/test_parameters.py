@@ -34,6 +34,7 @@ PAGE: Final[dict[str, dict[str, Any]]] = {
     "notify/send": {"title": "t", "sinks": ["wayvr"], "overrides": {"wayvr": {}}},
     "osc/send": {"address": "/a", "args": [{"kind": "float", "value": 1}]},
     "outbound/fetch": {"url": "u", "method": "GET", "headers": {"a": "b"}, "body": "x"},
+    "plugins/about": {"id": "i"},
     "plugins/cancel": {"operation": "op"},
     "plugins/forget_key": {"keyId": "k"},
     "plugins/install": {"url": "u"},

@@ -80,19 +80,6 @@ class PluginServiceTests(SynchronousTestCase):
         self.assertEqual(list(answer), ["plugin"])
         self.assertEqual(answer["plugin"]["id"], "good")
 
-    def test_install_params(self):
-        """What is no URL, and what is more than a URL, is refused."""
-        for params, message in (
-            ({}, "url: required"),
-            ({"url": 5}, "url: wrong type"),
-            ({"url": url_of("good"), "force": True}, "unknown field"),
-            ({"url": "http://forge.example/"}, "not_https: "),
-            ({"url": "https://forge.example/" + "a" * 600}, "not_https: "),
-        ):
-            error = self.failureResultOf(self.call("install", params), BridgeError)
-            self.assertTrue(error.value.message.startswith(message), error.value)
-        self.assertEqual(self.bench.events, [])
-
     def test_list(self):
         """Installed plugins are listed, and the broken ones are named."""
         self.assertEqual(self.result("list", {}), {"plugins": [], "broken": []})
