@@ -4,9 +4,10 @@ import threading
 from typing import Any
 
 from twisted.internet import reactor
-from twisted.trial.unittest import TestCase
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.concurrency.threads import Pool
+from bridge.concurrency.threads import Pool, stoppable
 
 
 class PoolTests(TestCase):
@@ -22,3 +23,39 @@ class PoolTests(TestCase):
         self.assertNotEqual(await waiting, threading.get_ident())
         with self.assertRaises(ZeroDivisionError):
             await pool.call(lambda: 1 // 0)
+
+
+class StoppableTests(SynchronousTestCase):
+    """Tests for work in a thread that can be stopped."""
+
+    def setUp(self):
+        """Begin some work, whose thread is this one, later."""
+        self.calling: Deferred[str] = Deferred()
+        self.checks: list[Any] = []
+        self.working = Deferred.fromCoroutine(stoppable(self.in_thread, lambda _: "x"))
+
+    def in_thread(self, work: Any, check: Any) -> Deferred[str]:
+        """Keep what notices that the work is to end."""
+        self.checks.append(check)
+        return self.calling
+
+    def test_result(self):
+        """It returns what the work does, and nothing stops it."""
+        self.checks[0]()
+        self.calling.callback("done")
+        self.assertEqual(self.successResultOf(self.working), "done")
+
+    def test_cancelled(self):
+        """Once cancelled, it waits until the thread has noticed."""
+        self.working.cancel()
+        self.assertNoResult(self.working)
+        self.assertRaises(CancelledError, self.checks[0])
+        self.calling.errback(CancelledError())
+        self.failureResultOf(self.working, CancelledError)
+
+    def test_cancelled_too_late(self):
+        """Work that was done before the thread noticed has its result."""
+        for _ in range(2):
+            self.working.cancel()
+        self.calling.callback("done")
+        self.assertEqual(self.successResultOf(self.working), "done")
