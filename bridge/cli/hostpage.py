@@ -13,8 +13,7 @@ from twisted.internet.error import CannotListenError
 from ..classes import define
 from ..datadir.ownership import write_file
 from ..datadir.token import PairingToken, TokenError
-from ..demo.page import page_site
-from ..demo.reloading import Builds
+from ..demo.page import Builds, page_site
 from ..provision.readiness import OWN_HOST
 from ..settings.options import Paths
 from ..settings.values import UnixAddress

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import field
 
 from ...classes import define
-from ...demo.reloading import Builds
+from ...demo.page import Builds
 from ..hostpage import HostPage
 from ..terminal import CommandError
 

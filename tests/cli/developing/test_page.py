@@ -12,7 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.cli.developing.page import DevPage
 from bridge.cli.hostpage import HostPage
 from bridge.datadir.token import PairingToken
-from bridge.demo.reloading import Builds
+from bridge.demo.page import Builds
 from bridge.settings.options import locate
 
 from ...directories import fresh_directory

@@ -10,7 +10,7 @@ import click
 
 from ....datadir.control import NotASocketError, control_address
 from ....datadir.token import PairingToken, TokenError
-from ....demo.reloading import Builds
+from ....demo.page import Builds
 from ....settings.config import BY_NAME, HOST_OPTIONS
 from ....settings.options import Paths
 from ...authoring.pagesteps import warnings_of
