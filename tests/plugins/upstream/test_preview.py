@@ -136,23 +136,6 @@ class PreviewTests(PreviewTestCase):
         self.assertEqual(self.bench.events, ["clone"])
         self.assertEqual(self.page.steps, STEPS)
 
-    def test_install_takes_the_tree(self) -> None:
-        """The pin of a preview installs what was shown, without another clone."""
-        preview = self.result()
-        pin = self.bench.pin_of("good")
-        self.assertEqual((pin.commit, pin.digest), (preview.commit, preview.digest))
-        installing = self.bench.install(url_of("good"), pin)
-        self.assertEqual(self.successResultOf(installing).id, "good")
-        self.assertEqual(self.bench.left()[0], ["good"])
-
-    def test_first_install_gains_everything(self) -> None:
-        """Compared with nothing, all of it is gained."""
-        text = manifest("good", permissions=["network"], hosts=["x.example"])
-        self.bench.publish("good", files_of("good", **{"plugin.json": text}))
-        changes = self.result().changes
-        self.assertEqual(changes.permissions, Difference(["network"], []))
-        self.assertEqual(changes.hosts, Difference(["x.example"], []))
-
     def test_refused_like_an_install(self) -> None:
         """What an install would refuse is refused, and nothing is kept."""
         for files, prefix in (
@@ -325,12 +308,6 @@ class PrivateTests(PreviewTestCase):
         self.assertEqual(len(self.bench.approver.prompts), 2)
         self.assertEqual(self.bench.left(), ([], {}))
 
-    def test_asked_once_for_each_preview(self) -> None:
-        """A host that was confirmed is asked for again by the next preview."""
-        self.result()
-        self.result()
-        self.assertEqual(len(self.bench.approver.prompts), 2)
-
     def test_public_clones_only(self) -> None:
         """Where private hosts are not allowed at all, nobody is asked."""
         access = Access(self.reach, may_ask=False)
@@ -468,12 +445,3 @@ class TurnTests(PreviewTestCase):
         self.result()
         self.result("other")
         self.assertEqual(len(self.bench.left()[0]), 1)
-
-    def test_shutdown(self) -> None:
-        """The end of the daemon ends it."""
-        previewing = self.preview()
-        closing = self.bench.jobs.close()
-        self.bench.clones.go_on()
-        self.successResultOf(closing)
-        self.assertEqual(self.refusal(previewing).code, Code.UNAVAILABLE)
-        self.assertEqual(self.bench.left(), ([], {}))

@@ -98,11 +98,6 @@ class UpdatesTestCase(SynchronousTestCase):
 class AnswerTests(UpdatesTestCase):
     """What is answered, and when."""
 
-    def test_nothing_installed(self) -> None:
-        """Without plugins there are no updates, at once."""
-        self.assertEqual(self.behind(), [])
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-
     def test_entry(self) -> None:
         """An update has the old and the new commit, and what is new."""
         self.install("one")
@@ -152,19 +147,6 @@ class AnswerTests(UpdatesTestCase):
         self.clock.advance(0.1)
         found = self.successResultOf(answer)
         self.assertEqual((ids_of(found), found.pending), (["good"], ["slow"]))
-
-    def test_in_the_next_answer(self) -> None:
-        """A slow remote goes on, and is in the next answer without being asked."""
-        self.install("good", "slow")
-        self.slow("slow")
-        answer = self.check()
-        self.clock.advance(LATE)
-        self.successResultOf(answer)
-        self.clock.advance(5)
-        self.end("slow")
-        self.asked()
-        self.assertEqual(self.behind(), ["good", "slow"])
-        self.assertEqual(self.asked(), [])
 
     def test_known_while_asked_again(self) -> None:
         """What was known stays in the answer while a slow remote is asked again."""
