@@ -65,13 +65,6 @@ class DeliverTests(SynchronousTestCase):
         self.successResultOf(fanout.start())
         return fanout.deliver([Delivery(s.name, s, LEAST) for s in sinks])
 
-    def test_everybody_gets_it(self):
-        """Each sink gets its notification."""
-        sinks = FakeSink("a"), FakeSink("b")
-        self.assertEqual(self.successResultOf(self.deliver(*sinks)), [None, None])
-        self.assertEqual([sink.shown for sink in sinks], [[LEAST], [LEAST]])
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-
     def test_one_that_fails_harms_no_other(self):
         """A failure is an entry that begins with the name, and has its kind."""
         sinks = (
@@ -154,10 +147,6 @@ class DeliverTests(SynchronousTestCase):
         events = logged(self)
         slow.callback(None)
         self.assertEqual(events, [])
-
-    def test_nobody(self):
-        """Delivering to nobody is nothing."""
-        self.assertEqual(self.successResultOf(self.deliver()), [])
 
 
 class StartTests(SynchronousTestCase):

@@ -26,6 +26,18 @@ class MessageTests(SynchronousTestCase):
             message = Message(title="a", icon=icon, use_base64_icon=is_image)
             self.assertRaises(BridgeError, notification, message, "S")
 
+    def test_time(self):
+        """A millisecond is the shortest; less, and nothing, is the target's default."""
+        for seconds, shown in (
+            (None, None),
+            (0, None),
+            (0.0009, None),
+            (0.001, 0.001),
+            (1.0, 1.0),
+        ):
+            made = notification(Message(title="a", timeout_secs=seconds), "S")
+            self.assertEqual(made.timeout, shown)
+
     def test_patched(self):
         """A patch replaces what it has, also with nothing; the rest stays."""
         base = Message(title="a", content="b", icon="c", sound=True)

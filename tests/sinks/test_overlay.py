@@ -38,18 +38,6 @@ def keys(text: bytes) -> dict[str, Any]:
 class DatagramTests(SynchronousTestCase):
     """Tests for the bytes."""
 
-    def test_full(self):
-        """What was given is there, each of its own type, and not escaped."""
-        self.assertEqual(
-            datagram(FULL),
-            (
-                '{"messageType":1,"title":"Door <b>open</b> & wide",'
-                '"content":"Zoë <i>came</i> in.\\n😀","timeout":3.5,"volume":0.25,'
-                f'"audioPath":"warning","useBase64Icon":true,"icon":"{FULL.image}",'
-                '"height":200,"opacity":0.8,"sourceApp":"Sample","alwaysShow":true}'
-            ).encode(),
-        )
-
     def test_both_overlays_show_it(self):
         """Both show what was meant."""
         for shows in (wayvr, xsoverlay):
@@ -60,13 +48,6 @@ class DatagramTests(SynchronousTestCase):
             )
             self.assertEqual(shows(datagram(LEAST)).title, "Door")
         self.assertEqual(xsoverlay(datagram(FULL)).icon, png())
-
-    def test_default_timeout(self):
-        """0 is the overlay's own time: sent, it would be shown for none."""
-        for default in (0, 0.0, -0.0, 1e-300, None):
-            toast = wayvr(sent(timeout_secs=default))
-            self.assertEqual(toast.seconds, 5.0)
-        self.assertEqual(wayvr(sent(timeout_secs=60)).seconds, 60)
 
     def test_sound(self):
         """Muted is silent on both, and a sound that was asked for is heard on both."""
