@@ -16,12 +16,8 @@ from bridge.plugins.bundle.metafile import (
     API_TEXT,
     Allowed,
     BuildError,
-    Input,
-    Metafile,
     check_metafile,
-    parse_metafile,
 )
-from bridge.plugins.bundle.places import Edge
 from bridge.protocol.strictjson import dumps
 
 ENTRY = "host/packages/host/src/index.ts"
@@ -346,46 +342,6 @@ class MetafileTests(MetafileCase):
         """A further file is refused."""
         text = metafile().replace(b"../x/b.js.map", b"..\\\\x\\\\b.css")
         self.assertIn("the bundler wrote b.css as well as", self.refused(text))
-
-    def test_fields(self):
-        """Files, imports, outputs, and what is left to the browser."""
-        asked = {"with": {"type": "json"}}
-        text = dumps(
-            {
-                "inputs": {
-                    "a\\b.ts": {
-                        "imports": [
-                            {"path": "c.json with { type: 'json' }", **asked},
-                            {"path": "d.ts", "original": "./d"},
-                            {"path": "https://x", "external": True},
-                        ]
-                    },
-                    "c.json with { type: 'json' }": {"imports": [], **asked},
-                    "d.ts with { type: 'json' }": {"imports": []},
-                },
-                "outputs": {
-                    "o\\b.js": {"imports": [{"path": "https://x", "external": True}]},
-                    "o/b.js.map": {"imports": []},
-                },
-            }
-        )
-        self.assertEqual(
-            parse_metafile(text),
-            Metafile(
-                [
-                    Input("a/b.ts", as_data=False),
-                    Input("c.json", as_data=True),
-                    Input("d.ts with { type: 'json' }", as_data=False),
-                ],
-                [
-                    Edge("a/b.ts", "c.json", "c.json with { type: 'json' }", False),
-                    Edge("a/b.ts", "d.ts", "./d", False),
-                    Edge("a/b.ts", "https://x", "https://x", True),
-                ],
-                ["b.js", "b.js.map"],
-                frozenset({"https://x"}),
-            ),
-        )
 
     def test_attack_half_of_a_pair(self):
         """An import with half of a surrogate pair is refused in words of a build."""

@@ -12,7 +12,6 @@ from bridge.plugins.policy.javascript.patterns import (
     is_pattern,
     key_name,
     keys,
-    string_value,
     texts,
 )
 from bridge.plugins.policy.javascript.tokens import Code
@@ -155,20 +154,6 @@ class TextTests(SynchronousTestCase):
         ):
             self.assertEqual(self.found(given), [], given)
 
-    def test_string_value(self) -> None:
-        """Only strings have one."""
-        code = Code('f("\\n", 1);')
-        self.assertEqual(
-            [string_value(code, n) for n in (0, 2, 4, 99)], [None, "\n", None, None]
-        )
-
-    def test_arguments(self) -> None:
-        """Commas inside of brackets part nothing."""
-        code = Code("f(a, [b, c], { d, e }, (f, g));")
-        starts = [code.texts[n] for n in arguments(code, 1)]
-        self.assertEqual(starts, ["a", "[", "{", "("])
-        self.assertEqual(arguments(Code("f();"), 1), [])
-
 
 class CallTests(SynchronousTestCase):
     """Calls of ``f``, which is the first token."""
@@ -178,15 +163,6 @@ class CallTests(SynchronousTestCase):
         code = Code(text)
         at = argument(code, 0, number)
         return None if at is None else code.text(at)
-
-    def test_plain(self) -> None:
-        """Arguments are counted from 0, also of a call that may not happen."""
-        for text in ("f(a, b);", "f?.(a, b);", "(f)(a, b);"):
-            code = Code(text)
-            name = next(at for at in range(3) if code.text(at) == "f")
-            found = [argument(code, name, number) for number in range(3)]
-            texts = [None if at is None else code.text(at) for at in found]
-            self.assertEqual(texts, ["a", "b", None], text)
 
     def test_attack_borrowed(self) -> None:
         """What call, apply and bind pass on is found behind what ``this`` is."""
