@@ -18,6 +18,8 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
+from .. import __version__
+
 _PROGRAM: Final = "plugin-bridge"
 _VARIABLE: Final = "_PLUGIN_BRIDGE_COMPLETE"
 _GENERAL: Final = ("-h", "--help", "--version")
@@ -140,14 +142,6 @@ class Commands(click.Group):
         ]
 
 
-def _version(ctx: click.Context, param: click.Parameter, given: bool) -> None:
-    if given and not ctx.resilient_parsing:
-        from .. import __version__
-
-        click.echo(f"{_PROGRAM} {__version__}")
-        ctx.exit()
-
-
 def group(host: str | None) -> Commands:
     """
     Make the command.
@@ -155,7 +149,7 @@ def group(host: str | None) -> Commands:
     :param host: The host whose own command it is.
     """
     also = f"Short for {_PROGRAM} --host {host}. Without COMMAND, it runs the daemon."
-    return Commands(
+    commands = Commands(
         context_settings={"help_option_names": ["-h", "--help"]},
         subcommand_metavar="COMMAND [OPTIONS]",
         options_metavar="",
@@ -163,16 +157,9 @@ def group(host: str | None) -> Commands:
         epilog="COMMAND --help lists the options of a command.\n\n"
         "Exit status: 0 done, 1 failed (one line explains it), 2 wrong usage, 3 no "
         "suitable daemon is running, 4 check could not run a step.",
-        params=[
-            click.Option(
-                ["--version"],
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=_version,
-                help="Show the version and exit.",
-            )
-        ],
+    )
+    return click.version_option(__version__, message=f"{_PROGRAM} %(version)s")(
+        commands
     )
 
 

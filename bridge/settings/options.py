@@ -117,24 +117,6 @@ def click_option(option: Option, names: Names | None = None) -> TableOption:
     )
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, given: bool) -> None:
-    if given and not ctx.resilient_parsing:
-        click.echo(f"{_PROGRAM} {__version__}")
-        ctx.exit()
-
-
-def version_option() -> click.Option:
-    """Make the option ``--version``."""
-    return click.Option(
-        ["show_version", "--version"],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_print_version,
-        help="Show the version and exit.",
-    )
-
-
 class TableCommand(click.Command):
     """
     A command with options of the table.
@@ -150,13 +132,17 @@ class TableCommand(click.Command):
         settings["context_settings"] = {"help_option_names": ["-h", "--help"]}
         super().__init__(name, **settings)
         self.table = tuple(table)
+        # A command may have an argument called version.
+        names = ("show_version", "--version")
+        message = f"{_PROGRAM} %(version)s"
+        click.version_option(__version__, *names, message=message)(self)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """See ``click.Command``."""
         *own, helps = super().get_params(ctx)
         names = ctx.meta.get(_NAMES)
         table = [click_option(option, names) for option in self.table]
-        return [*own, *table, version_option(), helps]
+        return [*own, *table, helps]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """
