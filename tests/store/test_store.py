@@ -104,13 +104,6 @@ class CommitTests(StoreCase):
         self.successResultOf(commit)
         self.assertEqual(self.path.read_bytes(), b'{"host":{"k":1}}')
 
-    def test_reads_its_own_write(self) -> None:
-        """A value can be read before it is durable."""
-        self.put({"a": [None]})
-        self.assertEqual(self.store.get("host", "k"), {"a": [None]})
-        self.assertEqual(self.store.entries("host"), {"k": {"a": [None]}})
-        self.assertEqual(self.store.namespaces(), ["host"])
-
     def test_group_commit(self) -> None:
         """Commits that come while a write runs share the next one."""
         commits = [self.put(number, f"k{number}") for number in range(10)]
@@ -127,15 +120,6 @@ class CommitTests(StoreCase):
     def test_nothing_changed(self) -> None:
         """A commit that changes nothing is answered without a write."""
         self.successResultOf(self.store.commit([Remove("host", "k")]))
-        self.assertEqual(self.thread.waiting, [])
-
-    def test_repeats_what_is_not_durable_yet(self) -> None:
-        """A commit that repeats a pending value waits for it, without a write."""
-        self.put(1)
-        again = self.put(1)
-        self.assertNoResult(again)
-        self.thread.let_through()
-        self.successResultOf(again)
         self.assertEqual(self.thread.waiting, [])
 
     def test_commit_from_a_callback(self) -> None:
@@ -188,27 +172,6 @@ class RefusedTests(StoreCase):
         """Let the next write through, and check ``commit``."""
         self.thread.let_through()
         self.successResultOf(commit)
-
-    def test_repeated_value_shares_the_failure(self) -> None:
-        """A commit that repeats a value which is then refused is refused too."""
-        first, again = self.put(1), self.put(1)
-        self.fail_write()
-        self.refused(first)
-        self.refused(again)
-        self.assertIsNone(self.store.get("host", "k"))
-
-    def test_write_that_is_not_durable(self) -> None:
-        """
-        What the file holds although it was refused stays, as a start would find it.
-
-        What was committed meanwhile is not in the file, so it is undone.
-        """
-        commits = [self.put(1), self.put(2, "l")]
-        self.fail_to_sync()
-        for commit in commits:
-            self.refused(commit)
-        self.assertEqual(self.store.entries("host"), {"k": 1})
-        self.assertEqual(self.in_file(), {"host": {"k": 1}})
 
     def test_writes_after_a_failure_even_what_is_unchanged(self) -> None:
         """Nothing is answered from memory alone while the file may not be durable."""
