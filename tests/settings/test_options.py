@@ -20,6 +20,7 @@ from bridge.settings.options import (
     daemon_command,
     locate,
     parsed,
+    typed_options,
 )
 from bridge.settings.values import Address
 from bridge.tap import Options
@@ -172,6 +173,12 @@ class ValuesTests(CommandLines):
             ("BRIDGE_SINK", "a,", "BRIDGE_SINK: must not be empty"),
         ):
             self.assertEqual(self.refusal(**{variable: text}), reported)
+        self.file.write_text('overlay-addr = "192.0.2.1:1"\n')
+        self.assertEqual(
+            self.refusal(),
+            f"{self.file}: overlay-addr: must be ADDRESS:PORT with a loopback address",
+        )
+        self.file.unlink()
         both = self.refusal("--print-token", "--rotate-token")
         self.assertIn("exclude each other", both)
 
@@ -182,6 +189,27 @@ class ValuesTests(CommandLines):
             self.config(**{option.variable: text})
         except ConfigError as e:
             self.assertIn(option.variable, str(e))
+
+    def test_completed(self) -> None:
+        """Values are completed: words, directories, files, or nothing."""
+        context = parsed(daemon_command(), [], "run")
+        params = {param.name: param for param in context.command.get_params(context)}
+        for name, begun, found in (
+            ("log", "w", [("warn", "plain")]),
+            ("log", "x", []),
+            ("data_dir", "a", [("a", "dir")]),
+            ("log_file", "a", [("a", "file")]),
+            ("rate", "1", []),
+        ):
+            items = params[name].shell_complete(context, begun)
+            self.assertEqual([(one.value, one.type) for one in items], found, name)
+
+    def test_typed(self) -> None:
+        """Of the host's options, those of the command line can be typed again."""
+        os.environ["BRIDGE_DATA_DIR"] = "/d"
+        words = ["--host=reference", "--rate=1"]
+        context = parsed(daemon_command(), words, "run")
+        self.assertEqual(typed_options(context), ["--host=reference"])
 
     def test_words(self) -> None:
         """The sinks that a shell completes are those that ship."""
@@ -245,6 +273,8 @@ class PathsTests(CommandLines):
         self.assertEqual(paths.options, options)
         paths = locate("reference", Path("/d"), Path("/t"))
         self.assertEqual(paths.options, (*options, "--theme-dir", "/t"))
+        typed = "--host reference --data-dir /d --theme-dir /t"
+        self.assertEqual(paths.typed, typed)
         usual = locate("reference", None, None)
         self.assertEqual(usual.options, options[:2])
         same = locate("reference", usual.data.root, usual.theme_dir)
