@@ -30,7 +30,6 @@ ALWAYS = {
     "vary": "Origin",
     "x-content-type-options": "nosniff",
 }
-CROSS_SITE = ("Sec-Fetch-Site", "cross-site")
 PREFLIGHT = (
     ("Access-Control-Request-Method", "POST"),
     ("Access-Control-Request-Headers", "authorization,content-type"),
