@@ -293,7 +293,8 @@ class Trees:
         Read an installed tree, if it is still what its recorded author signed.
 
         :raise BridgeError: It is gone, changed or older, another user may have written
-            it, the record names no key, or no plugin may have this id.
+            it, the record names no key, no plugin may have this id, or its manifest
+            breaks a rule that is newer than its installation.
         """
         check_new_id(plugin_id)
         if plugin_id in self.unsettled:
@@ -321,6 +322,7 @@ class Trees:
             raise plugin_error(
                 Prefix.DOWNGRADE, "the tree is older than the one that was installed"
             )
+        load_manifest(tree, self._profile)
         return tree
 
     def verified_trees(self, records: Mapping[str, Record]) -> Verified:

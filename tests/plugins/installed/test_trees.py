@@ -259,6 +259,14 @@ class ListingTests(TreesTestCase):
         self.assertEqual(sound, {})
         self.assertTrue(faults["con"].startswith("invalid_id: "))
 
+    def test_manifest_that_breaks_a_newer_rule(self):
+        """It is not built, and listed as broken: a page has not lost it unsaid."""
+        name = "A\u202eplugin"
+        self.write(
+            files=files_of("sample") | {"plugin.json": manifest("sample", name=name)}
+        )
+        self.assertTrue(self.fault().startswith("manifest_invalid: name"))
+
     def test_another_plugin_in_its_place(self):
         """A tree whose manifest has another id is not listed under this one."""
         root = self.data.plugin("sample")
