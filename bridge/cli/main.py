@@ -19,9 +19,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import __version__
+from . import COMPLETE_VARIABLE, PROGRAM
 
-_PROGRAM: Final = "plugin-bridge"
-_VARIABLE: Final = "_PLUGIN_BRIDGE_COMPLETE"
 _GENERAL: Final = ("-h", "--help", "--version")
 _TAKES_NO_MORE: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)
 _INTERRUPTED: Final = 130
@@ -148,7 +147,7 @@ def group(host: str | None) -> Commands:
 
     :param host: The host whose own command it is.
     """
-    also = f"Short for {_PROGRAM} --host {host}. Without COMMAND, it runs the daemon."
+    also = f"Short for {PROGRAM} --host {host}. Without COMMAND, it runs the daemon."
     commands = Commands(
         context_settings={"help_option_names": ["-h", "--help"]},
         subcommand_metavar="COMMAND [OPTIONS]",
@@ -158,9 +157,7 @@ def group(host: str | None) -> Commands:
         "Exit status: 0 done, 1 failed (one line explains it), 2 wrong usage, 3 no "
         "suitable daemon is running, 4 check could not run a step.",
     )
-    return click.version_option(__version__, message=f"{_PROGRAM} %(version)s")(
-        commands
-    )
+    return click.version_option(__version__, message=f"{PROGRAM} %(version)s")(commands)
 
 
 def main(arguments: Sequence[str] | None = None, program: str | None = None) -> int:
@@ -185,13 +182,13 @@ def main(arguments: Sequence[str] | None = None, program: str | None = None) -> 
             raise
         _give_up_output()
         if e.errno != errno.EPIPE:
-            sys.stderr.write(f"{_PROGRAM}: {e.strerror}\n")
+            sys.stderr.write(f"{PROGRAM}: {e.strerror}\n")
         return 1
 
 
 def _typed_program() -> str:
     """Return what was typed; a shell that completes a line asks the usual command."""
-    if _VARIABLE not in os.environ:
+    if COMPLETE_VARIABLE not in os.environ:
         return sys.argv[0]
     words = os.environ.get("COMP_WORDS", "").split("\n")
     at = int(os.environ.get("COMP_CWORD", "0")) if len(words) > 1 else 0
@@ -204,10 +201,13 @@ def _typed_program() -> str:
 
 
 def _run(given: list[str], program: str) -> int:
-    host = None if program == _PROGRAM else _host_of(program)
+    host = None if program == PROGRAM else _host_of(program)
     commands = group(host)
-    name = program if host else _PROGRAM
-    settings: dict[str, Any] = {"complete_var": _VARIABLE, "standalone_mode": False}
+    name = program if host else PROGRAM
+    settings: dict[str, Any] = {
+        "complete_var": COMPLETE_VARIABLE,
+        "standalone_mode": False,
+    }
     if not given and not host:
         commands.main(["--help"], name, **settings)
         return 2

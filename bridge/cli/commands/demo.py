@@ -10,7 +10,7 @@ import time
 import webbrowser
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any
 
 import click
 from twisted.internet.defer import Deferred
@@ -21,10 +21,9 @@ from ...demo.demo import DemoPaths, Started, start
 from ...demo.forge import ForgeError
 from ...provision.npm import SetupError
 from ...settings.host import load_profile
+from .. import PROGRAM
 from ..command import command
 from ..terminal import CommandError, show
-
-_PROGRAM: Final = "plugin-bridge"
 
 
 @command(
@@ -104,9 +103,9 @@ def _show(started: Started) -> None:
 
 def typed_name() -> str:
     """Return what another terminal has to type for this program."""
-    if shutil.which(_PROGRAM):
-        return _PROGRAM
-    return shlex.quote(str(Path(sys.executable).with_name(_PROGRAM)))
+    if shutil.which(PROGRAM):
+        return PROGRAM
+    return shlex.quote(str(Path(sys.executable).with_name(PROGRAM)))
 
 
 def _progress(line: str) -> None:

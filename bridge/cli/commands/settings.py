@@ -15,12 +15,9 @@ from ...settings.configfile import ONE_SHOT, config_path
 from ...settings.host import host_commands
 from ...settings.options import Paths, Value, origin_of
 from ...settings.values import one_of
+from .. import COMPLETE_VARIABLE, PROGRAM
 from ..command import command, json_option
 from ..terminal import print_json, print_line
-
-_PROGRAM: Final = "plugin-bridge"
-COMPLETE_VARIABLE: Final = "_PLUGIN_BRIDGE_COMPLETE"
-"""By which a shell asks for completions."""
 
 SHELLS: Final = ("bash", "zsh", "fish")
 
@@ -105,7 +102,7 @@ def completion(shell: str) -> None:
     """Print a completion script, for all names of the command."""
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 (click has these three)
-    source = kind(click.Command(_PROGRAM), {}, _PROGRAM, COMPLETE_VARIABLE).source()
+    source = kind(click.Command(PROGRAM), {}, PROGRAM, COMPLETE_VARIABLE).source()
     others = " ".join(host_commands())
     if shell == "bash":
         source += f"complete -o nosort -F _plugin_bridge_completion {others}\n"
@@ -117,8 +114,8 @@ def completion(shell: str) -> None:
         ready = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"
         head, _, rest = source.partition("\n")
         rest = rest.replace(
-            f"compdef _plugin_bridge_completion {_PROGRAM}",
-            f"compdef _plugin_bridge_completion {_PROGRAM} {others}",
+            f"compdef _plugin_bridge_completion {PROGRAM}",
+            f"compdef _plugin_bridge_completion {PROGRAM} {others}",
         )
         source = f"{head} {others}\n{ready}{rest}"
     click.echo(source, nl=False)
