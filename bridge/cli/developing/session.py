@@ -25,8 +25,8 @@ from ...protocol.text import escaped
 from ..authoring.sources import hit_lines, quoted, source_line
 from ..authoring.worktree import published
 from ..connection import hello, is_dev, refusal, why_closed
+from ..hostpage import DevPage
 from ..terminal import CommandError
-from .page import DevPage
 from .pluginlog import PluginLog
 from .watch import IGNORED, Watch
 

@@ -15,9 +15,9 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.developing import session as module
-from bridge.cli.developing.page import DevPage
 from bridge.cli.developing.pluginlog import PluginLog
 from bridge.cli.developing.session import Session
+from bridge.cli.hostpage import DevPage
 from bridge.cli.terminal import CommandError
 from bridge.datadir.token import PairingToken
 from bridge.plugins.policy.rules.table import ADVICE

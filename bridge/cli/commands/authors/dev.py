@@ -16,10 +16,9 @@ from ....settings.options import Paths
 from ...authoring.pagesteps import warnings_of
 from ...command import NoDaemonError, command, directory_argument, page_port_option
 from ...connection import check_running
-from ...developing.page import DevPage
 from ...developing.pluginlog import PluginLog
 from ...developing.session import Session
-from ...hostpage import HostPage
+from ...hostpage import DevPage, HostPage
 from ...terminal import CommandError, show
 
 

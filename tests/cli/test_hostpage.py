@@ -9,13 +9,12 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.testing import MemoryReactor
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.developing.page import DevPage
-from bridge.cli.hostpage import HostPage
+from bridge.cli.hostpage import DevPage, HostPage
 from bridge.datadir.token import PairingToken
 from bridge.demo.page import Builds
 from bridge.settings.options import locate
 
-from ...directories import fresh_directory
+from ..directories import fresh_directory
 
 
 class PageTests(SynchronousTestCase):
