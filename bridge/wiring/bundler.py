@@ -58,7 +58,7 @@ def make_builder(
         lambda text: log.warn("bundler warning: {text}", text=text),
         bundler,
     )
-    return ExclusiveBuilder(builder, paths.data, reactor)
+    return ExclusiveBuilder(builder, paths.data, reactor, in_thread)
 
 
 @frozen(eq=False, repr=False)
@@ -72,6 +72,7 @@ class ExclusiveBuilder:
     _builder: Builder
     _data: DataDir
     _reactor: Any
+    _in_thread: InThread
 
     def build(self, verify: Verify) -> Deferred[Report]:
         """See ``bridge.plugins.bundle.build.Builder.build``."""
@@ -95,16 +96,21 @@ class ExclusiveBuilder:
             lock.release()
 
     async def _lock(self) -> Lock:
-        # Somebody may have removed what the daemon's start made.
-        self._data.create()
         end = self._reactor.seconds() + BUILD_PATIENCE_SECONDS
         while True:
             try:
-                return acquire(self._data.build / "lock")
+                lock: Lock = await self._in_thread(self._try_lock)
             except LockedError:
                 if self._reactor.seconds() >= end:
                     raise
+            else:
+                return lock
             await deferLater(self._reactor, BUILD_AGAIN_SECONDS)
+
+    def _try_lock(self) -> Lock:
+        # Somebody may have removed what the daemon's start made.
+        self._data.create()
+        return acquire(self._data.build / "lock")
 
 
 def not_built(error: str) -> Report:
