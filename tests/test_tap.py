@@ -301,6 +301,18 @@ class DaemonTests(TestCase):
         self.assertFalse(report.ok)
         self.assertIn("another build", report.errors[0])
 
+    async def test_operation_that_ended_during_another_build(self):
+        """What a build is made of is read when it is its turn, and not before."""
+        paths = self.options().paths
+        paths.data.create()
+        lock = acquire(paths.data.build / "lock")
+        building = ensureDeferred(oneshot.build(reactor, paths))
+        paths.data.state.write_text('{"bridge.plugins":{"good":{"url":"x"}}}')
+        paths.data.state.chmod(0o600)
+        lock.release()
+        report = await building
+        self.assertIn("good is left out", report.errors[-1])
+
     async def test_directories_removed(self):
         """A build makes its directories again, for the user alone."""
         place = self.options().paths

@@ -53,7 +53,8 @@ def theme_problem(place: Paths) -> str:
     :return: One line; empty when it could be.
     """
     folder = place.bundle.parent
-    while not folder.exists() and folder != folder.parent:
+    # Unlike ``Path.exists``, it raises nothing for what is below a closed directory.
+    while not os.path.exists(folder) and folder != folder.parent:
         folder = folder.parent
     if not os.access(folder, os.W_OK | os.X_OK):
         return (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
@@ -19,6 +18,7 @@ from ..plugins.installed.exchange import Journal
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees
 from ..plugins.operations.settlement import recover
+from ..plugins.tree.tree import Verified
 from ..settings.options import Paths
 from ..store import read_state
 from ..store.store import Store
@@ -67,9 +67,13 @@ async def build(reactor: Any, paths: Paths) -> Report:
                 f"an operation has been running for {BUILD_PATIENCE_SECONDS:g} s"
             )
         await deferLater(reactor, BUILD_AGAIN_SECONDS)
-    records = read_records(read_state(paths.data.state))
+
+    def verify() -> Verified:
+        # Only now: while another build was waited for, an operation may have ended.
+        return trees.verified_trees(read_records(read_state(paths.data.state)))
+
     builder = make_builder(reactor, paths, maybeDeferred, HeldCopy())
-    return await builder.build(partial(trees.verified_trees, records))
+    return await builder.build(verify)
 
 
 def _is_settled(paths: Paths, trees: Trees) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -50,6 +52,23 @@ class ReadinessTests(SynchronousTestCase):
         self.assertEqual(build_problem(self.place), "")
         planted(self, folder)
         self.assertIn(str(folder), build_problem(self.place))
+
+    def test_theme_directory_below_a_closed_one(self):
+        """One that can't even be looked for is reported, and ends no start."""
+        place = locate("reference", self.root, self.root / "closed" / "themes")
+        really = os.stat
+
+        # The tests may run as root, whom no mode stops.
+        def as_a_user(path, *args, **kwargs):
+            if "closed" in str(path):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return really(path, *args, **kwargs)
+
+        with (
+            mock.patch("os.stat", as_a_user),
+            mock.patch("os.access", return_value=False),
+        ):
+            self.assertIn("closed/themes cannot be written", build_problem(place))
 
     def test_system_without_esbuild(self):
         """A system for which there is no esbuild needs no setup."""
