@@ -17,6 +17,7 @@ import select
 import shutil
 import signal
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -238,10 +239,13 @@ def _import(modules: list[str], after: set[str]) -> None:
 def _end_after(
     run: Callable[[Callable[..., None]], None], writing: int, directory: Path
 ) -> None:
-    """In a forked process: run, and end."""
+    """In a forked process: run, and end; what the runner itself raises is shown."""
+    shown = os.dup(2)
     try:
         os.setsid()
         os.chdir(directory)
+        # What a test that is killed leaves behind goes with the directory.
+        tempfile.tempdir = str(directory)
         null = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(null, number)
@@ -252,6 +256,7 @@ def _end_after(
 
         run(send)
     except BaseException:  # noqa: BLE001
+        os.dup2(shown, 2)
         sys.excepthook(*sys.exc_info())
     finally:
         os._exit(0)
@@ -306,7 +311,9 @@ def _measure(
     for name, test in tests.items():
         test["arcs"] = arcs.get(name, [])
     importing = sorted({line for _, line in arcs.get("importing", [])})
-    modules = [name for name, module in sys.modules.items() if _is_known(name, module)]
+    # To look at some modules imports others.
+    loaded = list(sys.modules.items())
+    modules = [name for name, module in loaded if _is_known(name, module)]
     document = {"tests": tests, "importing": importing, "modules": modules}
     known.write_text(json.dumps(document))
 
