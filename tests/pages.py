@@ -21,6 +21,7 @@ class Page:
     gone: bool = False
     got: list[tuple[str, bytes]] = field(factory=list)
     ends: dict[Callable[[Any], None], None] = field(factory=dict)
+    is_page: bool = True
 
     @property
     def data(self) -> list[Any]:

@@ -144,14 +144,18 @@ class Prompts:
 
     :ivar application: What users know the host application by.
     :ivar wording: What its permissions mean.
+    :ivar from_page: Whether a page asks; else it is a command in a terminal.
     """
 
     application: str
     wording: Wording = field(factory=Wording)
+    from_page: bool = True
 
     @property
     def _asks(self) -> str:
-        return f"A page of {shown(self.application)} asks to"
+        if self.from_page:
+            return f"A page of {shown(self.application)} asks to"
+        return "A command in a terminal asks to"
 
     def _wishes(self, offer: Offer) -> str:
         """Lines: all that a plugin wants to do."""

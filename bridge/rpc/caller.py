@@ -17,6 +17,10 @@ class Caller(Holder, Protocol):
     left to the next caller.
     """
 
+    @property
+    def is_page(self) -> bool:
+        """Whether it is a page; else it is a command or another program."""
+
     def notify(self, event: str, data: Any) -> None:
         """Push an event to this caller alone; ``data`` is plain JSON."""
 
@@ -24,6 +28,8 @@ class Caller(Holder, Protocol):
 @define(eq=False)
 class HttpCaller:
     """Every caller by HTTP: it receives no events, and has no end."""
+
+    is_page: bool = False
 
     def notify(self, event: str, data: Any) -> None:
         """See ``Caller.notify``; does nothing."""

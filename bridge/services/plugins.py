@@ -88,6 +88,11 @@ class _Page:
 
     caller: Caller
 
+    @property
+    def is_page(self) -> bool:
+        """See ``Requester.is_page``."""
+        return self.caller.is_page
+
     def progress(self, progress: Progress) -> None:
         """See ``Requester.progress``."""
         self.caller.notify(Event.PROGRESS, unstructure(progress))

@@ -157,6 +157,12 @@ class PromptTests(SynchronousTestCase):
         for prompt in prompts:
             self.assertIn("A page of Sample Host asks to", prompt.body)
 
+    def test_command_that_asks(self):
+        """A prompt for a command in a terminal does not name a page."""
+        prompts = Prompts("Sample Host", from_page=False)
+        body = prompts.uninstall("a-plugin", URL).body
+        self.assertTrue(body.startswith("A command in a terminal asks to uninstall "))
+
     def test_prompts_show_the_whole_host(self):
         """Every prompt about a URL shows its host on a line of its own."""
         for prompt in every_prompt("a-plugin", URL):

@@ -64,6 +64,7 @@ class WorkTreeTests(SynchronousTestCase):
 class Command:
     """A caller."""
 
+    is_page: bool = False
     closing: list[Callable[[Any], None]] = field(factory=list)
 
     def notify(self, event: str, data: Any) -> None:

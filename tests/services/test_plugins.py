@@ -30,6 +30,7 @@ class PageDouble:
     """A page's socket, which notes what it is sent."""
 
     pushed: list[tuple[str, Any]] = field(factory=list)
+    is_page: bool = True
 
     def notify(self, event: str, data: Any) -> None:
         """See ``Caller``."""

@@ -12,7 +12,6 @@ from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
 from ...classes import define, frozen
-from ...concurrency.shares import Holder
 from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.steps import Step
@@ -34,7 +33,7 @@ from ..installed.trees import ListEntry, Trees
 from ..tree.manifest import Manifest, check_id
 from ..tree.versions import is_lower
 from .candidate import Candidate, CandidateFetcher, Pin
-from .job import Job, Request
+from .job import Job, Request, Requester
 from .jobs import Jobs
 from .prompting import Prompting
 from .settlement import InstalledSet
@@ -79,7 +78,7 @@ class PluginChanges:
         url: str,
         pin: Pin | None = None,
         ref: str | None = None,
-        caller: Holder | None = None,
+        caller: Requester | None = None,
     ) -> Deferred[ListEntry]:
         """
         Install the plugin at ``url``.
@@ -134,7 +133,7 @@ class PluginChanges:
         plugin_id: str,
         pin: Pin | None = None,
         ref: str | None = None,
-        caller: Holder | None = None,
+        caller: Requester | None = None,
     ) -> Deferred[UpdateResult]:
         """
         Fetch an installed plugin again from the URL it was installed from.
@@ -164,7 +163,7 @@ class PluginChanges:
                 return UpdateResult(ListEntry.recorded(same, record), updated=False)
         installed = await self._in_thread(self._trees.manifest, plugin_id)
         version = installed.version if installed else "unknown"
-        prompts = self._prompting.prompts
+        prompts = self._prompting.prompts(job)
         prompt = prompts.update(plugin_id, record.url, version, record.commit)
         await self._prompting.ask(job, prompt)
         candidate = await self._fetcher.fetch(job, record.url, pin)
@@ -246,7 +245,7 @@ class PluginChanges:
         return ListEntry.recorded(candidate.manifest, record)
 
     def uninstall(
-        self, plugin_id: str, ref: str | None = None, caller: Holder | None = None
+        self, plugin_id: str, ref: str | None = None, caller: Requester | None = None
     ) -> Deferred[None]:
         """
         Remove a plugin, however damaged, and its settings; its marks stay.
@@ -260,7 +259,7 @@ class PluginChanges:
     async def _uninstall(self, job: Job, plugin_id: str) -> None:
         await job.hold(self._jobs.plugin_lock(plugin_id))
         record = recorded(self._store, plugin_id)
-        prompt = self._prompting.prompts.uninstall(plugin_id, record.url)
+        prompt = self._prompting.prompts(job).uninstall(plugin_id, record.url)
         await self._prompting.ask(job, prompt)
         await self._installed.begin(job, self._jobs.commit_lock)
         job.reached(Step.REMOVE, f"Removing {plugin_id}")
@@ -271,7 +270,7 @@ class PluginChanges:
         await self._installed.change(job, exchange, edits)
 
     def forget_key(
-        self, key_id: str, ref: str | None = None, caller: Holder | None = None
+        self, key_id: str, ref: str | None = None, caller: Requester | None = None
     ) -> Deferred[None]:
         """
         Stop accepting a key; nothing is uninstalled.
@@ -284,7 +283,8 @@ class PluginChanges:
 
     async def _forget_key(self, job: Job, key_id: str) -> None:
         self._trust.forgetting(key_id)
-        prompt = self._prompting.prompts.forget_key(key_id, self._trust.label(key_id))
+        prompts = self._prompting.prompts(job)
+        prompt = prompts.forget_key(key_id, self._trust.label(key_id))
         await self._prompting.ask(job, prompt)
         await job.hold(self._jobs.commit_lock)
         job.commit()

@@ -78,6 +78,14 @@ class Outcome:
     error: BridgeError | None = None
 
 
+class Requester(Holder, Protocol):
+    """A page or a command that asks for operations."""
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it is a page."""
+
+
 @frozen
 class Request:
     """
@@ -89,13 +97,20 @@ class Request:
         the same operation, however often it is asked for.
     :ivar caller: Who asks; it may have so many operations at once, and its prompts
         that were not shown yet end with it.
+    :ivar from_page: Whether a page asks, as prompts name it; it is one when nothing is
+        known of the caller.
     """
 
     op: Operation
     subject: tuple[Any, ...] = ()
     plugin_id: str | None = None
     ref: str | None = None
-    caller: Holder | None = None
+    caller: Requester | None = None
+    from_page: bool = field()
+
+    @from_page.default
+    def _from_page(self) -> bool:
+        return self.caller is None or self.caller.is_page
 
     def is_same(self, other: Request) -> bool:
         """Whether the other one asks for the same."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from attrs import evolve
 from twisted.logger import Logger
 
 from ...approval import IApprover, Offer, Prompt, Prompts, unavailable
@@ -18,17 +19,17 @@ from .job import Job
 
 @define(eq=False)
 class Prompting:
-    """
-    Asks the user an operation's questions, and reports that to pages.
-
-    :ivar prompts: The texts of the questions.
-    """
+    """Asks the user an operation's questions, and reports that to pages."""
 
     _approver: IApprover
-    prompts: Prompts
+    _prompts: Prompts
     _trust: Trust
 
     _log: ClassVar[Logger] = Logger()
+
+    def prompts(self, job: Job) -> Prompts:
+        """Return the texts of a job's questions, which name who has asked for it."""
+        return evolve(self._prompts, from_page=job.request.from_page)
 
     async def ask(self, job: Job, prompt: Prompt) -> None:
         """
@@ -57,7 +58,7 @@ class Prompting:
         :raise BridgeError: See ``ask``.
         """
         offer = None if shown is None else _offer(shown)
-        await self.ask(job, self.prompts.install(url, directory, offer))
+        await self.ask(job, self.prompts(job).install(url, directory, offer))
 
     async def ask_for_trust(
         self, job: Job, candidate: Candidate, *, is_known: bool = False
@@ -72,7 +73,9 @@ class Prompting:
         if self._trust.is_trusted(candidate.signed.key_id):
             return False
         offer, key_id = _offer(candidate.manifest), candidate.signed.key_id
-        prompt = self.prompts.trust_key(candidate.url, key_id, offer, is_known=is_known)
+        prompt = self.prompts(job).trust_key(
+            candidate.url, key_id, offer, is_known=is_known
+        )
         await self._ask_for_key(job, prompt)
         return True
 
@@ -86,7 +89,7 @@ class Prompting:
         """
         if differences(None, candidate.manifest).grows:
             offer = _offer(candidate.manifest)
-            await self.ask(job, self.prompts.declared(candidate.url, offer))
+            await self.ask(job, self.prompts(job).declared(candidate.url, offer))
 
     async def ask_to_rotate(self, job: Job, candidate: Candidate, old: str) -> None:
         """
@@ -94,7 +97,7 @@ class Prompting:
 
         :raise BridgeError: See ``ask_for_trust``.
         """
-        prompt = self.prompts.rotate_key(
+        prompt = self.prompts(job).rotate_key(
             candidate.manifest.id, candidate.url, old, candidate.signed.key_id
         )
         await self._ask_for_key(job, prompt)
@@ -114,7 +117,7 @@ class Prompting:
         if not found.grows:
             return
         version = old.version if old else "unknown"
-        prompt = self.prompts.grow(
+        prompt = self.prompts(job).grow(
             new.id, candidate.url, old=version, new=new.version, gains=found
         )
         await self.ask(job, prompt)

@@ -44,7 +44,11 @@ from .previewed import Changelog, InstalledVersion, Preview, PreviewedKey
 
 
 class Requester(Protocol):
-    """The page that wants a preview; equal to itself, however often it asks."""
+    """A page or command that wants a preview; equal to itself, whatever it asks."""
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it is a page."""
 
     def progress(self, progress: Progress) -> None:
         """Receive the progress of its preview."""
@@ -149,7 +153,13 @@ class Previewer:
         :raise BridgeError: ``busy`` or ``rate_limited``, or the URL or plugin is not
             one.
         """
-        request = Request(Operation.PREVIEW, (url, plugin_id), plugin_id, ref)
+        request = Request(
+            Operation.PREVIEW,
+            (url, plugin_id),
+            plugin_id,
+            ref,
+            from_page=page.is_page,
+        )
         current = self._current
         known = self._jobs.find(request)
         if known is None and current is not None and current.job is not None:
@@ -216,7 +226,7 @@ class Previewer:
         """Ask whether this host may be reached, this once."""
         if not self._access.may_ask:
             raise _private("private hosts are not allowed")
-        prompt = self._prompting.prompts.reach_host(url, addresses)
+        prompt = self._prompting.prompts(job).reach_host(url, addresses)
         try:
             await self._prompting.ask(job, prompt)
         except BridgeError as e:

@@ -169,6 +169,11 @@ class Conversation:
         """Send an event; see ``bridge.rpc.hub.Subscriber``."""
         self.send_queue.put(text, event)
 
+    @property
+    def is_page(self) -> bool:
+        """See ``bridge.rpc.caller.Caller``."""
+        return self._context.pages
+
     def notify(self, event: str, data: Any) -> None:
         """Push to this page alone; see ``bridge.rpc.caller.Caller``."""
         if not self._over:

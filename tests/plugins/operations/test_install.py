@@ -549,6 +549,16 @@ class SeveralTests(PipelineTestCase):
         again = self.failureResultOf(self.install(), BridgeError).value
         self.assertTrue(again.message.startswith("already_installed: "))
 
+    def test_prompts_name_who_asks(self):
+        """A page, or a command in a terminal: in each prompt of the operation."""
+        for page, who in ((Page(), "A page of "), (Page(is_page=False), "A command ")):
+            self.bench.approver.prompts.clear()
+            self.bench.approver.answers = [True, False]
+            asked = self.bench.install(url_of("good"), caller=page)
+            self.failureResultOf(asked, BridgeError)
+            bodies = [prompt.body for prompt in self.bench.approver.prompts]
+            self.assertEqual([body[: len(who)] for body in bodies], [who, who])
+
     def test_attack_many_operations_of_one_page(self):
         """A page has four at once; others have theirs, and so has the terminal."""
         page, other = Page(), Page()

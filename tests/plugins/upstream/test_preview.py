@@ -38,6 +38,7 @@ class Page:
     """A page that asks, until it goes away."""
 
     progresses: list[Progress] = field(factory=list)
+    is_page: bool = True
     _closing: list[Callable[[], None]] = field(factory=list)
     _gone: bool = False
 
