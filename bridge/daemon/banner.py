@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from .. import __version__
@@ -11,6 +10,7 @@ from ..approval import IApprover
 from ..classes import frozen
 from ..rpc.registry import Registry
 from ..settings.config import Config
+from ..settings.options import Paths
 from ..sinks.fanout import Fanout
 
 _WIDTH: Final = 16
@@ -28,9 +28,7 @@ class Banner:
     """
 
     config: Config
-    data: Path
-    theme_dir: Path
-    token_file: Path
+    paths: Paths
     registry: Registry
     fanout: Fanout
     approver: IApprover
@@ -48,9 +46,9 @@ class Banner:
             yield "debug", f"sink {sink.name}: [{sink.health()}] {sink.description}"
         rate = f"{config.rate:g} requests per second, burst {config.burst}"
         for level, name, text in (
-            ("info", "data", f"{self.data}"),
-            ("info", "themes", f"{self.theme_dir}"),
-            ("info", "token file", f"{self.token_file}; --print-token prints it"),
+            ("info", "data", f"{self.paths.data.root}"),
+            ("info", "themes", f"{self.paths.theme_dir}"),
+            ("info", "token file", f"{self.paths.data.token}; --print-token prints it"),
             ("info", "services", ", ".join(services)),
             self._sinks(),
             self._confirmation(),
@@ -91,12 +89,12 @@ class Banner:
 
     def _next(self) -> Iterator[tuple[str, str]]:
         """Yield what to do next."""
-        host = f"--host {self.config.host}"
+        place = self.paths.typed
         page = "open" if self.config.host == "reference" else "run --print-token"
         what = "show the page" if page == "open" else "pair the page with the token"
         for command, about in (
-            (f"{page} {host}", what),
-            (f"install {host} URL", "install a plugin"),
-            (f"doctor {host}", "find problems"),
+            (f"{page} {place}", what),
+            (f"install {place} URL", "install a plugin"),
+            (f"doctor {place}", "find problems"),
         ):
             yield "info", f"next: plugin-bridge {command:<{_COMMAND}}  {about}"

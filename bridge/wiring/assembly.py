@@ -98,9 +98,7 @@ def assemble(
     notices = opened, discarded, store.notice, renewed, *plugins.notices
     banner = Banner(
         config,
-        data.root,
-        paths.theme_dir,
-        data.token,
+        paths,
         services.registry,
         services.fanout,
         approver,

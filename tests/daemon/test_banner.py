@@ -10,7 +10,7 @@ from zope.interface import implementer
 from bridge.approval import IApprover, RefusingApprover
 from bridge.daemon.banner import Banner
 from bridge.rpc.registry import Registry
-from bridge.settings.options import config_of, daemon_command, parsed
+from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.sinks.fanout import Fanout
 from tests.sinks.fake import FakeSink
 
@@ -39,9 +39,7 @@ class BannerTests(SynchronousTestCase):
         registry.register("kettle", Kettle())
         self.banner = Banner(
             config_of(parsed(daemon_command(), [], "run")),
-            Path("/data"),
-            Path("/themes"),
-            Path("/data/token"),
+            locate("vrcnext", None, None),
             registry,
             Fanout(Clock()),
             Screen(),
@@ -55,9 +53,9 @@ class BannerTests(SynchronousTestCase):
         for reported in (
             "service kettle: Boils water.",
             "services        kettle",
-            "/data",
-            "/themes",
-            "/data/token",
+            str(self.banner.paths.data.root),
+            str(self.banner.paths.theme_dir),
+            f"{self.banner.paths.data.token};",
             "desktop notification",
             "/data/log",
             "developer mode  off",
@@ -80,6 +78,15 @@ class BannerTests(SynchronousTestCase):
                 "next: plugin-bridge doctor --host vrcnext           find problems",
             ],
         )
+
+    def test_next(self):
+        """The commands to run next use this daemon's directories, not the host's."""
+        given = locate("reference", Path("/my data"), Path("/themes"))
+        banner = evolve(self.banner, paths=given)
+        for _, line in list(banner.lines())[-3:]:
+            self.assertIn(
+                "--host reference --data-dir '/my data' --theme-dir /themes", line
+            )
 
     def test_sinks(self):
         """Each target is listed with its health; a skipped one is not."""
