@@ -60,6 +60,8 @@ from ...terminal import CommandError, print_json
 @json_option
 def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> None:
     """Make a signing key, or show the fingerprint of one."""
+    if (out if show else key) is not None:
+        raise click.UsageError("--key goes with --show, and --out without it")
     if show:
         found = key_id(public_key_of(chosen_key(key, os.environ).seed))
         if as_json:

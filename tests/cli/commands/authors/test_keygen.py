@@ -90,6 +90,14 @@ class KeygenTests(CommandTestCase):
         for arguments in (["extra"], ["--unknown"], ["--out"]):
             self.assertEqual(self.keygen(*arguments)[0], 2)
 
+    def test_exclusive(self):
+        """No option is ignored: no key is created where none was asked for."""
+        environ = {"XDG_CONFIG_HOME": str(self.root)}
+        with mock.patch.dict(os.environ, environ):
+            for arguments in (["--key", "mine"], ["--show", "--out", "mine"]):
+                self.assertEqual(self.keygen(*arguments)[0], 2)
+        self.assertEqual(list(self.root.iterdir()), [])
+
 
 class ShowTests(CommandTestCase):
     """Showing a key's fingerprint."""
