@@ -22,7 +22,7 @@ from twisted.internet.defer import (
     fail,
     gatherResults,
 )
-from twisted.internet.interfaces import IReactorProcess, IReactorTime
+from twisted.internet.interfaces import IDelayedCall, IReactorProcess, IReactorTime
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
@@ -66,7 +66,7 @@ class Limits:
     """
     What the bundler may use in one conversation.
 
-    :ivar seconds: Until it is killed.
+    :ivar seconds: How long it may be waited for in all, until it is killed.
     :ivar cpu_seconds: Of processor time; on Linux only.
     :ivar output_bytes: All that it writes.
     :ivar memory_bytes: Its heap, stacks and private mappings; on Linux only.
@@ -93,21 +93,18 @@ async def converse(
     :raise LimitError: It reached a limit.
     :raise BundlerError: It cannot be started, is not the pinned version, or crashed.
     """
-    conversation = Conversation(limits, reply)
+    conversation = Conversation(limits, reply, reactor)
     command = (BINARY_NAME, f"--service={VERSION}", "--ping")
     try:
         reactor.spawnProcess(conversation, executable.path, command, {})
     except OSError as e:
         why = e.strerror or "I/O error"
         raise BundlerError(f"esbuild could not be started: {why}") from None
-    deadline = reactor.callLater(limits.seconds, conversation.expire)
     try:
         return await work(conversation)
     finally:
         conversation.kill()
         await settled(conversation.ended, conversation.kill)
-        if deadline.active():
-            deadline.cancel()
 
 
 @define(eq=False)
@@ -115,11 +112,15 @@ class Conversation(ProcessProtocol):
     """
     What is asked and answered.
 
+    Its time passes while an answer is waited for: what is done with one, in threads
+    that others use too, is not the bundler's.
+
     :ivar ended: Fires when the process is dead.
     """
 
     _limits: Limits
     _reply: Reply
+    _clock: IReactorTime
     transport: Any = field(default=None, init=False)
     ended: Deferred[None] = field(factory=Deferred, init=False)
     _waiting: dict[int, Deferred[Any]] = field(factory=dict, init=False)
@@ -129,6 +130,11 @@ class Conversation(ProcessProtocol):
     _greeted: bool = field(default=False, init=False)
     _messages: bytearray = field(factory=bytearray, init=False)
     _failure: BundlerError | None = field(default=None, init=False)
+    _left: float = field(init=False)
+    _deadline: IDelayedCall | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._left = self._limits.seconds
 
     def connectionMade(self) -> None:
         """Limit it before it has anything to read."""
@@ -143,6 +149,8 @@ class Conversation(ProcessProtocol):
         """
         if self.ended.called:
             return fail(self._failure or BundlerError("the bundler has ended"))
+        if self._deadline is None:
+            self._deadline = self._clock.callLater(self._left, self.expire)
         waiting: Deferred[Any] = Deferred()
         self._waiting[self._asked] = waiting
         self.transport.write(packet(self._asked, request))
@@ -179,6 +187,8 @@ class Conversation(ProcessProtocol):
         waiting = self._waiting.pop(given.number, None)
         if waiting is None:
             raise PacketError("the service answers what was not asked")
+        if not self._waiting:
+            self._stop_time()
         if type(given.value) is dict and "error" in given.value:
             words = printable(str(given.value["error"]))[:_CRASH_CHARACTERS]
             waiting.errback(BundlerError(f"esbuild crashed: {words}"))
@@ -194,6 +204,7 @@ class Conversation(ProcessProtocol):
         if self._failure is None:
             self._failure = self._cause(reason.value)
         waiting, self._waiting = self._waiting, {}
+        self._stop_time()
         self.ended.callback(None)
         for one in waiting.values():
             one.errback(self._failure)
@@ -214,6 +225,12 @@ class Conversation(ProcessProtocol):
         if ending.signal is not None:
             how = f"signal {ending.signal}"
         return kind(f"esbuild crashed: {words[:_CRASH_CHARACTERS] or how}")
+
+    def _stop_time(self) -> None:
+        deadline, self._deadline = self._deadline, None
+        if deadline is not None and deadline.active():
+            self._left = max(0.0, deadline.getTime() - self._clock.seconds())
+            deadline.cancel()
 
     def expire(self) -> None:
         """Kill the process because it took too long."""

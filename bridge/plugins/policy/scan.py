@@ -39,7 +39,7 @@ from ..esbuild.executable import Executable
 from ..esbuild.language import is_source_name
 from ..tree.tree import EXEMPT, Tree, is_test_name
 from .javascript.constructs import output_hits
-from .reading import Source, read
+from .reading import Answer, Source, read
 from .rules.imports import TOOLING, document_lines
 from .rules.shape import MINIFIED, PACKED, shape_hits
 from .rules.table import TOO_COMPLEX, Hit
@@ -108,7 +108,7 @@ class Scanner:
         mark = f"${self._random(8).hex()}$"
         executable: Executable = await self._in_thread(self._executable)
         try:
-            await converse(
+            stopped = await converse(
                 self._reactor,
                 executable,
                 scan_limits(),
@@ -116,12 +116,9 @@ class Scanner:
                     bundler, survey.sources, mark, modules, self._in_thread, found
                 ),
             )
-        except LimitError:
-            unread = next(one.name for one in survey.sources if one.name not in found)
-            return all_hits(survey, {}, [Hit(printable(unread), 1, TOO_COMPLEX)])
         finally:
             executable.close()
-        return all_hits(survey, found)
+        return all_hits(survey, found, stopped)
 
 
 def scan_limits() -> Limits:
@@ -136,27 +133,39 @@ async def read_sources(
     modules: Collection[str],
     in_thread: InThread,
     found: dict[str, Found],
-) -> None:
+) -> list[Hit]:
     """
     Have sources read, and check what the bundler makes of them.
+
+    They are checked when all have been read: meanwhile no time of the bundler's passes.
 
     :param mark: See ``reading``.
     :param modules: See ``Scanner.scan``.
     :param found: Receives what each breaks, by its path.
+    :return: What to report in place of all that, when it reached a limit.
     """
+    answers: dict[str, Answer] = {}
 
-    async def check(source: Source) -> None:
-        hits: Found = []
-        for is_mapped in (False, True):
-            answer = await read(bundler, source, mark, is_mapped=is_mapped)
-            again = await in_thread(output_hits, source, answer, modules, mark)
+    async def ask(source: Source, is_mapped: bool) -> None:
+        answer = await read(bundler, source, mark, is_mapped=is_mapped)
+        answers[source.name] = answer
+
+    left = list(sources)
+    for is_mapped in (False, True):
+        answers.clear()
+        try:
+            await together(ask(source, is_mapped) for source in left)
+        except LimitError:
+            found.clear()
+            unread = next(one.name for one in left if one.name not in answers)
+            return [Hit(printable(unread), 1, TOO_COMPLEX)]
+        for source in left:
+            answer = answers[source.name]
+            hits = await in_thread(output_hits, source, answer, modules, mark)
             # What broke a rule once is not acquitted by a second reading.
-            hits = again or hits
-            if not hits:
-                break
-        found[source.name] = hits
-
-    await together(map(check, sources))
+            found[source.name] = hits or found.get(source.name, [])
+        left = [one for one in left if found[one.name]]
+    return []
 
 
 def survey_tree(tree: Tree) -> Survey:

@@ -131,6 +131,17 @@ class ConversationTests(TestCase):
             await self.why(asking), "esbuild crashed: Invalid command: ping"
         )
 
+    async def test_time_of_what_is_done_with_answers(self) -> None:
+        """It is not the bundler's: others may keep the threads busy it is done in."""
+
+        async def work(bundler: Any) -> None:
+            await bundler.ask(transform(b"a"))
+            await deferLater(reactor, 1.2)
+            await bundler.ask(transform(b"b"))
+
+        limits = evolve(LIMITS, seconds=1)
+        await converse(self.spy, Executable(str(esbuild())), limits, work)
+
     async def test_deadline_is_cancelled(self) -> None:
         """Nothing waits for the deadline once there is an answer."""
         await self.ask(b"a")

@@ -13,6 +13,7 @@ from unittest import mock
 
 from attrs import define, field, frozen
 from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from bridge.concurrency.threads import InThread
@@ -57,7 +58,7 @@ class _Service:
             cwd="/",
         )
         limits = Limits(sys.maxsize, sys.maxsize, sys.maxsize, sys.maxsize)
-        self.conversation = Conversation(limits, lambda asked: {})
+        self.conversation = Conversation(limits, lambda asked: {}, Clock())
         self.conversation.transport = self
         atexit.register(self.close)
 

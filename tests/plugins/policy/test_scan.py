@@ -70,6 +70,19 @@ class ReadingTests(SynchronousTestCase):
         )
         self.assertEqual(bundler.asked, ["a", "b", "b mapped"])
 
+    def test_checked_when_all_are_read(self) -> None:
+        """What is done with one answer makes no other source look too complex."""
+        bundler = Again(*[{"code": "a;", "map": ""}] * 2)
+
+        def in_thread(function: Any, *arguments: Any) -> Deferred[Any]:
+            bundler.asked.append("check")
+            return maybeDeferred(function, *arguments)
+
+        sources = [Source.of("0.ts", b"a"), Source.of("1.ts", b"b")]
+        reading = read_sources(bundler, sources, MARK, [], in_thread, {})  # type: ignore[arg-type]
+        self.assertEqual(self.successResultOf(Deferred.fromCoroutine(reading)), [])
+        self.assertEqual(bundler.asked, ["a", "b", "check", "check"])
+
     def test_lines(self) -> None:
         """Every hit has its line in the source."""
         for text, hit in (
