@@ -111,7 +111,8 @@ class Commands(click.Group):
         if first == "help":
             args = [*args[1:], "--help"]
         elif first.startswith("-") and first not in _GENERAL and ctx.obj:
-            args = args if ctx.resilient_parsing else ["run", *args]
+            # A shell may complete a command here, as long as no word stands before.
+            args = args if ctx.resilient_parsing and not args else ["run", *args]
         return super().parse_args(ctx, args)
 
     def format_commands(

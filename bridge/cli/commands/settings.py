@@ -109,6 +109,8 @@ def completion(shell: str) -> None:
     elif shell == "fish":
         action = '--arguments "(_plugin_bridge_completion)"'
         source += f"complete --no-files --command {others} {action}\n"
+        # What is said of a command or an option may have commas.
+        source = source.replace("(string split ", "(string split --max 1 ")
     else:
         # Without this, what is sourced before compinit would complete nothing.
         ready = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"

@@ -131,7 +131,10 @@ class CompletionTests(SynchronousTestCase):
             check=True,
             env=self.environment(),
         )
-        return {found.partition("\t")[0] for found in done.stdout.splitlines()}
+        found = dict(line.partition("\t")[::2] for line in done.stdout.splitlines())
+        for command in found.keys() & COMMANDS:
+            self.assertEqual(found[command], COMMANDS[command][1])
+        return set(found)
 
     def in_zsh(
         self, *words: str, program: str = "plugin-bridge", sourced: str = ""
@@ -214,6 +217,7 @@ class CompletionTests(SynchronousTestCase):
         host = "vrcnext-bridge"
         self.assertEqual(complete("set", program=host), {"setup"})
         self.assertEqual(complete("--print", program=host), {"--print-token"})
+        self.assertEqual(complete("--log", "wa", program=host), {"warn"})
         words = ("run", "--dev", "--wayvr")
         self.assertEqual(complete(*words, program=host), {"--wayvr-addr"})
 
