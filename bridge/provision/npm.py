@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import os
 import re
 import shutil
 import subprocess
@@ -127,7 +128,9 @@ def _pack(spec: str, environ: Mapping[str, str]) -> bytes:
     if npm is None:
         raise SetupError("there is no npm to download it")
     with TemporaryDirectory(prefix="plugin-bridge-") as directory:
-        _run(npm, spec, Path(directory), dict(_for_npm(environ)))
+        # Else npm would leave a cache in the home of somebody who may never use it.
+        cache = {"npm_config_cache": os.path.join(directory, "cache")}
+        _run(npm, spec, Path(directory), cache | dict(_for_npm(environ)))
         packed = sorted(Path(directory).glob("*.tgz"))
         if not packed:
             raise SetupError("npm downloaded nothing")

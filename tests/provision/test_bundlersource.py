@@ -143,6 +143,16 @@ class FindingTests(SourceCase):
         self.assertEqual(names - {"PWD", "_", "SHLVL", "OLDPWD"}, {"PATH", *kept})
         self.assertFalse(Path((self.root / "cwd").read_text().strip()).exists())
 
+    def test_npm_leaves_no_cache(self):
+        """Where the user has named none, its cache goes with what it brought."""
+        environ = self.npm(
+            f"cp {bundler_package()} x.tgz; pwd > {self.root}/cwd; "
+            f"echo $npm_config_cache > {self.root}/cache"
+        )
+        self.find(environ)
+        cwd = (self.root / "cwd").read_text().strip()
+        self.assertEqual((self.root / "cache").read_text(), f"{cwd}/cache\n")
+
     def test_attack_npm_that_brings_something_else(self):
         """What npm brings is verified like everything else."""
         reported = self.refused(self.find, self.npm("echo evil > x.tgz"))
