@@ -19,7 +19,15 @@ from click.shell_completion import CompletionItem
 from .. import __version__
 from ..classes import frozen
 from ..datadir.paths import DataDir
-from .config import BY_NAME, HOST_OPTIONS, OPTIONS, Config, ConfigError, Option
+from .config import (
+    BY_NAME,
+    HOST_OPTIONS,
+    OPTIONS,
+    SHIPPED,
+    Config,
+    ConfigError,
+    Option,
+)
 from .configfile import config_path, read_file
 from .host import HostProfile, Names, ProfileError, load_profile
 
@@ -276,7 +284,7 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
         )
     data = DataDir(data_dir or profile.data_dir())
     usual = profile.theme_dir(data.root)
-    options = ["--host", host]
+    options = ["--host", host if host in SHIPPED else str(Path(host).absolute())]
     if data.root != profile.data_dir():
         options += ["--data-dir", str(data.root)]
     if theme_dir not in (None, usual):

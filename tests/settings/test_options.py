@@ -417,6 +417,14 @@ class NamesTests(CommandLines):
         self.assertTrue(self.config(f"--host={path}").dev)
         self.assertTrue(self.config("--debug", "--host", path).dev)
 
+    def test_relative_path(self) -> None:
+        """Other commands find the profile from any directory; so does the service."""
+        path = self.profile("")
+        paths = locate(os.path.relpath(path), None, None)
+        found = Path(paths.options[1])
+        self.assertTrue(found.is_absolute())
+        self.assertTrue(found.samefile(path))
+
     def test_flags_that_stand_for_nothing(self) -> None:
         """A profile whose flags name no option, or the host, or hide one, is bad."""
         for flags in ('a-flag = "nothing"', 'a-flag = "host"', 'rate = "burst"'):

@@ -108,12 +108,18 @@ def setup(
         show(f"everything is installed in {place.data.root}")
         _build(place)
         if service:
-            install_service(place.data, list(place.options))
+            install_service(place.data, _service_options(place))
             show(f"the daemon runs now and after each login; see: {_STATUS}")
     except SetupError as e:
         raise CommandError(str(e)) from None
     except OSError as e:
         raise CommandError(f"--download: {e.strerror}") from None
+
+
+def _service_options(place: Paths) -> list[str]:
+    """Name the data directory always: ``remove`` finds the service by it."""
+    where = ["--data-dir", str(place.data.root)]
+    return [*place.options, *(where if where[0] not in place.options else ())]
 
 
 def _check_one_of(**given: object) -> None:

@@ -9,6 +9,7 @@ import sqlite3
 from pathlib import Path
 from unittest import mock
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 import bridge
@@ -298,6 +299,16 @@ class CommandTests(CommandTestCase, SetupCase):
         self.assertEqual(status, 0)
         self.assertIn("see: systemctl --user status plugin-bridge\n", out)
         options = ["--host", "reference", "--data-dir", str(self.data.root)]
+        install.assert_called_once_with(self.data, options)
+        # The usual one is named as well: the service is recognised by it.
+        usual = evolve(load_profile("reference").directories, data=str(self.data.root))
+        profile = evolve(load_profile("reference"), directories=usual)
+        with (
+            mock.patch("bridge.settings.options.load_profile", return_value=profile),
+            mock.patch(name) as install,
+        ):
+            self.report = Report(ok=True, duration_ms=1, plugins=[], errors=[])
+            self.setup(*given)
         install.assert_called_once_with(self.data, options)
         self.report = Report(ok=True, duration_ms=1, plugins=[], errors=[])
         with mock.patch(name, side_effect=SetupError("--service: no")):
