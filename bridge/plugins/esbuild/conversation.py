@@ -112,8 +112,8 @@ class Conversation(ProcessProtocol):
     """
     What is asked and answered.
 
-    Its time passes while an answer is waited for: what is done with one, in threads
-    that others use too, is not the bundler's.
+    Its time passes until the first answer, and while another is waited for: what is
+    done with one, in threads that others use too, is not the bundler's.
 
     :ivar ended: Fires when the process is dead.
     """
@@ -140,6 +140,7 @@ class Conversation(ProcessProtocol):
         """Limit it before it has anything to read."""
         limits = self._limits
         limit_process(self.transport.pid, limits.memory_bytes, limits.cpu_seconds)
+        self._start_time()
 
     def ask(self, request: dict[str, Any]) -> Deferred[Any]:
         """
@@ -149,8 +150,7 @@ class Conversation(ProcessProtocol):
         """
         if self.ended.called:
             return fail(self._failure or BundlerError("the bundler has ended"))
-        if self._deadline is None:
-            self._deadline = self._clock.callLater(self._left, self.expire)
+        self._start_time()
         waiting: Deferred[Any] = Deferred()
         self._waiting[self._asked] = waiting
         self.transport.write(packet(self._asked, request))
@@ -225,6 +225,10 @@ class Conversation(ProcessProtocol):
         if ending.signal is not None:
             how = f"signal {ending.signal}"
         return kind(f"esbuild crashed: {words[:_CRASH_CHARACTERS] or how}")
+
+    def _start_time(self) -> None:
+        if self._deadline is None:
+            self._deadline = self._clock.callLater(self._left, self.expire)
 
     def _stop_time(self) -> None:
         deadline, self._deadline = self._deadline, None
