@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
 from typing import Any, Final
@@ -163,7 +163,10 @@ class TableCommand(click.Command):
                 # A host's own command is this one with --host, which may follow.
                 args = [f"--host={ctx.obj}", *args]
             if not {"--help", "-h", "--version"} & set(args):
-                ctx.default_map = read_file(config_path())
+                # A shell that completes a line has no place for what is wrong.
+                ignored = (ConfigError,) if ctx.resilient_parsing else ()
+                with suppress(*ignored):
+                    ctx.default_map = read_file(config_path())
             ctx.meta[_NAMES] = self._names(args, ctx)
         try:
             return super().parse_args(ctx, args)

@@ -187,6 +187,14 @@ class CompletionTests(SynchronousTestCase):
         self.assertEqual(self.in_bash(*equals), {"warn"})
         self.assertEqual(self.in_bash("run", "--log", "="), set(LOG_LEVELS))
 
+    def test_bad_file(self) -> None:
+        """A configuration file that can't be read does not end completion."""
+        folder = self.root / ".config" / "plugin-bridge"
+        folder.mkdir(mode=0o700, parents=True)
+        (folder / "config.toml").write_text("rate = [")
+        self.patch(os, "environ", {**os.environ, "XDG_CONFIG_HOME": ""})
+        self.assertEqual(self.in_bash("run", "--log", "wa"), {"warn"})
+
     def test_zsh(self) -> None:
         """The values of every kind, in zsh."""
         self.assert_values(self.in_zsh)
