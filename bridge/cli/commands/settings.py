@@ -119,5 +119,10 @@ def completion(shell: str) -> None:
             f"compdef _plugin_bridge_completion {PROGRAM}",
             f"compdef _plugin_bridge_completion {PROGRAM} {others}",
         )
+        # Else a value would replace its option, too: compadd -U keeps no prefix.
+        local = "    local -a response\n"
+        split = "    [[ $PREFIX == --*=* ]] && compset -P 1 '*='\n"
+        rest = rest.replace(local, local + split)
+        rest = rest.replace("compadd -U ", 'compadd -U -i "$IPREFIX" ')
         source = f"{head} {others}\n{ready}{rest}"
     click.echo(source, nl=False)

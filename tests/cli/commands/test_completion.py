@@ -40,7 +40,7 @@ compadd() {{
     (( $#hits )) && print -l -- $hits >> {root}/hits
     builtin compadd "$@"
 }}
-finished() {{ : > {root}/done }}
+finished() {{ print -r -- $BUFFER > {root}/line; : > {root}/done }}
 zle -N finished
 bindkey '^I' complete-word
 bindkey '^X' finished
@@ -198,6 +198,9 @@ class CompletionTests(SynchronousTestCase):
     def test_zsh(self) -> None:
         """The values of every kind, in zsh."""
         self.assert_values(self.in_zsh)
+        self.assertEqual(self.in_zsh("run", "--log=wa"), {"warn"})
+        line = (self.root / "line").read_text("utf-8")
+        self.assertEqual(line.strip(), "plugin-bridge run --log=warn")
 
     def test_zsh_sourced(self) -> None:
         """A script that is sourced completes, before and after ``compinit``."""
