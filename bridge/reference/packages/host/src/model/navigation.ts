@@ -50,6 +50,7 @@ export class Navigation {
   readonly #bar: AddressBar;
   #route: Route | undefined;
   #guard: (() => Promise<boolean>) | undefined;
+  #focus = "";
 
   constructor(bar: AddressBar) {
     this.#bar = bar;
@@ -61,8 +62,17 @@ export class Navigation {
     return this.#route;
   }
 
-  go(route: Route): void {
+  /** Show something; `focus` selects what then has the focus, instead of the title. */
+  go(route: Route, focus = ""): void {
+    this.#focus = focus;
     this.#bar.write(fragmentOf(route));
+  }
+
+  /** What is to have the focus now that another view is shown; empty for its title. */
+  takeFocus(): string {
+    const focus = this.#focus;
+    this.#focus = "";
+    return focus;
   }
 
   /** The address has changed. */

@@ -7,7 +7,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { HOST_SCOPE, describe } from "../log.js";
 import type { Announcer } from "../model/announcer.js";
 import type { PageModel } from "../model/model.js";
-import { type Route, fragmentOf, readRoute } from "../model/navigation.js";
+import { type Navigation, type Route, fragmentOf, readRoute } from "../model/navigation.js";
 import { AddView } from "./add.js";
 import { Banner } from "./banner.js";
 import { ConnectView } from "./connect.js";
@@ -37,7 +37,7 @@ function App({ model }: ViewProps) {
   const connect = model.mustConnect;
   const route = model.route;
   const shown = connect ? "connect" : fragmentOf(route);
-  useFocusOnTitle(shown);
+  useFocusOnTitle(shown, model.navigation);
   return (
     <div class="app" data-state={model.link.state}>
       <Header model={model} route={connect ? undefined : route} />
@@ -103,12 +103,12 @@ class Boundary extends Component<BoundaryProps, { readonly failed: string }> {
 }
 
 /**
- * Move the focus to the title of a view that was opened.
+ * Move the focus to the title of a view that was opened, or to what its opener chose.
  *
  * And to the title when what had the focus has disappeared: else the focus would fall
  * back to the page's start.
  */
-function useFocusOnTitle(shown: string): void {
+function useFocusOnTitle(shown: string, navigation: Navigation): void {
   const places = usePlaces(shown);
   const last = useRef<Element | null>(null);
   useEffect(() => {
@@ -132,8 +132,13 @@ function useFocusOnTitle(shown: string): void {
   useLayoutEffect(() => {
     const title = newestTitle();
     document.title = title === undefined ? "Bridge" : `${title.textContent} · Bridge`;
-    if (places() === "opened") {
+    const moved = places();
+    if (moved === "opened") {
       title?.focus();
+    }
+    const chosen = moved === "" ? "" : navigation.takeFocus();
+    if (chosen !== "") {
+      document.querySelector<HTMLElement>(chosen)?.focus();
     }
   });
 }

@@ -156,19 +156,13 @@ async function uninstall(model: PageModel, { id, name }: Row): Promise<void> {
   const next = nextOf(model, id);
   const { outcome } = await model.uninstall(id);
   if (outcome === "done") {
-    model.navigation.go({ view: "plugins" });
-    focusWhenThere(next === "" ? "#add" : `[data-row="${next}"]`);
+    model.navigation.go({ view: "plugins" }, next === "" ? "#add" : `[data-row="${next}"]`);
   }
 }
 
 function nextOf({ rows }: PageModel, id: string): string {
   const at = rows.findIndex((row) => row.id === id);
   return (rows[at + 1] ?? rows[at - 1])?.id ?? "";
-}
-
-function focusWhenThere(selector: string): void {
-  // After the view has changed and moved the focus to its title.
-  setTimeout(() => document.querySelector<HTMLElement>(selector)?.focus(), 50);
 }
 
 function Origin({ model, entry }: ViewProps & { readonly entry: Entry }) {
