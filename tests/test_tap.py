@@ -72,6 +72,12 @@ class DaemonTests(TestCase):
         self.addCleanup(lambda: daemon.running and maybeDeferred(daemon.stopService))
         return daemon
 
+    async def begun(self, *arguments):
+        """Start a daemon, in a reactor that runs: else it waits for that."""
+        daemon = self.start(*arguments)
+        await deferLater(reactor, 0)
+        return daemon
+
     def printed(self):
         """What was logged."""
         return "\n".join(event.get("line", "") for event in self.events)
@@ -86,7 +92,7 @@ class DaemonTests(TestCase):
 
     async def test_runs(self):
         """It listens, prints its banner, answers, and stops."""
-        daemon = self.start("--dev", "--no-log-capture")
+        daemon = await self.begun("--dev", "--no-log-capture")
         self.assertLess(sys.getswitchinterval(), 0.005)
         self.assertIn("developer mode  ON", self.printed())
         self.assertIn("page's log      disabled", self.printed())
@@ -108,14 +114,14 @@ class DaemonTests(TestCase):
         """A full collection looks only at what was made since the start."""
         self.addCleanup(gc.unfreeze)
         gc.unfreeze()
-        self.start()
+        await self.begun()
         self.assertGreater(gc.get_freeze_count(), 10_000)
 
     async def timers(self, environ):
         """Name the timers that the idle daemon has set, with these variables."""
         self.patch(os, "environ", {**os.environ, VARIABLE: "", RUNTIME: "", **environ})
         before = set(reactor.getDelayedCalls())
-        daemon = self.start("--sink=freedesktop")
+        daemon = await self.begun("--sink=freedesktop")
         await daemon._settling
         await self.get(daemon, "/v1/health")
         return [
@@ -180,7 +186,7 @@ class DaemonTests(TestCase):
         unsafe = self.data.with_name("unsafe")
         unsafe.mkdir()
         unsafe.chmod(0o777)
-        self.start(f"--log-file={unsafe}/page.log")
+        await self.begun(f"--log-file={unsafe}/page.log")
         self.assertIn("log lines are discarded", self.printed())
 
     def test_prints_its_log_unless_twistd_does(self):
@@ -376,7 +382,7 @@ class DaemonTests(TestCase):
     async def test_interrupted_operation(self):
         """It is settled before the daemon listens, and built; the banner reports it."""
         paths = self.interrupt()
-        daemon = self.start()
+        daemon = await self.begun()
         self.assertIn(
             "the uninstall of good was interrupted, and was fin", self.printed()
         )

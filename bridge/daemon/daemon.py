@@ -110,6 +110,12 @@ class Daemon(Service):
         self._supervisor.ready(self._where, self._reactor)
         if self._status:
             self._supervisor.status(f"{self._where}; {self._status}")
+        # Only then is Ctrl-C the reactor's.  Before, it would be lost in a callback.
+        self._reactor.callWhenRunning(self._begin)
+
+    def _begin(self) -> None:
+        if not self.running:
+            return
         self._settling = self._settle()
         self._settling.addBoth(lambda _: self._log_banner())
         self._settling.addErrback(self._banner_failed)

@@ -178,6 +178,16 @@ class LifeTests(SynchronousTestCase):
         self.assertEqual(process.wait(30), 0)
         self.assertFalse((self.home / "data" / "address").exists())
 
+    def test_interrupted_as_soon_as_it_listens(self):
+        """Ctrl-C ends it, however early it comes."""
+        process, master = self.on_a_terminal()
+        self.addCleanup(os.close, master)
+        shown = b""
+        while b"listening on" not in shown:
+            shown += os.read(master, 4096)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(30), -signal.SIGINT)
+
     def test_daemon_that_shall_outlive_its_terminal(self):
         """With nohup(1) it goes on, and SIGHUP reopens its log file as elsewhere."""
         process, master = self.on_a_terminal("nohup")
