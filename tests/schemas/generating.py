@@ -57,11 +57,15 @@ class Maker:
             "boolean": lambda _: st.booleans(),
             "integer": _integers,
             "number": _numbers,
-            "string": _strings,
+            "string": self._accepted_strings,
             "array": self._array,
             "object": self._object,
         }
         return simple[kind](schema)
+
+    def _accepted_strings(self, schema: Schema) -> st.SearchStrategy[Any]:
+        # One by one: of an object with many, hardly any would have only such ones.
+        return _strings(schema).filter(validator(schema, self.defs).is_valid)
 
     def _array(self, schema: Schema) -> st.SearchStrategy[Any]:
         most = min(schema.get("maxItems", _MANY), _MANY)
