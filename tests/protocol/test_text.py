@@ -11,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.protocol.text import (
     ascii_line,
     escaped,
+    iso_time,
     no_secrets,
     one_line,
     printable,
@@ -135,3 +136,8 @@ class TimestampTests(SynchronousTestCase):
         """What is no time of our calendar is a ValueError."""
         for seconds in (1e300, -1e12, float("nan"), float("inf")):
             self.assertRaises(ValueError, timestamp, seconds)
+
+    def test_as_pages_show_it(self) -> None:
+        """A time is in UTC, to the second; what is no time is empty."""
+        self.assertEqual(iso_time(1_700_000_000_999), "2023-11-14T22:13:20Z")
+        self.assertEqual([iso_time(0), iso_time(-5), iso_time(10**30)], ["", "", ""])

@@ -8,7 +8,7 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import Record
-from bridge.plugins.installed.trees import Broken, LinkedTree, ListEntry, iso_time
+from bridge.plugins.installed.trees import Broken, LinkedTree, ListEntry
 from bridge.plugins.tree.manifest import load_manifest
 from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError
@@ -341,15 +341,3 @@ class LinkedTests(TreesTestCase):
             self.trees.link("sample", evolve(linked, tree=Tree({})))
         self.assertEqual(self.names(), [".tmp-dev-sample"])
         self.assertIs(self.trees.linked["sample"], linked)
-
-
-class IsoTimeTests(SynchronousTestCase):
-    """Tests for ``iso_time``."""
-
-    def test_of_a_time(self):
-        """A time is in UTC, to the second."""
-        self.assertEqual(iso_time(NOW * 1000 + 999), "2023-11-14T22:13:20Z")
-
-    def test_of_a_damaged_record(self):
-        """What is no time is empty."""
-        self.assertEqual([iso_time(0), iso_time(-5), iso_time(10**30)], ["", "", ""])
