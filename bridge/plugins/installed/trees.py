@@ -271,7 +271,7 @@ class Trees:
     def sound_manifest(self, plugin_id: str, record: Record) -> Manifest | None:
         """Read an installed tree's manifest; ``None`` when the tree was changed."""
         try:
-            return load_manifest(self.verified(plugin_id, record), self._profile)
+            return self._sound(plugin_id, record)[1]
         except BridgeError:
             return None
 
@@ -296,6 +296,9 @@ class Trees:
             it, the record names no key, no plugin may have this id, or its manifest
             breaks a rule that is newer than its installation.
         """
+        return self._sound(plugin_id, record)[0]
+
+    def _sound(self, plugin_id: str, record: Record) -> tuple[Tree, Manifest]:
         check_new_id(plugin_id)
         if plugin_id in self.unsettled:
             raise plugin_error(
@@ -322,8 +325,7 @@ class Trees:
             raise plugin_error(
                 Prefix.DOWNGRADE, "the tree is older than the one that was installed"
             )
-        load_manifest(tree, self._profile)
-        return tree
+        return tree, load_manifest(tree, self._profile)
 
     def verified_trees(self, records: Mapping[str, Record]) -> Verified:
         """
