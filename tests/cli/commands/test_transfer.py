@@ -161,16 +161,15 @@ class ReadTests(SynchronousTestCase):
 class RoundTripTests(InstallCase):
     """Tests for taking plugins and settings from one computer to another."""
 
-    def exported(self, daemon: Daemon) -> Path:
+    def export(self, daemon: Daemon, file: Path) -> Any:
         """Export from a daemon's data directory."""
+        directory = f"--data-dir={daemon.data}"
+        return run(self.home, "export", "--host=reference", directory, str(file))
+
+    def exported(self, daemon: Daemon) -> Path:
+        """Export one plugin and one setting."""
         file = self.home / "export.json"
-        done = run(
-            self.home,
-            "export",
-            "--host=reference",
-            f"--data-dir={daemon.data}",
-            str(file),
-        )
+        done = self.export(daemon, file)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr, "plugins: 1, settings: 1\n")
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
@@ -229,22 +228,10 @@ class RoundTripTests(InstallCase):
         file = self.home / "export.json"
         with running(self.home) as daemon, daemon.page() as page:
             page.result("state", "set", {"ns": "host", "key": "theme", "value": "dark"})
-            done = run(
-                self.home,
-                "export",
-                "--host=reference",
-                f"--data-dir={daemon.data}",
-                str(file),
-            )
+            done = self.export(daemon, file)
             self.assertIn("plugins: 0, settings: 1", done.stderr)
             self.assertEqual(self.imported(daemon, file).returncode, 0)
-            again = run(
-                self.home,
-                "export",
-                "--host=reference",
-                f"--data-dir={daemon.data}",
-                str(file),
-            )
+            again = self.export(daemon, file)
             self.assertEqual(again.returncode, 1)
             self.assertIn("exists already", again.stderr)
 
