@@ -14,7 +14,7 @@ from attrs import define, evolve, field, frozen
 
 from bridge.plugins.policy.rules.table import UNKNOWN
 
-from ..plugins.policy.everything import every_hit
+from ..plugins.policy.scanning import every_hit
 from .building import Build
 from .choices import Choices, smallest
 from .programs import Program, disguised, honest

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from ..plugins.policy.everything import every_hit
+from ..plugins.policy.scanning import every_hit
 from .fetching import fetch, sources
 from .packages import PACKAGES
 

@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import SOURCE_BYTES
 
-from ..plugins.policy.everything import every_hit
+from ..plugins.policy.scanning import every_hit
 from .generated import sources
 
 

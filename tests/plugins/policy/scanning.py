@@ -102,6 +102,19 @@ def scan_sources(
     return _scanned(survey, modules)
 
 
+def every_hit(files: Mapping[str, bytes]) -> dict[str, list[tuple[int, str]]]:
+    """
+    Scan sources, however many hits there are.
+
+    :return: By name: the lines and rules of the hits, for files that have some.
+    """
+    found: dict[str, list[tuple[int, str]]] = {}
+    with mock.patch("bridge.plugins.policy.scan.POLICY_HITS", sys.maxsize):
+        for hit in scan_sources(files):
+            found.setdefault(hit.file, []).append((hit.line, hit.rule))
+    return found
+
+
 def scan_tree(root: Path, modules: Collection[str] = ()) -> list[Hit]:
     """Scan a tree; blocks."""
     return _scanned(survey_tree(read_tree(root)), modules)

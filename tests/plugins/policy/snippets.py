@@ -1,15 +1,24 @@
-"""The snippets of source code in the files of ``corpus/``."""
+"""
+The snippets of source code in the files of ``corpus/``, and their verdicts.
+
+A snippet begins after a line ``==== FILE:LINE RULE, LINE RULE | WHAT``: where it stands
+in a plugin's tree, every hit that it has, in order, and what is special about it.
+Without hits it is honest.  Where the line begins with ``==== each``, every line that
+follows is a snippet of its own.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from attrs import frozen
 
 CORPUS = Path(__file__).parent / "corpus"
 _HEAD = re.compile(
-    r"^==== (?P<file>[^: |]+)(?P<hit>:\d+ [^|]+)? \| (?P<name>.+)\n", re.MULTILINE
+    r"^==== (?P<each>each )?(?P<file>[^: |]+)(?::(?P<hits>[^|]+))? \| (?P<name>.+)\n",
+    re.MULTILINE,
 )
 
 
@@ -21,36 +30,34 @@ class Snippet:
     :ivar name: What is special about it, after the name of the file that it is from.
     :ivar file: Its path in a plugin's tree.
     :ivar code: Its text.
-    :ivar report: The hit that it must have; empty when it must have none.
+    :ivar hits: The lines and rules of all its hits, as ``1 eval``.
     """
 
     name: str
     file: str
     code: str
-    report: str
+    hits: tuple[str, ...]
 
     @property
-    def rule(self) -> str:
-        """The rule of its hit."""
-        return self.report.partition(" ")[2]
+    def rules(self) -> list[str]:
+        """The rules that it breaks."""
+        return [hit.partition(" ")[2] for hit in self.hits]
 
 
-def snippets(path: Path) -> list[Snippet]:
+def snippets(path: Path) -> Iterator[Snippet]:
     """The snippets of one file of the corpus."""
     text = path.read_text(encoding="utf-8")
     heads = list(_HEAD.finditer(text))
     ends = [head.start() for head in heads[1:]] + [len(text)]
-    return [
-        Snippet(
-            f"{path.stem}: {head['name']}",
-            head["file"],
-            text[head.end() : end],
-            head["file"] + head["hit"] if head["hit"] else "",
-        )
-        for head, end in zip(heads, ends, strict=True)
-    ]
+    for head, end in zip(heads, ends, strict=True):
+        code = text[head.end() : end]
+        assert "==== " not in code, f"{path.name}: a head that is none"
+        name = f"{path.stem}: {head['name']}"
+        hits = tuple(head["hits"].split(", ")) if head["hits"] else ()
+        for one in code.removesuffix("\n").split("\n") if head["each"] else [code]:
+            yield Snippet(name, head["file"], one, hits)
 
 
 FILES = sorted(CORPUS.glob("*/*.txt"))
-REFUSED = [one for path in FILES for one in snippets(path) if one.report]
-ACCEPTED = [one for path in FILES for one in snippets(path) if not one.report]
+REFUSED = [one for path in FILES for one in snippets(path) if one.hits]
+ACCEPTED = [one for path in FILES for one in snippets(path) if not one.hits]

@@ -1,7 +1,8 @@
-"""The scan of sources and trees, on a corpus of refused and honest code."""
+"""The scan of sources and trees; what each construct is, the corpus has."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -10,29 +11,13 @@ from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.reading import Source
-from bridge.plugins.policy.rules.table import UNKNOWN
-from bridge.plugins.policy.scan import Found, read_sources
-from bridge.protocol.limits import POLICY_HITS
+from bridge.plugins.policy.scan import Found, read_sources, refuse
+from bridge.plugins.tree.tree import is_test_name
+from bridge.protocol.errors import BridgeError
+from bridge.protocol.limits import POLICY_HITS, SOURCE_BYTES
 
-from .disguises import ACCEPTED, ACCEPTED_TSX, REFUSED, SNIPPETS
-from .scanning import MARK, scan_source, scan_whole
-
-
-def file_name(code: str) -> str:
-    """Where a snippet stands: only one with JSX needs another grammar."""
-    return (
-        "src/a.tsx" if any(tag in code for tag in ("<div", "<iframe")) else "src/a.ts"
-    )
-
-
-def rules(code: str, name: str = "", rule: str = "") -> list[str]:
-    """
-    The rules a snippet breaks.
-
-    :param rule: What is looked for, since most snippets declare nothing.
-    """
-    scan = scan_whole if rule == UNKNOWN else scan_source
-    return [hit.rule for hit in scan(name or file_name(code), code.encode())]
+from ...directories import fresh_directory
+from .scanning import MARK, loose_hits, scan_source, scan_tree, scan_whole
 
 
 class Again:
@@ -83,15 +68,6 @@ class ReadingTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(Deferred.fromCoroutine(reading)), [])
         self.assertEqual(bundler.asked, ["a", "b", "check", "check"])
 
-    def test_lines(self) -> None:
-        """Every hit has its line in the source."""
-        for text, hit in (
-            ("\n\neval('')", (3, "eval")),
-            ("\nlet 1", (2, "syntax error")),
-        ):
-            [found] = scan_whole("a.ts", text.encode())
-            self.assertEqual((found.line, found.rule), hit)
-
     def test_attack_second_answer(self) -> None:
         """A second answer acquits no source of what the first one showed."""
         bundler = Again(
@@ -100,75 +76,30 @@ class ReadingTests(SynchronousTestCase):
         self.assertEqual(self.read(bundler, "a"), {"0.ts": [(1, "eval")]})
 
 
-class CorpusTests(SynchronousTestCase):
-    """Each snippet by itself."""
-
-    def test_attack_every_disguise(self) -> None:
-        """Every construct is refused under its own rule in every disguise."""
-        for rule, code in SNIPPETS:
-            self.assertIn(rule, rules(code, rule=rule), code)
-
-    def test_first_rule(self) -> None:
-        """A construct written plainly is reported under its own rule first."""
-        for rule, codes in REFUSED.items():
-            self.assertEqual(rules(codes[0], rule=rule)[0], rule)
-
-    def test_enough(self) -> None:
-        """Each construct of the specification stands in three disguises or more."""
-        thin = {rule for rule, codes in REFUSED.items() if len(codes) < 3}
-        self.assertEqual(thin, {"location.replace"})
-        self.assertGreaterEqual(len(ACCEPTED) + len(ACCEPTED_TSX), 60)
-
-    def test_honest(self) -> None:
-        """Everyday TypeScript is accepted."""
-        for code in ACCEPTED:
-            self.assertEqual(rules(code), [], code)
-
-    def test_honest_tsx(self) -> None:
-        """Everyday TSX is accepted, whatever its text is."""
-        for code in ACCEPTED_TSX:
-            self.assertEqual(rules(code, "src/a.tsx"), [], code)
-
-    def test_honest_names(self) -> None:
-        """Names of every page, declared ones, and questions about others pass."""
-        for name, code in (
-            ("a.ts", "export const a = [new URL('b', document.baseURI), Math.PI]"),
-            ("a.ts", "export const runs = typeof Deno === 'undefined'"),
-            ("a.ts", "import { b } from './b'; export function c(d) { return b(d) }"),
-            ("a.cjs", "exports.a = function () { return arguments.length }"),
-            ("a.js", "module.exports = process.env.NODE_ENV"),
-            ("a.tsx", "import React from './react'; export const a = <div/>"),
-            ("a.tsx", "/* @jsx h */ import { h } from './h'; export const a = <b/>"),
-        ):
-            self.assertEqual(rules(code, name, UNKNOWN), [], code)
-
-    def test_javascript(self) -> None:
-        """The same constructs are refused in JavaScript files."""
-        for name in ("a.js", "a.mjs", "a.cjs", "a.jsx"):
-            self.assertEqual(rules("const f = fetch", name), ["fetch"])
-            self.assertEqual(rules("const f = (x) => x.fetch(1)", name), [])
-
-    def test_attack_types_in_javascript(self) -> None:
-        """Nothing hides in what a JavaScript file can only seem to call a type."""
-        self.assertEqual(rules("f(a < import('x') > (b))", "a.js"), ["dynamic import"])
-        self.assertEqual(rules("f(a < fetch, c > (d))", "a.js"), ["fetch"])
-        for code in ("let x: self", "x as y", "enum A {}"):
-            self.assertEqual(rules(code, "a.js"), ["syntax error"], code)
-
-    def test_combined(self) -> None:
-        """All honest snippets that declare nothing twice pass in one file."""
-        code = "".join(f"{{\n{code}\n}}\n" for code in ACCEPTED if "port" not in code)
-        found = {rule for rule in rules(code) if rule != "syntax error"}
-        self.assertEqual(found, set())
-
-
 class SourceTests(SynchronousTestCase):
     """What is reported of one file."""
 
-    def test_report(self) -> None:
-        """A hit is reported as file, line and rule."""
-        (hit,) = scan_source("src/a.ts", b"f()\n\n  eval(s)\n")
-        self.assertEqual(hit.report, "src/a.ts:3 eval")
+    def test_reports(self) -> None:
+        """Each hit has its file, its line and its rule."""
+        part = b"x = function f(a: number): number {\n  return a / 2;\n}\n"
+        row = b"  { id: 'abc', names: ['a', 'b'], f: (x) => x },\n"
+        for name, code, report in (
+            ("src/a.ts", b"f()\n\n  eval(s)\n", "src/a.ts:3 eval"),
+            ("a.ts", b"f()\r\n\r\neval(s)\r\n", "a.ts:3 eval"),
+            ("a.ts", b"// a comment\rfetch(u)", "a.ts:2 fetch"),
+            ("a.ts", b"\nlet 1", "a.ts:2 syntax error"),
+            ("a.ts", b"\xef\xbb\xbfeval(s)", "a.ts:1 eval"),
+            ("a\x1b[1m\n.ts", b"eval(s)", "a[1m.ts:1 eval"),
+            # Far into a large file, in a large statement, and what does not compile.
+            ("a.ts", part * 4000 + b"const self = 1; self.x; fetch(u)\n" + part, ""),
+            ("a.ts", b"const d = [\n" + row * 2500 + b"  fetch,\n];\n", ""),
+            ("a.ts", b"eval(s);\n" + b"f(1);\n" * 20_000 + b"const = 1;\n", ""),
+        ):
+            late = {12: "a.ts:12001 fetch", 2: "a.ts:2502 fetch"}
+            late[20] = "a.ts:20002 syntax error"
+            expected = report or late[code.count(b"\n") // 1000]
+            reports = [hit.report for hit in scan_source(name, code)]
+            self.assertEqual(reports, [expected], code[:40])
 
     def test_order(self) -> None:
         """Tooling comes first, then the shape, then line by line imports and words."""
@@ -189,61 +120,136 @@ class SourceTests(SynchronousTestCase):
             ],
         )
 
-    def test_at_most(self) -> None:
-        """No more than fifty hits are reported."""
-        self.assertEqual(len(scan_source("a.ts", b"eval(s)\n" * 60)), POLICY_HITS)
-
-    def test_byte_order_mark(self) -> None:
-        """A byte order mark at the start of a file is no invisible character."""
-        self.assertEqual(scan_source("a.ts", b"\xef\xbb\xbff()"), [])
-        self.assertEqual(
-            scan_source("a.ts", b"\n\xef\xbb\xbff()")[0].rule, "invisible characters"
-        )
-
-    def test_line_ends(self) -> None:
-        """Lines that end in CR LF are counted once."""
-        (hit,) = scan_source("a.ts", b"f()\r\n\r\neval(s)\r\n")
-        self.assertEqual(hit.line, 3)
-
     def test_attack_line_separator(self) -> None:
         """A character that ends a line for the bundler only is refused."""
         for character in ("\u2028", "\u2029", "\0"):
             code = f"// x {character}fetch(u)".encode()
             self.assertEqual(scan_source("a.ts", code)[0].rule, "invisible characters")
 
-    def test_modules(self) -> None:
-        """The host's own modules may be imported whatever they are called."""
-        code = b"import { a } from 'host.test'"
-        self.assertEqual(len(scan_source("a.ts", code)), 1)
-        self.assertEqual(scan_source("a.ts", code, ["host.test"]), [])
+    def test_honest_names(self) -> None:
+        """Names of every page, declared ones, and questions about others pass."""
+        for name, code in (
+            ("a.ts", "export const a = [new URL('b', document.baseURI), Math.PI]"),
+            ("a.ts", "export const runs = typeof Deno === 'undefined'"),
+            ("a.ts", "import { b } from './b'; export function c(d) { return b(d) }"),
+            ("a.cjs", "exports.a = function () { return arguments.length }"),
+            ("a.js", "module.exports = process.env.NODE_ENV"),
+            ("a.tsx", "import React from './react'; export const a = <div/>"),
+            ("a.tsx", "/* @jsx h */ import { h } from './h'; export const a = <b/>"),
+        ):
+            self.assertEqual(scan_whole(name, code.encode()), [], code)
 
-    def test_control_characters(self) -> None:
-        """A file's name is reported without control characters."""
-        (hit,) = scan_source("a\x1b[1m\n.ts", b"eval(s)")
-        self.assertEqual(hit.report, "a[1m.ts:1 eval")
 
-    def test_large_file(self) -> None:
-        """A hit far into a large file has its line in the whole file."""
-        unit = b"export function f(a: number): number {\n  return a / 2;\n}\n"
-        code = unit.replace(b"export ", b"x = ") * 4000
-        code += b"\nconst self = 1; self.x; fetch(u)\n" + unit
-        (hit,) = scan_source("a.ts", code)
-        self.assertEqual(hit.report, "a.ts:12002 fetch")
+class TreeTests(SynchronousTestCase):
+    """Whole trees on disk."""
 
-    def test_large_statement(self) -> None:
-        """One statement that fills a large file is read whole."""
-        line = b"  { id: 'abc', names: ['a', 'b'], f: (x) => x },\n"
-        code = b"const data = [\n" + line * 2500 + b"  fetch,\n];\n"
-        (hit,) = scan_source("a.ts", code)
-        self.assertEqual(hit.report, "a.ts:2502 fetch")
+    def setUp(self) -> None:
+        """Make an empty tree."""
+        self.root: Path = fresh_directory(self)
 
-    def test_syntax_error_late(self) -> None:
-        """A file that does not compile is refused for that, and only for that."""
-        code = b"eval(s);\n" + b"f(1);\n" * 20_000 + b"const = 1;\n"
+    def write(self, path: str, text: str = "export {}\n") -> None:
+        """Put a file into the tree."""
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+    def reports(self) -> list[str]:
+        """What is reported of the tree."""
+        return [hit.report for hit in loose_hits(scan_tree(self.root))]
+
+    def test_honest(self) -> None:
+        """A tree as authors publish it is accepted."""
+        self.write("main.ts", "import { a } from './src/a'\nexport default a\n")
+        self.write("src/a.ts", "export const a = 1\n")
+        self.write("src/a.test.ts", "eval(s)\n")
+        self.write("eslint.config.mjs", "export default [{ x: localStorage }]\n")
+        self.write("vitest.config.ts", "process.env\n")
+        self.write("scripts/sign-plugin.mjs", "process.argv\n")
+        self.write("README.md", "eval(s) and eslint.config.mjs\n")
+        self.write("plugin.json", '{"id": "ab"}')
+        self.write("package.json", '{"scripts": {"l": "eslint -c eslint.config.mjs"}}')
+        self.assertEqual(self.reports(), [])
+
+    def test_attack_exempt_elsewhere(self) -> None:
+        """A file is exempt at its own place only."""
+        for path in ("src/eslint.config.mjs", "sign-plugin.mjs", "scripts/x.mjs"):
+            self.write(path, "process.exit()\n")
         self.assertEqual(
-            [hit.report for hit in scan_source("a.ts", code)],
-            ["a.ts:20002 syntax error"],
+            self.reports(),
+            [
+                "scripts/x.mjs:1 process",
+                "sign-plugin.mjs:1 process",
+                "src/eslint.config.mjs:1 process",
+            ],
         )
+
+    def test_attack_exempt_in_json(self) -> None:
+        """No JSON file may name an exempt file, before anything else is looked at."""
+        self.write("main.ts", "eval(s)\n")
+        self.write("data.JSON", '{\n "x": "./ESLINT\\u002econfig.mjs"}')
+        self.write("package.json", '{"browser": {"./a": "./sign-plugin.mjs"}}')
+        self.assertEqual(
+            self.reports(),
+            [
+                "data.JSON:2 references a tooling config",
+                "package.json:1 references a tooling config",
+                "main.ts:1 eval",
+            ],
+        )
+
+    def test_what_no_bundle_can_have(self) -> None:
+        """Style sheets, and packages that nothing imports, are not looked at."""
+        self.write("docs/site.css", "body { background: url(/img/bg.png) }")
+        self.write("docs/old.css", "@import '../../a.css';")
+        self.write("tools/package.json", '{"main": "../../index.js",}')
+        self.assertEqual(self.reports(), [])
+
+    def test_order(self) -> None:
+        """Files come by name, directories where their name stands, whole."""
+        for path in ("b.ts", "a/z.ts", "a/b/c.js", "c.mts", "a.tsx", "B.cts", "a.TS"):
+            self.write(path, "eval(s)")
+        self.assertEqual(
+            [report.partition(":")[0] for report in self.reports()],
+            ["B.cts", "a/b/c.js", "a/z.ts", "a.tsx", "b.ts", "c.mts"],
+        )
+
+    def test_test_names(self) -> None:
+        """A test file has test or spec between the first and the last part."""
+        for name in ("a.test.ts", "a.Spec.js", "a.test.d.ts", ".test.ts"):
+            self.assertTrue(is_test_name(name), name)
+        for name in ("test.ts", "latest.ts", "a.tests.ts", "a.test", "spec"):
+            self.assertFalse(is_test_name(name), name)
+
+    def test_refuse(self) -> None:
+        """A tree is refused for the first hit."""
+        self.write("main.ts", "eval(s)")
+        with self.assertRaises(BridgeError) as raised:
+            refuse(scan_tree(self.root))
+        self.assertEqual(raised.exception.message, "policy: main.ts:1 eval")
+        refuse([])
+
+    def test_too_many_files(self) -> None:
+        """More than two hundred sources are refused as a whole; tests don't count."""
+        for number in range(200):
+            self.write(f"f{number}.ts", "")
+            self.write(f"f{number}.test.ts", "")
+        self.assertEqual(self.reports(), [])
+        self.write("one.more.ts", "eval(s)")
+        self.assertEqual(self.reports(), ["more than 200 source files"])
+
+    def test_too_large(self) -> None:
+        """More than 2 MiB of sources are refused as a whole, and not read."""
+        self.write("a.ts", "eval(s)\n")
+        (self.root / "b.ts").write_bytes(b"\n" * SOURCE_BYTES)
+        self.assertEqual(
+            self.reports(), ["a.ts:1 eval", "more than 2097152 bytes of source"]
+        )
+
+    def test_at_most(self) -> None:
+        """No more than fifty hits are reported of a tree."""
+        for number in range(3):
+            self.write(f"{number}.ts", "eval(1)\n" * 40)
+        self.assertEqual(len(self.reports()), POLICY_HITS)
 
 
 class PropertyTests(SynchronousTestCase):
@@ -267,28 +273,3 @@ class PropertyTests(SynchronousTestCase):
     def test_any_tokens(self, tokens: list[str]) -> None:
         """Any run of tokens is scanned without an exception."""
         scan_source("a.tsx", "".join(tokens).encode())
-
-    @given(
-        st.sampled_from(SNIPPETS),
-        st.sampled_from(
-            ["// a window, eval(x)\n", "/* fetch\n */ ", "\n", "'use x';\n"]
-        ),
-    )
-    @settings(deadline=None)
-    def test_comment_before(self, snippet: tuple[str, str], text: str) -> None:
-        """A comment or a plain statement before a construct never hides it."""
-        rule, code = snippet
-        self.assertIn(rule, rules(text + code, file_name(code), rule))
-
-    @given(
-        st.sampled_from(ACCEPTED),
-        st.text(
-            st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Zl", "Zp"]),
-            max_size=100,
-        ),
-    )
-    @settings(deadline=None)
-    def test_comment_after(self, code: str, text: str) -> None:
-        """No comment of words makes honest code refused."""
-        words = " ".join(text.replace("#", "").replace("@", "").split("_0x"))
-        self.assertEqual(rules(f"{code}\n// {words}"), [])

@@ -8,17 +8,10 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.javascript.tokens import Code, Kind, UnreadableError
 
-from ..disguises import ACCEPTED, ACCEPTED_TSX, REFUSED
 from ..scanning import read_source
-from ..snippets import ACCEPTED as HONEST
-from ..snippets import REFUSED as BREACHES
+from ..snippets import ACCEPTED, REFUSED
 
-PROGRAMS = [
-    *((one.file, one.code) for one in (*HONEST, *BREACHES)),
-    *(("a.ts", code) for codes in REFUSED.values() for code in codes),
-    *(("a.ts", code) for code in ACCEPTED),
-    *(("a.tsx", code) for code in ACCEPTED_TSX),
-]
+PROGRAMS = [(one.file, one.code) for one in (*ACCEPTED, *REFUSED)]
 
 
 def kinds(text: str) -> list[tuple[Kind, str]]:

@@ -26,8 +26,6 @@ from bridge.plugins.policy.rules.table import (
 )
 from bridge.protocol.limits import SOURCE_BYTES, SOURCE_FILES
 
-from ..disguises import REFUSED
-
 
 class RuleTests(SynchronousTestCase):
     """Names and rules."""
@@ -55,10 +53,6 @@ class RuleTests(SynchronousTestCase):
                 self.assertIn(rule, ORDER)
         for name in ASSIGNED:
             self.assertIn(f"{name} assignment", ORDER)
-
-    def test_every_rule_has_disguises(self) -> None:
-        """What can be reported of one place stands in the table of disguises."""
-        self.assertEqual(set(RULES) - set(REFUSED), {"too complex to check"})
 
 
 NAMED = {
@@ -91,7 +85,6 @@ class AdviceTests(SynchronousTestCase):
     def test_every_rule(self) -> None:
         """Every rule has advice, and there is none for what is no rule."""
         written = set(written_rules())
-        self.assertIn("opaque blob", written)
         self.assertIn("opaque blob", written)
         self.assertEqual(NAMED | written, set(ADVICE))
 
