@@ -15,6 +15,9 @@ _PREFIX: Final = "test_attack_"
 _TAKES: Final = re.compile(
     r"^/\*\* ([^*]+?) \*/\nexport (?:async )?function (\w+)\(", re.MULTILINE
 )
+_SCENARIO: Final = re.compile(
+    rf"^  /\*\* ([^*]+?) \*/\n  (?:async )?{_PREFIX}(\w+)[(:]", re.MULTILINE
+)
 _GREEDY: Final = re.compile(r"/\*\* ([^*]+?) \*/\n")
 
 
@@ -23,6 +26,9 @@ def tried() -> Iterator[str]:
     for folder in sorted(path for path in TESTS.iterdir() if path.is_dir()):
         paths = sorted(folder.rglob("test_*.py"))
         rows = [row for path in paths for row in _tests_in(path)]
+        for path in sorted(folder.glob("*_scenarios.ts")):
+            found = _SCENARIO.findall(path.read_text("utf-8"))
+            rows += [(name.replace("_", " "), about) for about, name in found]
         if rows:
             yield f"### {folder.name}\n"
             yield table(("attack", "what holds"), rows)

@@ -61,6 +61,7 @@ const SCHEMA: SettingsSchema = {
 };
 
 export const apiScenarios = {
+  /** Without the permission no question is asked, and nothing is sent. */
   async undeclared_services() {
     const { ctx, daemon, questions } = await running(["notifications"]);
     const uses = [
@@ -74,6 +75,7 @@ export const apiScenarios = {
     equal([daemon.asked, questions], [[], []]);
   },
 
+  /** The user is asked once for each host, and reads which is undeclared. */
   async http_asks_for_each_host() {
     const manifest = { hosts: ["api.example.org"] };
     const { ctx, daemon, questions } = await running(["network"], {
@@ -99,6 +101,7 @@ export const apiScenarios = {
     equal(daemon.asked.filter((call) => call === "outbound/fetch").length, 3);
   },
 
+  /** A request is passed on with its limits, and the response is read. */
   async http_requests_and_responses() {
     const { ctx, daemon } = await running(["network"], { answers: [true] });
     daemon.answers.set("outbound/fetch", FETCHED);
@@ -127,7 +130,8 @@ export const apiScenarios = {
     equal(await refusal(refused), "BridgeError unavailable");
   },
 
-  async attack_urls_that_hide_their_host() {
+  /** The host in the question is the one that is contacted. */
+  async test_attack_urls_that_hide_their_host() {
     const { ctx, daemon, questions } = await running(["network"], {
       answers: [false, false, false],
     });
@@ -144,6 +148,7 @@ export const apiScenarios = {
     equal(questions.map((words) => words.split("?")[0]), [asked, asked]);
   },
 
+  /** The port is held from the first listener to the last. */
   async osc_of_several_listeners() {
     const { ctx, daemon, lines } = await running(["osc"], { answers: [true] });
     const seen: OscMessage[] = [];
@@ -181,7 +186,8 @@ export const apiScenarios = {
     equal(daemon.asked.filter((call) => call === "osc/listen").length, 4);
   },
 
-  async attack_message_for_another_plugin() {
+  /** A plugin that gets a message cannot change what the next one gets. */
+  async test_attack_message_for_another_plugin() {
     const { ctx, daemon } = await running(["osc"], { answers: [true] });
     const seen: OscMessage[] = [];
     await ctx.osc.listen((message) => {
@@ -198,6 +204,7 @@ export const apiScenarios = {
     equal(seen, [data]);
   },
 
+  /** A message is sent with its kinds. */
   async osc_is_sent() {
     const { ctx, daemon } = await running(["osc"], { answers: [true] });
     await ctx.osc.send("/avatar/parameters/Hat", true, { kind: "float", value: 1 });
@@ -207,6 +214,7 @@ export const apiScenarios = {
     ]);
   },
 
+  /** Revoking, or switching off, ends the plugin's listeners. */
   async osc_ends_with_its_permission() {
     const { ctx, daemon, runtime } = await running(["osc"], { answers: [true, true, true] });
     const seen: unknown[] = [];
@@ -239,6 +247,7 @@ export const apiScenarios = {
     equal(seen, []);
   },
 
+  /** A listener whose port cannot be held is not kept. */
   async osc_port_that_is_taken() {
     const { ctx, daemon } = await running(["osc"], { answers: [true] });
     daemon.refuses = "osc/listen";
@@ -248,6 +257,7 @@ export const apiScenarios = {
     equal(daemon.asked.filter((call) => call === "osc/listen").length, 1);
   },
 
+  /** Databases are listed and read after one question. */
   async sql_statements() {
     const { ctx, daemon, questions } = await running(["sql"], { answers: [true] });
     const listed = [{ alias: "sample", about: "To try.", writable: false }];
@@ -262,7 +272,8 @@ export const apiScenarios = {
     equal(questions.length, 1);
   },
 
-  async attack_grant_after_the_switch() {
+  /** A yes that comes after the plugin was switched off allows nothing. */
+  async test_attack_grant_after_the_switch() {
     let answer = (_yes: boolean): void => undefined;
     const answers = [
       new Promise<boolean>((resolve) => {
@@ -280,6 +291,7 @@ export const apiScenarios = {
     equal(daemon.state.has("grants:some-plugin"), false);
   },
 
+  /** A yes that cannot be saved is not used; the user is asked again. */
   async grant_that_is_not_saved() {
     const { ctx, daemon } = await running(["sql"], { answers: [true, true] });
     daemon.refuses = "state/set";
@@ -290,6 +302,7 @@ export const apiScenarios = {
     equal(daemon.allowed("some-plugin"), [{ kind: "sql", target: "*" }]);
   },
 
+  /** Neither of two grants at once is lost. */
   async grants_of_two_hosts_at_once() {
     const { ctx, daemon } = await running(["network"], { answers: [true, true] });
     const urls = ["https://a.example/", "https://b.example/"];
@@ -300,7 +313,8 @@ export const apiScenarios = {
     ]);
   },
 
-  async attack_grant_that_another_page_revoked() {
+  /** What another page has revoked does not come back with the next grant. */
+  async test_attack_grant_that_another_page_revoked() {
     const { ctx, daemon } = await running(["sql", "network"], { answers: [true, true] });
     await ctx.sql.databases();
     daemon.state.set("grants:some-plugin", []);
@@ -308,6 +322,7 @@ export const apiScenarios = {
     equal(daemon.allowed("some-plugin"), [{ kind: "network", target: "a.example" }]);
   },
 
+  /** The words fit in prompts and in sentences. */
   permission_words() {
     const id = /^[a-z]+([:-][a-z]+)*$/;
     for (const [permission, { label, meaning }] of PERMISSION_WORDS) {
@@ -321,6 +336,7 @@ export const apiScenarios = {
     equal(useOf("made-up", "*"), "made-up");
   },
 
+  /** A schema has defaults; the form saves, resets, and notifies the plugin. */
   async settings_of_a_schema() {
     const { ctx, daemon, runtime } = await running([], { settings: SCHEMA });
     equal(runtime.settingsSchema("some-plugin")?.map(({ key }) => key), Object.keys(SCHEMA));
@@ -342,6 +358,7 @@ export const apiScenarios = {
     equal(changes, 1);
   },
 
+  /** A value that is not allowed changes nothing and names the rule. */
   async settings_that_break_the_schema() {
     const { ctx, daemon, runtime } = await running([], { settings: SCHEMA });
     const entered = { volume: 101, loud: 1, name: "too long", mode: "c" };
@@ -363,6 +380,7 @@ export const apiScenarios = {
     equal(runtime.settings("some-plugin"), { volume: 40, loud: false, name: "", mode: "a" });
   },
 
+  /** A stored value that is not allowed any more counts as the default. */
   async stored_settings_of_an_older_schema() {
     const page = await running([], { settings: SCHEMA });
     page.daemon.state.set("volume", "loud");
@@ -372,6 +390,7 @@ export const apiScenarios = {
     ]);
   },
 
+  /** A form that cannot be saved leaves the old values. */
   async settings_that_are_not_saved() {
     const { ctx, daemon, runtime } = await running([], { settings: SCHEMA });
     daemon.refuses = "state/set";
@@ -380,6 +399,7 @@ export const apiScenarios = {
     equal(await runtime.saveSettings("not-here", {}), { outcome: "not-saved" });
   },
 
+  /** A plugin's listener that throws is logged. */
   async settings_listener_that_fails() {
     const { ctx, lines, runtime } = await running([], { settings: SCHEMA });
     ctx.settings.onChange(() => {
@@ -389,7 +409,8 @@ export const apiScenarios = {
     equal(lines.at(-1), "some-plugin: a listener failed: Error: no luck");
   },
 
-  attack_choices_that_change() {
+  /** The choices that are shown are those that were checked: texts. */
+  test_attack_choices_that_change() {
     class Choices extends Array<object> {
       override map(): never {
         return [{ value: "a", label: { type: "img" } }] as never;
@@ -403,7 +424,8 @@ export const apiScenarios = {
     equal(Object.getPrototypeOf((read[0] as never as { options: object }).options), Array.prototype);
   },
 
-  attack_keys_that_all_objects_have() {
+  /** A field that every form has is refused; the page would not show it. */
+  test_attack_keys_that_all_objects_have() {
     const field = { type: "number", label: "x", default: 1 };
     for (const key of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
       let message = "";
@@ -416,6 +438,7 @@ export const apiScenarios = {
     }
   },
 
+  /** Every rule of a schema is enforced, by field and rule. */
   schemas_that_break_a_rule() {
     const number = { type: "number", label: "x", default: 1 };
     const choice = { type: "choice", label: "x", default: "a" };
@@ -469,6 +492,7 @@ export const apiScenarios = {
     equal(readSchema(undefined), []);
   },
 
+  /** Every kind of field checks its values. */
   values_of_fields() {
     const number = { type: "number", label: "x", default: 0 } as const;
     const text = { type: "text", label: "x", default: "" } as const;

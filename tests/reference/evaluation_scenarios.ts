@@ -5,12 +5,14 @@ import { concurrencyLimiter } from "../../bridge/reference/packages/host/src/con
 import { World, equal, failure } from "./world.js";
 
 export const evaluationScenarios = {
+  /** It may await, and uses what is in scope by name. */
   async snippet_is_an_async_body() {
     const evaluate = evaluator({ a: 1, b: 2 });
     equal(await evaluate("return await Promise.resolve(a + b)"), 3);
     equal((await evaluate("")) === undefined, true);
   },
 
+  /** What it throws comes out as it is; it may not even be JavaScript. */
   async snippet_that_throws() {
     const evaluate = evaluator({});
     equal((await failure(evaluate("throw new TypeError('no')"))).message, "no");
@@ -18,6 +20,7 @@ export const evaluationScenarios = {
     equal((await failure(evaluate("return ("))).name, "SyntaxError");
   },
 
+  /** `sleep` waits. */
   async snippet_sleeps() {
     const world = new World();
     let value: unknown;
@@ -31,6 +34,7 @@ export const evaluationScenarios = {
     equal(value, 1);
   },
 
+  /** Never more than so many run, in order, and one that fails stops none. */
   async work_in_turn() {
     const world = new World();
     const inTurn = concurrencyLimiter(3);

@@ -67,6 +67,7 @@ function textsOf(element: FakeElement): string {
 }
 
 export const handleScenarios = {
+  /** Every part is drawn, and changed by its handle. */
   handles_draw_every_part: () =>
     withDocument(() => {
       const { ui, root } = stand();
@@ -98,6 +99,7 @@ export const handleScenarios = {
       equal(root.all("p")[0]?.hidden, true);
     }),
 
+  /** What was removed is gone, and its handle does nothing. */
   handles_are_removed: () =>
     withDocument(() => {
       const { ui, root, remove } = stand();
@@ -116,6 +118,7 @@ export const handleScenarios = {
       equal(root.children.length, 0);
     }),
 
+  /** Numbers and lengths are bounded; an error names the rule. */
   handles_have_limits: () =>
     withDocument(() => {
       const { ui } = stand();
@@ -176,6 +179,7 @@ export const handleScenarios = {
       ui.card("C").text("x");
     }),
 
+  /** What a plugin throws goes to its log, whatever it is. */
   handles_report_what_fails: () =>
     withDocument(async () => {
       const { ui, root, lines } = stand();
@@ -196,6 +200,7 @@ export const handleScenarios = {
       ]);
     }),
 
+  /** Fields pass on what they accept, and show what is wrong otherwise. */
   handles_of_fields: () =>
     withDocument(async () => {
       const { ui, root } = stand();
@@ -235,7 +240,8 @@ export const handleScenarios = {
       equal(changes.length, 3);
     }),
 
-  attack_event_is_plain_data: () =>
+  /** An event has a value, and nothing that leads to an element. */
+  test_attack_event_is_plain_data: () =>
     withDocument(async () => {
       const { ui, root } = stand();
       const { changes } = fill(ui.card("Card"));
@@ -248,7 +254,8 @@ export const handleScenarios = {
       }
     }),
 
-  attack_listener_has_no_this: () =>
+  /** Listeners are called without an object of the host. */
+  test_attack_listener_has_no_this: () =>
     withDocument(async () => {
       const seen: unknown[] = [];
       const { ui, root } = stand();
@@ -264,7 +271,8 @@ export const handleScenarios = {
       equal([seen.length, seen.every((one) => one === undefined)], [2, true]);
     }),
 
-  attack_value_that_changes: () =>
+  /** What a plugin passes is read once; it does not matter what it becomes. */
+  test_attack_value_that_changes: () =>
     withDocument(() => {
       const { ui, root } = stand();
       const card = ui.card("Card");
@@ -303,7 +311,8 @@ export const handleScenarios = {
       equal(root.all("img")[0]?.src, GIF_URL);
     }),
 
-  attack_markup_is_text: () =>
+  /** Markup is shown as it is written. */
+  test_attack_markup_is_text: () =>
     withDocument(() => {
       const { ui, root } = stand();
       const markup = "<img src=x onerror=alert(1)><script>1</script>";
@@ -321,7 +330,8 @@ export const handleScenarios = {
       equal(textsOf(root).split(markup).length - 1, 11);
     }),
 
-  attack_image_by_address: () =>
+  /** An image is of the plugin's own bytes; no address is fetched. */
+  test_attack_image_by_address: () =>
     withDocument(() => {
       const { ui, root } = stand();
       const card = ui.card("Card");

@@ -37,6 +37,7 @@ function fail(): never {
 }
 
 export const hostScenarios = {
+  /** The daemon's own lines are never sent back to it. */
   log_never_mirrors_the_daemon() {
     const mirrored: string[] = [];
     const log = new Log({ now: () => 7, later: new World().later }, (level, scope, message) => {
@@ -50,6 +51,7 @@ export const hostScenarios = {
     equal(seen[0], { level: "error", scope: "bridge", message: "a line of the daemon's own", ts: 7 });
   },
 
+  /** An endpoint is this computer by http, and nothing else. */
   endpoints() {
     equal(readEndpoint(" http://127.0.0.1:42081/// "), "http://127.0.0.1:42081");
     equal(readEndpoint("HTTP://LocalHost:1"), "http://localhost:1");
@@ -73,6 +75,7 @@ export const hostScenarios = {
     equal(refused.filter((written) => readEndpoint(written) !== undefined), []);
   },
 
+  /** The address's fragment may name the endpoint. */
   fragment_names_an_endpoint() {
     const found = "http://127.0.0.1:5";
     equal(endpointInFragment("#endpoint=http%3A%2F%2F127.0.0.1%3A5"), found);
@@ -81,6 +84,7 @@ export const hostScenarios = {
     equal(without.filter((fragment) => endpointInFragment(fragment) !== undefined), []);
   },
 
+  /** A link to another endpoint does not get the token shown there. */
   link_cannot_take_the_token() {
     const memory = new Memory();
     const preferences = new Preferences(memory);
@@ -95,6 +99,7 @@ export const hostScenarios = {
     equal([...memory.keys()], ["plugin-bridge.endpoint"]);
   },
 
+  /** The address's fragment may have the token; it is kept once it is accepted. */
   link_pairs_the_page() {
     const token = "8dTj5DPWSET2KLYtb9ii-0xPbHCmjBnxh5_bgCa9oLg";
     const preferences = new Preferences(new Memory());
@@ -112,7 +117,8 @@ export const hostScenarios = {
     }
   },
 
-  attack_link_that_unpairs_the_page() {
+  /** A token that is refused does not replace the one that was accepted. */
+  test_attack_link_that_unpairs_the_page() {
     const preferences = new Preferences(new Memory());
     preferences.token = "the-right-one";
     equal(preferences.follow(`#token=${"x".repeat(43)}`), true);
@@ -121,6 +127,7 @@ export const hostScenarios = {
     equal([paired, preferences.token, preferences.offered], [["the-right-one"], "the-right-one", ""]);
   },
 
+  /** Writes go one after another, and of quick ones the last counts. */
   async settings_are_written_in_order() {
     const daemon = new Daemon();
     daemon.state.set("count", 1);
@@ -140,6 +147,7 @@ export const hostScenarios = {
     equal([daemon.state.get("count"), daemon.asked.length], [5, 5]);
   },
 
+  /** A value set while its key is being written is written too. */
   async setting_changed_while_written() {
     const daemon = new Daemon();
     const settings = await StoredSettings.read(daemon, daemon, "some-plugin", fail);
@@ -149,6 +157,7 @@ export const hostScenarios = {
     equal(daemon.state.get("count"), 2);
   },
 
+  /** A stored value of another type than the fallback is not returned. */
   async settings_of_another_type() {
     const daemon = new Daemon();
     daemon.state.set("count", "many");
@@ -160,6 +169,7 @@ export const hostScenarios = {
     equal(settings.get("absent") === undefined, true);
   },
 
+  /** A write the daemon refuses rejects, and does not stop the next. */
   async failed_write_is_reported() {
     const daemon = new Daemon();
     const settings = await StoredSettings.read(daemon, daemon, "some-plugin", fail);
@@ -170,6 +180,7 @@ export const hostScenarios = {
     equal(daemon.state.get("count"), 2);
   },
 
+  /** Naming any service but `notify` is refused before anything is sent. */
   async only_notify() {
     const daemon = new Daemon();
     const api = native(daemon, [true]);
@@ -180,7 +191,8 @@ export const hostScenarios = {
     equal(daemon.asked, []);
   },
 
-  async attack_method_that_changes() {
+  /** The method that is called is the one that the user was asked about. */
+  async test_attack_method_that_changes() {
     const daemon = new Daemon();
     const api = native(daemon, [true]);
     const names = ["targets", "send", "send"];
@@ -193,7 +205,8 @@ export const hostScenarios = {
     });
   },
 
-  async attack_method_by_another_name() {
+  /** A method whose name has more in it than letters is not asked about. */
+  async test_attack_method_by_another_name() {
     const daemon = new Daemon();
     const api = native(daemon, [false]);
     equal(await refusal(api.call("notify", "send")), "PermissionError");
@@ -203,6 +216,7 @@ export const hostScenarios = {
     equal(daemon.asked, ["state/get host grants:some-plugin"]);
   },
 
+  /** Without `native` in the manifest nothing is sent. */
   async undeclared_permission() {
     const daemon = new Daemon();
     const api = native(daemon, [true], ["network"]);
@@ -211,6 +225,7 @@ export const hostScenarios = {
     equal(daemon.asked, []);
   },
 
+  /** The user is asked once for each method; the daemon keeps the yes. */
   async grants_are_asked_for_once() {
     const daemon = new Daemon();
     const api = native(daemon, [true]);
@@ -222,6 +237,7 @@ export const hostScenarios = {
     equal((await native(daemon, []).notify({ title: "next page" })).ok, true);
   },
 
+  /** A no sends nothing, and the daemon does not keep it. */
   async a_no_is_not_kept() {
     const daemon = new Daemon();
     const api = native(daemon, [false]);
@@ -230,7 +246,8 @@ export const hostScenarios = {
     equal((await native(daemon, [true]).notify({ title: "next page" })).ok, true);
   },
 
-  async attack_sender_of_its_own_choice() {
+  /** A notification names the plugin that sends it, whatever the plugin says. */
+  async test_attack_sender_of_its_own_choice() {
     const daemon = new Daemon();
     const api = native(daemon, [true]);
     await api.notify({ title: "one", sourceApp: "VRCNext" });
@@ -247,6 +264,7 @@ export const hostScenarios = {
     });
   },
 
+  /** A notification that fails is reported in its result. */
   async notify_does_not_reject() {
     const daemon = new Daemon();
     const api = native(daemon, [true]);

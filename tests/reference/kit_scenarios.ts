@@ -18,6 +18,7 @@ function made(options: FakeOptions = {}) {
 }
 
 export const kitScenarios = {
+  /** Settings obey the plugin's schema. */
   async kit_settings() {
     const fake = made({ settings: { volume: 900, other: "x" } });
     const { settings } = fake.ctx;
@@ -29,6 +30,7 @@ export const kitScenarios = {
     equal(fake.stored, { volume: 7, other: "x" });
   },
 
+  /** What the user saves is validated, and listeners are notified. */
   kit_saved_by_the_user() {
     const fake = made();
     const heard: number[] = [];
@@ -53,6 +55,7 @@ export const kitScenarios = {
     }
   },
 
+  /** Without its permission, every call rejects. */
   async kit_permissions() {
     const { ctx } = made({ permissions: ["osc"] });
     await ctx.osc.send("/a");
@@ -68,6 +71,7 @@ export const kitScenarios = {
     }
   },
 
+  /** Cards show what was added; a button that fails writes a log line. */
   async kit_cards() {
     const fake = made();
     const card = fake.ctx.ui.card("Title");
@@ -97,6 +101,7 @@ export const kitScenarios = {
     equal(fake.cards.length, 0);
   },
 
+  /** Tests write into fields as users do, under the same rules. */
   async kit_fields() {
     const fake = made();
     const card = fake.ctx.ui.card("Title");
@@ -119,6 +124,7 @@ export const kitScenarios = {
     }
   },
 
+  /** Tables, progress bars and images are recorded, under the page's rules. */
   kit_shown_data() {
     const fake = made();
     const card = fake.ctx.ui.card("Title");
@@ -139,6 +145,7 @@ export const kitScenarios = {
     equal(refused, "RangeError: progress: from 0 to 1");
   },
 
+  /** Requests are recorded, and answered as the test prepares it. */
   async kit_http() {
     const fake = made({
       respond: (url) => {
@@ -167,6 +174,7 @@ export const kitScenarios = {
     equal(unprepared.message, "the test prepares no response: pass the option respond");
   },
 
+  /** Messages are recorded with the types they have on the wire. */
   async kit_osc() {
     const fake = made();
     const { osc } = fake.ctx;
@@ -182,6 +190,7 @@ export const kitScenarios = {
     equal([heard, fake.isListening], [["/b"], false]);
   },
 
+  /** Statements and notifications are answered as the test prepares it. */
   async kit_sql_and_native() {
     const fake = made({
       query: (_database, _sql, [name]) => [{ name: String(name), visits: 3 }],
@@ -205,6 +214,7 @@ export const kitScenarios = {
     equal([ok, failed], [false, [{ sink: "bridge", error: "BridgeError: late" }]]);
   },
 
+  /** A plugin that is off has no cards and no listeners, and is refused. */
   async kit_switched_off() {
     let ended = 0;
     const fake = fakeContext({ ...plugin, deactivate: () => void (ended += 1) });

@@ -37,6 +37,7 @@ function later(): { promise: Promise<unknown>; resolve(value: unknown): void; re
 }
 
 export const pageScenarios = {
+  /** Short forms, SSH addresses and addresses of branches get a suggestion. */
   suggested_addresses() {
     const found = (written: string): string => suggestion(written)?.url ?? "";
     equal(found("ana/bio"), "https://github.com/ana/bio");
@@ -53,6 +54,7 @@ export const pageScenarios = {
     equal(branch?.words, "Only a repository's default branch works.");
   },
 
+  /** A repository is shown by host and path; only web addresses become links. */
   shown_addresses() {
     equal(hostAndPath("https://forge.example:1/ana/bio.git"), ["forge.example:1", "/ana/bio"]);
     equal(hostAndPath("nothing"), ["nothing", ""]);
@@ -65,6 +67,7 @@ export const pageScenarios = {
     ]);
   },
 
+  /** A route and its fragment are the same; anything else is none. */
   routes() {
     const all = ["#/home", "#/plugins", "#/plugins/some-one", "#/plugins/some-one/update", "#/log"];
     for (const fragment of all) {
@@ -75,6 +78,7 @@ export const pageScenarios = {
     equal(none.filter((fragment) => readRoute(fragment) !== undefined), []);
   },
 
+  /** Whatever is known of a plugin, it is listed once, with one state. */
   a_plugin_has_one_row() {
     const entries = readEntries({
       plugins: [
@@ -111,11 +115,13 @@ export const pageScenarios = {
     equal(rows.find(({ id }) => id === "left-out")?.details, "its files changed");
   },
 
+  /** Until the daemon lists the plugins, those of the bundle are shown. */
   rows_before_the_daemon_answered() {
     const rows = rowsOf(undefined, [runs("some-one"), runs("other", { stage: "waiting" })], NEVER, ALWAYS);
     equal(rows.map(({ status, reload }) => [status, reload]), [["waiting", false], ["running", false]]);
   },
 
+  /** One that is silent, or held because all stopped, is shown as such. */
   plugins_that_do_not_answer() {
     const entries = readEntries({ plugins: [installed("some-one"), installed("other")] });
     const compiled = [
@@ -138,12 +144,14 @@ export const pageScenarios = {
     equal([off?.status, off?.enabled], ["off", false]);
   },
 
+  /** A plugin that was installed again may have the same version. */
   changed_files_of_one_version() {
     const entries = readEntries({ plugins: [installed("some-one")] });
     const [row] = rowsOf(entries, [runs("some-one")], ALWAYS, ALWAYS);
     equal(row?.words, "1.0.0 is running; the changed one starts after a reload.");
   },
 
+  /** The search finds words in any field; a tag leaves those that have it. */
   search_and_tags() {
     const plugins = [
       installed("bio-updater", { name: "Bio Updater", tags: ["profile"], author: "Ana" }),
@@ -159,6 +167,7 @@ export const pageScenarios = {
     equal(found("library", "profile"), []);
   },
 
+  /** Results of the wrong shape are read as empty. */
   nonsense_from_the_daemon() {
     for (const nonsense of [undefined, null, 7, "x", [], {}, { plugins: [7], updates: 7, keys: "" }]) {
       equal(readEntries(nonsense), []);
@@ -170,6 +179,7 @@ export const pageScenarios = {
     }
   },
 
+  /** An update gains whatever it declares beyond the installed version. */
   what_an_update_gains() {
     const changes = (kind: string, gained: string[]): boolean =>
       gains(readPreview({ changes: { [kind]: { gained, lost: ["x"] } } }).changes);
@@ -178,6 +188,7 @@ export const pageScenarios = {
     }
   },
 
+  /** Failures and steps are reported in plain words, with the rest as details. */
   failures_in_words() {
     const words = (message: string, code = "bad_request"): string =>
       explain(refused(message, code), "install").words;
@@ -201,6 +212,7 @@ export const pageScenarios = {
     equal([count(1, "update"), count(2, "update")], ["1 update", "2 updates"]);
   },
 
+  /** Each state of the connection has its words, and each is announced once. */
   async connection_in_words() {
     const { model, link, said } = openPage();
     equal([model.mustConnect, model.standingWords], [true, "Connecting…"]);
@@ -226,6 +238,7 @@ export const pageScenarios = {
     await answered();
   },
 
+  /** A connection is followed by one reading; a stall is not. */
   async everything_is_read_after_each_connection() {
     const { link } = await connectedPage();
     const read = ["plugins/operations", "state/list", "plugins/list", "plugins/keys"];
@@ -240,6 +253,7 @@ export const pageScenarios = {
     equal(link.calls.length, 2 * read.length);
   },
 
+  /** Updates are looked for once a day, unless that is switched off. */
   async updates_are_looked_for_daily() {
     const stand = openPage();
     const { link, world, model } = stand;
@@ -266,6 +280,7 @@ export const pageScenarios = {
     equal(await again(), 2);
   },
 
+  /** An update that is installed or skipped is no longer counted. */
   async updates_do_not_stay() {
     const { model, link, world } = await connectedPage([installed("some-one")]);
     await world.pass(1);
@@ -300,6 +315,7 @@ export const pageScenarios = {
     equal(model.updateWords, "Too much at once. Wait a moment, then try again.");
   },
 
+  /** An install is pinned to the preview, remembered, followed and announced. */
   async an_install_in_steps() {
     const { model, link, said, session } = await connectedPage();
     const answer = later();
@@ -333,6 +349,7 @@ export const pageScenarios = {
     equal(model.rows.map(({ status }) => status), ["new"]);
   },
 
+  /** An operation that has ended is not under way again by an older list. */
   async a_list_that_comes_late() {
     const { model, link } = await connectedPage();
     const list = later();
@@ -345,6 +362,7 @@ export const pageScenarios = {
     equal(model.operations.tasks.map(({ outcome, own }) => [outcome, own]), [["done", true]]);
   },
 
+  /** A refusal is announced at once, and can be dismissed. */
   async a_refused_install() {
     const { model, link, said } = await connectedPage();
     link.answers.set("plugins/install", () => {
@@ -357,6 +375,7 @@ export const pageScenarios = {
     equal(model.operations.tasks, []);
   },
 
+  /** Cancelling names the daemon's operation, once that is known. */
   async a_cancelled_operation() {
     const { model, link } = await connectedPage();
     const answer = later();
@@ -373,6 +392,7 @@ export const pageScenarios = {
     equal((await ended).outcome, "cancelled");
   },
 
+  /** An operation that can no longer be cancelled goes on. */
   async too_late_to_cancel() {
     const { model, link } = await connectedPage();
     const answer = later();
@@ -391,6 +411,7 @@ export const pageScenarios = {
     await ended;
   },
 
+  /** After a reload, the page shows its own operation and how it ends. */
   async an_install_found_again_after_a_reload() {
     const stand = openPage();
     const { link, model, session, said, world } = stand;
@@ -420,6 +441,7 @@ export const pageScenarios = {
     equal(session.getItem("plugin-bridge.operations"), "[]");
   },
 
+  /** Those of other pages are shown while they run; previews are not. */
   async operations_of_other_pages() {
     const { link, model } = await connectedPage();
     const step = { operation: "9", op: "update", id: "other", ref: null, step: "clone" };
@@ -435,6 +457,7 @@ export const pageScenarios = {
     equal(model.operations.tasks, []);
   },
 
+  /** A removal is followed by its name, until it is done; builds are none. */
   async a_removal() {
     const { link, model, runtime } = await connectedPage([installed("some-one")]);
     await model.memory.skip("some-one", "x");
@@ -459,6 +482,7 @@ export const pageScenarios = {
     equal(link.called("state/delete"), [{ ns: "host", key: "skip:some-one" }]);
   },
 
+  /** A failure does not keep the other updates from being made. */
   async update_all_goes_on() {
     const plugins = ["one-x", "two-x", "three-x"].map((id) => installed(id));
     const { model, link, said, bar } = await connectedPage(plugins);
@@ -481,6 +505,7 @@ export const pageScenarios = {
     equal(bar.fragment, "#/plugins/two-x");
   },
 
+  /** A switch that could not be saved is reported, and where it stands. */
   async a_switch_that_is_not_saved() {
     const { model, runtime, said } = await connectedPage([installed("some-one")]);
     runtime.switched = "not-saved";
@@ -491,6 +516,7 @@ export const pageScenarios = {
     equal(said.at(-1), "some-one is off.");
   },
 
+  /** What a reload is of use for is said of what waits for it. */
   async what_a_reload_does() {
     const entries = (...ids: string[]): object[] => ids.map((id) => installed(id));
     const words = async (plugins: object[], ...states: PluginState[]): Promise<string> =>
@@ -505,6 +531,7 @@ export const pageScenarios = {
     equal(model.reloadWords, "The page was rebuilt. Reload to use it.");
   },
 
+  /** Plugins are listed in natural order, and equal names with their ids. */
   async names_of_plugins() {
     const names = ["Bio 10", "Bio 2", "Host", "Twin", "twin!"];
     const plugins = names.map((name, n) => installed(`id-${n}`, { name }));
@@ -522,6 +549,7 @@ export const pageScenarios = {
     equal(model.nameOfTask({ id: "", name: " x " }), "x");
   },
 
+  /** The log has the newest lines of the page before. */
   async lines_from_before_a_reload() {
     const session = new Memory();
     const before = openPage(session).model;
@@ -543,6 +571,7 @@ export const pageScenarios = {
     model.logBuffer.keep();
   },
 
+  /** A failed build is shown until one succeeds. */
   async a_failed_build() {
     const { model, link } = await connectedPage();
     link.push("build", { ok: false, errors: ["no"] });
@@ -551,6 +580,7 @@ export const pageScenarios = {
     equal([model.buildErrors, model.isRebuilt], [[], true]);
   },
 
+  /** Unsaved settings are left only after a question. */
   async unsaved_changes_hold_the_page() {
     const { model, bar } = await connectedPage();
     const { navigation } = model;
@@ -569,6 +599,7 @@ export const pageScenarios = {
     equal(await go("#/log"), "#/log");
   },
 
+  /** Questions wait for each other. */
   async questions_one_after_another() {
     const stand = await connectedPage();
     const { questions } = stand.model;
@@ -581,6 +612,7 @@ export const pageScenarios = {
     equal(await Promise.all(answers), [true, false]);
   },
 
+  /** The log is filtered by level, scope and words. */
   log_filter() {
     const lines = [
       { number: 1, level: "debug" as const, scope: "host", message: "one", ts: 0 },
@@ -595,6 +627,7 @@ export const pageScenarios = {
     equal(found({ search: "TWO" }), [2]);
   },
 
+  /** The report has no token, path of an address or home directory. */
   diagnostics_hold_no_secrets() {
     const token = "8dTj5DPWSET2KLYtb9ii-0xPbHCmjBnxh5_bgCa9oLg";
     const text = diagnostics({

@@ -48,7 +48,8 @@ function gateOf(book: GrantBook, answers: boolean[] | Asker, id = "some-plugin")
 const ALLOWED = [{ kind: "sql", target: "*" }];
 
 export const questionScenarios = {
-  async attack_questions_without_end() {
+  /** One question of a plugin waits at a time, and two noes end them. */
+  async test_attack_questions_without_end() {
     const page = stand();
     const { questions } = page;
     const answers = ["a", "b", "c"].map((about) => questions.ask(use("evil", about)));
@@ -74,6 +75,7 @@ export const questionScenarios = {
     equal(await again, true);
   },
 
+  /** The same is not asked again before the page is left. */
   async a_no_is_for_this_page() {
     const page = stand();
     const answer = page.questions.ask(use("one", "a"));
@@ -82,7 +84,8 @@ export const questionScenarios = {
     equal(title(page), "");
   },
 
-  async attack_double_click_on_a_question() {
+  /** A press counts for a question that was shown for half a second. */
+  async test_attack_double_click_on_a_question() {
     const page = stand();
     const { questions, world } = page;
     const first = questions.confirm("One?", "");
@@ -116,6 +119,7 @@ export const questionScenarios = {
     equal(await Promise.all([first, second]), [true, false]);
   },
 
+  /** They go, and count as no answer of the user's. */
   async questions_of_a_plugin_that_stops() {
     const page = stand();
     const { questions } = page;
@@ -137,7 +141,8 @@ export const questionScenarios = {
     equal([(await passing).message, title(page)], ["the plugin is switched off", ""]);
   },
 
-  attack_names_that_mislead() {
+  /** Names are cut and isolated; one that another has is shown with its id. */
+  test_attack_names_that_mislead() {
     const long = "Bridge: your session ends. To stay signed in, press Allow below.".repeat(3);
     equal([...shortName(long)].length, 61);
     equal(shownName("  Bio  "), "Bio");
@@ -162,12 +167,14 @@ export const questionScenarios = {
     ]);
   },
 
-  attack_ids_of_the_page_and_the_daemon() {
+  /** No plugin of the bundle has an id that is theirs in the log. */
+  test_attack_ids_of_the_page_and_the_daemon() {
     const ids = ["host", "bridge", "bridges"].map((id) => readManifest({ id })?.id ?? "");
     equal(ids, ["", "", "bridges"]);
   },
 
-  async attack_same_id_of_another_author() {
+  /** A plugin that is signed with another key inherits nothing. */
+  async test_attack_same_id_of_another_author() {
     const daemon = new Daemon();
     daemon.state.set("grants:some-plugin", { keyId: "their-key", allowed: ALLOWED });
     const book = new GrantBook(daemon, () => undefined);
@@ -177,7 +184,8 @@ export const questionScenarios = {
     equal((await failure(gate.pass("sql", "*"))).name, "PermissionError");
   },
 
-  async attack_older_bundle_deletes_grants() {
+  /** A page that was loaded earlier removes and replaces no newer grants. */
+  async test_attack_older_bundle_deletes_grants() {
     const daemon = new Daemon();
     const theirs = { keyId: "their-key", allowed: ALLOWED };
     // A page that was loaded when another author's plugin had this id.
@@ -195,6 +203,7 @@ export const questionScenarios = {
     ]);
   },
 
+  /** Those of earlier versions become the installed plugin's. */
   async grants_without_a_key() {
     const daemon = new Daemon();
     daemon.state.set("grants:some-plugin", ALLOWED);
@@ -211,6 +220,7 @@ export const questionScenarios = {
     equal(await book.of("some-plugin").all(), ALLOWED);
   },
 
+  /** Nothing is allowed before the daemon has listed what is installed. */
   async grants_wait_for_the_list() {
     const daemon = new Daemon();
     daemon.state.set("grants:some-plugin", { keyId: "own-key", allowed: ALLOWED });

@@ -63,7 +63,8 @@ async function running(
 }
 
 export const realmScenarios = {
-  async attack_messages_of_another_shape() {
+  /** One message that the runtime never sends ends the plugin, and no other. */
+  async test_attack_messages_of_another_shape() {
     const text = "x".repeat(LIMITS.ordinary);
     for (const message of [
       7,
@@ -106,7 +107,8 @@ export const realmScenarios = {
     }
   },
 
-  async attack_flood_of_messages() {
+  /** More messages or characters than its share end the plugin. */
+  async test_attack_flood_of_messages() {
     const pong = { t: "pong", n: 1 };
     const many = Array(LIMITS.messages.burst + 1).fill(pong);
     const page = await connected([evil(...many)]);
@@ -118,7 +120,8 @@ export const realmScenarios = {
     equal(wide.runtime.plugins()[0]?.error, "the plugin sent more than its share");
   },
 
-  async attack_calls_beyond_their_number() {
+  /** So do more calls than eight without an answer, or a number used twice. */
+  async test_attack_calls_beyond_their_number() {
     const calls = [1, 2, 3, 4, 5, 6, 7, 8, 9].map(call);
     const page = await connected([evil(...calls)], { answers: [new Promise(nothing)] });
     equal(stages(page), ["evil-one failed"]);
@@ -128,7 +131,8 @@ export const realmScenarios = {
     equal(stages(few), ["evil-one running"]);
   },
 
-  async attack_breach_after_a_while() {
+  /** A plugin that has run is shown as stopped, and can be switched off. */
+  async test_attack_breach_after_a_while() {
     const page = await connected([
       {
         manifest: { id: "evil-one" },
@@ -150,7 +154,8 @@ export const realmScenarios = {
     equal(stages(page), ["evil-one off"]);
   },
 
-  async attack_messages_after_the_end() {
+  /** What a plugin sends after it was switched off is not heard. */
+  async test_attack_messages_after_the_end() {
     const sends: ((message: unknown) => void)[] = [];
     const page = await connected([
       {
@@ -173,6 +178,7 @@ export const realmScenarios = {
     equal([page.lines.filter((line) => line.includes("still")), [...page.cards]], [[], []]);
   },
 
+  /** A plugin that logs, draws and calls in a loop is slowed down, not ended. */
   async honest_floods_stay_within_the_share() {
     const { ctx, realms, runtime, world, lines } = await running({}, ["native"]);
     const handle = ctx.ui.card("Card").text("");
@@ -191,6 +197,7 @@ export const realmScenarios = {
     equal(lines.some((line) => line.endsWith("more lines were left out")), true);
   },
 
+  /** It is refused in the realm, as is what is no JSON. */
   async a_call_that_is_too_large() {
     const { ctx } = await running({}, ["network"]);
     const body = "x".repeat(LIMITS.message);
@@ -201,6 +208,7 @@ export const realmScenarios = {
     equal(await refusal(ctx.native.call("notify", "send", cycle as never)), "TypeError");
   },
 
+  /** Eight are on their way, 256 more wait, and the rest are refused. */
   async calls_that_wait_for_others() {
     const page = await running({}, ["native"]);
     const { ctx, daemon, realms } = page;
@@ -213,6 +221,7 @@ export const realmScenarios = {
     equal(stages(page), ["some-plugin running"]);
   },
 
+  /** A value that is being written survives what the user saves meanwhile. */
   async settings_changed_by_both() {
     const schema = { n: { type: "number", label: "N", default: 0 } } as const;
     const { ctx, daemon, runtime } = await running({ settings: schema });
@@ -235,6 +244,7 @@ export const realmScenarios = {
     equal([daemon.state.get("own"), daemon.state.get("n")], [1, 5]);
   },
 
+  /** When all realms end at once, each plugin is started again. */
   async frame_that_dies() {
     const loads: string[] = [];
     const table = ["aa", "bb", "cc"].map((id) =>
@@ -252,7 +262,8 @@ export const realmScenarios = {
     equal(page.realms.started.map(({ isClosed }) => isClosed), [true, true, true, false, false, false]);
   },
 
-  async attack_memory_that_ends_all() {
+  /** What ends them twice alone is named, can be started, and the others go on. */
+  async test_attack_memory_that_ends_all() {
     const ids = ["aa", "bb", "bomb", "dd", "ee"];
     const page = await connected(ids.map((id) => entry(id, { activate: nothing })));
     const running = (): string[] =>
@@ -294,6 +305,7 @@ export const realmScenarios = {
     equal(running(), ids);
   },
 
+  /** A plugin that never ended them alone is not named. */
   async memory_that_ends_only_with_another() {
     // Neither does it alone, so neither is accused.
     const page = await connected(["aa", "bb"].map((id) => entry(id, { activate: nothing })));
@@ -309,6 +321,7 @@ export const realmScenarios = {
     equal(count("stopped"), 0);
   },
 
+  /** A page's only plugin is named when that happens soon again. */
   async only_plugin_whose_process_ends() {
     const page = await connected([entry("only-one", { activate: nothing })]);
     const die = async (after: number): Promise<string[]> => {
@@ -323,6 +336,7 @@ export const realmScenarios = {
     equal(await die(5_000), ["only-one stopped"]);
   },
 
+  /** A plugin is tried without those that it depends on. */
   async memory_and_dependencies() {
     // What it depends on waits while it is tried.
     const bomb = entry("bomb", { activate: nothing }, { dependencies: ["aa"] });
@@ -340,6 +354,7 @@ export const realmScenarios = {
     equal(stages(page), ["aa running", "bomb running"]);
   },
 
+  /** It is shown as silent, and can be switched off. */
   async realm_that_does_not_answer() {
     const page = await connected([evil(), entry("good-one", { activate: nothing })]);
     const silent = (): unknown[] => page.runtime.plugins().map((plugin) => plugin.silent);
@@ -353,6 +368,7 @@ export const realmScenarios = {
     equal([await off, silent()], ["done", [false, false]]);
   },
 
+  /** A plugin that another page or a command has uninstalled ends. */
   async uninstalled_elsewhere() {
     const page = await connected([
       entry("gone-one", { activate: (ctx) => void ctx.ui.card("x") }),
@@ -365,7 +381,8 @@ export const realmScenarios = {
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, false]);
   },
 
-  async attack_settings_that_come_back() {
+  /** What a plugin wrote while it was uninstalled is removed as well. */
+  async test_attack_settings_that_come_back() {
     const page = await connected([
       entry("gone-one", { activate: nothing }),
       entry("good-one", { activate: nothing }),
@@ -378,12 +395,14 @@ export const realmScenarios = {
     equal([deleted, page.daemon.state.has("late")], [["state/delete plugin:gone-one late"], false]);
   },
 
+  /** A page that is left ends all. */
   async page_that_is_left() {
     const page = await connected([entry("some-plugin", { activate: nothing })]);
     page.runtime.close();
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true]);
   },
 
+  /** While a page is hidden, no realm is asked, and none is silent. */
   async watch_of_a_hidden_page() {
     const world = new World();
     let visible = true;
@@ -405,6 +424,7 @@ export const realmScenarios = {
     equal(heard.length, 4);
   },
 
+  /** In front of a realm that does not listen, little piles up. */
   events_on_their_way() {
     const sent: ToRealm[] = [];
     const events = new Events((message) => sent.push(message));
@@ -430,6 +450,7 @@ export const realmScenarios = {
     equal([messages.length, messages.at(-1)?.message.args[0]?.value], [LIMITS.osc, 999]);
   },
 
+  /** An error names the source and the line, in each browser's words. */
   places_of_errors() {
     // As esbuild writes it: line 3 of the text is line 8 of main.ts.
     const map = { sources: ["src/a.ts", "main.ts"], mappings: ";AAAA;ICOA,MAAM;;ADNA" };
@@ -455,6 +476,7 @@ export const realmScenarios = {
     equal(silent, "it does not parse in this browser");
   },
 
+  /** Cards and what users do with them are the same on both sides. */
   cards_drawn_from_changes: () =>
     withDocument(() => {
       const manifest = readManifest({ id: "some-plugin" });

@@ -30,6 +30,7 @@ const stages = ({ runtime }: Stand): string[] =>
   runtime.plugins().map(({ id, stage }) => `${id} ${stage}`);
 
 export const runtimeScenarios = {
+  /** One that fails, or throws while it is loaded, stops no other. */
   async plugins_are_isolated() {
     const started: string[] = [];
     const table: Entry[] = [
@@ -72,7 +73,8 @@ export const runtimeScenarios = {
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true, false, true, true, true]);
   },
 
-  async attack_module_that_never_loads() {
+  /** A module that is a promise without an end fails alone. */
+  async test_attack_module_that_never_loads() {
     const events: string[] = [];
     const page = await connected([
       { manifest: { id: "endless" }, text: foreignText(nothing) },
@@ -87,6 +89,7 @@ export const runtimeScenarios = {
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true, false]);
   },
 
+  /** A plugin whose settings can't be read starts with the next connection. */
   async plugin_waits_for_its_settings() {
     const daemon = new Daemon();
     const events: string[] = [];
@@ -106,6 +109,7 @@ export const runtimeScenarios = {
     equal([stages(page), page.runtime.plugins()[0]?.error], [["some-plugin running"], ""]);
   },
 
+  /** No plugin starts before the switches are known. */
   async unknown_switches_start_nothing() {
     const daemon = new Daemon();
     const events: string[] = [];
@@ -118,6 +122,7 @@ export const runtimeScenarios = {
     equal([stages(safe), events], [["some-plugin waiting"], []]);
   },
 
+  /** A plugin that is off is not evaluated until it is switched on. */
   async disabled_plugin_is_not_evaluated() {
     const daemon = new Daemon();
     daemon.state.set("enabled:off-one", false);
@@ -136,6 +141,7 @@ export const runtimeScenarios = {
     equal(daemon.state.has("enabled:off-one"), false);
   },
 
+  /** A plugin with `deactivate` stops at once, and its context with it. */
   async switched_off_at_once() {
     const events: string[] = [];
     let kept: (() => Promise<unknown>) | undefined;
@@ -165,6 +171,7 @@ export const runtimeScenarios = {
     equal(events, [...start, "deactivate", ...start]);
   },
 
+  /** A plugin that fails to stop, or never ends, cannot start again. */
   async deactivate_that_fails() {
     const never = new Promise<void>(nothing);
     for (const deactivate of [undefined, fail, () => never]) {
@@ -183,6 +190,7 @@ export const runtimeScenarios = {
     }
   },
 
+  /** A plugin that is on again when it has stopped starts again. */
   async switched_on_while_it_stops() {
     let go = nothing;
     const slow = new Promise<void>((resolve) => {
@@ -198,6 +206,7 @@ export const runtimeScenarios = {
     equal([stages(page), page.runtime.enabled("some-plugin")], [["some-plugin running"], true]);
   },
 
+  /** A switch that cannot be saved does not move. */
   async switch_that_is_not_saved() {
     const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
     page.daemon.refuses = "state/set";
@@ -205,6 +214,7 @@ export const runtimeScenarios = {
     equal([stages(page), page.runtime.enabled("some-plugin")], [["some-plugin running"], true]);
   },
 
+  /** A plugin that is switched off while it starts is stopped then. */
   async switched_off_while_it_starts() {
     const events: string[] = [];
     const page = await connected([
@@ -221,6 +231,7 @@ export const runtimeScenarios = {
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true]);
   },
 
+  /** A plugin whose start takes long delays no other. */
   async slow_plugin_delays_no_other() {
     const events: string[] = [];
     const slow = noting("slow-one", events, { activate: () => new Promise(nothing) });
@@ -228,6 +239,7 @@ export const runtimeScenarios = {
     equal(stages(page), ["slow-one starting", "quick-one running"]);
   },
 
+  /** A plugin starts after those it depends on, or not at all. */
   async dependencies_start_first() {
     const daemon = new Daemon();
     daemon.state.set("enabled:off-one", false);
@@ -262,6 +274,7 @@ export const runtimeScenarios = {
     equal(events.slice(-2), ["load waits", "activate waits"]);
   },
 
+  /** In safe mode no plugin starts until it is left. */
   async safe_mode_by_the_address() {
     const events: string[] = [];
     const page = await connected([noting("some-plugin", events)], { safe: true });
@@ -275,6 +288,7 @@ export const runtimeScenarios = {
     equal([page.left, stages(page)], [["left"], ["some-plugin running"]]);
   },
 
+  /** Permissions are listed in words, risky ones first, with what was allowed. */
   async permissions_of_a_plugin() {
     const daemon = new Daemon();
     const grants = [
@@ -313,6 +327,7 @@ export const runtimeScenarios = {
     equal(await page.runtime.grants("not-here"), []);
   },
 
+  /** A revoked permission is asked for again. */
   async revoked_permission_is_asked_for_again() {
     const answers = [true, false];
     let use = (): Promise<unknown> => Promise.resolve();
@@ -337,7 +352,8 @@ export const runtimeScenarios = {
     equal(page.questions.length, 2);
   },
 
-  async attack_grants_of_a_removed_plugin() {
+  /** A plugin of another author with the same id does not inherit them. */
+  async test_attack_grants_of_a_removed_plugin() {
     const daemon = new Daemon();
     const grants = [{ kind: "sql", target: "*" }];
     const kept = { keyId: KEY, allowed: grants };
@@ -355,6 +371,7 @@ export const runtimeScenarios = {
     equal(page.lines.some((line) => line.includes("could not be removed")), true);
   },
 
+  /** Views are notified of changes until they end that. */
   async views_are_notified() {
     const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
     let changes = 0;

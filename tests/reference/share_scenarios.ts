@@ -30,6 +30,7 @@ class SlowDaemon {
 }
 
 export const shareScenarios = {
+  /** It gives nothing, and takes nothing back. */
   a_clock_that_is_set_back() {
     let now = 10_000;
     const bucket = new Bucket({ perSecond: 1, burst: 2 }, () => now);
@@ -40,7 +41,8 @@ export const shareScenarios = {
     equal([bucket.take(), bucket.take()], [true, false]);
   },
 
-  async attack_calls_that_starve_others() {
+  /** Plugins take turns, at a rate that leaves the page a share. */
+  async test_attack_calls_that_starve_others() {
     const world = new World();
     const daemon = new SlowDaemon();
     const turns = new Turns(daemon, world);
@@ -78,7 +80,8 @@ export const shareScenarios = {
     equal(daemon.asked, ["osc send light"]);
   },
 
-  async attack_calls_that_nothing_answers() {
+  /** A plugin has eight calls under way; a closed one sends nothing more. */
+  async test_attack_calls_that_nothing_answers() {
     const world = new World();
     const daemon = new SlowDaemon();
     const turns = new Turns(daemon, world);
@@ -104,7 +107,8 @@ export const shareScenarios = {
     equal(daemon.asked, []);
   },
 
-  async attack_calls_that_wait_for_a_connection() {
+  /** With the next one they take turns after the page; else they are refused. */
+  async test_attack_calls_that_wait_for_a_connection() {
     const world = new World();
     const daemon = new SlowDaemon();
     const turns = new Turns(daemon, world);
@@ -146,7 +150,8 @@ export const shareScenarios = {
     equal(refused.length, 107);
   },
 
-  async attack_log_that_hides_what_happened() {
+  /** Lines beyond a plugin's share are counted in one line. */
+  async test_attack_log_that_hides_what_happened() {
     const world = new World();
     const mirrored: string[] = [];
     const log = new Log(world, (level, scope, message) => {
@@ -170,7 +175,8 @@ export const shareScenarios = {
     equal(lines().at(-1), "warn evil 10 more lines of this plugin were left out");
   },
 
-  async attack_settings_that_fill_the_store() {
+  /** A plugin's settings have a megabyte. */
+  async test_attack_settings_that_fill_the_store() {
     const daemon = new Daemon();
     const settings = await StoredSettings.read(daemon, daemon, "evil", () => undefined);
     const big = "x".repeat(60_000);
