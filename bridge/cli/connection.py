@@ -8,9 +8,11 @@ is in a directory of this user, and the daemon that listens there holds its lock
 from __future__ import annotations
 
 import os
+import select
 import shlex
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
 from .. import __version__
@@ -71,7 +73,7 @@ class Connection:
             elif frame.get("id") == wanted:
                 if frame.get("ok") is True:
                     return frame.get("result")
-                raise BridgeError(*refusal(frame))
+                raise BridgeError(*_refusal(frame))
 
     def request(self, service: str, method: str, params: Any) -> str:
         """Send a request; return its id.  An answer that no call waits for is lost."""
@@ -95,10 +97,20 @@ class Connection:
         except OSError:
             raise CommandError(_GONE) from None
 
-    def read(self) -> Any:
+    def wait(self, seconds: float) -> None:
+        """
+        Pass some time, in which nothing is asked.
+
+        :raise CommandError: The daemon has ended meanwhile.
+        """
+        if select.select([self._socket], [], [], seconds)[0]:
+            self.read("the daemon has stopped")
+
+    def read(self, gone: str = _GONE) -> Any:
         """
         Wait for the next frame.
 
+        :param gone: What is wrong when there is none.
         :raise CommandError: The daemon has closed, or sends no frames.
         """
         try:
@@ -107,10 +119,15 @@ class Connection:
         except (OSError, BridgeError):
             frame = None
         if type(frame) is not dict:
-            raise CommandError(_GONE)
+            raise CommandError(gone)
         if frame.get("type") == "close":
-            raise CommandError(why_closed(str(frame.get("reason"))))
+            raise CommandError(_why_closed(str(frame.get("reason"))))
         return frame
+
+    def hang_up(self) -> None:
+        """End what waits for the daemon, in another thread."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close the connection."""
@@ -118,7 +135,7 @@ class Connection:
         self._socket.close()
 
 
-def why_closed(reason: str) -> str:
+def _why_closed(reason: str) -> str:
     """Return why the daemon has closed a connection, for its user."""
     if reason == CloseReason.SHUTDOWN:
         return "the daemon is shutting down"
@@ -127,7 +144,7 @@ def why_closed(reason: str) -> str:
     return f"the daemon has closed the connection: {visible(reason)}"
 
 
-def refusal(answer: Any) -> tuple[Code, str]:
+def _refusal(answer: Any) -> tuple[Code, str]:
     """
     Read an answer that is a refusal: its code and its message.
 
@@ -150,12 +167,18 @@ def connect(place: Paths, *, dev: bool = False) -> Connection:
     """
     data, words = place.data, place.options
     start = shlex.join(["plugin-bridge", "run", *(["--dev"] * dev), *words])
-    check_running(data, start)
+    _check_running(data, start)
     token = _token(data, words)
     made = _connected(data, start)
     connection = Connection(made, made.makefile("rb"))
     try:
-        connection.send(hello(token))
+        connection.send(
+            {
+                "type": "hello",
+                "token": token.reveal(),
+                "client": f"plugin-bridge-client/{__version__}",
+            }
+        )
         connection.welcome = connection.read()
         made.settimeout(None)
     except BaseException:
@@ -166,15 +189,6 @@ def connect(place: Paths, *, dev: bool = False) -> Connection:
         why = f"the daemon of {data.root} was started without --dev"
         raise NoDaemonError(f"{why}; run: {start}")
     return connection
-
-
-def hello(token: PairingToken) -> dict[str, str]:
-    """Return the frame that pairs."""
-    return {
-        "type": "hello",
-        "token": token.reveal(),
-        "client": f"plugin-bridge-client/{__version__}",
-    }
 
 
 def is_dev(welcome: Any) -> bool:
@@ -189,7 +203,7 @@ def shows_prompts(welcome: Any) -> bool:
     return not (cannot or is_dev(welcome))
 
 
-def check_running(data: DataDir, start: str) -> None:
+def _check_running(data: DataDir, start: str) -> None:
     """
     Check that a daemon runs in the data directory, and that only this user can enter.
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import webbrowser
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from attrs import field
 from twisted.internet.error import CannotListenError
 
 from ..classes import define
@@ -57,20 +55,22 @@ def page_endpoint(place: Paths) -> str:
 
 @define(eq=False)
 class HostPage:
-    """The page, with the bundle that the daemon publishes, until the reactor ends."""
+    """
+    The page, with the bundle that the daemon publishes, until the reactor ends.
+
+    :ivar snippets: See ``page_site``; so is ``builds``.
+    """
 
     _reactor: Any
     _place: Paths
+    _snippets: bool = False
+    _builds: Builds | None = None
 
-    def serve(
-        self, port: int, snippets: bool = False, builds: Builds | None = None
-    ) -> str:
+    def serve(self, port: int) -> str:
         """
         Listen, and return the address of the page, which pairs it.
 
         :param port: 0 for a free one.
-        :param snippets: See ``page_site``.
-        :param builds: See ``page_site``.
         :raise CommandError: There can be no page.
         """
         check_own_host(self._place)
@@ -80,7 +80,7 @@ class HostPage:
         except (OSError, TokenError):
             raise CommandError("the daemon's token cannot be read") from None
         bundle, name = self._place.bundle, self._place.profile.bundle_name
-        site = page_site(bundle.parent, name, snippets, builds)
+        site = page_site(bundle.parent, name, self._snippets, self._builds)
         try:
             listening = self._reactor.listenTCP(port, site, interface=_LOOPBACK)
         except CannotListenError:
@@ -110,44 +110,3 @@ class HostPage:
     @property
     def _link(self) -> Path:
         return self._place.data.root / "page.html"
-
-
-@define(eq=False)
-class DevPage:
-    """
-    The page of the reference host, with the bundle that the daemon publishes.
-
-    :ivar port: The port to serve it at; 0 for any, ``None`` for no page.
-    :ivar opens: Whether to open it in the user's browser.
-    """
-
-    _page: HostPage
-    port: int | None
-    opens: bool
-    _show: Callable[[str], None]
-    _builds: Builds
-    _open: Callable[[str], Any] = webbrowser.open
-    _started: bool = field(default=False, init=False)
-
-    def start(self) -> None:
-        """Serve the page, or report why there is none; the reactor's end ends it."""
-        if self.port is None or self._started:
-            return
-        try:
-            # Its daemon is one with --dev, so the page may evaluate snippets.
-            address = self._page.serve(self.port, True, self._builds)
-        except CommandError as e:
-            self._show(f"no page: {e}")
-            return
-        self._started = True
-        self._show(f"page: {address}")
-        if self.opens:
-            self._page.browse(address, self._open)
-
-    def built(self) -> None:
-        """Reload the page."""
-        self._builds.built()
-
-    def stop(self) -> None:
-        """Remove what was for the browser alone."""
-        self._page.forget()

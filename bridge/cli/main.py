@@ -32,7 +32,7 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "run": ("run:run", "run the daemon in the foreground, like twistd -n bridge"),
         "status": ("status:status", "show the daemon, plugins, updates and problems"),
         "doctor": ("doctor:doctor", "find problems, and show how to fix them"),
-        "demo": ("demo:demo", "try everything: daemon, page, plugin, git server"),
+        "demo": ("opening:demo", "try everything: daemon, page, plugin, git server"),
         "remove": ("setup:remove", "remove service, bundle and data directory again"),
     },
     "Manage plugins": {

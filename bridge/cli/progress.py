@@ -61,7 +61,8 @@ class ProgressLine:
         if step in _ORDER:
             self._reached = max(self._reached, _ORDER.index(step) + 1)
         if step == Step.AWAITING_CONFIRMATION and self.prompts:
-            message = f"{message.rstrip('.?')}: answer the prompt on your desktop"
+            end = "" if message.endswith((".", "?")) else "."
+            message = f"{message}{end} Answer the prompt on your desktop."
         if self.terminal:
             self._write(self._bar(message))
             self._shown = True

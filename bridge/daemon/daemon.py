@@ -59,7 +59,7 @@ class Daemon(Service):
     :ivar finish: The parts to close at the end, in order.
     :ivar release: Called last: releases the data directory.
     :ivar output: Prints the daemon's own log lines; ``None`` when twistd does.
-    :ivar push: Pushes them to the pages.
+    :ivar observer: Keeps them in a file, and pushes them to the pages.
     :ivar supervisor: Notified when the daemon is ready, and when it stops.
     """
 
@@ -79,7 +79,7 @@ class Daemon(Service):
     _finish: Sequence[Closeable]
     _release: Callable[[], None]
     _output: ILogObserver | None
-    _push: ILogObserver
+    _observer: ILogObserver
     _supervisor: Supervisor
     _port: IListeningPort | None = None
     _settling: Deferred[Any] | None = None
@@ -95,7 +95,7 @@ class Daemon(Service):
     def startService(self) -> None:
         """Listen."""
         super().startService()
-        globalLogPublisher.addObserver(self._push)
+        globalLogPublisher.addObserver(self._observer)
         sys.setswitchinterval(THREAD_TURN_SECONDS)
         map_large_blocks()
         self._control.listen()
@@ -172,7 +172,7 @@ class Daemon(Service):
             pool.stop()
         self._release()
         self._supervisor.close()
-        globalLogPublisher.removeObserver(self._push)
+        globalLogPublisher.removeObserver(self._observer)
 
     def stopService(self) -> Deferred[None]:
         """Stop listening, finish or undo what was begun, close every socket."""

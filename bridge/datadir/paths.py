@@ -146,6 +146,11 @@ class DataDir:
         return self.root / "logs" / "plugins.log"
 
     @property
+    def daemon_log(self) -> Path:
+        """The daemon's own log lines, for bug reports."""
+        return self.root / "logs" / "daemon.log"
+
+    @property
     def bin(self) -> Path:
         """The bundler and its checksum."""
         return self.root / "bin"

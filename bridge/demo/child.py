@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from attrs import field
@@ -15,6 +13,7 @@ from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
 from ..classes import define
+from ..settings.options import Paths
 
 _LISTENING: Final = b"listening on "
 
@@ -32,14 +31,12 @@ class DaemonProcess(ProcessProtocol):
     :ivar ended: Fires when the process has ended.
     """
 
-    _log: Callable[[bytes], Any]
     listening: Deferred[str] = field(factory=Deferred)
     ended: Deferred[None] = field(factory=Deferred)
     _text: bytes = b""
 
     def outReceived(self, data: bytes) -> None:
-        """Keep its log; the last line of its banner contains its address."""
-        self._log(data)
+        """Look for its address, which the last line of its banner contains."""
         if self.listening.called:
             return
         self._text += data
@@ -57,21 +54,16 @@ class DaemonProcess(ProcessProtocol):
         self.ended.callback(None)
 
 
-def daemon_command(host: str, data_dir: Path, *options: str) -> list[str]:
-    """Return the command line of a daemon, as its user would type it."""
-    start = [sys.executable, "-m", "bridge", "run"]
-    return [*start, f"--host={host}", f"--data-dir={data_dir}", *options]
-
-
-def spawn_daemon(reactor: Any, line: Sequence[str], log: Path) -> DaemonProcess:
-    """
-    Start a daemon, which the reactor's shutdown ends.
-
-    :param log: The file that its output is added to.
-    """
-    file = log.open("ab", buffering=0)
-    daemon = DaemonProcess(file.write)
-    daemon.ended.addCallback(lambda _: file.close())
+def spawn_daemon(reactor: Any, place: Paths, *options: str) -> DaemonProcess:
+    """Start a daemon as its user would, which the reactor's shutdown ends."""
+    line = [
+        *(sys.executable, "-m", "bridge", "run"),
+        f"--host={place.profile.name}",
+        f"--data-dir={place.data.root}",
+        f"--theme-dir={place.theme_dir}",
+        *options,
+    ]
+    daemon = DaemonProcess()
     process: IProcessTransport = reactor.spawnProcess(
         daemon, line[0], line, env=dict(os.environ)
     )

@@ -13,6 +13,8 @@ import shutil
 
 # The demonstration's forge is no part of the daemon.
 import subprocess  # noqa: TID251
+from collections.abc import Callable
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +35,15 @@ from twisted.web.server import NOT_DONE_YET, Request, Site
 from zope.interface import implementer
 
 from ..classes import frozen
+from ..plugins.tree.signature import sign_tree
+from ..plugins.tree.tree import SIGNATURE_FILE, read_tree
+from ..settings.host import HostProfile
 
 if TYPE_CHECKING:
     from trustme import CA
+
+SAMPLE = "hello-bridge"
+"""The id of the sample plugin, and the name of its repository."""
 
 _ADDRESS = "127.0.0.1"
 
@@ -155,6 +163,30 @@ def publish(worktree: Path, root: Path, name: str, message: str = "Publish") -> 
     commit = _git(*base, "commit-tree", "-m", message, *parents, tree)
     _git(*base, "update-ref", "refs/heads/main", commit)
     return commit
+
+
+def publish_sample(
+    root: Path,
+    repositories: Path,
+    profile: HostProfile,
+    random: Callable[[int], bytes],
+    now: float,
+) -> str:
+    """
+    Sign the sample plugin with a throw-away key, and publish it.
+
+    :param root: Gets the plugin's directory, ``plugin``.
+    :param repositories: The directory of bare repositories, made here.
+    :return: The repository's name.
+    """
+    tree = root / "plugin"
+    with as_file(files("bridge").joinpath("reference", "sample-plugin")) as sample:
+        shutil.copytree(sample, tree)
+    signature = sign_tree(read_tree(tree), SAMPLE, profile, random(32), int(now))
+    (tree / SIGNATURE_FILE).write_bytes(signature)
+    repositories.mkdir()
+    publish(tree, repositories, SAMPLE)
+    return SAMPLE
 
 
 def _program() -> str:

@@ -286,13 +286,23 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
             "the daemon, and stand for one, other than host"
         )
     data = DataDir(data_dir or profile.data_dir())
-    usual = profile.theme_dir(data.root)
+    theme = theme_dir or profile.theme_dir(data.root)
     options = ["--host", host if host in SHIPPED else str(Path(host).absolute())]
-    if data.root != profile.data_dir():
+    configured = _configured()
+    if str(data.root) != configured.get("data_dir", str(profile.data_dir())):
         options += ["--data-dir", str(data.root)]
-    if theme_dir not in (None, usual):
-        options += ["--theme-dir", str(theme_dir)]
-    return Paths(profile, data, theme_dir or usual, tuple(options))
+    usual = str(profile.theme_dir(data.root))
+    if str(theme) != configured.get("theme_dir", usual):
+        options += ["--theme-dir", str(theme)]
+    return Paths(profile, data, theme, tuple(options))
+
+
+def _configured() -> dict[str, Any]:
+    """Return what applies to a command that is typed without options."""
+    try:
+        return read_file(config_path())
+    except ConfigError:
+        return {}
 
 
 def typed_options(ctx: click.Context) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import astuple, evolve
 from twisted.internet.defer import Deferred, DeferredList
+from twisted.logger import LogPublisher
 
 from .. import __version__
 from ..daemon.banner import Banner
@@ -22,7 +23,7 @@ from ..daemon.listening import StartError, bind
 from ..daemon.listening import this_process as inherited_socket
 from ..daemon.sd_notify import this_process
 from ..daemon.token import FollowedToken
-from ..daemonlog import make_log_push
+from ..daemonlog import at_least, make_log_push
 from ..datadir.paths import DataDir
 from ..datadir.token import PairingToken
 from ..freedesktop import Notifications
@@ -45,7 +46,7 @@ from ..web.site import GuardedSite, Health
 from ..web.websocket.conversation import SharedContext
 from ..web.websocket.socket import BridgeFactory
 from .core import Core, Threads
-from .logs import make_log_output, open_page_log
+from .logs import make_log_output, open_daemon_log, open_page_log
 from .plugins import make_approver, make_plugins
 from .services import LIGHT, make_services
 
@@ -91,11 +92,12 @@ def assemble(
         listening.close()
         raise StartError(str(e)) from None
     writer, discarded = open_page_log(config, data, threads.logs)
+    kept, not_kept = open_daemon_log(data, secrets)
     logs = Logs(writer, reactor, secrets)
     not_for_osc = frozenset({listening.port, config.overlay_addr.port})
     services = make_services(core, logs, plugins, not_for_osc, reach.policy)
     unbuildable = build_problem(paths)
-    notices = opened, discarded, store.notice, renewed, *plugins.notices
+    notices = opened, discarded, not_kept, store.notice, renewed, *plugins.notices
     banner = Banner(
         config,
         paths,
@@ -144,11 +146,17 @@ def assemble(
         banner=banner,
         status=unbuildable,
         reopen=logs.reopen,
-        finish=[*services.finish, *plugins.finish, desktop, logs, store],
+        finish=[*services.finish, *plugins.finish, desktop, logs, store, kept],
         release=lock.release,
         output=make_log_output(config, twistd, secrets),
-        push=make_log_push(
-            partial(hub.push, Event.LOG), config.log, secrets, reactor.callFromThread
+        observer=LogPublisher(
+            at_least(config.log, kept),
+            make_log_push(
+                partial(hub.push, Event.LOG),
+                config.log,
+                secrets,
+                reactor.callFromThread,
+            ),
         ),
         supervisor=this_process(),
     )

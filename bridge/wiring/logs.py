@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from threading import RLock
 from typing import Any
 
-from twisted.logger import ILogObserver
+from attrs import field
+from twisted.logger import ILogObserver, LogEvent
+from zope.interface import implementer
 
+from ..classes import define
 from ..concurrency.threads import Pool
-from ..daemonlog import make_output
+from ..daemonlog import as_text, make_output, read_event
 from ..datadir.paths import DataDir
 from ..pagelog.pagefile import LogFileError, PageFile
 from ..pagelog.writer import LogWriter
+from ..protocol.limits import DAEMON_LOG_BYTES
 from ..protocol.text import Secrets
 from ..settings.config import Config
 
@@ -41,6 +47,49 @@ def _is_ours_to_print(twistd: Mapping[str, Any] | None) -> bool:
         or twistd.get("syslog")
         or not twistd.get("nodaemon", True)
     )
+
+
+@implementer(ILogObserver)
+@define(eq=False, repr=False)
+class DaemonLog:
+    """
+    Keeps the daemon's own log lines in a file, wherever else they are shown.
+
+    ``plugin-bridge doctor`` takes them from there for a bug report.  What cannot be
+    written is lost.
+    """
+
+    _file: PageFile | None
+    _secrets: Secrets
+    # Twisted logs in signal handlers, too.
+    _lock: RLock = field(factory=RLock, init=False)
+
+    def __call__(self, event: LogEvent) -> None:
+        """See ``ILogObserver``."""
+        line = f"{as_text(read_event(event, self._secrets))}\n"
+        with self._lock, suppress(OSError):
+            if self._file is not None:
+                self._file.append(line.encode("utf-8", "replace"))
+
+    def close(self) -> None:
+        """Close the file; what is logged after that is not in it."""
+        with self._lock:
+            file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+
+def open_daemon_log(data: DataDir, secrets: Secrets) -> tuple[DaemonLog, str | None]:
+    """
+    Open the file of the daemon's own log lines.
+
+    :return: What is logged to; and why nothing of it is kept.
+    """
+    try:
+        file = PageFile.open(data.daemon_log, DAEMON_LOG_BYTES)
+    except LogFileError as e:
+        return DaemonLog(None, secrets), f"the daemon's log lines are not kept: {e}"
+    return DaemonLog(file, secrets), None
 
 
 def open_page_log(

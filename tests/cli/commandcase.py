@@ -32,7 +32,7 @@ class CommandTestCase(SynchronousTestCase):
     def run_main(
         self,
         *arguments: str,
-        stdin: str = "",
+        stdin: str | bytes = "",
         typed: str | None = None,
         program: str = "plugin-bridge",
     ) -> tuple[int, str, str]:
@@ -41,7 +41,9 @@ class CommandTestCase(SynchronousTestCase):
 
         :param typed: What is typed on a terminal, instead of ``stdin``.
         """
-        given = io.StringIO(stdin) if typed is None else Typed(typed)
+        read = stdin.encode() if isinstance(stdin, str) else stdin
+        piped = io.TextIOWrapper(io.BytesIO(read), "utf-8")
+        given = piped if typed is None else Typed(typed)
         out = io.StringIO() if typed is None else Typed()
         with (
             contextlib.redirect_stdout(out),

@@ -1,4 +1,4 @@
-"""The page of ``plugin-bridge dev``; ``tests/whole/test_dev.py`` opens it."""
+"""The page of ``open``, ``dev`` and ``demo``; tests in ``tests/whole`` open it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.testing import MemoryReactor
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.hostpage import DevPage, HostPage
+from bridge.cli.hostpage import HostPage
+from bridge.cli.terminal import CommandError
 from bridge.datadir.token import PairingToken
-from bridge.demo.page import Builds
 from bridge.settings.options import locate
 
 from ..directories import fresh_directory
@@ -24,8 +24,6 @@ class PageTests(SynchronousTestCase):
         """A data directory, with the address of a daemon."""
         self.data = fresh_directory(self)
         self.reactor = MemoryReactor()
-        self.printed: list[str] = []
-        self.opened: list[str] = []
         self.listen("127.0.0.1:42081")
         self.token = PairingToken.load_or_create(self.data / "token").reveal()
 
@@ -33,66 +31,42 @@ class PageTests(SynchronousTestCase):
         """Publish the daemon's address."""
         (self.data / "address").write_text(f"{address}\n")
 
-    def page(self, port=0, opens=False, host="reference"):
-        """Start a page; return it."""
-        place = locate(host, self.data, None)
-        page = DevPage(
-            HostPage(self.reactor, place),
-            port,
-            opens,
-            self.printed.append,
-            Builds("run"),
-            self.opened.append,
-        )
-        page.start()
-        return page
+    def serve(self, port=0, host="reference"):
+        """Serve the page; return its address."""
+        self.page = HostPage(self.reactor, locate(host, self.data, None))
+        return self.page.serve(port)
 
     def test_served(self):
         """It is served to this computer only; its address names the daemon's."""
-        self.page(8080)
+        address = self.serve(8080)
         ((port, _, _, interface),) = self.reactor.tcpServers
         self.assertEqual((port, interface), (8080, "127.0.0.1"))
         self.assertRegex(
-            self.printed[0],
-            r"^page: http://127\.0\.0\.1:\d+/#endpoint=http%3A%2F%2F127.0.0.1%3A42081"
+            address,
+            r"^http://127\.0\.0\.1:\d+/#endpoint=http%3A%2F%2F127.0.0.1%3A42081"
             rf"&token={self.token}$",
         )
-        self.assertEqual(self.opened, [])
-
-    def test_opened(self):
-        """It is opened when the author wants that; another start changes nothing."""
-        page = self.page(opens=True)
-        page.start()
-        self.assertEqual((len(self.opened), len(self.reactor.tcpServers)), (1, 1))
-        page.stop()
 
     def test_attack_token_in_the_arguments_of_the_browser(self):
         """Others see a program's arguments; the token is in a file of this user."""
-        page = self.page(opens=True)
+        address = self.serve()
+        opened: list[str] = []
+        self.page.browse(address, opened.append)
         link = self.data / "page.html"
-        self.assertEqual(self.opened, [link.as_uri()])
+        self.assertEqual(opened, [link.as_uri()])
         self.assertEqual(stat.S_IMODE(link.stat().st_mode), 0o600)
-        address = html.unescape(link.read_text()).partition("url=")[2]
-        self.assertEqual(f"page: {address[:-3]}", self.printed[0])
-        page.stop()
+        self.assertIn(address, html.unescape(link.read_text()))
+        self.page.forget()
         self.assertFalse(link.exists())
-        page.stop()
-
-    def test_not_wanted(self):
-        """With ``--no-page`` there is none, and nothing to report."""
-        self.page(None).built()
-        self.assertEqual((self.printed, self.reactor.tcpServers), ([], []))
+        self.page.forget()
 
     def assert_none(self, why, **options):
         """There is no page, and one line has the reason."""
-        self.printed.clear()
-        page = self.page(**options)
-        (line,) = self.printed
-        self.assertIn(f"no page: {why}", line)
-        page.built()
+        error = self.assertRaises(CommandError, self.serve, **options)
+        self.assertIn(why, str(error))
 
     def test_none_possible(self):
-        """Each reason why there can be none is named, and the link goes on."""
+        """Each reason why there can be none is named."""
         self.assert_none("VRCNext shows its page itself", host="vrcnext")
         self.listen("unix:/run/x")
         self.assert_none(

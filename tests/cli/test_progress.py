@@ -58,7 +58,7 @@ class ProgressTests(SynchronousTestCase):
     def test_prompt(self):
         """A prompt asks the user to look at the desktop."""
         text = self.shown(False, step("awaiting_confirmation", "Asking"))
-        self.assertEqual(text, "Asking: answer the prompt on your desktop\n")
+        self.assertEqual(text, "Asking. Answer the prompt on your desktop.\n")
         out = io.StringIO()
         line = ProgressLine(out, False, prompts=False)
         line.report(step("awaiting_confirmation", "Asking"))

@@ -280,6 +280,17 @@ class PathsTests(CommandLines):
         same = locate("reference", usual.data.root, usual.theme_dir)
         self.assertEqual(same.options, options[:2])
 
+    def test_usual_in_the_file(self) -> None:
+        """What config.toml names is found without options; the profile's is not."""
+        usual = locate("reference", None, None)
+        self.file.write_text('data-dir = "/d"\ntheme-dir = "/t"\n')
+        self.assertEqual(locate("reference", Path("/d"), Path("/t")).options[2:], ())
+        where = ("--data-dir", str(usual.data.root), "--theme-dir")
+        found = locate("reference", None, None).options[2:]
+        self.assertEqual(found, (*where, str(usual.theme_dir)))
+        self.file.write_text("rate = [")
+        self.assertEqual(locate("reference", None, None).options[2:], ())
+
     def test_unknown_host(self) -> None:
         """A host that is no profile is a usage error that names the option."""
         missing = str(self.folder / "none.toml")

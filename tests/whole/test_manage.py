@@ -207,7 +207,7 @@ class PromptedTests(_Typed, PromptCase):
 
 
 def _asked(shown: bytearray, number: int) -> bool:
-    return shown.count(b"answer the prompt") > number
+    return shown.count(b"Answer the prompt") > number
 
 
 def _read(master: int, shown: bytearray) -> None:

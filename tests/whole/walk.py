@@ -28,7 +28,6 @@ class Shown:
     """What ``plugin-bridge demo`` printed."""
 
     page: str
-    token: str
     plugin: str
     data: str
 
@@ -56,37 +55,31 @@ def _read(lines: Iterator[str]) -> Shown:
     found: dict[str, str] = {}
     for line in lines:
         sys.stdout.write(line)
-        if labelled := re.match(r"\s*(Page|Token|Plugin|Data):\s+(\S+)\s*$", line):
+        if labelled := re.match(r"\s*(Page|Plugin|Data):\s+(\S+)\s*$", line):
             found[labelled[1].lower()] = labelled[2]
-        if found.keys() == {"page", "token", "plugin", "data"}:
+        if found.keys() == {"page", "plugin", "data"}:
             return Shown(**found)
     raise AssertionError("the demo ended before it was ready")
 
 
 def walk(browser: Browser, shown: Shown, report: Callable[[str], None]) -> None:
-    """Pair, look at a plugin, install it, reload, and see it run."""
+    """See it connected, look at a plugin, install it, reload, and see it run."""
     report("opening the page")
     browser.open(shown.page)
-    browser.until_text("#connect-words", "Paste the pairing code")
-    browser.picture(ARTEFACTS / "1-not-paired.png")
-
-    report("pairing with the token")
-    browser.type("#token", shown.token)
-    browser.click("#pair")
     browser.until_text("#bridge-state", "Connected")
-    browser.picture(ARTEFACTS / "2-connected.png")
+    browser.picture(ARTEFACTS / "1-connected.png")
 
     report("looking at the signed plugin in its git repository")
     browser.click("#add")
     browser.type("#install-url", shown.plugin)
     browser.click("#look")
     browser.find("#preview")
-    browser.picture(ARTEFACTS / "3-preview.png")
+    browser.picture(ARTEFACTS / "2-preview.png")
 
     report("installing it")
     browser.click("#install")
     browser.find("#reload")
-    browser.picture(ARTEFACTS / "4-installed.png")
+    browser.picture(ARTEFACTS / "3-installed.png")
 
     report("reloading the page")
     browser.click("#reload")
@@ -98,7 +91,7 @@ def walk(browser: Browser, shown: Shown, report: Callable[[str], None]) -> None:
     report("the plugin runs; clicking its button")
     button.click()
     browser.until("the plugin's card changes", lambda: browser.text(CARD) != before)
-    browser.picture(ARTEFACTS / "5-plugin-running.png")
+    browser.picture(ARTEFACTS / "4-plugin-running.png")
 
 
 def main() -> int:

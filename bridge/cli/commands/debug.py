@@ -63,7 +63,7 @@ def _complete(
 def call(place: Paths, names: tuple[str, ...], compact: bool) -> None:
     """Call a method, and print its result."""
     service, method, params = _method_and_params(names)
-    given = _object_in(_given_or_read(params))
+    given = _object_in(_given_or_read(params, "PARAMS"))
     with session(place, dev=True) as asked:
         print_json(asked.connection.call(service, method, given), compact)
 
@@ -79,9 +79,7 @@ def _method_and_params(words: tuple[str, ...]) -> list[str]:
 
 def _object_in(text: str) -> dict[str, Any]:
     try:
-        params = loads(text.encode("utf-8"))
-    except UnicodeEncodeError:
-        raise click.UsageError(f"PARAMS must be UTF-8, and {_OBJECT}") from None
+        params = loads(text.encode())
     except BridgeError as e:
         raise click.UsageError(f"PARAMS: {e.message}; it must be {_OBJECT}") from None
     if type(params) is not dict:
@@ -112,11 +110,7 @@ def _object_in(text: str) -> dict[str, Any]:
 @click.argument("code", default="-")
 def evaluate(place: Paths, code: str, timeout_ms: int, compact: bool) -> None:
     """Evaluate a snippet, and print what it returns."""
-    snippet = _given_or_read(code)
-    try:
-        snippet.encode("utf-8")
-    except UnicodeEncodeError:
-        raise click.UsageError("CODE must be UTF-8") from None
+    snippet = _given_or_read(code, "CODE")
     with session(place, dev=True) as asked:
         evaluation = asked.call("remote", "eval", code=snippet, timeoutMs=timeout_ms)
     if not evaluation["ok"]:
@@ -124,6 +118,10 @@ def evaluate(place: Paths, code: str, timeout_ms: int, compact: bool) -> None:
     print_json(evaluation["value"], compact)
 
 
-def _given_or_read(text: str) -> str:
+def _given_or_read(text: str, name: str) -> str:
     """Return an argument, or what standard input has when it is ``-``."""
-    return sys.stdin.read() if text == "-" else text
+    try:
+        content = sys.stdin.buffer.read() if text == "-" else text.encode()
+        return content.decode()
+    except UnicodeError:
+        raise click.UsageError(f"{name} must be UTF-8") from None

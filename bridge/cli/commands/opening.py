@@ -1,10 +1,16 @@
-"""``plugin-bridge open``: the shipped host as an application of its own."""
+"""``plugin-bridge open`` and ``demo``: the shipped host as an application."""
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import sys
+import time
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import click
@@ -14,13 +20,15 @@ from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 
 from ...classes import define
-from ...demo.child import ChildError, daemon_command, spawn_daemon
+from ...demo.child import ChildError, spawn_daemon
+from ...demo.forge import ForgeError, make_authority, publish_sample, start_forge
 from ...protocol.limits import BUILD_SECONDS
 from ...provision.npm import SetupError
-from ...provision.readiness import build_problem
+from ...provision.readiness import OWN_HOST, build_problem
 from ...provision.setup import Setup
-from ...settings.options import Paths
+from ...settings.options import Paths, locate
 from ...system.locks import is_held
+from .. import PROGRAM
 from ..command import command, page_port_option
 from ..hostpage import HostPage, check_own_host, page_endpoint
 from ..terminal import CommandError, confirmed, show
@@ -55,13 +63,13 @@ def open_(place: Paths, page_port: int, yes: bool, no_browser: bool, dev: bool) 
     check_own_host(place)
     if build_problem(place):
         set_up(place, yes)
-    opened = Opened(reactor, place, page_port, dev)
-    browser = None if no_browser else webbrowser.open
-    reactor.callWhenRunning(opened.begin, browser)
-    reactor.run()
-    opened.close()
-    if opened.failure:
-        raise CommandError(opened.failure)
+
+    def opened(address: str) -> None:
+        show(f"Open  {address}")
+        show("Ctrl-C ends it.")
+
+    page = HostPage(reactor, place)
+    Opened(reactor, place, page, page_port, ["--dev"] * dev, opened).run(not no_browser)
 
 
 def set_up(place: Paths, yes: bool) -> None:
@@ -81,84 +89,147 @@ def set_up(place: Paths, yes: bool) -> None:
         raise CommandError(str(e)) from None
 
 
+@command(
+    "demo",
+    "Start a daemon, the reference page, and a git server with a signed sample plugin. "
+    "Everything is temporary and local to this machine; Ctrl-C stops and removes it. "
+    "The demo needs git and the Python package trustme.",
+    "--open",
+    table=(),
+)
+@click.option("--open", "opens", is_flag=True, help="Open the page in your browser.")
+def demo(opens: bool) -> None:
+    """Run the demo until Ctrl-C."""
+    from twisted.internet import reactor
+
+    with TemporaryDirectory(prefix="plugin-bridge-demo-") as root:
+        place = locate(OWN_HOST, Path(root) / "data", None)
+        try:
+            certificate, plugin = prepare_demo(reactor, Path(root), place)
+        except (ForgeError, SetupError) as e:
+            raise CommandError(str(e)) from None
+        show("- starting the daemon in developer mode, which installs without asking")
+        options = ["--dev", "--listen=127.0.0.1:0", f"--ca-file={certificate}"]
+
+        def opened(address: str) -> None:
+            show(
+                "\nOpen the page, install the plugin, and reload.\n\n"
+                f"  Page:    {address}\n"
+                f"  Plugin:  {plugin}\n"
+                f"  Data:    {place.data.root}\n\n"
+                "In another terminal, when the page is open:\n\n"
+                f"  {typed_name()} eval {place.typed} 'return document.title'\n\n"
+                "Ctrl-C ends the demo."
+            )
+
+        # As the daemon is one with --dev, the page may evaluate its snippets.
+        page = HostPage(reactor, place, snippets=True)
+        Opened(reactor, place, page, 0, options, opened).run(opens)
+
+
+def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
+    """
+    Set up a daemon's directory, and a git server that has the sample plugin.
+
+    :param root: An empty directory.
+    :return: The certificate that the daemon has to trust, and the plugin's address.
+    :raise ForgeError: What the git server needs is missing.
+    :raise SetupError: What a build needs can't be installed.
+    """
+    certificate, repositories = root / "ca.pem", root / "git"
+    # First, as it is what a machine may lack.
+    authority = make_authority(certificate)
+
+    def report(line: str) -> None:
+        show(f"- {line}")
+
+    Setup(place.profile, place.data, report).install()
+    report("publishing a signed sample plugin on a git server with its own certificate")
+    name = publish_sample(root, repositories, place.profile, os.urandom, time.time())
+    forge = start_forge(reactor, repositories, authority, certificate)
+    return certificate, forge.url(name)
+
+
+def typed_name() -> str:
+    """Return what another terminal has to type for this program."""
+    if shutil.which(PROGRAM):
+        return PROGRAM
+    return shlex.quote(str(Path(sys.executable).with_name(PROGRAM)))
+
+
 @define(eq=False)
 class Opened:
     """
-    The page while it is shown.
+    The page, and a daemon, while they are shown.
 
+    :ivar options: Of the daemon, if one has to be started.
+    :ivar opened: Called with the page's address.
     :ivar failure: Why it ended, unless the user has ended it.
     """
 
     _reactor: Any
     _place: Paths
+    _page: HostPage
     _port: int
-    _dev: bool
+    _options: list[str]
+    _opened: Callable[[str], None]
     failure: str = field(default="", init=False)
     _leaving: bool = field(default=False, init=False)
-    _page: HostPage = field(init=False)
 
-    def __attrs_post_init__(self) -> None:
-        self._page = HostPage(self._reactor, self._place)
-
-    def begin(self, browser: Callable[[str], object] | None) -> None:
+    def run(self, browses: bool) -> None:
         """
-        Begin to show the page.
+        Show the page until Ctrl-C; runs the reactor.
 
-        :param browser: Opens an address.
+        :param browses: Whether to open it in the user's browser.
+        :raise CommandError: It ended otherwise.
         """
-        Deferred.fromCoroutine(self._run(browser)).addErrback(self._broke)
+        self._reactor.callWhenRunning(self.begin, browses)
+        self._reactor.run()
+        self._page.forget()
+        if self.failure:
+            raise CommandError(self.failure)
 
-    async def _run(self, browser: Callable[[str], object] | None) -> None:
+    def begin(self, browses: bool) -> None:
+        """Begin to show the page."""
+        Deferred.fromCoroutine(self._run(browses)).addErrback(self._broke)
+
+    async def _run(self, browses: bool) -> None:
         try:
             address = await self._address()
         except (ChildError, CommandError) as e:
             self.fail(str(e))
             return
-        show(f"Open  {address}")
-        show("Ctrl-C ends it.")
-        if browser is not None:
-            self._page.browse(address, browser)
+        self._opened(address)
+        if browses:
+            self._page.browse(address, webbrowser.open)
 
     async def _address(self) -> str:
-        if is_held(self._place.data.lock):
-            endpoint = await self._published()
-            show(f"using the daemon that runs at {endpoint}")
+        data = self._place.data
+        if is_held(data.lock):
+            await self._wait(
+                data.address.exists, _START_SECONDS, "the daemon has no address"
+            )
+            show(f"using the daemon that runs at {page_endpoint(self._place)}")
         else:
-            endpoint = await self._start()
+            await self._start()
             show("started the daemon")
         await self._wait(
             self._place.bundle.exists, BUILD_SECONDS, "no bundle was built"
         )
         return self._page.serve(self._port)
 
-    async def _published(self) -> str:
-        """Return the address of the daemon that runs already, or just starts."""
-        data = self._place.data
-        await self._wait(
-            data.address.exists, _START_SECONDS, "the daemon has no address"
-        )
-        return page_endpoint(self._place)
-
-    async def _start(self) -> str:
-        place = self._place
-        theme = f"--theme-dir={place.theme_dir}"
-        more = [theme, "--dev"] if self._dev else [theme]
-        line = daemon_command(place.profile.name, place.data.root, *more)
-        log = place.data.log.with_name("daemon.log")
-        log.parent.mkdir(mode=0o700, exist_ok=True)
-        log.unlink(missing_ok=True)
-        daemon = spawn_daemon(self._reactor, line, log)
+    async def _start(self) -> None:
+        daemon = spawn_daemon(self._reactor, self._place, *self._options)
         self._reactor.addSystemEventTrigger("before", "shutdown", self._leave)
-        endpoint = await daemon.listening
-        daemon.ended.addCallback(lambda _: self._ended(log))
-        return endpoint
+        await daemon.listening
+        daemon.ended.addCallback(lambda _: self._ended())
 
     def _leave(self) -> None:
         self._leaving = True
 
-    def _ended(self, log: Path) -> None:
+    def _ended(self) -> None:
         if not self._leaving:
-            self.fail(f"the daemon has ended; its log is {log}")
+            self.fail(f"the daemon has ended; its log is {self._place.data.daemon_log}")
 
     async def _wait(self, done: Callable[[], bool], seconds: float, why: str) -> None:
         end = self._reactor.seconds() + seconds
@@ -169,13 +240,10 @@ class Opened:
                 )
             await deferLater(self._reactor, _LOOK_SECONDS)
 
-    def close(self) -> None:
-        """Remove what was for the browser alone."""
-        self._page.forget()
-
     def fail(self, why: str) -> None:
         """End it."""
         self.failure = why
+        # It may not be running yet, and then it can't be stopped.
         self._reactor.callLater(0, self._reactor.stop)
 
     def _broke(self, failure: Failure) -> None:

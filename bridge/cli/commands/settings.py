@@ -21,6 +21,13 @@ from ..terminal import print_json, print_line
 
 SHELLS: Final = ("bash", "zsh", "fish")
 
+_FISH_VALUES: Final = """
+function _plugin_bridge_values
+    set -l option (string match --regex -- '^--[^=]+=' (commandline -ct); or echo)
+    _plugin_bridge_completion | string replace --regex -- '^' $option
+end
+"""
+
 
 @command(
     "config",
@@ -111,6 +118,9 @@ def completion(shell: str) -> None:
         source += f"complete --no-files --command {others} {action}\n"
         # What is said of a command or an option may have commas.
         source = source.replace("(string split ", "(string split --max 1 ")
+        # fish wants a value together with its option.
+        source = source.replace(action, action.replace("_completion", "_values"))
+        source += _FISH_VALUES
     else:
         # Without this, what is sourced before compinit would complete nothing.
         ready = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }\n"

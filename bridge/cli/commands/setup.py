@@ -21,6 +21,9 @@ from ..authoring.keyfiles import default_key_file
 from ..command import Decorator, command
 from ..terminal import CommandError, confirmed, show
 
+_SHOWN_LINES: Final = 10
+"""Of what the bundler says; host sources that don't fit have hundreds."""
+
 _STATUS: Final = f"systemctl --user status {UNIT.removesuffix('.service')}"
 
 
@@ -139,9 +142,13 @@ def _build(place: Paths) -> None:
     from ...wiring import oneshot
 
     report = oneshot.run(reactor, lambda: oneshot.build(reactor, place))
+    first, *rest = "\n".join(report.errors).split("\n")
+    lines = [first, *rest[:_SHOWN_LINES]]
+    if len(rest) > _SHOWN_LINES:
+        lines.append(f"and {len(rest) - _SHOWN_LINES} lines more")
     if not report.ok:
-        raise CommandError("\n".join(report.errors))
-    for line in report.errors:
+        raise CommandError("\n".join(lines))
+    for line in filter(None, lines):
         show(line)
     show(f"the bundle is built: {place.bundle}")
 

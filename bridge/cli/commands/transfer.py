@@ -126,9 +126,9 @@ def _write(name: str, text: bytes) -> None:
 
 @command(
     "import",
-    "Have the running daemon install each plugin of FILE, with the same steps and "
-    "prompts as from the page, and set the page's settings. Installed plugins stay, "
-    "and so do existing settings unless --replace is given.",
+    "Have the running daemon install each plugin of FILE (- for standard input), with "
+    "the same steps and prompts as from the page, and set the page's settings. "
+    "Installed plugins stay, and so do existing settings unless --replace is given.",
     "plugins.json",
     status="Exit status: 0 done, 1 something was refused, 2 wrong usage, 3 no daemon "
     "is running.",
@@ -152,7 +152,7 @@ def read_export(path: Path) -> Export:
     :raise CommandError: It is none, or one of a newer version.
     """
     try:
-        value = loads_unique(read_bounded(path, _FILE_BYTES))
+        value = loads_unique(_content(path))
     except TooLargeError:
         raise CommandError(f"the file is over {_FILE_BYTES} bytes") from None
     except OSError as e:
@@ -169,6 +169,15 @@ def read_export(path: Path) -> Export:
         raise CommandError(
             f"the file was not written by plugin-bridge export: {e.message}"
         ) from None
+
+
+def _content(path: Path) -> bytes:
+    if str(path) != "-":
+        return read_bounded(path, _FILE_BYTES)
+    content = sys.stdin.buffer.read(_FILE_BYTES + 1)
+    if len(content) > _FILE_BYTES:
+        raise TooLargeError
+    return content
 
 
 def check_application(export: Export, application: str) -> None:

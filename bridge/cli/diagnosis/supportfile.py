@@ -62,7 +62,7 @@ class Support:
             "variables.txt": "\n".join(set_ones),
             **_of_state(place),
             "plugins.log": _tail(place.data.log),
-            "daemon.log": _tail(place.data.log.with_name("daemon.log")),
+            "daemon.log": _tail(place.data.daemon_log),
         }
         redact = redactor(place, environ)
         return cls(

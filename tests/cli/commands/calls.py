@@ -100,7 +100,7 @@ class CallCase(CommandTestCase):
         error = {"code": code, "message": message}
         self.server.answer = {"ok": False, "error": error}
 
-    def call(self, *arguments: str, stdin: str = "") -> tuple[int, str, str]:
+    def call(self, *arguments: str, stdin: str | bytes = "") -> tuple[int, str, str]:
         """Run the command: its exit status, its output, and its error messages."""
         where = ("--host=reference", f"--data-dir={self.data.root}")
         return self.run_main(self.command, *where, *arguments, stdin=stdin)

@@ -209,8 +209,13 @@ class CompletionTests(SynchronousTestCase):
             self.assertEqual(found, {"warn"}, when)
 
     def test_fish(self) -> None:
-        """The values of every kind, in fish."""
+        """The values of every kind, in fish, which has an option with its value."""
         self.assert_values(self.in_fish)
+        levels = {f"--log={level}" for level in LOG_LEVELS}
+        self.assertEqual(self.in_fish("run", "--log="), levels)
+        self.assertEqual(self.in_fish("run", "--log=wa"), {"--log=warn"})
+        found = self.in_fish("run", f"--data-dir={self.root}/d")
+        self.assertEqual(found, {f"--data-dir={self.root}/data/"})
 
     def assert_values(self, complete: Callable[..., set[str]]) -> None:
         """Complete commands, options, and values of every kind."""

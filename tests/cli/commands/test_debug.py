@@ -57,12 +57,13 @@ class CallTests(CallCase):
             (("set", "[]"), "PARAMS must be an object"),
             (("set", "{"), "PARAMS: not JSON; it must be an object, such as"),
             (("set", '{"\udce9": 1}'), "PARAMS must be UTF-8"),
+            (("set", "-"), "PARAMS must be UTF-8"),
             (("../get",), "SERVICE and METHOD must be names"),
             ((), "SERVICE and METHOD must be names"),
             (("get", "{}", "{}"), "SERVICE and METHOD must be names"),
             (("get", "{}", "--nonsense"), "--nonsense"),
         ):
-            status, _, err = self.call("state", *arguments)
+            status, _, err = self.call("state", *arguments, stdin=b"\xff")
             self.assertEqual((status, err.count("\n")), (2, 1), arguments)
             self.assertIn(shown, err)
         self.assertEqual(self.server.asked, [])

@@ -323,6 +323,12 @@ class CommandTests(CommandTestCase, SetupCase):
         self.report = Report(ok=False, duration_ms=1, plugins=[], errors=["broken"])
         status, _, err = self.setup(*setup_options())
         self.assertEqual((status, err), (1, "plugin-bridge setup: broken\n"))
+        # Of sources that don't fit the bundler says hundreds of lines.
+        errors = ["first", *(f"line {n}\nmore" for n in range(99))]
+        self.report = Report(ok=False, duration_ms=1, plugins=[], errors=errors)
+        _, _, err = self.setup(*setup_options())
+        self.assertLess(err.count("\n"), 15)
+        self.assertTrue(err.endswith("\nand 188 lines more\n"), err)
 
     def test_bundler_only(self):
         """What was installed is not reported as everything."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import stat
@@ -153,6 +154,11 @@ class ReadTests(SynchronousTestCase):
     def test_too_large_or_absent(self) -> None:
         """So is a file that is too large, and one that is not there."""
         self.assertIn("over", self.refused(b" " * 10_000_000))
+        for given, why in ((b"\xff", "not written by"), (b" " * 10_000_000, "over")):
+            stdin = io.TextIOWrapper(io.BytesIO(given))
+            with mock.patch("sys.stdin", stdin), self.assertRaises(CommandError) as e:
+                read_export(Path("-"))
+            self.assertIn(why, str(e.exception))
         with self.assertRaises(CommandError):
             read_export(Path("/nonexistent"))
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import secrets
-import shlex
+import webbrowser
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ....datadir.control import NotASocketError, control_address
-from ....datadir.token import PairingToken, TokenError
 from ....demo.page import Builds
 from ....settings.config import BY_NAME, HOST_OPTIONS
 from ....settings.options import Paths
 from ...authoring.pagesteps import warnings_of
-from ...command import NoDaemonError, command, directory_argument, page_port_option
-from ...connection import check_running
-from ...developing.pluginlog import PluginLog
-from ...developing.session import Session
-from ...hostpage import DevPage, HostPage
+from ...command import command, directory_argument, page_port_option
+from ...connection import connect
+from ...developing import Link
+from ...hostpage import HostPage
+from ...session import CALL_STATUS
 from ...terminal import CommandError, show
 
 
@@ -31,6 +30,7 @@ from ...terminal import CommandError, show
     "reloads it after each build. It shows the log lines of the plugin. Ctrl-C removes "
     "the link.",
     "--host reference --open .",
+    status=CALL_STATUS,
     table=(*HOST_OPTIONS, BY_NAME["log-file"]),
 )
 @page_port_option(0)
@@ -46,35 +46,39 @@ def dev(
     opens: bool,
 ) -> None:
     """Link a plugin until Ctrl-C."""
-    from twisted.internet import reactor
+    from twisted.internet import reactor as twisted_reactor
 
+    reactor: Any = twisted_reactor
     if not directory.is_dir():
         raise CommandError(f"there is no directory {directory}")
-    start = shlex.join(["plugin-bridge", "run", "--dev", *place.options])
-    nobody = f"no daemon with --dev uses {place.data.root}; run: {start}"
-    try:
-        check_running(place.data, start)
-        address = control_address(place.data.control_socket)
-        token = PairingToken.load(place.data.token)
-    except (NoDaemonError, FileNotFoundError):
-        raise CommandError(nobody) from None
-    except NotASocketError as e:
-        raise CommandError(str(e.strerror)) from None
-    except TokenError as e:
-        raise CommandError(str(e)) from None
-    port = None if no_page else page_port
-    builds = Builds(secrets.token_hex(8))
-    page = DevPage(HostPage(reactor, place), port, opens, show, builds)
-    log = PluginLog(log_file or place.data.log, reactor)
     root = directory.resolve()
+    connection = connect(place, dev=True)
+    builds = Builds(secrets.token_hex(8))
+    # Its daemon is one with --dev, so the page may evaluate snippets.
+    page = HostPage(reactor, place, snippets=True, builds=builds)
 
     def warnings(plugin_id: str) -> list[str]:
         return warnings_of(root, plugin_id, place.profile)
 
-    session = Session(reactor, root, page, log, show, token, nobody, warnings)
-    reactor.callWhenRunning(session.begin, address)
-    reactor.addSystemEventTrigger("before", "shutdown", session.end)
-    reactor.run()
-    page.stop()
-    if session.failure:
-        raise CommandError(session.failure)
+    def built() -> None:
+        reactor.callFromThread(builds.built)
+
+    link = Link(root, connection, log_file or place.data.log, show, warnings, built)
+    if not no_page:
+        _serve(page, page_port, opens)
+    link.run(reactor)
+    page.forget()
+    if link.failure:
+        raise CommandError(link.failure)
+
+
+def _serve(page: HostPage, port: int, opens: bool) -> None:
+    """Serve the page, or report why there is none."""
+    try:
+        address = page.serve(port)
+    except CommandError as e:
+        show(f"no page: {e}")
+        return
+    show(f"page: {address}")
+    if opens:
+        page.browse(address, webbrowser.open)

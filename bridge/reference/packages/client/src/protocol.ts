@@ -1071,6 +1071,7 @@ export const LIMITS = {
   logScopeRecordsPerSecond: 50.0,
   logScopeRecordsBurst: 500,
   logFileBytes: 8388608,
+  daemonLogBytes: 1048576,
   logUnwrittenBytes: 8388608,
   logClockSeconds: 1.0,
   stateNameCharacters: 64,

@@ -1,1 +1,0 @@
-"""A plugin while its author works on it: its files, its page, its log."""

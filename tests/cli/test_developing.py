@@ -1,0 +1,294 @@
+"""The link of a working tree; ``tests/whole/test_dev.py`` has one with a daemon."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.cli import developing as module
+from bridge.cli.connection import connect
+from bridge.cli.developing import Link, snapshot
+from bridge.cli.terminal import CommandError
+from bridge.plugins.policy.rules.table import ADVICE
+from bridge.protocol.wire import converter, structure
+from bridge.services.linking import WorkTree
+from bridge.settings.options import locate
+
+from ..directories import fresh_directory
+from .commands.calls import CallCase
+
+REPORT = {"ok": True, "durationMs": 12, "plugins": ["demo"], "errors": []}
+PLUGIN = {
+    "id": "demo",
+    "name": "Demo",
+    "version": "1.0.0",
+    "shadows": False,
+    "report": REPORT,
+}
+LOGGED = "2026-01-01T00:00:00.000Z {} [{}] {}\n"
+
+
+class SnapshotTests(SynchronousTestCase):
+    """What is noted of a tree."""
+
+    def setUp(self) -> None:
+        """Write one."""
+        self.root = fresh_directory(self)
+
+    def write(self, name: str, content: str) -> None:
+        """Write a file."""
+        path = self.root / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
+
+    def test_every_change_is_seen(self) -> None:
+        """A file that is new, gone, longer, touched or renamed makes a difference."""
+        before = snapshot(self.root)
+        for change in (
+            lambda: self.write("src/new.ts", ""),
+            (self.root / "src/new.ts").unlink,
+            lambda: self.write("main.ts", "longer"),
+            lambda: os.utime(self.root / "main.ts", ns=(1, 1)),
+            lambda: (self.root / "main.ts").rename(self.root / "b.ts"),
+            lambda: (self.root / "c.ts").symlink_to("b.ts"),
+        ):
+            change()
+            after = snapshot(self.root)
+            self.assertNotEqual(after, before)
+            before = after
+        self.write("node_modules/x.js", "")
+        self.write(".git/index", "")
+        self.assertEqual(snapshot(self.root), before)
+
+    def test_gone_meanwhile(self) -> None:
+        """A file that is gone before it is looked at is as if it never was."""
+        self.write("main.ts", "")
+        with mock.patch.object(module.os, "lstat", side_effect=FileNotFoundError):
+            self.assertEqual(snapshot(self.root), {})
+        self.assertEqual(snapshot(self.root / "nowhere"), {})
+
+
+class LinkTests(CallCase):
+    """One tree, and a daemon of the test."""
+
+    command = "dev"
+
+    def setUp(self) -> None:
+        """Connect."""
+        super().setUp()
+        self.tree = self.root / "tree"
+        self.tree.mkdir()
+        self.write("main.ts", "export default 1;\n")
+        self.log = self.root / "plugins.log"
+        self.shown: list[str] = []
+        self.warnings: list[str] = []
+        self.builds = 0
+        self.answering({"linked": PLUGIN, "message": "", "hits": []})
+        connection = connect(locate("reference", self.data.root, None), dev=True)
+        self.addCleanup(connection.close)
+        self.link = Link(
+            self.tree,
+            connection,
+            self.log,
+            self.shown.append,
+            lambda plugin_id: [f"{plugin_id}: {text}" for text in self.warnings],
+            self.built,
+            lambda: "12:00:00",
+        )
+        self.addCleanup(self.link._stop_log)
+
+    def built(self) -> None:
+        """Count."""
+        self.builds += 1
+
+    def write(self, name: str, content: str) -> None:
+        """Write a file of the tree."""
+        path = self.tree / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
+
+    def looked(self, times: int = 3) -> list[str]:
+        """Look, and return what was shown."""
+        self.shown.clear()
+        for _ in range(times):
+            self.link.look()
+        return list(self.shown)
+
+    def again(self) -> list[str]:
+        """Change a file, and look."""
+        self.write("more.ts", f"// {len(self.server.asked)}{'x' * self.builds}")
+        return self.looked()
+
+    def refused(self, message: str, *hits: object) -> list[str]:
+        """Have the daemon refuse the next tree; return what is shown."""
+        self.answering({"message": message, "hits": list(hits)})
+        return self.again()
+
+    def sent(self) -> list[WorkTree]:
+        """Return the trees that were sent."""
+        for service, method, _ in self.server.asked:
+            self.assertEqual((service, method), ("dev", "link"))
+        return [
+            structure(converter, tree, WorkTree) for _, _, tree in self.server.asked
+        ]
+
+    def test_tree_is_sent_when_it_is_still(self) -> None:
+        """It is sent as it is, and once after each change, not while files change."""
+        self.write("node_modules/x.js", "")
+        self.looked(9)
+        (tree,) = self.sent()
+        self.assertEqual((tree.directory, tree.files), (str(self.tree), ["main.ts"]))
+        for content in ("22", "333", "4444"):
+            self.write("src/b.ts", content)
+            self.looked(1)
+        self.assertEqual(len(self.sent()), 1)
+        self.looked(3)
+        self.assertEqual(self.sent()[1].files, ["main.ts", "src/b.ts"])
+
+    def test_linked_is_shown(self) -> None:
+        """What is linked is shown once, and each build with its warnings."""
+        report = {**REPORT, "errors": ["other is left out:\x1b gone"]}
+        linked = {**PLUGIN, "shadows": True, "report": report}
+        self.answering({"linked": linked})
+        self.warnings.append("main.ts:1 document")
+        built = [
+            "12:00:00 built in 12 ms",
+            "  other is left out:\\x1b gone",
+            "  demo: main.ts:1 document",
+        ]
+        first = "12:00:00 linked demo 1.0.0; it replaces the installed plugin"
+        self.assertEqual(self.looked(), [first, *built])
+        self.assertEqual(self.again(), built)
+        self.assertEqual(self.builds, 2)
+
+    def test_refusal_is_shown(self) -> None:
+        """A refusal is shown whole, with the lines it is about; no page reloads."""
+        self.write("main.ts", "eval('\x1b');\n")
+        hit = {"file": "main.ts", "line": 1, "rule": "eval"}
+        self.assertEqual(
+            self.refused("policy: x", hit),
+            [
+                "12:00:00 refused: policy: x",
+                "  main.ts:1 eval",
+                "      eval('\\x1b');",
+                f"      fix: {ADVICE['eval']}",
+            ],
+        )
+        self.write("plugin.json", '{\n  "id": "demo"\n  "name": "N"\n}')
+        message = "manifest_invalid: plugin.json:3:3 expected a comma"
+        self.assertEqual(
+            self.refused(message),
+            [f"12:00:00 refused: {message}", '  plugin.json:3 "name": "N"'],
+        )
+        self.assertEqual(self.builds, 0)
+        self.answering({"linked": PLUGIN})
+        self.again()
+        shown = self.refused("build_failed: a\nb")
+        last = "  the last good build stays in use"
+        self.assertEqual(shown, ["12:00:00 refused: build_failed: a", "  b", last])
+        self.refusing("internal", "see the daemon's log")
+        self.assertIn("12:00:00 refused: internal: see the daemon's log", self.again())
+        self.assertEqual(self.builds, 1)
+
+    def test_what_cannot_be_sent(self) -> None:
+        """A tree that can't be listed, or named, is reported, and watched on."""
+        error = CommandError("git is needed")
+        with mock.patch.object(module, "published", side_effect=error):
+            self.assertEqual(self.looked(), ["12:00:00 not sent: git is needed"])
+        bad = os.fsencode(self.tree) + b"/\xff.ts"
+        Path(os.fsdecode(bad)).touch()
+        (line,) = self.looked()
+        self.assertIn("not sent: the name of a file is not UTF-8", line)
+        self.assertEqual(self.sent(), [])
+        os.unlink(bad)
+        self.looked()
+        self.assertEqual(len(self.sent()), 1)
+
+    def logged(self, level: str, scope: str, message: str) -> None:
+        """Have a plugin log something."""
+        with self.log.open("a") as file:
+            file.write(LOGGED.format(level, scope, message))
+
+    def test_log_of_the_plugin(self) -> None:
+        """Only what it logs once it is linked is shown, as visible characters."""
+        self.logged("INFO ", "demo", "before")
+        self.looked()
+        self.logged("INFO ", "demo", "one\x1b[2J")
+        self.logged("WARN ", "other", "two")
+        self.logged("ERROR", "demo", "three")
+        with self.log.open("a") as file:
+            file.write("somebody else's line\n")
+        lines = ["12:00:00 info  one", "12:00:00 error three"]
+        self.assertEqual(self.looked(), lines)
+        self.again()
+        self.logged("DEBUG", "demo", "four")
+        self.assertEqual(self.looked(), ["12:00:00 debug four"])
+
+    def test_unreadable_log(self) -> None:
+        """What is no log file is reported once, and the plugin is linked."""
+        self.log.mkdir()
+        why = f"12:00:00 the plugin's log lines are not shown: {self.log}: "
+        self.assertTrue(self.looked()[-1].startswith(why))
+        self.assertEqual(self.looked(), [])
+        self.log.rmdir()
+        self.again()
+        self.log.mkdir()
+        self.assertTrue(self.looked()[-1].startswith(why))
+        self.assertEqual((self.looked(), self.builds), ([], 2))
+
+    def followed(self) -> str:
+        """Follow the tree to the end; return why it ended."""
+        self.link.follow()
+        return self.link.failure
+
+    def test_daemon_ends(self) -> None:
+        """When the daemon ends, so does this, with the reason that it gives."""
+        self.server.answer = None
+        self.assertIn("ended before it answered", self.followed())
+        for closing, why in (
+            (b'{"type": "close", "reason": "shutdown"}', "the daemon is shutting down"),
+            (b"x", "the daemon has stopped"),
+        ):
+            self.server.welcome = b'{"type": "welcome", "services": {"remote": {}}}\n'
+            self.server.welcome += closing
+            place = locate("reference", self.data.root, None)
+            connection = connect(place, dev=True)
+            with self.assertRaisesRegex(CommandError, why):
+                connection.wait(9)
+            connection.close()
+
+    def test_attack_other_daemon(self) -> None:
+        """What is not of the protocol ends it."""
+        results: tuple[Any, ...] = (1, {}, {"linked": {}})
+        for result in results:
+            self.setUp()
+            self.answering(result)
+            self.assertEqual(self.followed(), "the daemon has another version")
+
+    def test_ended_by_the_user(self) -> None:
+        """Ctrl-C ends it at once, and is no failure."""
+        self.link._ended = True
+        self.assertEqual((self.followed(), self.server.asked), ("", []))
+
+    def assert_refused(self, status: int, words: str, *arguments: str) -> None:
+        """The command ends with one line."""
+        found, out, err = self.call(*arguments)
+        self.assertEqual((found, out, err.count("\n")), (status, "", 1))
+        self.assertIn(words, err)
+
+    def test_refused_before_it_begins(self) -> None:
+        """What is missing or wrong is one line; ``test_connection`` has more."""
+        tree = str(self.tree)
+        self.assert_refused(1, "there is no directory", str(self.root / "no"))
+        for port in ("x", "65536", "-1"):
+            words = "--page-port: must be a whole number"
+            self.assert_refused(2, words, f"--page-port={port}", tree)
+        start = (
+            f"run: plugin-bridge run --dev --host reference --data-dir {self.data.root}"
+        )
+        self.lock.release()
+        self.assert_refused(3, start, tree)
