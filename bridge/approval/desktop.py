@@ -115,8 +115,8 @@ class DesktopApprover:
         )
         buttons = ((confirm, "Confirm"), (deny, "Deny"))
         try:
-            question = await self._notifications.ask(note, buttons)
-            choice = await question.answer.addTimeout(PROMPT_SECONDS, self._clock)
+            asked = self._notifications.ask(note, buttons)
+            choice = await asked.addTimeout(PROMPT_SECONDS, self._clock)
         except QuestionExpiredError:
             raise denied("the prompt expired") from None
         except DesktopError as e:

@@ -7,7 +7,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from ..freedesktop import INotifications, Note, Shown
+from ..freedesktop import INotifications, Note
 from .approvers import IApprover, RefusingApprover
 from .desktop import DESKTOP_ENTRY, DesktopApprover
 from .prompts import sender
@@ -36,10 +36,10 @@ def native_approver(
 
 def announcer(
     notifications: INotifications, application: str
-) -> Callable[[str, str], Deferred[Shown]]:
+) -> Callable[[str, str], Deferred[None]]:
     """Return a function that shows a plain notification, which expires by itself."""
 
-    def announce(title: str, body: str) -> Deferred[Shown]:
+    def announce(title: str, body: str) -> Deferred[None]:
         return notifications.show(
             Note(
                 sender(application),

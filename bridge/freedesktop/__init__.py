@@ -19,10 +19,8 @@ from .messages import DesktopError
 from .notes import (
     INotifications,
     Note,
-    Question,
     QuestionExpiredError,
     Server,
-    Shown,
     Urgency,
 )
 from .notifications import Notifications
@@ -32,9 +30,7 @@ __all__ = [
     "INotifications",
     "Note",
     "Notifications",
-    "Question",
     "QuestionExpiredError",
     "Server",
-    "Shown",
     "Urgency",
 ]

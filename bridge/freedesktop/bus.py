@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, Protocol
+from urllib.parse import unquote_to_bytes
 
 from attrs import field
+from twisted.internet import defer
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.interfaces import IReactorUNIX
 from twisted.logger import Logger
@@ -17,7 +18,7 @@ from twisted.python.failure import Failure
 
 from ..classes import define
 from ..protocol.errors import SHUTTING_DOWN
-from ..protocol.limits import DESKTOP_RETRY_SECONDS
+from ..protocol.limits import DESKTOP_RETRY_SECONDS, DESKTOP_SECONDS
 from ..system.users import is_own
 from .connection import connect
 from .messages import Call, DesktopError, Signal
@@ -31,10 +32,11 @@ class BusConnection(Protocol):
 
     lost: Callable[[], object]
 
-    def call(
-        self, call: Call, late: Callable[[Any], object] | None = None
-    ) -> Deferred[tuple[Any, ...]]:
+    def call(self, call: Call) -> Deferred[tuple[Any, ...]]:
         """Call a method."""
+
+    def send(self, call: Call) -> None:
+        """Call a method whose result nothing depends on."""
 
     def drop(self) -> None:
         """Close the connection at once."""
@@ -99,7 +101,6 @@ class Bus:
             self._stop_retry()
             self._attempt = attempt = Deferred.fromCoroutine(self._connect())
             attempt.addCallbacks(self._connected, self._not_connected)
-            attempt.addErrback(self._broke)
 
     def connected(self) -> Deferred[BusConnection]:
         """
@@ -111,7 +112,7 @@ class Bus:
             return fail(_stopping())
         if self._link is not None:
             return succeed(self._link)
-        waiting: Deferred[BusConnection] = Deferred(self._forget)
+        waiting: Deferred[BusConnection] = Deferred()
         self._waiting.append(waiting)
         self.start()
         return waiting
@@ -134,7 +135,8 @@ class Bus:
     async def _connect(self) -> BusConnection:
         link: BusConnection = await self._opened()
         try:
-            await self._user.joined(link)
+            joining = Deferred.fromCoroutine(self._user.joined(link))
+            await joining.addTimeout(DESKTOP_SECONDS, self._reactor)
         except BaseException:
             link.drop()
             raise
@@ -156,32 +158,25 @@ class Bus:
         self._since = self._reactor.seconds()
         link.lost = self._lost
         for waiter in self._released():
-            if not waiter.called:
-                waiter.callback(link)
+            waiter.callback(link)
 
     def _not_connected(self, failure: Failure) -> None:
         self._attempt = None
         if self._is_closed:
             failure = Failure(_stopping())
+        elif failure.check(defer.TimeoutError):
+            failure = Failure(DesktopError("the session bus does not answer"))
         elif not failure.check(DesktopError):
             self._log.failure("the session bus could not be used", failure)
             failure = Failure(DesktopError("the session bus could not be used"))
         self._log.debug("desktop: {reason}", reason=failure.getErrorMessage())
         self._retry_later()
         for waiter in self._released():
-            if not waiter.called:
-                waiter.errback(failure)
-
-    def _broke(self, failure: Failure) -> None:
-        self._log.failure("the session bus could not be used", failure)
+            waiter.errback(failure)
 
     def _released(self) -> list[Deferred[BusConnection]]:
         released, self._waiting = self._waiting, []
         return released
-
-    def _forget(self, waiter: Deferred[BusConnection]) -> None:
-        if waiter in self._waiting:
-            self._waiting.remove(waiter)
 
     def _lost(self) -> None:
         self._link = None
@@ -222,8 +217,6 @@ def _stopping() -> DesktopError:
 VARIABLE: Final = "DBUS_SESSION_BUS_ADDRESS"
 RUNTIME: Final = "XDG_RUNTIME_DIR"
 
-_VALUE: Final = re.compile(r"(?:[-0-9A-Za-z_/.\\*]|%[0-9A-Fa-f]{2})*")
-
 
 def session_sockets(environ: Mapping[str, str]) -> list[str]:
     """
@@ -251,9 +244,9 @@ def names_bus(environ: Mapping[str, str]) -> bool:
 
 def _parsed(addresses: str, environ: Mapping[str, str]) -> Iterator[str]:
     for address in addresses.split(";"):
-        transport, colon, rest = address.partition(":")
+        transport, _, rest = address.partition(":")
         keys = _keys(rest)
-        if transport != "unix" or not colon or keys is None:
+        if transport != "unix" or "\0" in "".join(keys.values()):
             continue
         if keys.get("path"):
             yield keys["path"]
@@ -263,27 +256,13 @@ def _parsed(addresses: str, environ: Mapping[str, str]) -> Iterator[str]:
             yield from _of_runtime_directory(environ)
 
 
-def _keys(text: str) -> dict[str, str] | None:
-    """Read ``key=value,...``; ``None`` when it is malformed."""
-    found: dict[str, str] = {}
-    for pair in filter(None, text.split(",")):
-        key, equals, value = pair.partition("=")
-        if not key or not equals or key in found or not _VALUE.fullmatch(value):
-            return None
-        decoded = _decoded(value)
-        if "\0" in decoded:
-            return None
-        found[key] = decoded
-    return found
-
-
-def _decoded(value: str) -> str:
-    plain = re.sub(
-        rb"%([0-9A-Fa-f]{2})",
-        lambda escape: bytes.fromhex(escape[1].decode("ascii")),
-        value.encode("ascii"),
-    )
-    return os.fsdecode(plain)
+def _keys(text: str) -> dict[str, str]:
+    """Read ``key=value,...``; values are escaped as in a URL."""
+    pairs = [pair.partition("=") for pair in text.split(",")]
+    return {
+        key: os.fsdecode(unquote_to_bytes(os.fsencode(value)))
+        for key, _, value in pairs
+    }
 
 
 def _of_runtime_directory(environ: Mapping[str, str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """
 One connection to a bus, by txdbus; the only module that knows it.
 
-Where txdbus would hang or believe too much, this does otherwise: every wait ends, the
+Where txdbus would hang or believe too much, this does otherwise: connecting ends, the
 sender of a reply is compared with the callee, signals bypass its router (which ignores
 their sender), and waiting callers learn of a loss after the bookkeeping is done.
 """
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from attrs import field
-from twisted.internet.defer import Deferred, fail
+from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import UNIXClientEndpoint
+from twisted.internet.error import ConnectionClosed
 from twisted.internet.protocol import Factory
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -23,7 +23,6 @@ from txdbus.error import RemoteError
 from txdbus.message import MethodCallMessage
 from txdbus.objects import DBusObjectHandler
 
-from ..classes import define
 from ..protocol.limits import DESKTOP_SECONDS
 from .messages import BUS, Call, DesktopError, Signal
 
@@ -36,35 +35,6 @@ class _External(ClientAuthenticator):
     def _usesUnixSocketTransport(self, _: Any) -> bool:
         """Accept no file descriptors, which nothing would close."""
         return False
-
-
-@define(eq=False)
-class _Asked:
-    """A call that was sent; its caller may have been cancelled."""
-
-    call: Call
-    late: Callable[[Any], object] | None
-    result: Deferred[tuple[Any, ...]] = field(factory=Deferred)
-
-    def answered(self, reply: Any) -> None:
-        """Handle the reply; the library knows it by its number only."""
-        values = tuple(reply.body or ())
-        if reply.sender != self.call.remote.destination:
-            if not self.result.called:
-                self.result.errback(DesktopError("another program answered"))
-        elif not self.result.called:
-            self.result.callback(values)
-        elif self.late is not None:
-            self.late(values)
-
-    def failed(self, failure: Failure) -> None:
-        """Handle an error, or the loss of the connection."""
-        if self.result.called:
-            return
-        text = "the session bus is gone"
-        if failure.check(RemoteError):
-            text = f"{self.call.method} was refused on the session bus"
-        self.result.errback(DesktopError(text))
 
 
 class SessionBusConnection(DBusClientConnection):
@@ -81,35 +51,39 @@ class SessionBusConnection(DBusClientConnection):
 
     _log: ClassVar[Logger] = Logger()
 
-    def __init__(self, clock: Any, made: Deferred[SessionBusConnection]) -> None:
-        self._clock = clock
+    def __init__(self, made: Deferred[SessionBusConnection]) -> None:
         self._made = made
         self._is_lost = False
         self._pendingCalls: dict[int, tuple[Deferred[Any], Any]] = {}
 
-    def call(
-        self, call: Call, late: Callable[[Any], object] | None = None
-    ) -> Deferred[tuple[Any, ...]]:
+    def call(self, call: Call) -> Deferred[tuple[Any, ...]]:
         """
-        Call a method.
+        Call a method; the caller decides how long it waits.
 
-        :param late: Called with the result when it arrives after all, and no
-            caller waits for it any more.
-        :return: Fires with the results.  Fails with ``DesktopError`` when there are
-            none within five seconds, when they are an error or another program's, and
-            when the connection is lost.
+        :return: Fires with the results.  Fails with ``DesktopError`` when they are an
+            error or another program's, and when the connection is lost.
         """
+        return Deferred.fromCoroutine(self._call(call))
+
+    async def _call(self, call: Call) -> tuple[Any, ...]:
         if self._is_lost:
-            return fail(DesktopError("the session bus is gone"))
+            raise DesktopError("the session bus is gone")
+        message = _message(call)
         try:
-            message = _message(call)
-        except DesktopError as e:
-            return fail(e)
-        asked = _Asked(call, late)
-        self.callRemoteMessage(message).addCallbacks(asked.answered, asked.failed)
-        return asked.result.addTimeout(
-            DESKTOP_SECONDS, self._clock, lambda _, __: _unanswered(call)
-        )
+            reply = await self.callRemoteMessage(message)
+        except RemoteError:
+            text = f"{call.method} was refused on the session bus"
+            raise DesktopError(text) from None
+        except ConnectionClosed:
+            raise DesktopError("the session bus is gone") from None
+        if reply.sender != call.remote.destination:
+            raise DesktopError("another program answered")
+        return tuple(reply.body or ())
+
+    def send(self, call: Call) -> None:
+        """Call a method whose result nothing depends on."""
+        if not self._is_lost:
+            self.callRemoteMessage(_message(call, expects_reply=False))
 
     def drop(self) -> None:
         """Close the connection at once."""
@@ -180,7 +154,7 @@ def connect(
         with ``DesktopError`` when it has not within five seconds.
     """
     made: Deferred[SessionBusConnection] = Deferred(lambda _: _give_up())
-    connection = SessionBusConnection(reactor, made)
+    connection = SessionBusConnection(made)
     connection.received = received
     connection.lost = lambda: None
     factory = Factory.forProtocol(lambda: connection)
@@ -204,7 +178,7 @@ def connect(
     )
 
 
-def _message(call: Call) -> MethodCallMessage:
+def _message(call: Call, *, expects_reply: bool = True) -> MethodCallMessage:
     try:
         return MethodCallMessage(
             call.remote.path,
@@ -213,12 +187,9 @@ def _message(call: Call) -> MethodCallMessage:
             destination=call.remote.destination,
             signature=call.signature or None,
             body=list(call.arguments),
+            expectReply=expects_reply,
             autoStart=False,
         )
     # The library raises what its code happens to run into: IndexError, ...
     except Exception:  # noqa: BLE001
         raise DesktopError(f"{call.method} cannot be written for the bus") from None
-
-
-def _unanswered(call: Call) -> Failure:
-    return Failure(DesktopError(f"{call.method} was not answered"))

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from zope.interface import Attribute as Described
 from zope.interface import Interface
 
-from ..classes import define, frozen
+from ..classes import frozen
 from .messages import DesktopError
 
 DEFAULT_MS: Final = -1
@@ -66,38 +66,8 @@ class Server:
     capabilities: frozenset[str]
 
 
-@frozen
-class Shown:
-    """
-    A note that a server has taken.
-
-    :ivar id: The server's number for it.
-    :ivar owner: The unique name of that server.
-    """
-
-    id: int
-    owner: str
-
-
 class QuestionExpiredError(DesktopError):
     """The server closed a question before it was answered."""
-
-
-@define(eq=False, repr=False)
-class Question:
-    """
-    A note with buttons that is on the screen.
-
-    :ivar server: The server that shows it.
-    :ivar answer: Fires once: with the key of the action that the user chose, or
-        ``None`` when the note was closed without one.  Fails with
-        ``QuestionExpiredError`` when its server let it expire, and with
-        ``DesktopError`` when its server or the bus is gone.  Cancelling it closes
-        the note.
-    """
-
-    server: Server
-    answer: Deferred[str | None]
 
 
 class INotifications(Interface):
@@ -116,7 +86,7 @@ class INotifications(Interface):
         :return: Fails with ``DesktopError`` within five seconds.
         """
 
-    def show(note: Note) -> Deferred[Shown]:  # noqa: N805
+    def show(note: Note) -> Deferred[None]:  # noqa: N805
         """
         Show a note.
 
@@ -126,13 +96,16 @@ class INotifications(Interface):
     def ask(
         note: Note,  # noqa: N805
         actions: Sequence[tuple[str, str]],
-    ) -> Deferred[Question]:
+    ) -> Deferred[str | None]:
         """
-        Show a note with buttons.
+        Show a note with buttons until one is pressed.
 
         :param actions: The key and the label of each.
-        :return: Fires when it is shown.  Fails with ``DesktopError``, also when the
-            server can't show buttons.  Cancelling it withdraws the note.
+        :return: Fires with the key of the action that the user chose, or ``None`` when
+            the note was closed without one.  Fails with ``QuestionExpiredError`` when
+            its server let it expire, and with ``DesktopError`` when it can't be shown,
+            as by a server without buttons, and when the server or the bus is gone.
+            Cancelling it withdraws the note.
         """
 
     def watch(changed: Callable[[str], object]) -> Callable[[], None]:  # noqa: N805

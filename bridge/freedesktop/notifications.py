@@ -12,23 +12,21 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from attrs import evolve, field
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..classes import define
-from ..protocol.limits import DESKTOP_QUESTIONS, DESKTOP_SECONDS, WITHDRAW_SECONDS
+from ..protocol.limits import DESKTOP_SECONDS, WITHDRAW_SECONDS
 from .bus import Bus, BusConnection
 from .messages import BUS, Byte, Call, DesktopError, RemoteInterface, Signal
-from .notes import INotifications, Note, Question, QuestionExpiredError, Server, Shown
+from .notes import INotifications, Note, QuestionExpiredError, Server
 
 SERVICE: Final = "org.freedesktop.Notifications"
 REMOTE: Final = RemoteInterface(SERVICE, "/org/freedesktop/Notifications", SERVICE)
 # Of the reasons of NotificationClosed the one that is the server's own.
 _EXPIRED: Final = 1
-# Notes that were closed while an id was awaited: the last so many are remembered.
-_EARLY: Final = 64
 _MAX_ID: Final = 2**32 - 1
 
 
@@ -50,10 +48,7 @@ class Notifications:
     _owner: str = field(default="", init=False)
     _open: dict[tuple[str, int], Deferred[str | None]] = field(factory=dict, init=False)
     _watchers: list[Callable[[str], object]] = field(factory=list, init=False)
-    _asking: int = field(default=0, init=False)
-    _closed_early: dict[tuple[str, int], int] = field(factory=dict, init=False)
-    _withdrawn: set[object] = field(factory=set, init=False)
-    _settled: Deferred[None] | None = field(default=None, init=False)
+    _asking: set[Deferred[None]] = field(factory=set, init=False)
     _bus: Bus = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
@@ -77,12 +72,9 @@ class Notifications:
         A question that was withdrawn before its server has answered could stay on the
         screen for good; that answer is waited for, within ``WITHDRAW_SECONDS``.
         """
-        if not self._withdrawn:
-            return self._bus.close()
-        settled: Deferred[None] = Deferred()
-        self._settled = settled
-        settled.addTimeout(WITHDRAW_SECONDS, self._reactor, lambda _, __: None)
-        return settled.addCallback(lambda _: self._bus.close())
+        asked: Deferred[Any] = DeferredList(self._asking)
+        asked.addTimeout(WITHDRAW_SECONDS, self._reactor, lambda _, __: None)
+        return asked.addCallback(lambda _: self._bus.close())
 
     def find(self) -> Deferred[Server]:
         """See ``INotifications``."""
@@ -90,13 +82,22 @@ class Notifications:
             DESKTOP_SECONDS, self._reactor, lambda _, __: Failure(_no_server())
         )
 
-    def show(self, note: Note) -> Deferred[Shown]:
+    def show(self, note: Note) -> Deferred[None]:
         """See ``INotifications``."""
-        return Deferred.fromCoroutine(self._show(note))
+        return Deferred.fromCoroutine(self._show(note)).addTimeout(
+            DESKTOP_SECONDS, self._reactor, lambda _, __: Failure(_no_server())
+        )
 
-    def ask(self, note: Note, actions: Sequence[tuple[str, str]]) -> Deferred[Question]:
+    def ask(
+        self, note: Note, actions: Sequence[tuple[str, str]]
+    ) -> Deferred[str | None]:
         """See ``INotifications``."""
-        return Deferred.fromCoroutine(self._ask(note, actions))
+        answer: Deferred[str | None] = Deferred(self._withdraw)
+        asking = Deferred.fromCoroutine(self._ask(note, actions, answer))
+        asking.addErrback(_fail, answer)
+        self._asking.add(asking)
+        asking.addBoth(lambda _: self._asking.discard(asking))
+        return answer
 
     def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:
         """See ``INotifications``."""
@@ -116,25 +117,21 @@ class Notifications:
 
     def received(self, signal: Signal) -> None:
         """Receive a signal; anybody may have sent it."""
+        server = _remote(self._owner)
         if signal.is_of(BUS, "NameOwnerChanged", "sss"):
             name, _, owner = signal.arguments
             if name == SERVICE:
                 self._own(owner)
-            return
-        server = _remote(self._owner)
-        if not self._owner or not signal.arguments:
-            return
-        note = (self._owner, signal.arguments[0])
-        if signal.is_of(server, "ActionInvoked", "us"):
-            self._chosen(note, signal.arguments[1])
+        elif signal.is_of(server, "ActionInvoked", "us"):
+            number, choice = signal.arguments
+            self._chosen((self._owner, number), choice)
         elif signal.is_of(server, "NotificationClosed", "uu"):
-            self._closed(note, signal.arguments[1])
+            number, reason = signal.arguments
+            self._closed((self._owner, number), reason)
 
     def lost(self) -> None:
         """Handle the loss of the bus."""
         self._own("")
-        self._withdrawn.clear()
-        self._settle()
 
     async def _find(self) -> Server:
         link = await self._bus.connected()
@@ -159,61 +156,45 @@ class Notifications:
         if not self._owner:
             raise _no_server()
 
-    async def _show(self, note: Note) -> Shown:
+    async def _show(self, note: Note) -> None:
         server = await self.find()
         link = await self._bus.connected()
-        call = notify_call(_remote(server.owner), note, ())
-        return Shown(_id(await link.call(call)), server.owner)
+        await link.call(notify_call(_remote(server.owner), note, ()))
 
-    async def _ask(self, note: Note, actions: Sequence[tuple[str, str]]) -> Question:
+    async def _ask(
+        self,
+        note: Note,
+        actions: Sequence[tuple[str, str]],
+        answer: Deferred[str | None],
+    ) -> None:
+        """Show a question; goes on until it is shown, or closed if that is too late."""
         server = await self.find()
         if "actions" not in server.capabilities:
             raise DesktopError("the notification server shows no buttons")
-        if len(self._open) >= DESKTOP_QUESTIONS:
-            raise DesktopError("too many questions are open")
         link = await self._bus.connected()
-
+        if answer.called:
+            return
         call = notify_call(_remote(server.owner), note, actions)
-        key, early = await self._notify(link, call, server.owner)
-        if server.owner != self._owner:
-            self._close(*key)
-            raise _gone()
-        if key in self._open:
-            raise _invalid_reply()
-
-        def withdraw(_: Deferred[str | None]) -> None:
-            self._open.pop(key, None)
-            self._close(*key)
-
-        answer: Deferred[str | None] = Deferred(withdraw)
-        self._open[key] = answer
-        if early is not None:
-            self._closed(key, early)
-        return Question(server, answer)
-
-    async def _notify(
-        self, link: BusConnection, call: Call, owner: str
-    ) -> tuple[tuple[str, int], int | None]:
-        """Return the note's key, and why it was closed if it was before its answer."""
-        asked = object()
-
-        def withdraw_late(result: tuple[Any, ...]) -> None:
-            with contextlib.suppress(DesktopError):
-                self._close(owner, _id(result))
-            self._withdrawn.discard(asked)
-            self._settle()
-
-        self._asking += 1
+        late = self._reactor.callLater(DESKTOP_SECONDS, _fail, _no_server(), answer)
         try:
-            key = (owner, _id(await link.call(call, withdraw_late)))
-            return key, self._closed_early.get(key)
-        except CancelledError:
-            self._withdrawn.add(asked)
-            raise
+            number = _id(await link.call(call))
         finally:
-            self._asking -= 1
-            if not self._asking:
-                self._closed_early.clear()
+            if late.active():
+                late.cancel()
+        self._shown((server.owner, number), answer)
+
+    def _shown(self, note: tuple[str, int], answer: Deferred[str | None]) -> None:
+        """Keep a question that is on the screen, or close it if that is too late."""
+        if answer.called or note[0] != self._owner:
+            self._close(*note)
+            raise _gone()
+        self._open[note] = answer
+
+    def _withdraw(self, answer: Deferred[str | None]) -> None:
+        for key, waiting in list(self._open.items()):
+            if waiting is answer:
+                del self._open[key]
+                self._close(*key)
 
     def _chosen(self, note: tuple[str, int], choice: str) -> None:
         answer = self._open.pop(note, None)
@@ -225,33 +206,16 @@ class Notifications:
     def _closed(self, note: tuple[str, int], reason: int) -> None:
         answer = self._open.pop(note, None)
         if answer is None:
-            self._closed_unknown(note, reason)
-        elif reason == _EXPIRED:
+            return
+        if reason == _EXPIRED:
             answer.errback(QuestionExpiredError("the notification server took it away"))
         else:
             answer.callback(None)
 
-    def _closed_unknown(self, note: tuple[str, int], reason: int) -> None:
-        """Remember a note that may be one whose id the server has yet to send."""
-        if self._asking:
-            if len(self._closed_early) >= _EARLY:
-                del self._closed_early[next(iter(self._closed_early))]
-            self._closed_early[note] = reason
-
-    def _settle(self) -> None:
-        """Let ``close`` go on when it waits for nothing any more."""
-        settled = self._settled
-        if settled is not None and not settled.called and not self._withdrawn:
-            settled.callback(None)
-
     def _close(self, owner: str, number: int) -> None:
-        link = self._bus.link
-        if link is None:
-            return
-        remote = _remote(owner)
-        closing = link.call(Call(remote, "CloseNotification", "u", [number]))
-        # It may be closed already, which some servers call an error.
-        closing.addErrback(lambda _: None)
+        if self._bus.link is not None:
+            call = Call(_remote(owner), "CloseNotification", "u", [number])
+            self._bus.link.send(call)
 
     def _own(self, owner: str) -> None:
         """Use ``owner`` as the server; what another one shows is lost."""
@@ -279,6 +243,11 @@ async def _owner(link: BusConnection) -> str:
         return ""
     (owner,) = await link.call(Call(BUS, "GetNameOwner", "s", [SERVICE]))
     return str(owner)
+
+
+def _fail(error: DesktopError | Failure, answer: Deferred[str | None]) -> None:
+    if not answer.called:
+        answer.errback(error)
 
 
 def _server(

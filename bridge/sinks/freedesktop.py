@@ -7,14 +7,13 @@ https://specifications.freedesktop.org/notification-spec/1.2/protocol.html.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from html import escape
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from attrs import field
-from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.interfaces import IReactorTime
+from twisted.internet.defer import CancelledError, Deferred, succeed
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import implementer
@@ -22,7 +21,7 @@ from zope.interface import implementer
 from ..classes import define
 from ..freedesktop import DesktopError, INotifications, Note, Server, Urgency
 from ..freedesktop.notes import DEFAULT_MS
-from ..protocol.limits import DESKTOP_SECONDS, SINK_RETRY_SECONDS
+from ..protocol.limits import DESKTOP_SECONDS
 from .fanout import Health, ISink, SinkError, UnavailableError
 from .icons import IconFiles, ImageError
 from .notification import Notification
@@ -52,8 +51,8 @@ class Freedesktop:
     Shows desktop notifications.
 
     When there is no bus or no server at the start, it is no target; it becomes one as
-    soon as a server appears, and from then on is only ``up`` or ``down``.  A mute
-    server is asked again, less and less often.
+    soon as a server appears, and from then on is only ``up`` or ``down``.  A server
+    that does not answer is asked again.
     """
 
     name: ClassVar[str] = "freedesktop"
@@ -74,58 +73,41 @@ class Freedesktop:
     _desktop_entry: str = ""
     has_started: bool = field(default=False, init=False)
     _unwatch: Callable[[], None] = field(default=lambda: None, init=False)
-    _following: Deferred[None] | None = field(default=None, init=False)
-    _change: Deferred[None] = field(factory=Deferred, init=False)
+    _looking: Deferred[Any] = field(factory=lambda: succeed(None), init=False)
+    _retry: IDelayedCall | None = field(default=None, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
     def start(self) -> Deferred[None]:
         """See ``ISink``."""
-        return Deferred.fromCoroutine(self._start())
-
-    async def _start(self) -> None:
         self._icons.open()
-        try:
-            await self._desktop.find()
-        except CancelledError:
-            self._follow()
-            raise
-        except DesktopError as e:
-            self._follow()
-            raise SinkError(str(e)) from None
+        self._unwatch = self._desktop.watch(self._look_again)
+        return self._look()
+
+    def _look(self) -> Deferred[None]:
+        self._looking = self._desktop.find()
+        return self._looking.addCallbacks(self._found, self._not_found)
+
+    def _found(self, _: Server) -> None:
         self.has_started = True
 
-    def _follow(self) -> None:
-        """Become a target, even late, when a server that answers appears."""
-        self._unwatch = self._desktop.watch(self._health_changed)
-        self._following = Deferred.fromCoroutine(self._become_target())
-        self._following.addErrback(self._following_failed)
+    def _not_found(self, failure: Failure) -> None:
+        if self.health() == Health.UP:
+            # No signal shows when a server that was mute answers.
+            self._retry = self._clock.callLater(DESKTOP_SECONDS, self._look_again)
+        failure.trap(DesktopError)
+        raise SinkError(failure.getErrorMessage()) from None
 
-    async def _become_target(self) -> None:
-        pause = DESKTOP_SECONDS
-        while True:
-            self._change = Deferred()
-            if self.health() == Health.UP:
-                # No signal shows when a mute server answers.
-                self._change.addTimeout(pause, self._clock, lambda _, __: None)
-                pause = min(2 * pause, SINK_RETRY_SECONDS)
-            else:
-                pause = DESKTOP_SECONDS
-            await self._change
-            if self.health() == Health.UP:
-                with contextlib.suppress(DesktopError):
-                    await self._desktop.find()
-                    break
-        self._unwatch()
-        self.has_started = True
+    def _look_again(self, _: object = None) -> None:
+        """Become a target, even late, when a server is there that answers."""
+        if self.health() == Health.UP and self._looking.called and not self.has_started:
+            self._look().addCallbacks(self._started_late, self._not_started)
+
+    def _started_late(self, _: object) -> None:
         self._log.info("sink {name} has started", name=self.name)
 
-    def _health_changed(self, _: str) -> None:
-        if not self._change.called:
-            self._change.callback(None)
-
-    def _following_failed(self, failure: Failure) -> None:
-        if failure.check(CancelledError) is None:
+    def _not_started(self, failure: Failure) -> None:
+        if not failure.check(SinkError, CancelledError):
             self._log.failure("sink {name} failed", failure, name=self.name)
 
     def health(self) -> Health:
@@ -161,9 +143,11 @@ class Freedesktop:
 
     def close(self) -> None:
         """See ``ISink``."""
-        if self._following is not None and not self._following.called:
-            self._following.cancel()
-            self._unwatch()
+        self._unwatch()
+        self._unwatch = lambda: None
+        self._looking.cancel()
+        if self._retry is not None and self._retry.active():
+            self._retry.cancel()
         self.has_started = False
         self._icons.close()
 

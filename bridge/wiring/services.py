@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from twisted.logger import Logger
+
 from ..classes import frozen
 from ..databases.databases import Databases
 from ..http.addresspolicy import AddressPolicy
@@ -27,6 +29,8 @@ from ..sinks.websocket import ovrtoolkit, xsoverlay
 from .core import Core
 from .plugins import PluginWiring
 from .sinks import chosen
+
+_log: Final = Logger()
 
 LIGHT: Final = frozenset(
     {
@@ -101,7 +105,7 @@ def make_services(
 
 
 def make_sinks(core: Core) -> Fanout:
-    """Make the sinks that are wanted."""
+    """Make the sinks that are wanted, without those that can't be made."""
     profile, reactor = core.paths.profile, core.reactor
 
     def freedesktop() -> Freedesktop:
@@ -115,7 +119,13 @@ def make_sinks(core: Core) -> Fanout:
         "ovrtoolkit": lambda: ovrtoolkit(reactor),
     }
     wanted = [profile.sink_aliases.get(name, name) for name in core.config.sink]
-    return Fanout(reactor, [makers[name]() for name in chosen(wanted)])
+    sinks = []
+    for name in chosen(wanted):
+        try:
+            sinks.append(makers[name]())
+        except Exception:  # noqa: BLE001
+            _log.failure("sink {name} is skipped: it could not be made", name=name)
+    return Fanout(reactor, sinks)
 
 
 def _make_sql(core: Core) -> Sql:

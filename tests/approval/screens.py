@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred, execute, fail
 from zope.interface import implementer
 
 from bridge.freedesktop import (
     DesktopError,
     INotifications,
     Note,
-    Question,
     Server,
-    Shown,
 )
 
 SERVER = Server(":1.7", "Sample", "1.0", frozenset({"actions"}))
@@ -28,7 +26,6 @@ class FakeScreen:
     :ivar is_known: Whether the server was asked what it can do.
     :ivar failure: When not empty, the session bus can't be reached, and why.
     :ivar questions: What was asked: the note, its buttons, and the open answer.
-    :ivar dismissing: Whether it closes each question before confirming it.
     :ivar withdrawn: How many questions were withdrawn.
     """
 
@@ -41,7 +38,6 @@ class FakeScreen:
         self.questions: list[
             tuple[Note, Sequence[tuple[str, str]], Deferred[str | None]]
         ] = []
-        self.dismissing = False
         self.withdrawn = 0
 
     @property
@@ -71,19 +67,20 @@ class FakeScreen:
 
     def find(self) -> Deferred[Server]:
         """See ``INotifications``."""
-        server = self._there()
-        if server is None:
-            return fail(DesktopError(self.failure or "nobody shows notifications"))
-        self.is_known = True
-        return succeed(server)
+        return execute(self._found)
 
-    def show(self, note: Note) -> Deferred[Shown]:
+    def show(self, note: Note) -> Deferred[None]:
         """See ``INotifications``."""
         return self.find().addCallback(self._show, note)
 
-    def ask(self, note: Note, actions: Sequence[tuple[str, str]]) -> Deferred[Question]:
+    def ask(
+        self, note: Note, actions: Sequence[tuple[str, str]]
+    ) -> Deferred[str | None]:
         """See ``INotifications``."""
-        return self.find().addCallback(self._ask, note, actions)
+        try:
+            return self._ask(self._found(), note, actions)
+        except DesktopError as e:
+            return fail(e)
 
     def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:
         """See ``INotifications``."""
@@ -93,20 +90,24 @@ class FakeScreen:
     def _there(self) -> Server | None:
         return None if self._failure else self._server
 
-    def _show(self, server: Server, note: Note) -> Shown:
+    def _found(self) -> Server:
+        server = self._there()
+        if server is None:
+            raise DesktopError(self.failure or "nobody shows notifications")
+        self.is_known = True
+        return server
+
+    def _show(self, server: Server, note: Note) -> None:
         self.notes.append(note)
-        return Shown(len(self.notes), server.owner)
 
     def _ask(
         self, server: Server, note: Note, actions: Sequence[tuple[str, str]]
-    ) -> Question:
+    ) -> Deferred[str | None]:
         if "actions" not in server.capabilities:
             raise DesktopError("the notification server shows no buttons")
         answer: Deferred[str | None] = Deferred(self._withdraw)
         self.questions.append((note, actions, answer))
-        if self.dismissing:
-            answer.callback(None)
-        return Question(server, answer)
+        return answer
 
     def _report(self, before: str) -> None:
         if self.health != before:

@@ -7,6 +7,7 @@ from typing import Any
 from attrs import evolve
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.approval import Prompts
@@ -17,7 +18,7 @@ from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
 
 from ..contracts import ApproverContract
-from ..freedesktop.buses import HastyReactor, SessionBus, join, notifications, serve
+from ..freedesktop.buses import SessionBus, join, notifications, serve
 from ..pages import Page
 from ..waiting import until
 from .screens import SERVER, FakeScreen
@@ -96,36 +97,30 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         self.assertEqual(keys[3], f"deny-{4:032x}")
         self.assertFalse({"default", "confirm", "deny"} & set(keys))
 
-    def test_deny(self):
-        """Deny refuses, and so does closing it."""
-        for index, why in (
-            (1, "the user declined"),
-            (None, "the prompt was dismissed"),
+    def test_refused(self):
+        """Deny refuses, and so does all that ends a prompt otherwise."""
+        for answered, why in (
+            ("deny", "denied: the user declined"),
+            (None, "denied: the prompt was dismissed"),
+            (QuestionExpiredError("x"), "denied: the prompt expired"),
+            (DesktopError("it is gone"), "approval_unavailable: it is gone"),
         ):
             approving = self.asker.approve(PROMPT)
             _, actions, answer = self.screen.questions[-1]
-            answer.callback(None if index is None else actions[index][0])
-            self.assertEqual(self.refusal(approving), f"denied: {why}")
-
-    def test_closed_before_it_is_shown(self):
-        """A question that was closed at once is refused at once."""
-        self.screen.dismissing = True
+            given: Any = actions[1][0] if answered == "deny" else answered
+            answer.callback(Failure(given) if isinstance(given, Exception) else given)
+            self.assertEqual(self.refusal(approving), why)
+        self.screen.failure = "there is no session bus"
         self.assertEqual(
-            self.refusal(self.asker.approve(PROMPT)), "denied: the prompt was dismissed"
+            self.refusal(self.asker.approve(PROMPT)),
+            "approval_unavailable: there is no session bus",
         )
 
-    def test_expired(self):
-        """A prompt that the server takes away by itself was dismissed by nobody."""
-        approving = self.asker.approve(PROMPT)
-        self.screen.questions[-1][2].errback(QuestionExpiredError("expired"))
-        self.assertEqual(
-            self.refusal(approving),
-            "denied: the prompt expired",
-        )
-
-    def test_any_other_key(self):
-        """Only the one key confirms."""
-        for key in ("default", "confirm", "Confirm", "", "confirm-", "0"):
+    def test_attack_any_other_key(self):
+        """Only the one key confirms: no click on the body, and no earlier prompt's."""
+        self.test_note()
+        earlier = self.screen.questions[0][1][0][0]
+        for key in (earlier, "default", "confirm", "Confirm", "", "confirm-", "0"):
             approving = self.asker.approve(PROMPT)
             self.screen.questions[-1][2].callback(key)
             self.assertTrue(self.refusal(approving).startswith("denied: "), key)
@@ -166,20 +161,6 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         self.asker.approve(PROMPT)
         self.assertEqual(len(self.screen.questions), 2)
 
-    def test_no_desktop(self):
-        """Whatever is wrong with the desktop, the reason is reported."""
-        self.screen.failure = "there is no session bus"
-        self.assertEqual(
-            self.refusal(self.asker.approve(PROMPT)),
-            "approval_unavailable: there is no session bus",
-        )
-
-    def test_desktop_that_ends(self):
-        """A server or a bus that goes away is no denial, but nobody confirmed."""
-        approving = self.asker.approve(PROMPT)
-        self.screen.questions[0][2].errback(DesktopError("it is gone"))
-        self.assertEqual(self.refusal(approving), "approval_unavailable: it is gone")
-
     def test_description(self):
         """It describes the desktop as it is now: ``none`` when nobody can ask."""
         self.assertEqual(
@@ -202,180 +183,28 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         )
 
 
-class AttackTests(TestCase):
-    """Attacks by other programs on a real session bus: none of them confirms."""
+class OnABusTests(TestCase):
+    """Tests with a real session bus; see also ``test_servers``."""
 
-    async def setUp(self):  # type: ignore[override]
-        """A bus, a server with buttons, and a prompt on it."""
-        self.bus = SessionBus()
-        self.addCleanup(self.bus.remove)
-        self.desktop = notifications(self.bus)
-        self.addCleanup(self.desktop.close)
-        self.clock = Clock()
-        self.approver = DesktopApprover(self.desktop, "Sample", os.urandom, self.clock)
-        self.server = await serve(self, self.bus, "actions")
-        self.answers: list[str] = []
-
-    async def prompted(self, number=1):
-        """Put a prompt on the screen; gives its two keys."""
-        self.approver.approve(PROMPT).addCallbacks(
-            lambda _: self.answers.append("confirmed"),
-            lambda failure: self.answers.append(failure.value.message),
-        )
-        await until(lambda: len(self.server.named("Notify")) == number)
-        await until(lambda: len(self.desktop._open) == 1)
-        actions = self.server.named("Notify")[-1][5]
-        return actions[0], actions[2]
-
-    async def refused(self):
-        """Put a prompt that is refused at once; gives the error."""
-        approving: Any = self.approver.approve(PROMPT)
-        return await self.assertFailure(approving, BridgeError)
-
-    async def ends_refused(self, *attackers):
-        """See that the attack has not confirmed, and that the prompt then times out."""
-        for attacker in attackers:
-            await attacker.settled()
-        link = await self.desktop._bus.connected()
+    async def test_attack_forged_answers(self):
+        """No signal but the server's own, for this prompt, confirms; that one does."""
+        bus = SessionBus()
+        self.addCleanup(bus.remove)
+        desktop = notifications(bus)
+        self.addCleanup(desktop.close)
+        approver = DesktopApprover(desktop, "Sample", os.urandom, Clock())
+        server = await serve(self, bus, "actions")
+        approving = approver.approve(PROMPT)
+        await until(lambda: desktop._open)
+        confirm = server.named("Notify")[0][5][0]
+        attacker = await join(self, bus)
+        link: Any = await desktop._bus.connected()
+        for to in (None, link.busName):
+            attacker.emit("ActionInvoked", 1, confirm, destination=to)
+        server.emit("ActionInvoked", 2, confirm)
+        for other in (attacker, server):
+            await other.settled()
         await link.call(Call(BUS, "GetId"))
-        self.clock.advance(PROMPT_SECONDS)
-        self.assertEqual(len(self.answers), 1)
-        self.assertRegex(self.answers[0], "^(denied|approval_unavailable): ")
-
-    async def test_confirmed_by_the_server(self):
-        """What all these attacks try to be."""
-        confirm, _ = await self.prompted()
-        self.server.emit("ActionInvoked", 1, confirm)
-        await until(lambda: self.answers)
-        self.assertEqual(self.answers, ["confirmed"])
-
-    async def test_attack_forged_broadcast(self):
-        """Another program that even knows the key broadcasts the signal."""
-        confirm, _ = await self.prompted()
-        attacker = await join(self, self.bus)
-        attacker.emit("ActionInvoked", 1, confirm)
-        await self.ends_refused(attacker)
-
-    async def test_attack_forged_unicast(self):
-        """Another program that even knows the key sends it to us alone."""
-        confirm, _ = await self.prompted()
-        attacker = await join(self, self.bus)
-        us = (await self.desktop._bus.connected()).busName
-        attacker.emit("ActionInvoked", 1, confirm, destination=us)
-        await self.ends_refused(attacker)
-
-    async def test_attack_wrong_number(self):
-        """The server answers for another note."""
-        confirm, _ = await self.prompted()
-        self.server.emit("ActionInvoked", 2, confirm)
-        await self.ends_refused(self.server)
-
-    async def test_attack_replayed_key(self):
-        """The key of an earlier prompt, with the number of this one."""
-        confirm, deny = await self.prompted()
-        self.server.emit("ActionInvoked", 1, deny)
-        await until(lambda: self.answers)
-        self.answers.clear()
-        await self.prompted(2)
-        self.server.emit("ActionInvoked", 2, confirm)
-        await self.ends_refused(self.server)
-
-    async def test_attack_unknown_key(self):
-        """A key that no button has."""
-        await self.prompted()
-        self.server.emit("ActionInvoked", 1, "confirm")
-        await self.ends_refused(self.server)
-
-    async def test_attack_default_action(self):
-        """A click on the body, on servers that call that ``default``."""
-        await self.prompted()
-        self.server.emit("ActionInvoked", 1, "default")
-        await self.ends_refused(self.server)
-
-    async def test_attack_replaced_server(self):
-        """Another program takes the server's name, and answers in its place."""
-        confirm, _ = await self.prompted()
-        attacker = await serve(self, self.bus, "actions")
-        attacker.emit("ActionInvoked", 1, confirm)
-        await self.ends_refused(attacker)
-        self.assertTrue(self.answers[0].startswith("approval_unavailable: "))
-
-    async def test_attack_server_without_buttons(self):
-        """A server that shows no buttons is not asked to."""
-        await serve(self, self.bus, "body")
-        await until(lambda: self.desktop.server is None)
-        error = await self.refused()
-        self.assertTrue(error.message.startswith("approval_unavailable: "))
-
-    async def test_attack_mute_server(self):
-        """A server that never reports whether it shows the prompt."""
-        await self.desktop.find()
-        self.server.link.methodCallReceived = lambda message: None
-        link: Any = await self.desktop._bus.connected()
-        link._clock = HastyReactor()
-        error = await self.refused()
-        self.assertTrue(error.message.startswith("approval_unavailable: "))
-
-    async def test_closed_before_its_id_is_known(self):
-        """A server that closes the prompt before it answers has refused it."""
-        called = self.server.link.methodCallReceived
-
-        def overtaken(message):
-            if message.member == "Notify":
-                self.server.emit("NotificationClosed", 1, 2, signature="uu")
-            called(message)
-
-        self.server.link.methodCallReceived = overtaken
-        error = await self.refused()
-        self.assertEqual(error.message, "denied: the prompt was dismissed")
-
-    async def test_attack_unusable_ids(self):
-        """An id that no note can have is no prompt on a screen."""
-        for answer in (
-            ("u", [0]),
-            ("i", [-1]),
-            ("x", [2**32]),
-            ("b", [True]),
-            ("s", ["1"]),
-            ("", []),
-        ):
-            self.server.answers["Notify"] = answer
-            error = await self.refused()
-            self.assertEqual(
-                error.message,
-                "approval_unavailable: the notification server answers nonsense",
-            )
-
-    async def test_server_restarted_between_prompts(self):
-        """The next prompt goes to the server of then, and asks what it can do."""
-        _, deny = await self.prompted()
-        self.server.emit("ActionInvoked", 1, deny)
-        await until(lambda: self.answers)
-        self.server.link.drop()
-        await until(lambda: self.desktop.health == "down")
-        self.server = await serve(self, self.bus, "actions")
-        self.answers.clear()
-        confirm, _ = await self.prompted()
-        self.server.emit("ActionInvoked", 1, confirm)
-        await until(lambda: self.answers == ["confirmed"])
-
-    async def test_desktop_that_begins_after_the_daemon(self):
-        """A bus that was not there is found when somebody has to be asked."""
-        self.bus.kill()
-        await until(lambda: self.desktop.health == "down")
-        error = await self.refused()
-        self.assertTrue(error.message.startswith("approval_unavailable: "))
-        self.bus.start()
-        self.server = await serve(self, self.bus, "actions")
-        confirm, _ = await self.prompted()
-        self.server.emit("ActionInvoked", 1, confirm)
-        await until(lambda: self.answers == ["confirmed"])
-
-    async def test_daemon_that_stops(self):
-        """The prompt leaves the screen before the bus is given up."""
-        approving = self.approver.approve(PROMPT)
-        await until(lambda: len(self.desktop._open) == 1)
-        approving.addErrback(lambda _: None)
-        approving.cancel()
-        await self.desktop.close()
-        await until(lambda: self.server.named("CloseNotification") == [[1]])
+        self.assertFalse(approving.called)
+        server.emit("ActionInvoked", 1, confirm)
+        await approving

@@ -14,6 +14,7 @@ from bridge.freedesktop import DesktopError
 from bridge.freedesktop.bus import VARIABLE, Bus
 from bridge.freedesktop.connection import SessionBusConnection, connect
 from bridge.freedesktop.messages import BUS, Call, RemoteInterface
+from bridge.protocol.limits import DESKTOP_SECONDS
 
 from ..directories import fresh_directory
 from ..waiting import until
@@ -32,7 +33,9 @@ class Follower:
     async def joined(self, link):
         """See ``User``."""
         self.links.append(link)
-        if self.joining is not None:
+        if isinstance(self.joining, Deferred):
+            await self.joining
+        elif self.joining is not None:
             raise self.joining
 
     def received(self, signal):
@@ -57,52 +60,27 @@ class ConnectTests(TestCase):
         error = await self.assertFailure(connecting, DesktopError)
         return str(error)
 
-    async def test_nothing_listens(self):
-        """Nothing at the path is reported at once."""
+    async def test_no_bus(self):
+        """What is no bus, or does not answer, is given up within seconds."""
         self.assertIn("nothing listens", await self.refused())
-
-    async def test_opens_then_closes(self):
-        """A bus that closes what it accepted is no bus."""
-        fake_bus(self, self.path, closes=True)
-        self.assertIn("did not let us in", await self.refused())
-
-    async def test_stays_mute(self):
-        """A bus that sends nothing is waited for, but not for ever."""
-        fake_bus(self, self.path)
-        self.assertIn("does not answer", await self.refused(HastyReactor()))
-
-    async def test_rejects_authentication(self):
-        """A bus that knows no way in that we know is given up."""
-        fake_bus(self, self.path, b"REJECTED DBUS_COOKIE_SHA1\r\n")
-        self.assertIn("did not let us in", await self.refused())
-
-    async def test_rejects_and_closes(self):
-        """It may close by itself too."""
-        fake_bus(self, self.path, b"REJECTED\r\n", closes=True)
-        self.assertIn("did not let us in", await self.refused())
-
-    async def test_dies_before_hello(self):
-        """A bus that ends when we are in, but have no name yet."""
-        fake_bus(self, self.path, GUID, closes=True)
-        self.assertIn("session bus", await self.refused())
-
-    async def test_never_sends_hello(self):
-        """A bus that lets us in and then sends nothing."""
-        fake_bus(self, self.path, GUID)
-        self.assertIn("answer", await self.refused(HastyReactor()))
-
-    async def test_speaks_something_else(self):
-        """What is no D-Bus ends the connection, before and after the way in."""
-        for number, lines in enumerate(
+        # What it sends for each line that it receives, whether it then closes, and why
+        # we give up.
+        for number, (lines, closes, why) in enumerate(
             (
-                [b"HTTP/1.1 400\r\n"],
-                [b"\xff\xfe \x00\r\n"],
-                [GUID + b"l" + 64 * b"\xff"],
+                ([], True, "did not let us in"),
+                ([], False, "does not answer"),
+                ([b"REJECTED DBUS_COOKIE_SHA1\r\n"], False, "did not let us in"),
+                ([b"REJECTED\r\n"], True, "did not let us in"),
+                ([GUID], True, "session bus"),
+                ([GUID], False, "answer"),
+                ([b"HTTP/1.1 400\r\n"], False, "session bus"),
+                ([b"\xff\xfe \x00\r\n"], False, "session bus"),
+                ([GUID + b"l" + 64 * b"\xff"], False, "session bus"),
             )
         ):
             self.path += str(number)
-            fake_bus(self, self.path, *lines)
-            self.assertIn("session bus", await self.refused(HastyReactor()))
+            fake_bus(self, self.path, *lines, closes=closes)
+            self.assertIn(why, await self.refused(HastyReactor()), lines)
 
     async def test_cancelled(self):
         """A caller can stop waiting."""
@@ -136,23 +114,6 @@ class ConnectionTests(TestCase):
         error = await self.assertFailure(self.us.link.call(call), DesktopError)
         self.assertEqual(str(error), "GetNameOwner was refused on the session bus")
 
-    async def test_never_answered_call(self):
-        """A call nobody answers fails, and its late answer goes where it is wanted."""
-        late: list[Any] = []
-        self.other.link.methodCallReceived = self.other.calls.append
-        self.us.link._clock = HastyReactor()
-        asking = self.us.link.call(Call(self.remote, "Wait"), late.append)
-        error = await self.assertFailure(asking, DesktopError)
-        self.assertEqual(str(error), "Wait was not answered")
-        from txdbus.message import MethodReturnMessage
-
-        await until(lambda: self.other.calls)
-        (message,) = self.other.calls
-        self.other.link.sendMessage(
-            MethodReturnMessage(message.serial, [7], message.sender, "u")
-        )
-        await until(lambda: late == [(7,)])
-
     async def test_unwritable_calls(self):
         """What the library can't marshal is a refusal, whatever it raises."""
         texts: list[Any] = ["nul\0", "\udc80", 7, None]
@@ -164,20 +125,8 @@ class ConnectionTests(TestCase):
             call = Call(self.remote, "Say", signature, [value])
             await self.assertFailure(self.us.link.call(call), DesktopError)
 
-    async def test_call_on_a_dead_connection(self):
-        """It fails at once, and does not wait for what can't come."""
-        pending = self.us.link.call(Call(self.remote, "Wait"))
-        again = []
-        pending.addErrback(
-            lambda _: again.append(self.us.link.call(Call(self.remote, "Wait")))
-        )
-        self.bus.kill()
-        await until(lambda: again)
-        error = await self.assertFailure(again[0], DesktopError)
-        self.assertEqual(str(error), "the session bus is gone")
-
-    async def test_every_pending_call_fails_with_the_connection(self):
-        """Also when each of them calls again from its errback."""
+    async def test_lost(self):
+        """Every pending call fails, also when its caller calls again from there."""
         failed: list[Any] = []
         for _ in range(5):
             pending = self.us.link.call(Call(self.remote, "Wait"))
@@ -186,39 +135,26 @@ class ConnectionTests(TestCase):
             pending.addErrback(failed.append)
         self.bus.kill()
         await until(lambda: len(failed) == 10)
+        texts = {failure.getErrorMessage() for failure in failed}
+        self.assertEqual(texts, {"the session bus is gone"})
+        self.us.link.send(Call(BUS, "GetId"))
 
-    async def test_error_that_comes_too_late(self):
-        """Nobody waits for it any more."""
+    async def test_answers_after_a_cancellation(self):
+        """They are dropped."""
+        from txdbus.message import ErrorMessage, MethodReturnMessage
+
         self.other.link.methodCallReceived = self.other.calls.append
-        self.us.link._clock = HastyReactor()
-        asking = self.us.link.call(Call(self.remote, "Wait"))
-        await self.assertFailure(asking, DesktopError)
-        self.us.link._clock = reactor
-        from txdbus.message import ErrorMessage
-
-        await until(lambda: self.other.calls)
-        (message,) = self.other.calls
-        self.other.link.sendMessage(
-            ErrorMessage("x.y.Error", message.serial, message.sender)
-        )
-        await self.other.settled()
-        await self.us.settled()
-        self.assertEqual(self.us.link._pendingCalls, {})
-
-    async def test_late_answer_nobody_wants(self):
-        """It is dropped."""
-        self.other.link.methodCallReceived = self.other.calls.append
-        self.us.link._clock = HastyReactor()
-        asking = self.us.link.call(Call(self.remote, "Wait"))
-        await self.assertFailure(asking, DesktopError)
-        self.us.link._clock = reactor
-        from txdbus.message import MethodReturnMessage
-
-        await until(lambda: self.other.calls)
-        (message,) = self.other.calls
-        self.other.link.sendMessage(
-            MethodReturnMessage(message.serial, [7], message.sender, "u")
-        )
+        for _ in range(2):
+            asking = self.us.link.call(Call(self.remote, "Wait"))
+            asking.addErrback(lambda _: None)
+            asking.cancel()
+        await until(lambda: len(self.other.calls) == 2)
+        first, second = (call.serial for call in self.other.calls)
+        for late in (
+            MethodReturnMessage(first, [7], self.us.name, "u"),
+            ErrorMessage("x.y.Error", second, self.us.name),
+        ):
+            self.other.link.sendMessage(late)
         await self.other.settled()
         await self.us.settled()
         self.assertEqual(self.us.link._pendingCalls, {})
@@ -258,10 +194,10 @@ class ConnectionTests(TestCase):
         self.assertEqual(str(error), "another program answered")
 
 
-def link_in_memory(clock: Any) -> Any:
+def link_in_memory() -> Any:
     """Make a connection that a bus has named, over a transport in memory."""
     made: Deferred[Any] = Deferred()
-    link = SessionBusConnection(clock, made)
+    link = SessionBusConnection(made)
     link.makeConnection(StringTransport())
     link.busName = ":1.1"
     made.callback(None)
@@ -292,7 +228,7 @@ class BusTests(SynchronousTestCase):
 
     def connect(self):
         """Answer the newest opening."""
-        link = link_in_memory(self.clock)
+        link = link_in_memory()
         self.opened[-1][1].callback(link)
         return link
 
@@ -323,20 +259,14 @@ class BusTests(SynchronousTestCase):
         self.connect()
         self.successResultOf(asked)
 
-    def test_each_caller_that_waits_gets_the_failure(self):
-        """A failed attempt ends the wait."""
-        asked = self.bus.connected()
-        self.opened[-1][1].errback(DesktopError("no"))
-        self.failureResultOf(asked, DesktopError)
-
     def test_addresses_are_tried_in_order(self):
-        """The next socket is tried when one leads nowhere."""
+        """The next socket is tried when one leads nowhere; then all who wait fail."""
         self.environ[VARIABLE] = "unix:path=/a;unix:path=/b"
         asked = self.bus.connected()
         self.opened[-1][1].errback(DesktopError("no"))
         self.assertEqual([path for path, _ in self.opened], ["/a", "/b"])
-        self.connect()
-        self.successResultOf(asked)
+        self.opened[-1][1].errback(DesktopError("no"))
+        self.failureResultOf(asked, DesktopError)
 
     def test_no_address(self):
         """Without a session bus there is nothing to open, until there is one."""
@@ -396,21 +326,25 @@ class BusTests(SynchronousTestCase):
         self.failureResultOf(asked, DesktopError)
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
+    def test_attack_mute_bus(self):
+        """A bus that is silent once we are in is dropped."""
+        self.user.joining = Deferred()
+        asked = self.bus.connected()
+        link = self.connect()
+        self.clock.advance(DESKTOP_SECONDS)
+        error = self.failureResultOf(asked, DesktopError).value
+        self.assertEqual(str(error), "the session bus does not answer")
+        self.assertTrue(link.transport.disconnected)
+
     def test_cancelled_wait(self):
-        """A caller that waits no more is forgotten; others get the connection."""
-        first, second = self.bus.connected(), self.bus.connected()
+        """A caller may wait no more, or be cancelled by another that is answered."""
+        first, second, third = (self.bus.connected() for _ in range(3))
+        for cancelled in (first, third):
+            cancelled.addErrback(lambda _: None)
         first.cancel()
-        first.addErrback(lambda _: None)
+        second.addCallback(lambda _: third.cancel())
         self.connect()
         self.successResultOf(second)
-
-    def test_wait_cancelled_by_another(self):
-        """A waiter may cancel another that is being answered too."""
-        first, second = self.bus.connected(), self.bus.connected()
-        second.addErrback(lambda _: None)
-        first.addCallback(lambda _: second.cancel())
-        self.connect()
-        self.successResultOf(first)
 
     def test_close(self):
         """What was written goes out; a bus that does not read is dropped."""

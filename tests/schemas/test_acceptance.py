@@ -25,32 +25,16 @@ from bridge.protocol.wire import converter, structure
 from bridge.provision.readiness import OWN_HOST
 from bridge.rpc.registry import methods_of
 from bridge.schemas import HOST_FILE, manifest_file, read_schema
-from bridge.services.logs import Logs
-from bridge.services.notify import Notify
-from bridge.services.osc import Osc
-from bridge.services.outbound import Outbound
-from bridge.services.plugins import PluginService
-from bridge.services.remote import SnippetEvaluator
-from bridge.services.sql import Sql
-from bridge.services.state import State
 from bridge.settings.host import SHIPPED, ProfileError, load_profile, read_fields
 
 from ..npm import ROOT
+from ..services.found import services
 from .checking import DOCUMENT, exact, is_partial, validator
 from .generating import Maker, edges
 
 PARAMS = {
     f"{name}/{m.name}": m.params
-    for name, service in (
-        ("logs", Logs),
-        ("notify", Notify),
-        ("osc", Osc),
-        ("outbound", Outbound),
-        ("plugins", PluginService),
-        ("remote", SnippetEvaluator),
-        ("sql", Sql),
-        ("state", State),
-    )
+    for name, service in services().items()
     for m in methods_of(service)
 }
 

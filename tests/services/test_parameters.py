@@ -9,25 +9,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import converter, structure
 from bridge.rpc.registry import methods_of
-from bridge.services.logs import Logs
-from bridge.services.notify import Notify
-from bridge.services.osc import Osc
-from bridge.services.outbound import Outbound
-from bridge.services.plugins import PluginService
-from bridge.services.remote import SnippetEvaluator
-from bridge.services.sql import Sql
-from bridge.services.state import State
 
-SERVICES: Final[dict[str, type[Any]]] = {
-    "logs": Logs,
-    "notify": Notify,
-    "osc": Osc,
-    "outbound": Outbound,
-    "plugins": PluginService,
-    "remote": SnippetEvaluator,
-    "sql": Sql,
-    "state": State,
-}
+from .found import services
+
 ID: Final = "A" * 22
 PAGE: Final[dict[str, dict[str, Any]]] = {
     "logs/write": {"records": []},
@@ -57,7 +41,7 @@ class ParameterTests(SynchronousTestCase):
 
     def test_what_pages_send_is_accepted_and_misspelt_is_refused(self) -> None:
         """A parameter that a method does not know is an error, in every method."""
-        for service, kind in SERVICES.items():
+        for service, kind in services().items():
             for method in methods_of(kind):
                 name = f"{service}/{method.name}"
                 good = PAGE.get(name, {})

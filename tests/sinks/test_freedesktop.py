@@ -4,21 +4,23 @@ from typing import Any
 
 from attrs import evolve
 from twisted.internet import reactor
-from twisted.logger import globalLogPublisher
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.task import Clock
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.freedesktop import Note, Server, Urgency
-from bridge.sinks.fanout import Fanout, Health, SinkError, UnavailableError
+from bridge.freedesktop import DesktopError, Note, Server, Urgency
+from bridge.protocol.limits import DESKTOP_SECONDS
+from bridge.sinks.fanout import Health, SinkError, UnavailableError
 from bridge.sinks.freedesktop import Freedesktop, body, note
 from bridge.sinks.icons import IconFiles
 from bridge.sinks.notification import Message, notification
+from tests.approval.screens import SERVER, FakeScreen
 from tests.contracts import SinkContract
 from tests.directories import fresh_directory
 from tests.freedesktop.buses import (
     PATIENT,
-    HastyReactor,
     SessionBus,
-    join,
     notifications,
     serve,
 )
@@ -173,149 +175,77 @@ class ContractTests(SinkCase, SinkContract):
         self.assertEqual(len(self.server.named("Notify")), 1)
 
 
-class LifeTests(SinkCase):
-    """Tests for servers and buses that come and go."""
+class LifeTests(SynchronousTestCase):
+    """Tests for servers that come and go, on a desktop in memory."""
 
-    async def test_no_bus(self) -> None:
-        """Without a bus it does not start, and nobody waits for it."""
-        self.bus.kill()
-        sink = self.sink()
-        with self.assertRaises(SinkError):
-            await sink.start()
-        self.assertFalse(sink.has_started)
-        self.assertEqual(sink.health(), Health.DOWN)
+    def setUp(self) -> None:
+        """A desktop with a server, and a sink for it."""
+        self.screen, self.clock = FakeScreen(), Clock()
+        icons = IconFiles(fresh_directory(self) / "icons", self.clock, at_once)
+        self.sink = Freedesktop(self.screen, icons, self.clock, "sample")
 
-    async def test_bus_that_comes_later(self) -> None:
-        """It is a target as soon as there is a bus with a server."""
-        self.bus.kill()
-        sink = self.sink()
-        with self.assertRaises(SinkError):
-            await sink.start()
-        self.bus.start()
-        shown = await serve(self, self.bus)
-        await until(lambda: sink.has_started)
-        self.assertEqual(sink.health(), Health.UP)
-        await sink.deliver(LEAST)
-        self.assertEqual(len(shown.named("Notify")), 1)
+    def skipped(self) -> None:
+        """Start the sink, which can't be a target now."""
+        self.failureResultOf(self.sink.start(), SinkError)
+        self.assertFalse(self.sink.has_started)
 
-    async def test_server_that_comes_later(self) -> None:
-        """Without a server it is skipped; with one it has started, which is logged."""
-        events: list[Any] = []
-        keep: Any = events.append
-        globalLogPublisher.addObserver(keep)
-        self.addCleanup(globalLogPublisher.removeObserver, keep)
-        sink = self.sink()
-        fanout = Fanout(self.reactor, [sink])
-        await fanout.start()
-        self.assertEqual(fanout.targets(), [])
-        skipped = [e for e in events if "is skipped" in str(e["log_format"])]
-        self.assertEqual([e["name"] for e in skipped], ["freedesktop"])
-        await serve(self, self.bus)
-        await until(lambda: fanout.targets() == [sink])
-        started = [e for e in events if "has started" in str(e["log_format"])]
-        self.assertEqual(len(started), 1)
+    def test_server_that_comes_later(self) -> None:
+        """Without one it is skipped; from the first on it is a target, up or down."""
+        self.screen.server = None
+        self.skipped()
+        self.assertEqual(self.sink.health(), Health.DOWN)
+        for _ in range(2):
+            self.screen.server = SERVER
+            self.assertTrue(self.sink.has_started)
+            self.assertEqual(self.sink.health(), Health.UP)
+            self.successResultOf(self.sink.deliver(LEAST))
+            self.screen.server = None
+            self.assertTrue(self.sink.has_started)
+            self.assertEqual(self.sink.health(), Health.DOWN)
+            self.failureResultOf(self.sink.deliver(LEAST), UnavailableError)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
 
-    async def test_server_that_comes_too_late(self) -> None:
+    def test_server_that_comes_too_late(self) -> None:
         """What comes when the sink has ended starts nothing."""
-        sink = self.sink()
-        with self.assertRaises(SinkError):
-            await sink.start()
-        sink.close()
-        await serve(self, self.bus)
-        await self.desktop.find()
-        self.assertFalse(sink.has_started)
+        self.screen.server = None
+        self.skipped()
+        self.sink.close()
+        self.screen.server = SERVER
+        self.assertFalse(self.sink.has_started)
 
-    async def test_server_that_goes(self) -> None:
-        """It stays a target, down, and is up again with the next server."""
-        first = await serve(self, self.bus)
-        sink = self.sink()
-        await sink.start()
-        self.assertEqual(sink.health(), Health.UP)
-        first.link.drop()
-        await until(lambda: sink.health() == Health.DOWN)
-        self.assertTrue(sink.has_started)
-        with self.assertRaises(UnavailableError):
-            await sink.deliver(LEAST)
-        second = await serve(self, self.bus)
-        await until(lambda: sink.health() == Health.UP)
-        await sink.deliver(LEAST)
-        self.assertEqual(len(second.named("Notify")), 1)
+    def test_attack_server_that_does_not_answer(self) -> None:
+        """It is skipped, and asked again now and then until it answers."""
+        looking: list[Any] = []
 
-    async def test_bus_that_goes(self) -> None:
-        """A lost bus is down; it is connected to again when it is back."""
-        await serve(self, self.bus)
-        sink = self.sink()
-        await sink.start()
-        self.bus.kill()
-        await until(lambda: sink.health() == Health.DOWN)
-        self.bus.start()
-        again = await serve(self, self.bus)
-        await until(lambda: sink.health() == Health.UP)
-        await sink.deliver(LEAST)
-        self.assertEqual(len(again.named("Notify")), 1)
+        def find() -> Any:
+            looking.append(Deferred())
+            return looking[-1]
 
-    async def test_shutdown_while_it_starts(self) -> None:
-        """A daemon that ends meanwhile reports no timeout of the server."""
-        events: list[Any] = []
-        keep: Any = events.append
-        globalLogPublisher.addObserver(keep)
-        self.addCleanup(globalLogPublisher.removeObserver, keep)
-        mute = await join(self, self.bus)
-        await mute.own()
-        sink = self.sink()
-        fanout = Fanout(self.reactor, [sink])
-        starting = fanout.start()
-        await until(lambda: mute.named("GetCapabilities"))
-        starting.cancel()
-        await fanout.close()
-        self.assertEqual([e for e in events if "skipped" in str(e["log_format"])], [])
+        self.patch(self.screen, "find", find)
+        starting = self.sink.start()
+        looking[0].errback(DesktopError("mute"))
+        self.failureResultOf(starting, SinkError)
+        for asked, answer in enumerate(
+            (Failure(DesktopError("mute")), Failure(ZeroDivisionError()), SERVER), 2
+        ):
+            self.assertFalse(self.sink.has_started)
+            self.clock.advance(DESKTOP_SECONDS)
+            self.assertEqual(len(looking), asked)
+            self.screen.server = None
+            self.screen.server = SERVER
+            self.assertEqual(len(looking), asked)
+            looking[-1].callback(answer)
+        self.assertTrue(self.sink.has_started)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
-
-class MuteServerTests(SinkCase):
-    """Tests for servers that do not answer, which are not waited for."""
-
-    reactor: Any = HastyReactor(20)
-
-    async def mute(self) -> Any:
-        """Have a server that answers nothing; the bus itself is there."""
-        mute = await join(self, self.bus)
-        await mute.own()
-        self.desktop.start()
-        await until(lambda: self.desktop.health == "up")
-        return mute
-
-    async def test_attack_server_that_does_not_answer(self) -> None:
-        """A mute server is skipped in time, and delays no other sink's answer."""
-        await self.mute()
-        sink = self.sink()
-        fanout = Fanout(self.reactor, [sink])
-        await fanout.start()
-        self.assertEqual(fanout.targets(), [])
-
-    async def test_mute_server_that_answers_later(self) -> None:
-        """A server that is slow to start is a target as soon as it answers."""
-        slow = await self.mute()
-        sink = self.sink()
-        with self.assertRaises(SinkError):
-            await sink.start()
-        await until(lambda: len(slow.named("GetCapabilities")) >= 3)
-        self.assertFalse(sink.has_started)
-        slow.answers["GetCapabilities"] = ("as", [[]])
-        slow.answers["GetServerInformation"] = ("ssss", ["Slow", "Tests", "1", "1.2"])
-        await until(lambda: sink.has_started)
-        await sink.deliver(LEAST)
-        self.assertEqual(len(slow.named("Notify")), 1)
-
-    async def test_mute_server_that_goes(self) -> None:
-        """A server that is gone is not asked again; the next one announces itself."""
-        mute = await self.mute()
-        sink = self.sink()
-        with self.assertRaises(SinkError):
-            await sink.start()
-        mute.link.drop()
-        await until(lambda: sink.health() == Health.DOWN)
-        await serve(self, self.bus)
-        await until(lambda: sink.has_started)
+    def test_shutdown_while_it_looks(self) -> None:
+        """Nothing is left of it."""
+        self.patch(self.screen, "find", Deferred)
+        starting = self.sink.start()
+        self.sink.close()
+        self.failureResultOf(starting, CancelledError)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
 
 
 class RealServerTests(SinkCase):

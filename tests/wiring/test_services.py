@@ -16,6 +16,7 @@ from bridge.rpc.hub import Hub
 from bridge.services.logs import Logs
 from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.store.store import Store
+from bridge.wiring import services
 from bridge.wiring.core import Core, Threads
 from bridge.wiring.services import LIGHT, make_services, make_sinks
 from bridge.wiring.sinks import SINKS
@@ -51,6 +52,16 @@ class SinkTests(SynchronousTestCase):
     def test_every_sink(self):
         """Each name makes the sink of that name, in their order."""
         self.assertEqual(self.names(*SINKS), list(SINKS))
+
+    def test_sink_that_cannot_be_made(self):
+        """It is skipped, which is logged; the daemon starts with the others."""
+
+        def broken(*_: object) -> None:
+            raise ZeroDivisionError
+
+        self.patch(services, "Overlay", broken)
+        self.assertEqual(self.names(), ["freedesktop"])
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
 
 class LightTests(SynchronousTestCase):
