@@ -15,7 +15,7 @@ from bridge.services.plugins import Pushes
 from ..directories import fresh_directory
 from .bundle.workshop import Workshop
 from .clone.clones import CloneTestCase
-from .clone.commits import line_of
+from .clone.packs import line_of
 from .clone.remotes import LATEST, FakeUpstream, new_commits
 from .clone.test_look import UpstreamTestCase
 from .contracts import (

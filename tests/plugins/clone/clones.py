@@ -120,7 +120,11 @@ class CloneTestCase(TestCase):
 
     async def refusal(self, url: str, cloner: Repositories | None = None) -> str:
         """The message a clone of ``url`` is refused with, having left nothing."""
-        error = await self.assertFailure(self.cloning(url, cloner), BridgeError)
+        return await self.refusal_of(self.cloning(url, cloner))
+
+    async def refusal_of(self, cloning: Deferred[str]) -> str:
+        """The message a clone is refused with, having left nothing."""
+        error = await self.assertFailure(cloning, BridgeError)
         self.assertFalse(os.path.lexists(self.into))
         message = str(error.message)
         self.assertLessEqual(len(message), 300)

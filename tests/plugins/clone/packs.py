@@ -10,6 +10,8 @@ from typing import Final
 
 from attrs import field, frozen
 
+from bridge.plugins.clone.objects.pack import PackedObject, Unpacked
+
 COMMIT: Final = 1
 TREE: Final = 2
 BLOB: Final = 3
@@ -56,12 +58,42 @@ def tree(*entries: tuple[bytes, bytes, Object | bytes]) -> Object:
 
 
 def commit(root: Object, *parents: Object) -> Object:
-    """A commit."""
+    """A commit of a directory."""
+    return made_commit(b"Message\n", *parents, root=root)
+
+
+EMPTY = tree()
+START = 1_700_000_000
+
+
+def made_commit(
+    message: bytes, *parents: Object, at: int | bytes = START, root: Object = EMPTY
+) -> Object:
+    """A commit; ``at`` is its committer's time, which may be nonsense."""
+    when = at if isinstance(at, bytes) else b"%d" % at
     lines = [b"tree " + root.name.hex().encode("ascii")]
     lines += [b"parent " + parent.name.hex().encode("ascii") for parent in parents]
-    person = b"A <a@example.invalid> 1700000000 +0000"
-    lines += [b"author " + person, b"committer " + person, b"", b"Message", b""]
+    lines += [b"author A <a@example.invalid> 1 +0000"]
+    lines += [b"committer B <b@example.invalid> " + when + b" +0000", b"", message]
     return Object("commit", b"\n".join(lines))
+
+
+def line_of(
+    length: int, *, start: Object | None = None, name: str = ""
+) -> list[Object]:
+    """Commits one after another, a minute apart; the first is the oldest."""
+    made: list[Object] = []
+    for number in range(length):
+        parents = made[-1:] or ([start] if start is not None else [])
+        message = f"{name}{number}".encode("ascii")
+        made.append(made_commit(message, *parents, at=START + 60 * number))
+    return made
+
+
+def unpacked_of(objects: Sequence[Object]) -> Unpacked:
+    """What unpacking a pack of these gives."""
+    found = {one.name: PackedObject(one.kind, one.content) for one in objects}
+    return Unpacked(found, [], b"")
 
 
 def make_repository(root: Path, name: str, objects: Sequence[Object]) -> str:

@@ -6,18 +6,17 @@ import os
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
 
-from attrs import evolve
-from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 
-from bridge.http.client import make_client
+from bridge.http.addresspolicy import NotPublicError
 from bridge.protocol.errors import BridgeError
 
-from ...forge import PROJECT, respond, start_forge_process
-from . import packs
+from ...forge import PROJECT, start_forge_process
 from .clones import CloneTestCase, run_git
-from .packs import commit, tree
+from .packs import commit, make_repository, tree
 
 CONTENT = {
     "plugin.json": b'{"id": "demo"}\r\n',
@@ -55,19 +54,21 @@ class GoodCloneTests(CloneTestCase):
                 found[str(relative)] = path.read_bytes()
         return found
 
-    async def test_content(self) -> None:
-        """Every file arrives as the bytes that were published, and no other file."""
+    async def test_clone(self) -> None:
+        """Every file arrives as it was published, in a repository without a fault."""
         self.assertEqual(await self.clone(self.forge.url(self.name)), self.commit)
         self.assertEqual(self.files(), CONTENT)
-
-    async def test_real_repository(self) -> None:
-        """Git finds nothing wrong with the clone, and no file changed."""
-        await self.clone(self.forge.url(self.name))
         run = partial(run_git, self.into, ca_file=self.forge.ca_file)
         self.assertEqual(run("fsck", "--full", "--strict", "--no-dangling"), "")
         self.assertEqual(run("status", "--porcelain"), "")
         self.assertEqual(run("rev-parse", "HEAD").strip(), self.commit)
         self.assertEqual(run("rev-list", "--count", "HEAD").strip(), "1")
+        # Only the owner enters it, and nothing of it may be executed.
+        self.assertEqual(self.into.stat().st_mode & 0o777, 0o700)
+        files = filter(Path.is_file, self.into.rglob("*"))
+        self.assertEqual({path.stat().st_mode & 0o111 for path in files}, {0})
+        self.assertTrue(self.progress)
+        self.assertEqual(self.progress, sorted(self.progress))
 
     async def test_later_fetch(self) -> None:
         """The clone can be deepened from its remote."""
@@ -76,27 +77,6 @@ class GoodCloneTests(CloneTestCase):
         run("fetch", "--quiet", "--depth=50", "origin")
         self.assertEqual(run("rev-list", "--count", "origin/HEAD").strip(), "2")
         self.assertEqual(run("fsck", "--full"), "")
-
-    async def test_nothing_executable(self) -> None:
-        """No file of a clone may be executed, and only the owner enters it."""
-        await self.clone(self.forge.url(self.name))
-        modes = {path.stat().st_mode & 0o111 for path in self.into.rglob("*.*")}
-        self.assertEqual(self.into.stat().st_mode & 0o777, 0o700)
-        self.assertIn(0, modes)
-        for path in self.into.rglob("*"):
-            if path.is_file():
-                self.assertEqual(path.stat().st_mode & 0o111, 0)
-
-    async def test_progress(self) -> None:
-        """The received bytes are reported, and grow."""
-        await self.clone(self.forge.url(self.name))
-        self.assertTrue(self.progress)
-        self.assertEqual(self.progress, sorted(self.progress))
-
-    async def test_localhost(self) -> None:
-        """A host name works, also when only some of its addresses answer."""
-        url = self.forge.url(self.name).replace("127.0.0.1", "localhost")
-        self.assertEqual(await self.clone(url), self.commit)
 
     async def test_old_protocol(self) -> None:
         """A server that speaks only version 0 of the protocol works too."""
@@ -166,14 +146,6 @@ class GoodCloneTests(CloneTestCase):
         self.assertFalse(ran.exists())
         self.assertFalse((self.base / "keys").exists())
 
-    async def test_environment_trusts_nobody(self) -> None:
-        """A certificate authority named by the environment is not trusted."""
-        self.set_environment({"SSL_CERT_FILE": str(self.forge.ca_file)})
-        client = make_client(reactor, self.pool.call)
-        cloner = evolve(self.cloner(), client=client)
-        message = await self.refusal(self.forge.url(self.name), cloner)
-        self.assertIn("certificate is not to be trusted", message)
-
     def set_environment(self, values: dict[str, str]) -> None:
         """Set environment variables for this test."""
         for name, value in values.items():
@@ -229,61 +201,76 @@ reactor.run()
         self.assertEqual(done.stdout, f"{self.commit} []\n")
 
 
-class RefusedUrlTests(CloneTestCase):
-    """Clones that end before anything is fetched."""
+class DialTests(CloneTestCase):
+    """
+    Whom a clone connects to.
 
-    async def test_not_https(self) -> None:
-        """A URL that breaks the rule is refused as such."""
-        message = await self.refusal("http://127.0.0.1/x.git")
-        self.assertEqual(message, "not_https: url: must start with https://")
+    What the client does about names, addresses and certificates, ``tests.http`` has.
+    """
 
-    async def test_nobody_listens(self) -> None:
-        """A host that refuses the connection could not be connected to."""
-        message = await self.refusal("https://127.0.0.1:1024/x.git")
-        self.assertEqual(message, "clone_failed: no connection with the server")
-
-    async def test_unknown_host(self) -> None:
-        """A name without an address could not be resolved."""
-        message = await self.refusal("https://nowhere.invalid/x.git")
-        self.assertIn("could not be resolved", message)
-
-    async def test_not_there(self) -> None:
-        """A missing repository is named by its HTTP status."""
-        message = await self.refusal(self.forge.url("missing"))
-        self.assertIn("HTTP status 404", message)
-
-    async def test_empty(self) -> None:
-        """A repository without a commit is called empty."""
-        name = f"empty-{os.urandom(6).hex()}"
-        made = commit(tree())
-        packs.make_repository(self.forge.root, name, [made])
-        (self.forge.root / f"{name}.git" / "refs" / "heads" / "main").unlink()
-        message = await self.refusal(self.forge.url(name))
-        self.assertIn("empty or has no default branch", message)
-
-    async def test_not_a_repository(self) -> None:
-        """A page that is not git's has an error of its own."""
-        page = respond("200 OK", b"<html>", Content_Type="text/html")
-        server = self.rogue(lambda line, body: [page])
-        message = await self.refusal(server.url, self.cloner(server.ca_file))
-        self.assertEqual(message, "clone_failed: not a git repository")
-
-    async def test_wrong_authority(self) -> None:
-        """A certificate of another authority is not trusted."""
+    async def test_refused(self) -> None:
+        """What ends before anything is fetched is named."""
         server = self.rogue(lambda line, body: [])
-        message = await self.refusal(server.url)
-        self.assertIn("certificate is not to be trusted", message)
+        empty = f"empty-{os.urandom(6).hex()}"
+        make_repository(self.forge.root, empty, [commit(tree())])
+        (self.forge.root / f"{empty}.git" / "refs" / "heads" / "main").unlink()
+        for url, words in (
+            ("http://127.0.0.1/x.git", "not_https: url: must start with https://"),
+            ("https://127.0.0.1:1024/x.git", "clone_failed: no connection with the"),
+            (self.forge.url("missing"), "clone_failed: the host answered HTTP status"),
+            (self.forge.url(empty), "clone_failed: the repository is empty or has no"),
+            (server.url, "clone_failed: the server's certificate is not to be trusted"),
+        ):
+            message = await self.refusal(url)
+            self.assertTrue(message.startswith(words), message)
 
-    async def test_wrong_host_name(self) -> None:
-        """A certificate for another name is not trusted."""
-        self.names["forge.example"] = ["127.0.0.1"]
-        url = self.forge.url("x").replace("127.0.0.1", "forge.example")
-        self.assertIn("certificate is not to be trusted", await self.refusal(url))
+    async def refused(self, url: str, *found: str) -> tuple[str, ...]:
+        """A host with these addresses is refused before it is dialled."""
+        self.names[urlsplit(url).hostname or ""] = list(found)
+        cloning = self.cloning(url, self.cloner().public())
+        error = await self.assertFailure(cloning, NotPublicError)
+        self.assertEqual(
+            error.message, "clone_failed: the host is not on the public internet"
+        )
+        addresses: tuple[str, ...] = error.addresses
+        return addresses
 
-    async def test_unreadable_ca_file(self) -> None:
-        """A CA file that holds no certificate is named."""
-        broken = self.base / "broken.pem"
-        broken.write_bytes(b"nothing")
-        for ca_file in (broken, self.base / "missing.pem"):
-            message = await self.refusal(self.forge.url("x"), self.cloner(ca_file))
-            self.assertEqual(message, "clone_failed: the CA file cannot be used")
+    async def test_attack_private_hosts(self) -> None:
+        """Public hosts only: private addresses and names are refused, and named."""
+        for url, found, named in (
+            ("https://127.0.0.1/x.git", (), ("127.0.0.1",)),
+            ("https://2130706433/x.git", ("127.0.0.1",), ("127.0.0.1",)),
+            ("https://forge.localhost/x.git", ("8.8.8.8",), ()),
+            (
+                "https://forge.example.org/x.git",
+                ("8.8.8.8", "10.0.0.1", "192.168.1.1"),
+                ("10.0.0.1", "192.168.1.1"),
+            ),
+        ):
+            self.assertEqual(await self.refused(url, *found), named)
+
+    async def test_allowed(self) -> None:
+        """An address or a private name that was allowed is dialled."""
+        (self.base / "w").mkdir()
+        (self.base / "w" / "x").write_bytes(b"")
+        self.forge.publish(self.base / "w", "dialled")
+        url = self.forge.url("dialled")
+        for host in ("127.0.0.1", "localhost"):
+            also = frozenset({(host, self.forge.port)})
+            at = url.replace("127.0.0.1", host)
+            await self.clone(at, self.cloner().public(also))
+            self.into.rename(self.base / host)
+
+    async def test_attack_another_host_than_was_allowed(self) -> None:
+        """Another address, port or name than a prompt has shown is refused."""
+        port = self.forge.port
+        self.names["forge.example.org"] = ["127.0.0.1"]
+        for host, allowed in (
+            # The name leads elsewhere by then.
+            ("forge.example.org", ("192.168.1.5", port)),
+            ("forge.example.org", ("127.0.0.1", 443)),
+            ("other.localhost", ("forge.localhost", port)),
+        ):
+            cloner = self.cloner().public(frozenset({allowed}))
+            cloning = self.cloning(f"https://{host}:{port}/x.git", cloner)
+            await self.assertFailure(cloning, NotPublicError)

@@ -60,51 +60,38 @@ class FetchTests(CloneTestCase):
         fetched = await self.fetched(server.url, server.ca_file)
         self.assertEqual(fetched, Fetched("ab" * 20, b"PACK"))
 
-    async def test_another_content_type(self) -> None:
-        """What only begins like the media type of git is refused."""
-        for kind in (f"{ADVERTISEMENT}2", "text/html", ""):
-
-            def script(line: str, sent: bytes, kind: str = kind) -> Iterable[bytes]:
-                return [respond("200 OK", b"", Content_Type=kind)]
-
-            server = self.rogue(script)
-            message = await self.refusal(server.url, self.cloner(server.ca_file))
-            self.assertEqual(message, "clone_failed: not a git repository")
-
-    async def refused_refs(self, *lines: bytes) -> str:
-        """The refusal of a server that lists these refs."""
-        start = packet(b"# service=git-upload-pack\n") + b"0000"
-        body = start + b"".join(map(packet, lines)) + b"0000"
+    async def refused(self, body: bytes, kind: str = ADVERTISEMENT) -> str:
+        """The refusal of a server that answers this to the first request."""
 
         def script(line: str, sent: bytes) -> Iterable[bytes]:
-            return [respond("200 OK", body, Content_Type=ADVERTISEMENT)]
+            return [respond("200 OK", body, Content_Type=kind)]
 
         server = self.rogue(script)
         return await self.refusal(server.url, self.cloner(server.ca_file))
 
-    async def test_longer_names(self) -> None:
-        """A repository of another object format has an error of its own."""
-        line = b"ab" * 32 + b" HEAD\0shallow object-format=sha256\n"
-        self.assertIn("not SHA-1", await self.refused_refs(line))
+    async def test_attack_another_content_type(self) -> None:
+        """What only begins like the media type of git is refused."""
+        for kind in (f"{ADVERTISEMENT}2", "text/html", ""):
+            message = await self.refused(b"", kind)
+            self.assertEqual(message, "clone_failed: not a git repository")
 
-    async def test_no_depth(self) -> None:
-        """A server that cannot send one commit alone is refused."""
-        line = b"ab" * 20 + b" HEAD\0side-band-64k\n"
-        self.assertIn("cannot send a single commit", await self.refused_refs(line))
-
-    async def test_no_refs(self) -> None:
-        """Refs that are no refs are refused."""
-        for line in (b"\xff", b"HEAD", b"x y z\0", b"x HEAD\0"):
-            message = await self.refused_refs(line)
-            self.assertIn("clone_failed: ", message)
+    async def test_attack_refs(self) -> None:
+        """Refs that are none, or of what we can't fetch, are refused."""
+        for line, words in (
+            (b"ab" * 32 + b" HEAD\0shallow object-format=sha256\n", "not SHA-1"),
+            (b"ab" * 20 + b" HEAD\0side-band-64k\n", "cannot send a single commit"),
+            (b"\xff", "empty or has no default branch"),
+            (b"HEAD", "empty or has no default branch"),
+            (b"x y z\0", "empty or has no default branch"),
+            (b"x HEAD\0", "not SHA-1"),
+        ):
+            start = packet(b"# service=git-upload-pack\n") + b"0000"
+            message = await self.refused(start + packet(line) + b"0000")
+            self.assertIn(words, message)
+            self.assertTrue(message.startswith("clone_failed: "), message)
 
     async def test_attack_packets(self) -> None:
         """Lengths that are none, or lead out of the answer, are refused."""
         for length in (b"0003", b"zzzz", b"+00a", b"0_0a", b"ffff", b"00"):
-
-            def script(line: str, sent: bytes, at: bytes = length) -> Iterable[bytes]:
-                return [respond("200 OK", at + b"xxxxxx", Content_Type=ADVERTISEMENT)]
-
-            server = self.rogue(script)
-            message = await self.refusal(server.url, self.cloner(server.ca_file))
+            message = await self.refused(length + b"xxxxxx")
             self.assertIn("not git's protocol", message, length)

@@ -12,8 +12,18 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.clone.history import Behind, Commit, compare, read_commits
 from bridge.protocol.errors import BridgeError
 
-from .commits import EMPTY, START, git, line_of, made_commit, unpacked_of
-from .packs import Object, blob, commit, make_repository
+from .clones import run_git
+from .packs import (
+    EMPTY,
+    START,
+    Object,
+    blob,
+    commit,
+    line_of,
+    made_commit,
+    make_repository,
+    unpacked_of,
+)
 
 
 def nothing() -> None:
@@ -55,17 +65,47 @@ class WalkTests(SynchronousTestCase):
         with tempfile.TemporaryDirectory() as base:
             make_repository(Path(base), "x", [EMPTY, *graph])
             between = [latest.name.hex(), f"^{current.name.hex()}"]
-            reported = git(Path(base) / "x.git", "rev-list", "--date-order", *between)
+            run = ("rev-list", "--date-order", *between)
+            reported = run_git(Path(base) / "x.git", *run).split()
         self.assertEqual([entry.commit for entry in behind.changelog], reported)
         self.assertEqual(behind.commits, len(reported))
 
-    def test_line(self) -> None:
-        """The newest comes first, down to the one after the current."""
-        line = line_of(5)
-        behind = compared(line[-1], line[1], *line)
-        self.assertEqual(names(behind), ["4", "3", "2"])
-        self.assertEqual((behind.commits, behind.met), (3, True))
-        self.assertEqual(behind.latest, line[-1].name.hex())
+    def test_histories(self) -> None:
+        """What is new is counted and shown, the newest first, at most fifty."""
+        line = line_of(61)
+        base = made_commit(b"base", at=START)
+        left = made_commit(b"left", base, at=START + 20)
+        right = made_commit(b"right", base, at=START + 10)
+        right2 = made_commit(b"right 2", right, at=START + 30)
+        top = made_commit(b"merge", left, right2, at=START + 40)
+        merged = [base, left, right, right2, top]
+        # Made before its parent, by its time; and with one parent named twice.
+        child = made_commit(b"child", right2, at=START + 1)
+        odd = made_commit(b"odd", line[1], line[1])
+        ours, theirs = (line_of(2, start=line[3], name=n) for n in ("ours ", "theirs "))
+        newest = [str(number) for number in range(60, 10, -1)]
+        for latest, current, objects, commits, shown, met in (
+            (line[4], line[1], line[:5], 3, ["4", "3", "2"], True),
+            (top, base, merged, 4, ["merge", "right 2", "left", "right"], True),
+            (top, left, merged, 3, ["merge", "right 2", "right"], True),
+            (child, right, [*merged, child], 2, ["child", "right 2"], True),
+            (odd, line[0], [*line[:2], odd], 2, ["odd", "1"], True),
+            # Fifty stand for more, and for what is just beyond what is at hand.
+            (line[60], line[0], line, 50, newest, True),
+            (line[60], line[10], line[11:], 50, newest, True),
+            (line[8], line[0], line[4:9], 50, ["8", "7", "6", "5", "4"], False),
+            # All of it without the other commit; rewritten; moved back.
+            (line[2], made_commit(b"gone"), line[:3], 3, ["2", "1", "0"], False),
+            (
+                *(theirs[-1], ours[-1], [*line[:4], *ours, *theirs], 2),
+                *(["theirs 1", "theirs 0"], True),
+            ),
+            (line[1], line[3], line[:4], 0, [], True),
+        ):
+            behind = compared(latest, current, *objects)
+            found = (behind.commits, names(behind), behind.met)
+            self.assertEqual(found, (commits, shown, met))
+            self.assertEqual(behind.latest, latest.name.hex())
 
     def test_times(self) -> None:
         """Times are those of the committer, in UTC."""
@@ -73,74 +113,6 @@ class WalkTests(SynchronousTestCase):
         (entry,) = compared(line[1], line[0], *line).changelog
         self.assertEqual(entry.time, "2023-11-14T22:14:20Z")
         self.assertEqual(entry.commit, line[1].name.hex())
-
-    def test_merge(self) -> None:
-        """Both sides of a merge are counted, and shown by their time."""
-        base = made_commit(b"base", at=START)
-        left = made_commit(b"left", base, at=START + 20)
-        right = made_commit(b"right", base, at=START + 10)
-        right2 = made_commit(b"right 2", right, at=START + 30)
-        top = made_commit(b"merge", left, right2, at=START + 40)
-        behind = compared(top, base, base, left, right, right2, top)
-        self.assertEqual(names(behind), ["merge", "right 2", "left", "right"])
-        self.assertEqual(compared(top, left, base, left, right, right2, top).commits, 3)
-
-    def test_parent_before_child_in_time(self) -> None:
-        """A commit from before its parent's time still comes first."""
-        base = made_commit(b"base", at=START)
-        parent = made_commit(b"parent", base, at=START + 1000)
-        child = made_commit(b"child", parent, at=START + 1)
-        self.assertEqual(
-            names(compared(child, base, base, parent, child)), ["child", "parent"]
-        )
-
-    def test_parent_twice(self) -> None:
-        """A commit that names a parent twice is read as naming it once."""
-        line = line_of(2)
-        odd = made_commit(b"odd", line[1], line[1])
-        self.assertEqual(names(compared(odd, line[0], *line, odd)), ["odd", "1"])
-
-    def test_more_than_fifty(self) -> None:
-        """Of a longer way 50 commits are shown, and 50 stands for more."""
-        line = line_of(61)
-        behind = compared(line[-1], line[0], *line)
-        self.assertEqual((behind.commits, len(behind.changelog)), (50, 50))
-        self.assertEqual(names(behind)[0], "60")
-
-    def test_exactly_fifty(self) -> None:
-        """The current commit may be just beyond what is at hand."""
-        line = line_of(51)
-        behind = compared(line[-1], line[0], *line[1:])
-        self.assertEqual((behind.commits, len(behind.changelog)), (50, 50))
-        self.assertTrue(behind.met)
-
-    def test_current_out_of_reach(self) -> None:
-        """Without the current commit, an incomplete history counts as 50."""
-        line = line_of(9)
-        behind = compared(line[-1], line[0], *line[4:])
-        self.assertEqual((behind.commits, behind.met), (50, False))
-        self.assertEqual(names(behind), ["8", "7", "6", "5", "4"])
-
-    def test_other_history(self) -> None:
-        """A complete history without the current commit counts as a whole."""
-        line = line_of(3)
-        behind = compared(line[-1], made_commit(b"gone"), *line)
-        self.assertEqual((behind.commits, behind.met), (3, False))
-
-    def test_rewritten(self) -> None:
-        """What both have is not counted, when both are at hand."""
-        base = line_of(4)
-        ours = line_of(2, start=base[-1], name="ours ")
-        theirs = line_of(3, start=base[-1], name="theirs ")
-        behind = compared(theirs[-1], ours[-1], *base, *ours, *theirs)
-        self.assertEqual(names(behind), ["theirs 2", "theirs 1", "theirs 0"])
-        self.assertEqual((behind.commits, behind.met), (3, True))
-
-    def test_moved_back(self) -> None:
-        """An ancestor of the current commit has nothing new."""
-        line = line_of(4)
-        behind = compared(line[1], line[3], *line)
-        self.assertEqual((behind.commits, behind.changelog), (0, []))
 
     def test_tip_is_missing(self) -> None:
         """A pack without the tip is refused."""
@@ -176,7 +148,7 @@ class CommitTests(SynchronousTestCase):
         return commit
 
     def test_summaries(self) -> None:
-        """The first line that is not blank is the summary."""
+        """The first line that is not blank is the summary, cut, and fit to be shown."""
         for message, summary in (
             (b"Fix it\n\nIn detail.\n", "Fix it"),
             (b"\n\n  Late start\n", "Late start"),
@@ -185,19 +157,11 @@ class CommitTests(SynchronousTestCase):
             (b"   \n ", ""),
             ("Grüße 👋".encode(), "Grüße 👋"),
             (b"\xff\xfe odd", "\ufffd\ufffd odd"),
+            *((text.encode() * 100_000, text * 200) for text in ("a", "ü", "👋")),
+            # Terminal sequences, control and bidi characters are taken out.
+            ("a\x1b[31mb\x00c\u202ed\u2066e\u2028f\x9bg".encode(), "abcdefg"),
         ):
             self.assertEqual(self.summary(message), summary)
-
-    def test_long_summary(self) -> None:
-        """A summary is cut to 200 characters, whatever they are made of."""
-        for text in ("a", "ü", "👋"):
-            long = self.summary((text * 100_000).encode())
-            self.assertEqual(long, text * 200)
-
-    def test_hidden_characters(self) -> None:
-        """Terminal sequences, control and bidi characters are taken out."""
-        shown = self.summary("a\x1b[31mb\x00c\u202ed\u2066e\u2028f\x9bg".encode())
-        self.assertEqual(shown, "abcdefg")
 
     @given(st.binary(max_size=600))
     @settings(deadline=None)

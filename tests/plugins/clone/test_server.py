@@ -46,19 +46,14 @@ class RedirectTests(CloneTestCase):
         return await self.refusal(server.url, cloner)
 
     async def test_same_host(self) -> None:
-        """A redirect on the same host is followed, and kept to."""
+        """Three redirects on the same host are followed, and kept to."""
         for status in ("301 x", "302 x", "303 x", "307 x", "308 x"):
-            where = f"/moved{status[:3]}.git/info/refs?service=git-upload-pack"
-            await self.redirecting(where, status=status)
+            where = f"/moved{status[:3]}-{{n}}.git/info/refs?service=git-upload-pack"
+            await self.redirecting(where, times=3, status=status)
             self.assertEqual((self.into / "x").read_bytes(), b"content")
-            path = f"/moved{status[:3]}.git/git-upload-pack"
+            path = f"/moved{status[:3]}-2.git/git-upload-pack"
             self.assertIn(path, self.server.requests[-1])
             self.into.rename(self.base / status[:3])
-
-    async def test_three(self) -> None:
-        """Three redirects are followed."""
-        await self.redirecting("/n{n}/info/refs?service=git-upload-pack", times=3)
-        self.assertTrue(self.into.exists())
 
     async def test_other_port(self) -> None:
         """A redirect to another port of the same host is followed."""
@@ -69,35 +64,21 @@ class RedirectTests(CloneTestCase):
         self.assertEqual(len(server.requests), 1)
         self.assertEqual(len(other.requests), 2)
 
-    async def test_loop(self) -> None:
-        """A loop ends after three."""
-        where = "https://127.0.0.1:{port}/x.git/info/refs?service=git-upload-pack"
-        message = await self.redirecting(where, times=100)
-        self.assertEqual(message, "clone_failed: redirect refused: too many")
-        self.assertEqual(len(self.server.requests), 4)
-
-    async def test_plain_http(self) -> None:
-        """A redirect away from https is refused."""
-        where = "http://127.0.0.1:{port}/x.git/info/refs?service=git-upload-pack"
-        message = await self.redirecting(where)
-        self.assertEqual(message, "clone_failed: redirect refused: not to an https URL")
-
-    async def test_other_host(self) -> None:
-        """A redirect to another host is refused, though it be the same machine."""
-        where = "https://localhost:{port}/x.git/info/refs?service=git-upload-pack"
-        message = await self.redirecting(where)
-        self.assertEqual(message, "clone_failed: redirect refused: to another host")
-
-    async def test_password(self) -> None:
-        """A redirect to a URL with credentials is refused."""
-        where = "https://me:pw@127.0.0.1:{port}/x/info/refs?service=git-upload-pack"
-        self.assertIn("redirect refused", await self.redirecting(where))
-
-    async def test_elsewhere(self) -> None:
-        """A redirect to a page, such as a login, is refused."""
-        message = await self.redirecting("https://127.0.0.1:{port}/login")
-        self.assertIn("redirect refused: not to a git repository", message)
-        self.assertIn("redirect refused", await self.redirecting(""))
+    async def test_attack_elsewhere(self) -> None:
+        """Redirects end after three, and lead to no other host, scheme or page."""
+        at, query = "127.0.0.1:{port}", "info/refs?service=git-upload-pack"
+        for location, words in (
+            (f"https://{at}/x.git/{query}", "too many"),
+            (f"http://{at}/x.git/{query}", "not to an https URL"),
+            (f"https://localhost:{{port}}/x.git/{query}", "to another host"),
+            (f"https://me:pw@{at}/x/{query}", "not to an https URL"),
+            (f"https://{at}/login", "not to a git repository"),
+            ("", "not to a git repository"),
+        ):
+            message = await self.redirecting(location, times=100)
+            self.assertEqual(message, f"clone_failed: redirect refused: {words}")
+            tries = 4 if words == "too many" else 1
+            self.assertEqual(len(self.server.requests), tries)
 
     async def test_second_request(self) -> None:
         """Only the first request of a clone may be redirected."""
@@ -135,28 +116,6 @@ class AnswerTests(CloneTestCase):
         """An answer in a content encoding nobody asked for is refused."""
         message = await self.answer(respond("200 OK", b"x", Content_Encoding="gzip"))
         self.assertIn("compressed unasked", message)
-
-    async def test_not_http(self) -> None:
-        """Bytes that are no HTTP answer are refused."""
-        self.assertIn("clone_failed: ", await self.answer(b"SSH-2.0-OpenSSH\r\n\r\n"))
-
-    async def test_endless_headers(self) -> None:
-        """Interim answers end at once; what else is received is counted."""
-
-        def script(line: str, body: bytes) -> Iterable[bytes]:
-            while True:
-                yield b"HTTP/1.1 100 Continue\r\n\r\n" * 1000
-
-        server = self.rogue(script)
-        message = await self.refusal(server.url, self.cloner(server.ca_file))
-        self.assertIn("too many interim responses", message)
-
-    async def test_cut_off_answer(self) -> None:
-        """A body that ends before its length is a connection that broke off."""
-        kind = "application/x-git-upload-pack-advertisement"
-        whole = respond("200 OK", b"001e# service=git-upload-pack\n", Content_Type=kind)
-        message = await self.answer(whole[:-10])
-        self.assertIn("clone_failed: ", message)
 
     async def test_error_packet(self) -> None:
         """What the server says in git's protocol is shown as one short line."""

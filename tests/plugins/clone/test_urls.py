@@ -38,79 +38,41 @@ class CheckUrlTests(SynchronousTestCase):
         ):
             self.assertEqual(check_url(url), url)
 
-    def test_other_schemes(self) -> None:
-        """Only https is fetched."""
-        for url in (
-            "http://example.org/x",
-            "git://example.org/x",
-            "ssh://git@example.org/x",
-            "git@example.org:x",
-            "file:///etc",
-            "https:/example.org",
-            " https://example.org/x",
-            "",
+    def test_attack_refused(self) -> None:
+        """Any other URL is refused by a rule that is named."""
+        scheme, host = "must start with https://", "the host is not a host name"
+        dots = "no . or .. between the slashes of its path"
+        characters = "only the characters of a URL, without spaces or control"
+        at = "https://example.org/{}"
+        for rule, url, parts in (
+            (scheme, "{}", ("file:///etc", "https:/example.org", "")),
+            (
+                scheme,
+                "{}example.org/x",
+                ("http://", "git://", "ssh://g@", "g@", " https://"),
+            ),
+            ("at most 512 characters", at, ["x" * (URL_CHARACTERS - 19)]),
+            ("no fragment", at, ("x#", "x#main")),
+            ("no query", at, ["x?y=1"]),
+            # Credentials never get into records, prompts and logs.
+            (
+                *("no user name or password", "https://{}@example.org/x"),
+                ("me", "me:secret", ":secret", "", "a@b"),
+            ),
+            # A client leaves these out before it asks: for another one than was shown.
+            (dots, at, ("trusted/../../evil.git", "trusted/./x.git", "..")),
+            (dots, at, ("trusted/%2e%2E/evil.git", "trusted/.%2e/evil.git")),
+            (dots, at, ["trusted/" + "x/../" * 40 + "../evil.git"]),
+            (host, "https://{}", ("", "/x", ":443/x")),
+            ("", "https://{}/x", ("a..b", ".a", "-a", "a%41", "a,b", "[::1%25lo]")),
+            ("", "https://{}/x", ("x" * 64, "a;b")),
+            ("", "https://example.org:{}/x", ("0", "22", "65536", "x", "-1", "1:2")),
+            (characters, f"{at}b", ' \t\r\n\0\x7f\\<>"{}|^`\u00e9\u202e\uff0f\u3002'),
         ):
-            self.assertEqual(self.rule(url), "must start with https://")
-
-    def test_too_long(self) -> None:
-        """A URL has a longest length."""
-        url = "https://example.org/" + "x" * (URL_CHARACTERS - 19)
-        self.assertEqual(self.rule(url), "at most 512 characters")
-
-    def test_fragment(self) -> None:
-        """A fragment is refused, an empty one too."""
-        self.assertEqual(self.rule("https://example.org/x#"), "no fragment")
-        self.assertEqual(self.rule("https://example.org/x#main"), "no fragment")
-
-    def test_user_name_or_password(self) -> None:
-        """Credentials never get into records, prompts and logs."""
-        for user in ("me", "me:secret", ":secret", "", "a@b"):
-            url = f"https://{user}@example.org/x"
-            self.assertEqual(self.rule(url), "no user name or password")
-
-    def test_attack_another_repository_than_is_shown(self) -> None:
-        """Dot segments, which a client leaves out before it asks, are refused."""
-        for path in (
-            "trusted/plugin/../../evil.git",
-            "trusted/" + "x/../" * 40 + "../evil.git",
-            "trusted/./plugin.git",
-            "trusted/%2e%2E/evil.git",
-            "trusted/.%2e/evil.git",
-            "..",
-        ):
-            self.assertEqual(
-                self.rule(f"https://example.org/{path}"),
-                "no . or .. between the slashes of its path",
-            )
+            for part in parts:
+                found = self.rule(url.format(part))
+                self.assertTrue(found.startswith(rule), (url, part, found))
         check_url("https://example.org/a..b/...git/.hidden")
-
-    def test_query(self) -> None:
-        """A query has no meaning for a repository."""
-        self.assertEqual(self.rule("https://example.org/x?y=1"), "no query")
-
-    def test_no_host(self) -> None:
-        """A host is required."""
-        for url in ("https://", "https:///x", "https://:443/x"):
-            self.assertIn("the host is not a host name", self.rule(url))
-
-    def test_bad_host(self) -> None:
-        """The host is a name or an address, without a zone."""
-        for host in ("a..b", ".a", "-a", "a%41", "a,b", "[::1%25lo]", "x" * 64, "a;b"):
-            self.rule(f"https://{host}/x")
-
-    def test_bad_port(self) -> None:
-        """The port is a number from 1 to 65535, and of no other protocol."""
-        for port in ("0", "22", "65536", "x", "-1", "1:2"):
-            self.assertRegex(
-                self.rule(f"https://example.org:{port}/x"), "^(the host|a port) .* not"
-            )
-
-    def test_characters(self) -> None:
-        """White space, control, non-ASCII and un-URL characters are refused."""
-        for character in ' \t\r\n\0\x7f\\<>"{}|^`\u00e9\u202e\uff0f\u3002':
-            rule = self.rule(f"https://example.org/a{character}b")
-            self.assertIn("only the characters of a URL", rule)
-            self.rule(f"https://exa{character}mple.org/")
 
     @settings(deadline=None)
     @given(

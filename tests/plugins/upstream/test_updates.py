@@ -21,8 +21,7 @@ from bridge.protocol.errors import BridgeError, shutting_down
 
 from ...waiting import until
 from ..clone.clones import CloneTestCase
-from ..clone.commits import EMPTY, line_of
-from ..clone.packs import make_repository
+from ..clone.packs import EMPTY, line_of, make_repository
 from ..clone.remotes import LATEST, FakeUpstream, new_commits
 
 COMMIT = "c0ffee" * 6 + "c0ff"

@@ -13,64 +13,94 @@ from bridge.plugins.clone.objects.snapshot import Snapshot, read_snapshot
 from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
-from ..packs import DIRECTORY, FILE, Object, blob, commit, make_pack, packed, tree
+from ..packs import (
+    DIRECTORY,
+    FILE,
+    SUBMODULE,
+    SYMLINK,
+    Object,
+    blob,
+    commit,
+    make_pack,
+    packed,
+    tree,
+)
+
+CONTENT = blob()
+INNER = tree((FILE, b"x", CONTENT))
+LINKED = tree((SYMLINK, b"b.ts", CONTENT))
+UNSAFE = "clone_failed: an unsafe file name"
+COLLIDING = "clone_failed: two file names differ only in case or in form"
+NOT_MADE = "clone_failed: a directory that git would not make"
+MISSING = "clone_failed: an object is missing"
 
 
 def read(*objects: Object, **limits: Any) -> Snapshot:
     """The files of the last of ``objects``, a commit."""
-    pack = make_pack(*map(packed, objects))
+    pack = make_pack(*map(packed, dict.fromkeys(objects)))
     unpacked = unpack(pack, CloneLimits(), lambda: None)
     chosen = CloneLimits(**limits)
     return read_snapshot(objects[-1].name.hex(), unpacked, chosen, lambda: None)
+
+
+def nested(times: int, width: int) -> list[Object]:
+    """Directories in directories, each with the same one under several names."""
+    made = [CONTENT, INNER]
+    for _ in range(times):
+        named = [(DIRECTORY, b"%02d" % number, made[-1]) for number in range(width)]
+        made.append(tree(*named))
+    return made
 
 
 class ReadSnapshotTests(SynchronousTestCase):
     """``read_snapshot``."""
 
     def message(self, *objects: Object, **limits: Any) -> str:
-        """What a commit is refused with."""
-        error = self.assertRaises(BridgeError, read, *objects, **limits)
+        """What a commit of the last of these is refused with."""
+        made = [CONTENT, INNER, LINKED, *objects, commit(objects[-1])]
+        error = self.assertRaises(BridgeError, read, *made, **limits)
         return str(error.message)
 
     def test_files(self) -> None:
         """Files are listed with their paths, whatever their permissions."""
-        made = blob()
-        inner = tree((b"100755", b"run", made), (b"100664", b"odd", made))
-        root = tree((FILE, b"a", made), (b"040000", b"dir", inner))
-        snapshot = read(made, inner, root, commit(root))
-        paths = list(snapshot.tree.files)
-        self.assertEqual(paths, ["a", "dir/odd", "dir/run"])
+        inner = tree((b"100755", b"run", CONTENT), (b"100664", b"odd", CONTENT))
+        root = tree(
+            (FILE, b"a", CONTENT), (b"040000", b"dir", inner), (DIRECTORY, b"e", inner)
+        )
+        snapshot = read(CONTENT, inner, root, commit(root))
+        paths = ["a", "dir/odd", "dir/run", "e/odd", "e/run"]
+        self.assertEqual(list(snapshot.tree.files), paths)
+        self.assertEqual(snapshot.names, dict.fromkeys(paths, CONTENT.name))
         self.assertFalse(snapshot.shallow)
-
-    def test_parents(self) -> None:
-        """A commit with parents is shallow here."""
-        root = tree()
-        self.assertTrue(read(root, commit(root, commit(root))).shallow)
-
-    def test_same_name_in_two_directories(self) -> None:
-        """Names only have to differ within a directory."""
-        made = blob()
-        inner = tree((FILE, b"a", made))
-        root = tree((DIRECTORY, b"x", inner), (DIRECTORY, b"y", inner))
-        self.assertEqual(len(read(made, inner, root, commit(root)).tree.files), 2)
+        self.assertTrue(read(root, inner, CONTENT, commit(root, commit(root))).shallow)
 
     def test_bad_commit(self) -> None:
         """A commit must name its tree first."""
         for content in (b"", b"tree x\n", b"parent " + b"0" * 40 + b"\n"):
-            message = self.message(Object("commit", content))
-            self.assertIn("a commit that git would not make", message)
+            error = self.assertRaises(BridgeError, read, Object("commit", content))
+            self.assertIn("a commit that git would not make", error.message)
 
-    def test_object_of_another_kind(self) -> None:
-        """A directory must be a tree, and a file a blob."""
-        made = blob()
-        self.assertIn("missing", self.message(made, commit(made)))
-        root = tree((DIRECTORY, b"a", made))
-        self.assertIn("missing", self.message(made, root, commit(root)))
-        empty = tree()
-        root = tree((FILE, b"a", empty))
-        self.assertIn("missing", self.message(empty, root, commit(root)))
+    def test_attack_entries(self) -> None:
+        """What is no file or directory, or has no safe name of its own, is refused."""
+        for entries, words in (
+            ([(SYMLINK, b"main.ts", CONTENT)], "policy: main.ts:1 symlink"),
+            ([(DIRECTORY, b"a", LINKED)], "policy: a/b.ts:1 symlink"),
+            ([(SUBMODULE, b"vendor", b"\1" * 20)], "policy: vendor:1 submodule"),
+            ([(b"10644", b"pipe", CONTENT)], "clone_failed: an entry that is neither"),
+            ([(FILE, b"../x", CONTENT)], UNSAFE),
+            ([(DIRECTORY, b"..", INNER)], UNSAFE),
+            ([(FILE, b"A.ts", CONTENT), (FILE, b"a.ts", CONTENT)], COLLIDING),
+            ([(FILE, b"src", CONTENT), (DIRECTORY, b"SRC", INNER)], COLLIDING),
+            ([(FILE, b"same", CONTENT), (FILE, b"same", CONTENT)], COLLIDING),
+            ([(DIRECTORY, b"a", CONTENT)], MISSING),
+            ([(FILE, b"a", INNER)], MISSING),
+            ([(FILE, b"a", b"\1" * 20)], MISSING),
+        ):
+            message = self.message(tree(*entries))
+            self.assertTrue(message.startswith(words), message)
+        self.assertTrue(self.message(CONTENT).startswith(MISSING))
 
-    def test_bad_directory(self) -> None:
+    def test_attack_bad_directory(self) -> None:
         """A directory that is cut off, or has a mode that is none, is refused."""
         for content in (
             b"100644",
@@ -78,21 +108,31 @@ class ReadSnapshotTests(SynchronousTestCase):
             b"x a\0" + bytes(20),
             b"\0" * 30,
         ):
-            root = Object("tree", content)
-            message = self.message(root, commit(root))
-            self.assertIn("a directory that git would not make", message)
+            self.assertEqual(self.message(Object("tree", content)), NOT_MADE)
 
-    def test_long_path(self) -> None:
-        """A path has a longest length."""
-        made = blob()
-        inner = tree((FILE, b"x" * 100, made))
-        root = tree((DIRECTORY, b"y" * 100, inner))
-        message = self.message(made, inner, root, commit(root), path_bytes=200)
-        self.assertIn("a path of more than 200 bytes", message)
+    def test_attack_limits(self) -> None:
+        """A limit may be reached and not exceeded; what is used often counts often."""
+        entries = [(FILE, b"%05d" % number, CONTENT) for number in range(2001)]
+        most, many = tree(*entries[1:]), tree(*entries)
+        large = blob(bytes(1024 * 1024))
+        wide = tree(*[(FILE, b"%02d" % number, large) for number in range(17)])
+        long = tree((DIRECTORY, b"y" * 100, tree((FILE, b"x" * 100, CONTENT))))
+        in_long = tree((FILE, b"x" * 100, CONTENT))
+        for objects, limits, words in (
+            ([many], {}, "more than 2000 files"),
+            ([large, wide], {}, "files of more than 16777216 bytes"),
+            ([in_long, long], {"path_bytes": 200}, "a path of more than 200 bytes"),
+            (nested(100, 1), {}, "more than 32 directories deep"),
+            (nested(10, 10), {}, "too many files and directories"),
+        ):
+            message = self.message(*objects, **limits)
+            self.assertEqual(message, f"clone_failed: {words}")
+        read(CONTENT, most, commit(most))
+        read(CONTENT, in_long, long, commit(long), path_bytes=201)
 
     @settings(deadline=None)
     @given(st.binary(max_size=100))
-    def test_any_directory(self, content: bytes) -> None:
+    def test_attack_any_directory(self, content: bytes) -> None:
         """Any bytes as a directory are read or refused."""
         root = Object("tree", content)
         try:
