@@ -20,6 +20,7 @@ from typing import Any
 from attrs import define, evolve, field
 from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.internet.task import Clock
+from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
 from bridge.approval import IApprover, Prompts, denied, unavailable
@@ -44,6 +45,7 @@ from bridge.plugins.tree.manifest import load_manifest
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.plugins.tree.tree import Verify, read_tree
 from bridge.plugins.upstream.preview import Access, Previewer
+from bridge.protocol.errors import BridgeError, Code
 from bridge.settings.host import load_profile
 from bridge.store.store import Store
 
@@ -58,15 +60,6 @@ KEY = key_id(public_key_of(SEED))
 OTHER_KEY = key_id(public_key_of(OTHER_SEED))
 NOW = 1_700_000_000
 COMMIT = "c0ffee" * 6 + "c0ff"
-STEPS = (
-    "awaiting_confirmation",
-    "clone",
-    "validate",
-    "policy",
-    "signature",
-    "move",
-    "build",
-)
 
 
 def url_of(name: str) -> str:
@@ -94,6 +87,21 @@ def files_of(plugin_id: str, **more: str) -> dict[str, str]:
         "main.ts": "export default 1;\n",
         **more,
     }
+
+
+def steps(operation: str, until: str) -> list[str]:
+    """
+    The events of an operation so far.
+
+    :param until: The last step: ``ask`` for its prompt, or a step's name.
+    """
+    prefix = "" if operation == "install" else f"{operation} "
+    events = [f"{prefix}awaiting_confirmation", f"ask {operation}"]
+    if until == "ask":
+        return events
+    events += [f"{prefix}clone", "clone"]
+    names = ["validate", "policy", "signature"]
+    return events + [prefix + name for name in names[: names.index(until) + 1]]
 
 
 def write_tree(
@@ -357,21 +365,21 @@ class Bench:
             self.threads,
         )
 
+    def ask(self, operation: str, *args: Any, **kwargs: Any) -> Deferred[Any]:
+        """Call ``PluginChanges``; what that raises is a failure, as the rest is."""
+        return maybeDeferred(getattr(self.changes, operation), *args, **kwargs)
+
     def install(self, *args: Any, **kwargs: Any) -> Deferred[Any]:
-        """See ``PluginChanges``; what that raises is a failure, as the rest is."""
-        return maybeDeferred(self.changes.install, *args, **kwargs)
+        """See ``ask``."""
+        return self.ask("install", *args, **kwargs)
 
     def update(self, *args: Any, **kwargs: Any) -> Deferred[Any]:
-        """See ``install``."""
-        return maybeDeferred(self.changes.update, *args, **kwargs)
+        """See ``ask``."""
+        return self.ask("update", *args, **kwargs)
 
     def uninstall(self, *args: Any, **kwargs: Any) -> Deferred[Any]:
-        """See ``install``."""
-        return maybeDeferred(self.changes.uninstall, *args, **kwargs)
-
-    def forget_key(self, *args: Any, **kwargs: Any) -> Deferred[Any]:
-        """See ``install``."""
-        return maybeDeferred(self.changes.forget_key, *args, **kwargs)
+        """See ``ask``."""
+        return self.ask("uninstall", *args, **kwargs)
 
     def _reach(self, allowed: frozenset[tuple[str, int]]) -> JoinedRemotes:
         self.reached.append(allowed)
@@ -413,3 +421,67 @@ class Bench:
     def installed(self) -> list[str]:
         """The ids of the recorded plugins."""
         return list(read_records(self.store))
+
+
+class OperationTestCase(SynchronousTestCase):
+    """A test with a pipeline, whose answers are among its events."""
+
+    def setUp(self) -> None:
+        """Make one."""
+        self.bench = Bench(self)
+        self.events = self.bench.events
+
+    def start(self) -> None:
+        """Forget what was done so far; what is refused leaves what is there now."""
+        self.events.clear()
+        self.bench.sink.progresses.clear()
+        self.bench.approver.prompts.clear()
+        self.before = self.state()
+
+    def state(self) -> tuple[Any, ...]:
+        """All that is there: names, values, code, and whether there is a journal."""
+        codes = {
+            path.parent.name: path.read_text()
+            for path in self.bench.data.plugins.glob("*/main.ts")
+        }
+        return *self.bench.left(), codes, self.bench.journal.exists()
+
+    def ask(self, operation: str, *args: Any, **kwargs: Any) -> Deferred[Any]:
+        """Ask for an operation; the answer is written into the events."""
+
+        def answered(result: Any) -> Any:
+            self.events.append("answer")
+            return result
+
+        return self.bench.ask(operation, *args, **kwargs).addBoth(answered)
+
+    def done(self, operation: str, *args: Any, **kwargs: Any) -> Any:
+        """Carry an operation out; its result."""
+        return self.successResultOf(self.ask(operation, *args, **kwargs))
+
+    def error(self, asked: Deferred[Any]) -> str:
+        """The message of an operation that was refused."""
+        message: str = self.failureResultOf(asked, BridgeError).value.message
+        return message
+
+    def refused(
+        self, operation: str, *args: Any, code: Code = Code.BAD_REQUEST, **kwargs: Any
+    ) -> str:
+        """Ask in vain; the message.  All is as before."""
+        asked = self.ask(operation, *args, **kwargs)
+        error = self.failureResultOf(asked, BridgeError).value
+        self.assertEqual(error.code, code)
+        self.assertEqual(self.state(), self.before)
+        message: str = error.message
+        return message
+
+    def commit(self, *edits: Any) -> None:
+        """Change the state."""
+        self.successResultOf(self.bench.store.commit(edits))
+
+    def cancel(self, asked: Deferred[Any]) -> None:
+        """Cancel what is under way; nothing is left of it."""
+        (running,) = [job for job in self.bench.jobs.recent() if not job.outcome]
+        self.successResultOf(self.bench.jobs.cancel(running.name))
+        self.assertTrue(self.error(asked).startswith("cancelled: "))
+        self.assertEqual(self.state(), self.before)

@@ -39,7 +39,7 @@ class CandidateFetcherTests(SynchronousTestCase):
         return Deferred.fromCoroutine(fetching)
 
     def test_candidate(self):
-        """A candidate is a clone, its manifest, and who signed it."""
+        """It is a clone, its manifest, and who signed it; the operation removes it."""
         self.bench.publish("good")
         candidate = self.successResultOf(self.fetch("good"))
         self.assertEqual(candidate.manifest.id, "good")
@@ -47,17 +47,7 @@ class CandidateFetcherTests(SynchronousTestCase):
         self.assertEqual(candidate.signed.key_id, KEY)
         self.assertTrue((candidate.root / "main.ts").is_file())
         self.assertTrue(candidate.root.name.startswith(".tmp-"))
-
-    def test_clone_is_noted(self):
-        """The operation knows which tree to remove if it is not done."""
-        self.bench.publish("good")
-        candidate = self.successResultOf(self.fetch("good"))
         self.assertEqual(self.running.clones, [candidate.root])
-
-    def test_progress_of_another_operation(self):
-        """The steps are reported as those of the operation they are part of."""
-        self.bench.publish("good")
-        self.successResultOf(self.fetch("good"))
         reported = {(p.op, p.id) for p in self.bench.sink.progresses}
         self.assertEqual(reported, {("update", "good")})
 
@@ -157,31 +147,23 @@ class PinnedTests(SynchronousTestCase):
         """Nothing is cloned again; the tree goes through every check again."""
         root = self.bench.keep("good")
         candidate = self.successResultOf(self.fetch())
-        self.assertEqual(candidate.root, root)
-        self.assertEqual(candidate.pin, self.pin)
+        self.assertEqual((candidate.root, candidate.pin), (root, self.pin))
         self.assertEqual(
             self.bench.events, ["clone", "validate", "policy", "signature"]
         )
-        self.assertEqual(self.bench.sink.progresses[0].op, "install")
+        # Without a kept tree the same tree is cloned.
+        self.bench.events.clear()
+        self.assertEqual(self.successResultOf(self.fetch()).pin, self.pin)
+        self.assertEqual(self.bench.events[:2], ["clone", "clone"])
 
-    def test_cloned_when_nothing_is_kept(self):
-        """Without a kept tree the same tree is cloned."""
-        candidate = self.successResultOf(self.fetch())
-        self.assertEqual(candidate.pin, self.pin)
-        self.assertEqual(self.bench.events.count("clone"), 2)
-
-    def test_attack_repository_moved_since_the_preview(self):
-        """Another commit is refused before anything of it is read."""
+    def test_attack_moved_since_the_preview(self):
+        """Another commit is refused unread, and so are other files for the same."""
         self.bench.cloner.commit = "d" * 40
-        message = self.refusal()
-        self.assertTrue(message.startswith("moved: "), message)
+        self.assertTrue(self.refusal().startswith("moved: "))
         self.assertNotIn("validate", self.bench.events)
-
-    def test_attack_other_files_of_the_same_commit(self):
-        """A host that sends other files for the same commit is refused."""
+        self.bench.cloner.commit = COMMIT
         self.bench.publish("good", files_of("good", **{"extra.ts": "export {};\n"}))
-        message = self.refusal()
-        self.assertTrue(message.startswith("moved: "), message)
+        self.assertTrue(self.refusal().startswith("moved: "))
 
     def test_attack_kept_tree_swapped_on_disk(self):
         """A program that changes the kept files installs nothing by that."""

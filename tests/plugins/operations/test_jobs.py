@@ -1,4 +1,6 @@
-"""Tests for ``bridge.plugins.operations.jobs``."""
+"""Operations under way and ended: how they run, are joined, cancelled and finished."""
+
+from __future__ import annotations
 
 import errno
 import itertools
@@ -6,12 +8,19 @@ import os
 from pathlib import Path
 from typing import Any
 
-from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
+from twisted.internet.defer import (
+    CancelledError,
+    Deferred,
+    DeferredLock,
+    fail,
+    maybeDeferred,
+    succeed,
+)
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
-from bridge.plugins.operations.job import End, Job, Outcome, Request
+from bridge.plugins.operations.job import End, Job, Outcome, Request, cancelled, reason
 from bridge.plugins.operations.jobs import Jobs
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
@@ -21,18 +30,89 @@ from .bench import NOW, FakeSink
 
 INSTALL = Operation.INSTALL
 ANY = Request(INSTALL)
+REF = Request(INSTALL, ("a",), ref="page-chose-this-1")
+WHY = cancelled("the operation was cancelled")
 
 
-def outcome_of(job: Job) -> Outcome:
-    """What an ended operation came to."""
-    assert job.outcome is not None
-    return job.outcome
+class JobTests(SynchronousTestCase):
+    """Tests for ``Job``."""
+
+    def setUp(self) -> None:
+        """Make one."""
+        self.sink = FakeSink([])
+        self.job = Job(REF, self.sink, "the-name")
+
+    def test_progress(self) -> None:
+        """It has both names, what it asks for, and whether it can be cancelled."""
+        grow = Operation.MORE_PERMISSIONS
+        self.job.reached(Step.AWAITING_CONFIRMATION, "Grow?", asking=grow)
+        self.job.commit()
+        self.job.reached(Step.MOVE, "Moving")
+        seen = [
+            (p.op, p.operation, p.ref, p.step, p.message, p.cancellable)
+            for p in self.sink.progresses
+        ]
+        names = "the-name", REF.ref
+        self.assertEqual(
+            seen,
+            [
+                ("grow", *names, "awaiting_confirmation", "Grow?", True),
+                ("install", *names, "move", "Moving", False),
+            ],
+        )
+
+    def test_interrupt(self) -> None:
+        """What is waited for is cancelled, nothing goes on, the first reason stays."""
+        waiting: Deferred[Any] = Deferred()
+        going = Deferred.fromCoroutine(self.job.until(lambda: waiting))
+        self.job.interrupt(WHY)
+        self.job.interrupt()
+        self.failureResultOf(going, CancelledError)
+        self.assertTrue(self.job.stopping)
+        self.assertFalse(self.job.cancellable)
+        for go_on in (self.job.raise_if_stopping, self.job.commit):
+            with self.assertRaises(BridgeError) as caught:
+                go_on()
+            self.assertIs(caught.exception, WHY)
+
+    def test_commit_is_not_interrupted(self) -> None:
+        """From its commit on, nothing is cancelled."""
+        self.job.commit()
+        self.job.interrupt(WHY)
+        self.assertFalse(self.job.stopping)
+        self.job.raise_if_stopping()
+
+    def test_interrupted_while_waiting_for_a_lock(self) -> None:
+        """A lock that was not acquired is not released, either."""
+        lock = DeferredLock()
+        self.successResultOf(lock.acquire())
+        holding = Deferred.fromCoroutine(self.job.hold(lock))
+        self.job.interrupt()
+        self.failureResultOf(holding, CancelledError)
+        self.assertEqual(self.job.why_stopped.code, Code.UNAVAILABLE)
+        self.job.end(Outcome(End.CANCELLED, 0))
+        self.assertTrue(lock.locked)
+
+    def test_same_request(self) -> None:
+        """What is asked for counts, and not who asks."""
+        self.assertTrue(REF.is_same(Request(INSTALL, ("a",))))
+        for other in (Request(INSTALL, ("b",)), Request(Operation.UPDATE, ("a",))):
+            self.assertFalse(REF.is_same(other))
+
+    def test_reason(self) -> None:
+        """Refusals, and a disk that takes no more, have one; the rest are defects."""
+        self.assertEqual(reason(BridgeError(Code.UNAVAILABLE, "later")), "later")
+        for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
+            error = OSError(number, "secret", "/home/secret")
+            self.assertEqual(reason(error), os.strerror(number))
+        for defect in (KeyError("x"), OSError(errno.EIO, "x"), OSError("x")):
+            self.assertIsNone(reason(defect))
 
 
 class JobsTestCase(SynchronousTestCase):
     """A test with operations."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         """Make them."""
         self.events: list[Any] = []
         self.clock = Clock()
@@ -45,276 +125,224 @@ class JobsTestCase(SynchronousTestCase):
             self.remove,
         )
 
-    def remove(self, clone):
+    def remove(self, clone: Path) -> Deferred[None]:
         """Remove a tree, or fail to."""
         self.events.append(f"{clone} removed")
         return fail(OSError("in the way")) if clone.name == "stays" else succeed(None)
 
-    def run_until(self, gate, op=INSTALL):
-        """Run an operation that waits for ``gate``, and may be given up."""
+    def begin(self, gate: Deferred[Any], request: Request = ANY) -> Deferred[Any]:
+        """Begin an operation that waits for ``gate``, and may be cancelled."""
 
-        async def body(job):
+        async def body(job: Job) -> Any:
             job.clones.append(Path("clone"))
             return await job.until(lambda: gate)
 
-        return maybeDeferred(self.jobs.run, Request(op), body)
+        return maybeDeferred(self.jobs.run, request, body)
 
-    def answered(self, result):
-        """Write the answer into the events."""
-        self.events.append("answer")
-        return result
+    def committing(self, gate: Deferred[Any]) -> Deferred[Any]:
+        """Begin an operation that commits until ``gate`` fires."""
+
+        async def body(job: Job) -> Any:
+            job.commit()
+            return await gate
+
+        return self.jobs.run(ANY, body)
+
+    def withdrawn(self) -> Deferred[Any]:
+        """Something to wait for that notes when it is cancelled."""
+        return Deferred(lambda _: self.events.append("withdrawn"))
+
+    def error(self, asked: Deferred[Any]) -> BridgeError:
+        """Why it was refused."""
+        error: BridgeError = self.failureResultOf(asked, BridgeError).value
+        return error
 
 
 class JobsTests(JobsTestCase):
-    """Tests for ``Jobs``."""
+    """Tests for ``Jobs.run``."""
 
-    def test_clone_that_stays(self):
-        """What can't be removed is logged, and the rest is removed."""
+    def test_refused(self) -> None:
+        """All its locks and trees are given back; what can't be removed is logged."""
 
-        async def body(job):
+        async def body(job: Job) -> None:
+            await job.hold(self.jobs.plugin_lock("sample"))
+            await job.hold(self.jobs.commit_lock)
             job.clones += [Path("stays"), Path("clone")]
             raise BridgeError(Code.BAD_REQUEST, "no")
 
-        self.failureResultOf(self.jobs.run(Request(INSTALL), body), BridgeError)
-        self.assertEqual(self.events, ["stays removed", "clone removed"])
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
-
-    def test_defect_reveals_nothing_of_itself(self):
-        """A defect is logged whole, and answered as ``internal``."""
-        for defect in (KeyError("secret"), OSError(errno.EBADF, "secret")):
-            job = self.run_until(fail(defect))
-            error = self.failureResultOf(job, BridgeError).value
-            self.assertEqual(error.code, Code.INTERNAL)
-            self.assertNotIn("secret", error.message)
-            self.assertEqual(len(self.flushLoggedErrors(type(defect))), 1)
-
-    def test_full_disk(self):
-        """What a full disk did is answered, and is no defect to log in full."""
-        full = OSError(errno.ENOSPC, "secret", "/home/secret")
-        error = self.failureResultOf(self.run_until(fail(full)), BridgeError).value
-        self.assertEqual(error.code, Code.INTERNAL)
-        self.assertIn(os.strerror(errno.ENOSPC), error.message)
-        self.assertNotIn("secret", error.message)
-        self.assertEqual(self.flushLoggedErrors(), [])
-
-    def test_dropped_answer(self):
-        """An operation goes on when nobody waits for its answer any more."""
-        gate: Deferred[Any] = Deferred()
-        job = self.run_until(gate)
-        job.addErrback(lambda _: None)
-        job.addCallback(self.events.append)
-        job.cancel()
-        gate.callback(5)
-        self.assertEqual(self.events, [None])
-        self.successResultOf(self.jobs.close())
-
-    def test_too_many(self):
-        """Only so many go on at once; the next one is refused at once."""
-        gates: list[Deferred[Any]] = [Deferred() for _ in range(OPERATIONS_UNDER_WAY)]
-        for gate in gates:
-            self.run_until(gate)
-        error = self.failureResultOf(self.run_until(succeed(1)), BridgeError).value
-        self.assertEqual(error.code, Code.UNAVAILABLE)
-        gates[0].callback(1)
-        self.assertEqual(self.successResultOf(self.run_until(succeed(1))), 1)
-
-    def test_locks_are_released(self):
-        """However an operation ends, the next one gets its locks."""
-
-        async def body(job):
-            await job.hold(self.jobs.plugin_lock("sample"))
-            await job.hold(self.jobs.commit_lock)
-            raise BridgeError(Code.BAD_REQUEST, "no")
-
         for _ in range(2):
-            self.failureResultOf(self.jobs.run(Request(INSTALL), body), BridgeError)
+            self.events.clear()
+            self.error(self.jobs.run(ANY, body))
+            self.assertEqual(self.events, ["stays removed", "clone removed"])
+            self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
         self.assertFalse(self.jobs.commit_lock.locked)
 
-    def test_one_lock_for_each_plugin(self):
-        """A plugin's lock is the same for everybody, and no other's."""
+    def test_one_lock_for_each_plugin(self) -> None:
+        """A plugin's lock is the same for every operation, and no other's."""
         one = self.jobs.plugin_lock("sample")
         self.assertIs(self.jobs.plugin_lock("sample"), one)
         self.assertIsNot(self.jobs.plugin_lock("other"), one)
 
+    def test_defects(self) -> None:
+        """Logged whole, they reveal nothing; a full disk is named, and is none."""
+        full = OSError(errno.ENOSPC, "secret", "/home/secret")
+        for defect, shown, logged in (
+            (KeyError("secret"), "see the daemon's log", 1),
+            (OSError(errno.EBADF, "secret"), "see the daemon's log", 1),
+            (full, os.strerror(errno.ENOSPC), 0),
+        ):
+            error = self.error(self.begin(fail(defect)))
+            self.assertEqual(error.code, Code.INTERNAL)
+            self.assertIn(shown, error.message)
+            self.assertNotIn("secret", error.message)
+            self.assertEqual(len(self.flushLoggedErrors(type(defect))), logged)
 
-class CloseTests(JobsTestCase):
-    """Tests for the end."""
-
-    def test_what_waits_is_given_up(self):
-        """A waiting operation ends, undone, and nothing begins any more."""
-        gate: Deferred[Any] = Deferred(lambda d: self.events.append("withdrawn"))
-        job = self.run_until(gate)
-        self.successResultOf(self.jobs.close())
-        error = self.failureResultOf(job, BridgeError).value
-        self.assertEqual(error.code, Code.UNAVAILABLE)
-        self.assertEqual(self.events, ["withdrawn", "clone removed"])
-        again = self.failureResultOf(self.run_until(gate), BridgeError).value
-        self.assertEqual(again.code, Code.UNAVAILABLE)
-
-    def test_thread_is_waited_for(self):
-        """What runs in a thread is stopped, and is over before the end."""
-        gate: Deferred[Any] = Deferred(lambda d: self.events.append("cancelled"))
-        seen = []
-
-        async def body(job):
-            seen.append(job)
-            await gate
-            job.raise_if_stopping()
-
-        job = self.jobs.run(Request(INSTALL), body)
-        closing = self.jobs.close()
-        self.assertNoResult(closing)
-        self.assertTrue(seen[0].stopping)
-        gate.callback(None)
-        self.successResultOf(closing)
-        self.failureResultOf(job, BridgeError)
-        self.assertEqual(self.events, [])
-
-    def test_commit_is_waited_for(self):
-        """What is being committed is finished."""
+    def test_dropped_answer(self) -> None:
+        """An operation goes on when its answer is not waited for any more."""
         gate: Deferred[Any] = Deferred()
+        asked = self.begin(gate).addErrback(lambda _: None)
+        asked.cancel()
+        gate.callback(5)
+        (job,) = self.jobs.recent()
+        assert job.outcome is not None
+        self.assertEqual((job.outcome.end, job.outcome.result), (End.DONE, 5))
 
-        async def body(job):
-            job.commit()
-            await gate
-            return 5
+    def test_too_many(self) -> None:
+        """Only so many go on at once; the next one is refused at once."""
+        gates: list[Deferred[Any]] = [Deferred() for _ in range(OPERATIONS_UNDER_WAY)]
+        for gate in gates:
+            self.begin(gate)
+        self.assertEqual(self.error(self.begin(succeed(1))).code, Code.UNAVAILABLE)
+        gates[0].callback(1)
+        self.assertEqual(self.successResultOf(self.begin(succeed(1))), 1)
 
-        job = self.jobs.run(Request(INSTALL), body)
-        closing = self.jobs.close()
-        also = self.jobs.close()
-        self.assertNoResult(closing)
-        gate.callback(None)
-        self.successResultOf(closing)
-        self.successResultOf(also)
-        self.assertEqual(self.successResultOf(job), 5)
+    def test_watcher(self) -> None:
+        """An operation with a watcher of its own reports to no other."""
+        own = FakeSink([])
+
+        async def body(job: Job) -> None:
+            job.reached(Step.CLONE, "Cloning")
+
+        self.jobs.run(ANY, body, own)
+        self.assertEqual([p.step for p in own.progresses], ["clone"])
+        self.assertEqual(self.events, [])
 
 
 class OutcomeTests(JobsTestCase):
     """Tests for what is known of operations, and for joining them."""
 
-    REF = Request(INSTALL, ("a",), ref="page-chose-this-1")
-
-    def begin(self, gate, request=ANY):
-        """Begin an operation that ends with ``gate``."""
-
-        async def body(job):
-            return await job.until(lambda: gate)
-
-        return maybeDeferred(self.jobs.run, request, body)
-
-    def test_under_way_and_ended(self):
+    def test_recent(self) -> None:
         """What is under way is listed first, then what has ended, with how."""
         gate: Deferred[Any] = Deferred()
         self.begin(gate)
         self.begin(succeed(5))
         refused = BridgeError(Code.BAD_REQUEST, "no")
-        self.failureResultOf(self.begin(fail(refused)))
-        job, done, failed = self.jobs.recent()
-        self.assertIsNone(job.outcome)
-        self.assertTrue(job.cancellable)
-        self.assertEqual((outcome_of(done).end, outcome_of(done).result), (End.DONE, 5))
-        self.assertEqual(outcome_of(failed).end, End.REFUSED)
-        self.assertIs(outcome_of(failed).error, refused)
-        self.assertEqual(failed.started_at, NOW * 1000)
-        self.assertFalse(done.cancellable)
-        names = {one.name for one in (job, done, failed)}
-        self.assertEqual(len(names), 3)
+        self.error(self.begin(fail(refused)))
+        jobs = self.jobs.recent()
+        self.assertEqual([job.cancellable for job in jobs], [True, False, False])
+        ended = [
+            one.outcome and (one.outcome.end, one.outcome.result, one.outcome.error)
+            for one in jobs
+        ]
+        expected = [None, (End.DONE, 5, None), (End.REFUSED, None, refused)]
+        self.assertEqual(ended, expected)
+        self.assertEqual({job.started_at for job in jobs}, {NOW * 1000})
+        self.assertEqual(len({job.name for job in jobs}), 3)
         gate.callback(None)
 
-    def test_outcomes_are_kept_for_a_while(self):
+    def test_outcomes_are_kept_for_a_while(self) -> None:
         """An outcome is known for five minutes, and no longer."""
-        self.begin(succeed(5), self.REF)
+        self.begin(succeed(5), REF)
         self.clock.advance(OUTCOME_SECONDS - 1)
         self.assertEqual(len(self.jobs.recent()), 1)
         self.clock.advance(1)
         self.assertEqual(self.jobs.recent(), [])
-        self.assertEqual(self.successResultOf(self.begin(succeed(6), self.REF)), 6)
+        self.assertEqual(self.successResultOf(self.begin(succeed(6), REF)), 6)
 
-    def test_attack_many_outcomes(self):
+    def test_attack_many_outcomes(self) -> None:
         """However many operations end, only the last ones are kept."""
         for number in range(OUTCOMES + 5):
             self.begin(succeed(number))
-        kept = [outcome_of(one).result for one in self.jobs.recent()]
+        kept = [one.outcome and one.outcome.result for one in self.jobs.recent()]
         self.assertEqual(kept, list(range(5, OUTCOMES + 5)))
 
-    def test_same_ref_joins(self):
+    def test_same_ref_joins(self) -> None:
         """A request that is repeated gets the outcome of the first, and runs once."""
         gate: Deferred[Any] = Deferred()
-        first = self.begin(gate, self.REF)
-        second = self.begin(succeed("another run"), self.REF)
-        self.assertNoResult(second)
+        asked = [self.begin(gate, REF), self.begin(succeed("another run"), REF)]
+        self.assertNoResult(asked[1])
         gate.callback(5)
-        self.assertEqual(self.successResultOf(first), 5)
-        self.assertEqual(self.successResultOf(second), 5)
-        late = self.begin(succeed("another run"), self.REF)
-        self.assertEqual(self.successResultOf(late), 5)
+        asked.append(self.begin(succeed("another run"), REF))
+        self.assertEqual([self.successResultOf(one) for one in asked], [5, 5, 5])
         self.assertEqual(len(self.jobs.recent()), 1)
 
-    def test_attack_ref_of_another_request(self):
+    def test_attack_ref_of_another_request(self) -> None:
         """Who knows a page's name for its operation gets nothing else done by it."""
-        self.begin(Deferred(), self.REF)
-        guessed = Request(INSTALL, ("evil",), ref=self.REF.ref)
-        error = self.failureResultOf(self.begin(succeed(1), guessed), BridgeError)
-        self.assertEqual(error.value.message, "ref: another operation has this name")
+        self.begin(Deferred(), REF)
+        guessed = Request(INSTALL, ("evil",), ref=REF.ref)
+        error = self.error(self.begin(succeed(1), guessed))
+        self.assertEqual(error.message, "ref: another operation has this name")
         self.assertEqual(len(self.jobs.recent()), 1)
 
-    def test_watcher(self):
-        """An operation with a watcher of its own reports to nobody else."""
-        own = FakeSink([])
 
-        async def body(job):
-            job.reached(Step.CLONE, "Cloning")
+class EndTests(JobsTestCase):
+    """Tests for ``Jobs.cancel`` and ``Jobs.close``."""
 
-        self.jobs.run(Request(INSTALL), body, own)
-        self.assertEqual([p.step for p in own.progresses], ["clone"])
-        self.assertEqual(self.events, [])
+    def refuse(self, name: str) -> None:
+        """Expect that it can't be cancelled."""
+        message = self.error(maybeDeferred(self.jobs.cancel, name)).message
+        self.assertTrue(message.startswith("not_cancellable: "), message)
+        self.assertNotIn(name, message)
 
-
-class CancelTests(JobsTestCase):
-    """Tests for ``Jobs.cancel``."""
-
-    def only(self):
-        """The one operation there is."""
-        (job,) = self.jobs.recent()
-        return job
-
-    def refusal(self, name):
-        """Fail to cancel; the message."""
-        return self.failureResultOf(
-            maybeDeferred(self.jobs.cancel, name), BridgeError
-        ).value
-
-    def test_cancelled(self):
+    def test_cancelled(self) -> None:
         """Its clone is removed, its caller refused, and only then it is answered."""
-        gate: Deferred[Any] = Deferred(lambda d: self.events.append("withdrawn"))
-        job = self.run_until(gate)
-        cancelling = self.jobs.cancel(self.only().name)
+        asked = self.begin(self.withdrawn())
+        (job,) = self.jobs.recent()
+        cancelling = self.jobs.cancel(job.name)
         cancelling.addCallback(lambda _: self.events.append("answer"))
-        error = self.failureResultOf(job, BridgeError).value
+        error = self.error(asked)
         self.assertEqual(error.code, Code.BAD_REQUEST)
         self.assertTrue(error.message.startswith("cancelled: "))
         self.assertEqual(self.events, ["withdrawn", "clone removed", "answer"])
-        outcome = self.only().outcome
-        self.assertEqual((outcome.end, outcome.error), (End.CANCELLED, error))
+        assert job.outcome is not None
+        self.assertEqual((job.outcome.end, job.outcome.error), (End.CANCELLED, error))
+        # What has ended, and what never was, can't be cancelled.
+        for name in ("nothing", job.name):
+            self.refuse(name)
 
-    def test_commit(self):
-        """What is being committed goes on."""
+    def test_closed(self) -> None:
+        """A waiting operation ends, undone, and nothing begins any more."""
+        asked = self.begin(self.withdrawn())
+        self.successResultOf(self.jobs.close())
+        self.assertEqual(self.error(asked).code, Code.UNAVAILABLE)
+        self.assertEqual(self.events, ["withdrawn", "clone removed"])
+        self.assertEqual(self.error(self.begin(Deferred())).code, Code.UNAVAILABLE)
+
+    def test_thread_is_waited_for(self) -> None:
+        """What runs in a thread is stopped, and is over before the end."""
+        gate = self.withdrawn()
+
+        async def body(job: Job) -> None:
+            await gate
+            job.raise_if_stopping()
+
+        asked = self.jobs.run(ANY, body)
+        self.close(gate)
+        self.error(asked)
+        self.assertEqual(self.events, [])
+
+    def test_commit_is_waited_for(self) -> None:
+        """What is being committed is finished, and can't be cancelled."""
         gate: Deferred[Any] = Deferred()
+        asked = self.committing(gate)
+        self.refuse(self.jobs.recent()[0].name)
+        self.close(gate)
+        self.assertEqual(self.successResultOf(asked), 5)
 
-        async def body(job):
-            job.commit()
-            return await gate
-
-        job = self.jobs.run(Request(INSTALL), body)
-        message = self.refusal(self.only().name).message
-        self.assertTrue(message.startswith("not_cancellable: "), message)
+    def close(self, gate: Deferred[Any]) -> None:
+        """Close twice; both wait until the gate opens."""
+        closing = [self.jobs.close(), self.jobs.close()]
+        self.assertNoResult(closing[0])
         gate.callback(5)
-        self.assertEqual(self.successResultOf(job), 5)
-
-    def test_unknown_and_ended(self):
-        """What has ended, and what never was, can't be cancelled."""
-        self.run_until(succeed(1))
-        for name in ("nothing", self.only().name):
-            message = self.refusal(name).message
-            self.assertTrue(message.startswith("not_cancellable: "), message)
-            self.assertNotIn(name, message)
+        for one in closing:
+            self.successResultOf(one)

@@ -1,216 +1,162 @@
-"""Tests for ``bridge.plugins.operations.rebuild``."""
+"""Builds of the installed plugins, one run at a time."""
+
+from __future__ import annotations
 
 from typing import Any
 
 from twisted.internet.defer import Deferred
-from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.installed.records import Record
+from bridge.plugins.installed.records import recorded
 from bridge.plugins.operations.rebuild import Shutdown
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import BUILD_END_SECONDS
 
-from .bench import COMMIT, KEY, NOW, Bench, files_of, url_of, write_tree
+from .bench import NOW, Bench, OperationTestCase, files_of, url_of, write_tree
+
+BUILT = ["run first second", "push build ok first second"]
 
 
-class RebuildTestCase(SynchronousTestCase):
+class RebuildTestCase(OperationTestCase):
     """A test with two installed plugins."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         """Install them."""
-        self.bench = Bench(self)
+        super().setUp()
         self.rebuild = self.bench.rebuild
-        self.builder = self.bench.builder
-        self.events = self.bench.events
-        for plugin_id in ("first", "second"):
-            self.install(plugin_id)
+        for name in ("first", "second"):
+            self.bench.publish(name)
+            self.done("install", url_of(name))
+        self.start()
 
-    def install(self, plugin_id):
-        """Write a tree and its record."""
-        write_tree(self.bench.data.plugin(plugin_id), files_of(plugin_id), plugin_id)
-        record = Record(url_of(plugin_id), COMMIT, KEY, NOW, 1, 1)
-        self.successResultOf(self.bench.store.commit([record.put(plugin_id)]))
+    def build(self) -> Any:
+        """Build; the report."""
+        return self.successResultOf(self.rebuild.build())
+
+    def hold(self, gate: Deferred[Any]) -> Deferred[Any]:
+        """Let the next build wait for this."""
+        self.bench.builder.outcomes = [gate]
+        return gate
 
 
 class RunTests(RebuildTestCase):
     """Tests for one build."""
 
-    def answered(self, report):
-        """Write the answer into the events."""
-        self.events.append("answer")
-        return report
-
-    def test_every_recorded_plugin_is_built(self):
-        """The bundle is built of all plugins; pages hear of it before the caller."""
-        building = self.rebuild.build()
-        building.addCallback(self.answered)
-        report = self.successResultOf(building)
-        self.assertEqual(report.plugins, ["first", "second"])
+    def test_every_recorded_plugin_is_built(self) -> None:
+        """Of each build pages hear before the caller, even if it changes nothing."""
+        self.bench.sink.reports.clear()
+        self.bench.builder.outcomes = [None, "broken"]
+        builds = [
+            self.rebuild.build().addCallback(lambda r: self.events.append("answer"))
+            for _ in range(2)
+        ]
+        for building in builds:
+            self.successResultOf(building)
         self.assertEqual(
             self.events,
-            ["run first second", "push build ok first second", "answer"],
+            [*BUILT, "answer", BUILT[0], "push build failed first second", "answer"],
         )
+        self.assertEqual([r.ok for r in self.bench.sink.reports], [True, False])
 
-    def test_code_changed_after_installation_is_not_built(self):
-        """A changed tree is left out, named, and does not fail the others."""
-        (self.bench.data.plugin("first") / "main.ts").write_text("steal();")
-        report = self.successResultOf(self.rebuild.build())
-        self.assertTrue(report.ok)
-        self.assertEqual(report.plugins, ["second"])
-        (error,) = report.errors
-        self.assertTrue(error.startswith("first is left out: unsigned: "), error)
-        self.assertEqual(self.bench.sink.reports, [report])
-
-    def test_attack_older_tree_put_back(self):
-        """An old version of a plugin, validly signed, is left out and named."""
+    def test_attack_changed_tree(self) -> None:
+        """A changed tree, or a signed older one, is left out, and fails no other."""
         tree = self.bench.data.plugin("first")
-        write_tree(tree, files_of("first"), "first", signed_at=NOW - 1)
-        report = self.successResultOf(self.rebuild.build())
-        self.assertEqual((report.ok, report.plugins), (True, ["second"]))
-        (error,) = report.errors
-        self.assertTrue(error.startswith("first is left out: downgrade: "), error)
-
-    def test_every_report_is_pushed(self):
-        """Pages receive a report of each build, even if it changes nothing."""
-        self.builder.outcomes = [None, "broken"]
-        reports = [self.successResultOf(self.rebuild.build()) for _ in range(4)]
-        self.assertEqual([r.ok for r in reports], [True, False, True, True])
-        self.assertEqual(self.bench.sink.reports, reports)
-
-    def test_failed_build_reports_its_own_error_first(self):
-        """What failed the build comes before what was left out of it."""
-        (self.bench.data.plugin("first") / "main.ts").write_text("steal();")
-        self.builder.outcomes = ["no such module"]
-        report = self.successResultOf(self.rebuild.build())
+        for change, why in (
+            (lambda: (tree / "main.ts").write_text("steal();"), "unsigned: "),
+            (
+                lambda: write_tree(tree, files_of("first"), "first", signed_at=NOW - 1),
+                "downgrade: ",
+            ),
+        ):
+            change()
+            report = self.build()
+            self.assertEqual((report.ok, report.plugins), (True, ["second"]))
+            (error,) = report.errors
+            self.assertTrue(error.startswith(f"first is left out: {why}"), error)
+        # What failed the build comes before that.
+        self.bench.builder.outcomes = ["no such module"]
+        report = self.build()
         self.assertFalse(report.ok)
-        self.assertEqual(report.errors[0], "no such module")
-        self.assertEqual(len(report.errors), 2)
+        self.assertEqual((report.errors[0], len(report.errors)), ("no such module", 2))
 
-    def test_broken_builder(self):
-        """A builder that breaks is an error of that run, and of no other."""
-        self.builder.outcomes = [ZeroDivisionError()]
+    def test_defects(self) -> None:
+        """A builder that breaks fails that run alone, a sink not even that."""
+        self.bench.builder.outcomes = [ZeroDivisionError()]
         self.failureResultOf(self.rebuild.build(), ZeroDivisionError)
-        self.assertTrue(self.successResultOf(self.rebuild.build()).ok)
-
-    def test_broken_sink(self):
-        """A report that can't be pushed is logged, and given to who asked."""
-        self.patch(type(self.rebuild._sink), "built", lambda *_: 1 / 0)
+        self.assertTrue(self.build().ok)
+        self.patch(type(self.bench.sink), "built", lambda *_: 1 / 0)
         for _ in range(2):
-            report = self.successResultOf(self.rebuild.build())
-            self.assertTrue(report.ok)
+            self.assertTrue(self.build().ok)
             self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
-    def test_cancelled_waiter(self):
-        """A caller that has gone away ends no build."""
-        gate: Deferred[Any] = Deferred()
-        self.builder.outcomes = [gate]
-        gone, other = self.rebuild.build(), None
-        gone.addErrback(lambda failure: None)
-        gone.cancel()
-        other = self.rebuild.build()
-        gate.callback(None)
-        self.assertTrue(self.successResultOf(other).ok)
-        self.assertEqual(len(self.bench.sink.reports), 2)
+    def test_begun_by_a_start(self) -> None:
+        """Its report is pushed as any other; none that fails keeps it from starting."""
+        self.rebuild.begin()
+        self.assertEqual(self.events, BUILT)
+        self.bench.builder.outcomes = ["broken"]
+        self.rebuild.begin()
+        self.rebuild.close()
+        self.rebuild.begin()
+        self.assertEqual(self.flushLoggedErrors(), [])
 
 
 class CoalescingTests(RebuildTestCase):
     """Tests for several builds asked for at once."""
 
-    def test_one_more_run_for_all_who_asked_meanwhile(self):
-        """However many ask during a run, one run follows, and it sees the newest."""
-        gate: Deferred[Any] = Deferred()
-        self.builder.outcomes = [gate]
-        first = self.rebuild.build()
-        self.install("third")
+    def test_one_more_run_for_all_who_asked_meanwhile(self) -> None:
+        """However many ask, or go, during a run, one follows that sees the newest."""
+        gate = self.hold(Deferred())
+        gone = self.rebuild.build().addErrback(lambda _: None)
+        write_tree(self.bench.data.plugin("third"), files_of("third"), "third")
+        record = recorded(self.bench.store, "first")
+        self.commit(record.put("third"))
         others = [self.rebuild.build() for _ in range(5)]
-        self.assertNoResult(first)
+        gone.cancel()
+        self.assertNoResult(others[0])
         gate.callback(None)
-        self.assertEqual(self.successResultOf(first).plugins, ["first", "second"])
-        for other in others:
-            self.assertEqual(
-                self.successResultOf(other).plugins, ["first", "second", "third"]
-            )
-        self.assertEqual(
-            self.events,
-            [
-                "run first second",
-                "push build ok first second",
-                "run first second third",
-                "push build ok first second third",
-            ],
-        )
+        for one in others:
+            report = self.successResultOf(one)
+            self.assertEqual(report.plugins, ["first", "second", "third"])
+        ids = "first second third"
+        self.assertEqual(self.events, [*BUILT, f"run {ids}", f"push build ok {ids}"])
 
-    def test_run_asked_for_by_an_answer(self):
+    def test_run_asked_for_by_an_answer(self) -> None:
         """A caller that asks again as soon as it is answered gets another run."""
         again = self.rebuild.build().addCallback(lambda _: self.rebuild.build())
         self.successResultOf(again)
-        self.assertEqual(self.events.count("run first second"), 2)
+        self.assertEqual(self.events, BUILT * 2)
 
+    def test_before(self) -> None:
+        """What is done between builds is; when it fails, nothing is built."""
 
-class BeforeTests(RebuildTestCase):
-    """Tests for what is done between builds."""
+        async def before() -> None:
+            self.events.append("before")
 
-    def test_nothing_is_built_meanwhile(self):
-        """It is done after the build under way and before the next."""
-        first: Deferred[Any] = Deferred()
-        self.builder.outcomes = [first]
-
-        async def before():
-            self.bench.events.append("before")
-
-        self.rebuild.build()
-        asked = self.rebuild.build(before=before)
-        self.assertNotIn("before", self.bench.events)
-        first.callback(None)
-        self.successResultOf(asked)
-        order = [e for e in self.bench.events if not e.startswith("push")]
-        self.assertEqual(order, ["run first second", "before", "run first second"])
-
-    def test_failure(self):
-        """When it fails, nothing is built, and all callers get the error."""
-
-        async def before():
+        async def fail() -> None:
             raise OSError(5, "I/O error")
 
-        self.failureResultOf(self.rebuild.build(before=before), OSError)
-        self.assertEqual(self.bench.events, [])
-
-
-class CloseTests(RebuildTestCase):
-    """Tests for the end."""
-
-    def test_idle(self):
-        """Nothing is waited for when nothing is built, and nothing begins."""
-        self.successResultOf(self.rebuild.close())
-        error = self.failureResultOf(self.rebuild.build(), BridgeError).value
-        self.assertEqual(error.code, "unavailable")
-
-    def test_build_is_finished(self):
-        """A build under way is waited for."""
-        gate: Deferred[Any] = Deferred()
-        self.builder.outcomes = [gate]
-        building = self.rebuild.build()
-        closing = self.rebuild.close()
-        self.assertNoResult(closing)
+        gate = self.hold(Deferred())
+        self.rebuild.build()
+        asked = self.rebuild.build(before=before)
+        self.assertNotIn("before", self.events)
         gate.callback(None)
-        self.successResultOf(closing)
-        self.assertTrue(self.successResultOf(building).ok)
+        self.successResultOf(asked)
+        self.assertEqual(self.events, [*BUILT, "before", *BUILT])
+        self.failureResultOf(self.rebuild.build(before=fail), OSError)
+        self.assertEqual(self.events[5:], [])
 
 
 class EndingTests(RebuildTestCase):
-    """Tests for a daemon that ends while a bundler hangs."""
+    """Tests for a daemon that ends while a bundler works, or hangs."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         """Let a build hang until it is killed."""
         super().setUp()
         self.killed: list[Any] = []
-        self.hanging: Deferred[Any] = Deferred(self.killed.append)
-        self.builder.outcomes = [self.hanging]
-        clock = self.bench.clock
-        self.shutdown = Shutdown(self.bench.jobs, self.rebuild, clock)
+        self.hanging = self.hold(Deferred(self.killed.append))
+        self.shutdown = Shutdown(self.bench.jobs, self.rebuild, self.bench.clock)
 
-    def end(self):
+    def end(self) -> None:
         """Begin to end the daemon, and wait as long as a build may take then."""
         ended = self.shutdown.close()
         self.assertEqual(self.killed, [])
@@ -218,17 +164,22 @@ class EndingTests(RebuildTestCase):
         self.assertEqual(self.killed, [self.hanging])
         self.successResultOf(ended)
 
-    def test_attack_bundler_that_hangs(self):
+    def assert_unavailable(self, asked: Deferred[Any]) -> None:
+        """Expect that the end is why."""
+        error = self.failureResultOf(asked, BridgeError).value
+        self.assertEqual(error.code, "unavailable")
+
+    def test_attack_bundler_that_hangs(self) -> None:
         """What hangs is killed; who waits for it, and for the next, learns why."""
+        self.bench.sink.reports.clear()
         waiting = [self.rebuild.build() for _ in range(2)]
         self.end()
         for run in [*waiting, self.rebuild.build()]:
-            error = self.failureResultOf(run, BridgeError).value
-            self.assertEqual(error.code, "unavailable")
+            self.assert_unavailable(run)
         self.assertEqual(self.bench.sink.reports, [])
 
-    def test_build_that_ends(self):
-        """A build that ends by itself is waited for, and nothing is killed."""
+    def test_build_that_ends(self) -> None:
+        """A build that ends by itself is waited for; nothing is killed, or begins."""
         building = self.rebuild.build()
         ended = self.shutdown.close()
         self.assertNoResult(ended)
@@ -236,48 +187,30 @@ class EndingTests(RebuildTestCase):
         self.successResultOf(ended)
         self.assertTrue(self.successResultOf(building).ok)
         self.assertEqual(self.bench.clock.getDelayedCalls(), [])
+        self.assert_unavailable(self.rebuild.build())
 
-    def test_install(self):
+    def test_install(self) -> None:
         """An install is undone; the journal has the next start build the rest."""
         self.bench.publish("good")
-        installing = self.bench.install(url_of("good"))
+        installing = self.ask("install", url_of("good"))
         self.end()
-        error = self.failureResultOf(installing, BridgeError).value
-        self.assertEqual(error.code, "unavailable")
+        self.assert_unavailable(installing)
         self.assertEqual(self.bench.left()[0], ["first", "second"])
         self.assert_next_start_builds("first second")
 
-    def test_uninstall(self):
+    def test_uninstall(self) -> None:
         """An uninstall stays done; the next start builds without the plugin."""
-        uninstalling = self.bench.uninstall("first")
+        uninstalling = self.ask("uninstall", "first")
         self.end()
         self.successResultOf(uninstalling)
         self.assert_next_start_builds("second")
 
-    def assert_next_start_builds(self, ids):
+    def assert_next_start_builds(self, ids: str) -> None:
         """Expect what a start finds, and does."""
-        next_bench = Bench(at=self.bench.data.root.parent)
-        found = recover(next_bench.journal, next_bench.store, next_bench.trees)
+        bench = Bench(at=self.bench.data.root.parent)
+        found = recover(bench.journal, bench.store, bench.trees)
         assert found is not None
-        next_bench.settlement.resume(next_bench.jobs, found)
-        self.assertEqual(next_bench.events[-1], f"push build ok {ids}")
-        self.assertFalse(next_bench.journal.exists())
-        self.assertEqual(next_bench.left()[0], ids.split())
-
-
-class BeginTests(RebuildTestCase):
-    """Tests for the build of a start."""
-
-    def test_begun(self):
-        """A build is begun, and its report is pushed as any other."""
-        self.bench.rebuild.begin()
-        ids = "first second"
-        self.assertEqual(self.bench.events, [f"run {ids}", f"push build ok {ids}"])
-
-    def test_failed_build_is_no_failure_to_start(self):
-        """When nothing can be built, the daemon starts all the same."""
-        self.bench.builder.outcomes = ["broken"]
-        self.bench.rebuild.begin()
-        self.bench.rebuild.close()
-        self.bench.rebuild.begin()
-        self.assertEqual(self.flushLoggedErrors(), [])
+        bench.settlement.resume(bench.jobs, found)
+        self.assertEqual(bench.events[-1], f"push build ok {ids}")
+        self.assertFalse(bench.journal.exists())
+        self.assertEqual(bench.left()[0], ids.split())

@@ -18,7 +18,7 @@ from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, Code
 
 from ...store.faults import FaultyOs, running_on
-from .bench import OTHER_SEED, Bench, url_of, write_tree
+from .bench import OTHER_SEED, Bench, OperationTestCase, url_of, write_tree
 
 ROOT = Path(__file__).parents[3]
 
@@ -98,184 +98,162 @@ class OrderTests(SynchronousTestCase):
             self.assertEqual(calls[after + 1 : after + 3], ["open", "fsync"])
 
 
-class RecoverTests(SynchronousTestCase):
+class RecoverTests(OperationTestCase):
     """Tests for ``recover`` and ``InstalledSet.resume``."""
 
-    def setUp(self):
+    def setUp(self) -> None:
         """Install a plugin."""
-        self.bench = Bench(self)
+        super().setUp()
         self.bench.publish("good")
-        self.successResultOf(self.bench.install(url_of("good")))
-        self.bench.events.clear()
+        self.done("install", url_of("good"))
+        self.start()
 
-    def recover(self):
-        """Recover."""
+    def recover(self) -> Any:
+        """Recover; what was under way."""
         return recover(self.bench.journal, self.bench.store, self.bench.trees)
 
-    def interrupt(self):
+    def restart(self, last: str) -> Any:
+        """Be killed while a build hangs, and start again; what was under way."""
+        self.assertEqual((self.bench.builder.outcomes, self.events[-1]), ([], last))
+        self.bench = Bench(at=self.bench.data.root.parent)
+        self.events = self.bench.events
+        recovered = self.recover()
+        assert recovered is not None
+        return recovered
+
+    def interrupted_update(self) -> None:
         """Leave what an interrupted update leaves."""
         aside = self.bench.data.temporary_clone("0b")
         self.bench.data.plugin("good").rename(aside)
         write_tree(self.bench.data.temporary_clone("0a"), {"main.ts": ""}, None)
         update = Exchange("update", "good", ".tmp-0a", aside.name, {"url": "new"})
         self.bench.journal.begin(update)
-        return update
 
-    def build(self, recovered):
+    def interrupted_install(self) -> Any:
+        """Begin an install by a new author, whose build does not end; start again."""
+        self.bench.publish("other", seed=OTHER_SEED)
+        self.bench.builder.outcomes = [Deferred()]
+        self.ask("install", url_of("other")).addErrback(lambda _: None)
+        return self.restart("run good other")
+
+    def build(self, recovered: Any) -> None:
         """Build after a recovery."""
         self.bench.settlement.resume(self.bench.jobs, recovered)
 
-    def test_nothing_was_under_way(self):
+    def test_nothing_was_under_way(self) -> None:
         """Strays go, and nothing is built."""
         self.bench.data.temporary_clone("0a").mkdir()
-        self.bench.data.root.joinpath("journal.tmp").write_text("{")
-        before = self.bench.left()[1]
+        stray = self.bench.data.root / "journal.tmp"
+        stray.write_text("{")
         self.assertIsNone(self.recover())
-        self.assertEqual(self.bench.left(), (["good"], before))
-        self.assertFalse(self.bench.data.root.joinpath("journal.tmp").exists())
+        self.assertEqual(self.state(), self.before)
+        self.assertFalse(stray.exists())
 
-    def test_notice(self):
-        """The operator learns what was interrupted, and what became of it."""
-        self.interrupt()
+    def test_update(self) -> None:
+        """It is named to the operator, and built; nothing else commits meanwhile."""
+        self.interrupted_update()
         recovered = self.recover()
-        assert recovered is not None
         self.assertFalse(recovered.finished)
         self.assertEqual(
             recovered.notice,
             "the update of good was interrupted, and was rolled back; the bundle is "
             "built again",
         )
-
-    def test_build(self):
-        """The bundle is built, nothing else commits meanwhile; the journal goes."""
-        self.interrupt()
-        recovered = self.recover()
         gate: Deferred[Any] = Deferred()
         self.bench.builder.outcomes = [gate]
         self.build(recovered)
-        uninstalling = self.bench.uninstall("good")
-        self.assertNotIn("ask uninstall", self.bench.events)
+        uninstalling = self.ask("uninstall", "good")
+        self.assertNotIn("ask uninstall", self.events)
         self.assertTrue(self.bench.journal.exists())
         gate.callback(None)
         self.successResultOf(uninstalling)
         self.assertFalse(self.bench.journal.exists())
         self.assertEqual(self.bench.left()[0], [])
 
-    def test_failed_build(self):
+    def test_failed_build(self) -> None:
         """It is reported, and made again: by the next operation, or the next start."""
-        self.interrupt()
-        recovered = self.recover()
+        self.interrupted_update()
         self.bench.builder.outcomes = ["no bundler"]
-        self.build(recovered)
-        self.assertEqual(self.bench.events[-1], "push build failed good")
+        self.build(self.recover())
+        self.assertEqual(self.events[-1], "push build failed good")
         self.assertTrue(self.bench.journal.exists())
         self.bench.builder.outcomes = ["no bundler", "no bundler"]
-        self.successResultOf(self.bench.uninstall("good"))
+        self.done("uninstall", "good")
         self.assertEqual(self.bench.left()[0], [])
         self.assertFalse(self.bench.journal.exists())
 
-    def test_no_build(self):
+    def test_no_build(self) -> None:
         """A daemon that is shut down before its build leaves that to the next."""
-        self.interrupt()
+        self.interrupted_update()
         recovered = self.recover()
         self.successResultOf(self.bench.rebuild.close())
         self.build(recovered)
         self.assertTrue(self.bench.journal.exists())
         self.assertFalse(self.bench.jobs.commit_lock.locked)
 
-    def interrupted_build(self):
-        """Begin an install by a new author, whose build does not end; start again."""
-        bench = self.bench
-        bench.publish("other", seed=OTHER_SEED)
-        self.before = bench.left()
-        hanging = bench.builder.outcomes = [Deferred()]
-        begun = bench.install(url_of("other"))
-        self.assertEqual((hanging, bench.events[-1]), ([], "run good other"))
-        begun.addErrback(lambda _: None)
-        self.bench = bench = Bench(at=bench.data.root.parent)
-        self.assertEqual(bench.installed(), ["good", "other"])
-        return self.recover()
-
-    def test_new_tree_is_taken_out(self):
+    def test_install(self) -> None:
         """What was not built is not installed, whatever can be built now."""
-        recovered = self.interrupted_build()
-        assert recovered is not None
+        recovered = self.interrupted_install()
         self.assertFalse(recovered.finished)
-        self.assertEqual(self.bench.left(), self.before)
+        self.assertEqual(self.state(), (*self.before[:3], True))
         self.build(recovered)
         self.assertEqual(
-            self.bench.events,
+            self.events,
             ["rollback", "push plugins good", "run good", "push build ok good"],
         )
         self.assertEqual({p.id for p in self.bench.sink.progresses}, {None})
-        self.assertEqual(self.bench.left(), self.before)
-        self.assertFalse(self.bench.journal.exists())
+        self.assertEqual(self.state(), self.before)
         (running,) = self.bench.jobs.recent()
         assert running.outcome is not None and running.outcome.error is not None
         self.assertEqual(running.outcome.error.code, Code.UNAVAILABLE)
-
-    def test_generation_before(self):
-        """Nothing of it is in the state file's previous generation, either."""
+        # Nor is it in the generation before.
         previous = self.bench.data.state.with_name("state.json.bak")
-        self.build(self.interrupted_build())
         self.assertEqual(previous.read_bytes(), self.bench.data.state.read_bytes())
         self.assertNotIn(b"other", previous.read_bytes())
 
-    def test_uninstall_is_finished(self):
-        """Of an uninstall, the state decides."""
-        bench = self.bench
-        hanging = bench.builder.outcomes = [Deferred()]
-        bench.uninstall("good").addErrback(lambda _: None)
-        self.assertEqual((hanging, bench.events[-1]), ([], "run"))
-        self.bench = bench = Bench(at=bench.data.root.parent)
-        recovered = self.recover()
-        assert recovered is not None
+    def test_uninstall(self) -> None:
+        """Of an uninstall, the state decides: it is finished."""
+        self.bench.builder.outcomes = [Deferred()]
+        self.ask("uninstall", "good").addErrback(lambda _: None)
+        recovered = self.restart("run")
         self.assertTrue(recovered.finished)
         self.build(recovered)
         self.assertEqual(
-            bench.events,
+            self.events,
             ["push plugins", "uninstall build", "run", "push build ok"],
         )
-        self.assertEqual(bench.left()[0], [])
-        self.assertFalse(bench.journal.exists())
+        self.assertEqual(self.bench.left()[0], [])
+        self.assertFalse(self.bench.journal.exists())
 
-    def test_plugin_that_is_busy_with_it(self):
+    def test_plugin_that_is_busy_with_it(self) -> None:
         """An operation on the same plugin waits until it is known what is installed."""
-        recovered = self.interrupted_build()
+        recovered = self.interrupted_install()
         gate: Deferred[Any] = Deferred()
         self.bench.builder.outcomes = [gate]
         self.build(recovered)
-        updating = self.bench.update("other")
+        updating = self.ask("update", "other")
         self.assertEqual(self.bench.approver.prompts, [])
         gate.errback(BridgeError(Code.INTERNAL, "gone"))
-        error = self.failureResultOf(updating, BridgeError).value
-        self.assertTrue(error.message.startswith("not_installed: "))
+        self.assertTrue(self.error(updating).startswith("not_installed: "))
 
-    def test_stray_that_cannot_be_removed(self):
+    def test_stray_that_cannot_be_removed(self) -> None:
         """It is logged, and does not keep the daemon from its work."""
-        self.interrupt()
+        self.interrupted_update()
         with mock.patch.object(shutil, "rmtree", side_effect=OSError(5, "I/O error")):
             self.assertIsNotNone(self.recover())
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
-    def test_foreign_journal(self):
-        """What is no journal ends the start, and nothing is removed."""
-        self.interrupt()
-        self.bench.data.journal.write_text("{}")
-        before = self.bench.left()
-        self.assertRaises(JournalError, self.recover)
-        self.assertEqual(self.bench.left(), before)
-
-    def test_something_in_the_way(self):
-        """Where a tree should go and something is, nothing is removed or replaced."""
-        self.interrupt()
-        self.bench.data.plugin("good").mkdir()
-        before = self.bench.left()
-        with self.assertRaises(JournalError) as caught:
-            self.recover()
-        self.assertEqual(
-            str(caught.exception),
-            "the interrupted update of good cannot be settled: something is in the "
-            "way in plugins/",
-        )
-        self.assertEqual(self.bench.left(), before)
+    def test_unusable(self) -> None:
+        """A foreign journal, or something in the way, ends the start as it is."""
+        self.interrupted_update()
+        journal = self.bench.data.journal
+        for spoil, why in (
+            (lambda: self.bench.data.plugin("good").mkdir(), "in the way in plugins/"),
+            (lambda: journal.write_text("{}"), "is not a journal of this version"),
+        ):
+            spoil()
+            before = self.bench.left()
+            with self.assertRaises(JournalError) as caught:
+                self.recover()
+            self.assertIn(why, str(caught.exception))
+            self.assertEqual(self.bench.left(), before)

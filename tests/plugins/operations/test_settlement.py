@@ -1,97 +1,339 @@
-"""One change of what is installed; the whole of it is in ``test_install``."""
+"""
+Changes of the installed set that fail: what is taken back, at once or later.
 
+That nothing is left of them whichever file-system call fails is in ``crashes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 from unittest import mock
 
 from twisted.internet.defer import Deferred
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.logger import capturedLogs
 
 from bridge.approval import Operation
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.installed.exchange import Exchange, Journal
-from bridge.plugins.installed.records import former
+from bridge.plugins.installed.records import former, read_records
 from bridge.plugins.operations.job import Job, Request
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES
 from bridge.store import Drop, Put, Remove
 from bridge.store.generations import Generations, NotDurableError
 
-from .bench import Bench, FakeBuilder, url_of
+from .bench import (
+    KEY,
+    NOW,
+    OTHER_KEY,
+    OTHER_SEED,
+    FakeBuilder,
+    OperationTestCase,
+    files_of,
+    manifest,
+    url_of,
+)
+
+OPERATIONS = (("install", url_of("fresh")), ("update", "good"))
+FAILED = "build_failed: no such module"
+NEW = "export default 2;\n"
+FULL = OSError(28, "No space left on device")
+BROKEN = OSError(5, "I/O error")
+UNDO_FAILS = mock.patch.object(Exchange, "undo", side_effect=BROKEN)
 
 
-class InstalledSetTests(SynchronousTestCase):
-    """Tests for ``InstalledSet``."""
+class SettlementTestCase(OperationTestCase):
+    """A test with ``good`` installed, and something to install or to update to."""
 
-    def setUp(self):
+    def setUp(self) -> None:
+        """Make them."""
+        super().setUp()
+        self.bench.publish("good")
+        self.done("install", url_of("good"))
+        self.commit(Put("plugin:good", "colour", "red"))
+        self.bench.clock.advance(60)
+        self.bench.publish("fresh", seed=OTHER_SEED)
+        self.publish("1.1.0")
+        self.start()
+
+    def publish(self, version: str) -> None:
+        """Publish a later ``good`` by another author."""
+        text = manifest("good", version=version)
+        files = files_of("good", **{"plugin.json": text, "main.ts": NEW})
+        self.bench.publish("good", files, seed=OTHER_SEED, signed_at=NOW + 10)
+
+    def after_move(self, operation: str) -> list[str]:
+        """What happened from the move on."""
+        prefix = "" if operation == "install" else f"{operation} "
+        assert self.events[-1] == "answer"
+        return self.events[self.events.index(f"{prefix}move") + 1 : -1]
+
+
+class BuildTests(SettlementTestCase):
+    """Tests for a build that fails."""
+
+    def next_builds(
+        self, *outcomes: Any, before: Callable[[], object] | None = None
+    ) -> None:
+        """Let builds end so; do something right before the next one."""
+        self.bench.builder.outcomes = list(outcomes)
+        if before is not None:
+            self.bench.threads.before = {"verify": before}
+
+    def test_taken_back(self) -> None:
+        """All is as before, key and mark too, and pages see each step."""
+        for (operation, argument), p, ids in zip(
+            OPERATIONS, ("", "update "), ("fresh good", "good"), strict=True
+        ):
+            self.next_builds("no such module")
+            self.assertEqual(self.refused(operation, argument), FAILED)
+            self.assertEqual(
+                self.after_move(operation),
+                [
+                    f"push plugins {ids}",
+                    f"{p}build",
+                    f"run {ids}",
+                    f"push build failed {ids}",
+                    f"{p}rollback",
+                    "push plugins good",
+                    "run good",
+                    "push build ok good",
+                ],
+            )
+            self.assertEqual(self.bench.sink.entries[-1][0].version, "1.0.0")
+            self.assertTrue(self.bench.trust.is_trusted(KEY))
+            self.assertFalse(self.bench.trust.is_trusted(OTHER_KEY))
+            # Nor is it in the generation before.
+            state = self.bench.data.state
+            previous = state.with_name("state.json.bak").read_text()
+            self.assertEqual(previous, state.read_text())
+            self.start()
+        self.done("install", url_of("fresh"))
+        self.assertIn("ask trust_key", self.events)
+
+    def test_settings(self) -> None:
+        """Of a new plugin they go, of another what is saved meanwhile stays."""
+        for name, (operation, argument) in zip(
+            ("fresh", "good"), OPERATIONS, strict=True
+        ):
+            saved = Put(f"plugin:{name}", "colour", "blue")
+            self.next_builds("no such module", before=partial(self.commit, saved))
+            self.error(self.ask(operation, argument))
+        self.assertEqual(self.bench.store.entries("plugin:fresh"), {})
+        self.assertEqual(self.bench.store.get("plugin:good", "colour"), "blue")
+        self.commit(Put("plugin:fresh", "colour", "kept"))
+        self.start()
+        self.next_builds("no such module")
+        self.refused("install", url_of("fresh"))
+
+    def test_restoring_build_that_fails(self) -> None:
+        """The first error is answered, and the next start is to build again."""
+        self.next_builds("no such module", "no bundler")
+        self.assertEqual(self.error(self.ask("install", url_of("fresh"))), FAILED)
+        self.assertEqual(self.state(), (*self.before[:3], True))
+        self.assertEqual(self.events[-2:], ["push build failed good", "answer"])
+
+    def test_defects(self) -> None:
+        """A builder, or a list, that breaks undoes what was committed, too."""
+        self.next_builds(ZeroDivisionError())
+        self.refused("install", url_of("fresh"), code=Code.INTERNAL)
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+        self.bench.threads.failing = {"entries": BROKEN}
+        self.refused("install", url_of("fresh"), code=Code.INTERNAL)
+        # Once for the installation, once while it was undone.
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 2)
+
+    def test_attack_code_changed_between_move_and_build(self) -> None:
+        """A tree that is changed before it is built is not installed."""
+        main = self.bench.data.plugin("fresh") / "main.ts"
+        self.next_builds(before=lambda: main.write_text("steal();"))
+        message = self.refused("install", url_of("fresh"))
+        begins = "build_failed: fresh is left out: unsigned: "
+        self.assertTrue(message.startswith(begins), message)
+
+    def test_without_the_plugin(self) -> None:
+        """A bundle that was published without the plugin is a failed build."""
+        left_out = Report(ok=True, duration_ms=1, plugins=[], errors=[])
+        self.patch(FakeBuilder, "report", lambda *_: left_out)
+        message = self.refused("install", url_of("fresh"))
+        why = "build_failed: the plugin was left out of the bundle"
+        self.assertEqual(message, why)
+
+    def test_linked_meanwhile(self) -> None:
+        """What ``plugin-bridge dev`` has linked would be built instead of it."""
+        self.bench.approver.answers = [None]
+        installing = self.ask("install", url_of("fresh"))
+        linked = mock.Mock(entry=mock.Mock(id="fresh"))
+        self.bench.trees.linked["fresh"] = linked
+        self.bench.approver.open[0].callback(None)
+        begins = "build_failed: plugin-bridge dev has linked fresh"
+        self.assertIn(begins, self.error(installing))
+        self.assertEqual(self.state(), self.before)
+
+
+class UnsettledTests(SettlementTestCase):
+    """Tests for what can't be taken back, since the disk fails."""
+
+    def full_disk(self) -> None:
+        """Let a build fail, and nothing be written from then on."""
+        writes = self.bench.writes
+        full = {"replace": FULL}
+        self.bench.threads.before = {"verify": lambda: setattr(writes, "failing", full)}
+        self.bench.builder.outcomes = ["no such module"]
+        self.assertEqual(self.error(self.ask("update", "good")), FAILED)
+
+    def broken_trees(self, operation: str, argument: str) -> None:
+        """Let a build fail, and the trees stay where they are."""
+        self.bench.builder.outcomes = ["no such module"]
+        with UNDO_FAILS:
+            self.assertEqual(self.error(self.ask(operation, argument)), FAILED)
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        # What is recorded now is not changed by it, and what is built has neither.
+        self.assertEqual(self.state()[1], self.before[1])
+        self.assertTrue(self.bench.journal.exists())
+
+    def test_full_disk(self) -> None:
+        """The old set is read, listed, built and trusted at once, and stays refused."""
+        self.full_disk()
+        self.assertEqual(self.state(), (*self.before[:3], True))
+        self.assertFalse(self.bench.trust.is_trusted(OTHER_KEY))
+        self.assertEqual(self.bench.sink.entries[-1][0].version, "1.0.0")
+        self.assertEqual(self.events[-2:], ["push build ok good", "answer"])
+        with capturedLogs() as logged:
+            message = self.error(self.ask("update", "good"))
+        self.assertIn("could not be written: No space left", message)
+        self.assertEqual(self.state(), (*self.before[:3], True))
+        self.assertEqual([event for event in logged if "why" in event], [])
+
+    def test_space_again(self) -> None:
+        """Any write takes it back in the file; the next operation is not refused."""
+        path, signed = self.bench.data.state, b'"signedAt":%d' % (NOW + 10)
+        self.full_disk()
+        self.assertIn(signed, path.read_bytes())
+        self.bench.writes.failing = {}
+        self.commit(Put("host", "k", 1))
+        self.assertNotIn(signed, path.read_bytes())
+        self.assertEqual(self.done("update", "good").plugin.version, "1.1.0")
+        names, _, codes, journal = self.state()
+        self.assertEqual((names, codes, journal), (["good"], {"good": NEW}, False))
+
+    def test_trees_of_an_update(self) -> None:
+        """Nothing of the plugin is built until the next operation puts them back."""
+        self.publish("3.0.0")
+        self.broken_trees("update", "good")
+        self.assertEqual(self.events[-2:], ["push build ok", "answer"])
+        listing = self.bench.trees.listing(read_records(self.bench.store))
+        (fault,) = listing.broken
+        self.assertIn("can't be taken back yet", fault.reason)
+        self.start()
+        # It is compared with what is installed, not with what was refused.
+        self.publish("2.0.0")
+        self.assertEqual(self.done("update", "good").plugin.version, "2.0.0")
+        self.assertIn("version 1.0.0", self.bench.approver.prompts[0].body)
+        self.assertFalse(self.bench.journal.exists())
+        self.assertEqual(self.state()[0], ["good"])
+
+    def test_tree_of_an_install(self) -> None:
+        """It is not in the way of the same, or of another, which takes it out."""
+        for operation, argument, names in (
+            (*OPERATIONS[0], ["fresh", "good"]),
+            ("update", "good", ["good"]),
+        ):
+            self.broken_trees(*OPERATIONS[0])
+            self.assertEqual(self.events[-2:], ["push build ok good", "answer"])
+            self.assertEqual(self.state()[0], ["fresh", "good"])
+            self.done(operation, argument)
+            self.assertEqual(self.state()[0], names)
+            self.done("uninstall", names[0])
+            self.start()
+
+    def test_journal(self) -> None:
+        """One that can't be begun or removed takes all back; the bundle with it."""
+        self.bench.threads.failing = {"begin": FULL}
+        self.refused("install", url_of("fresh"), code=Code.INTERNAL)
+        self.assertNotIn("run", " ".join(self.events))
+        self.bench.threads.failing = {"end": BROKEN}
+        self.error(self.ask("install", url_of("fresh")))
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 2)
+        self.assertEqual(self.events[-3:-1], ["run good", "push build ok good"])
+        self.assertEqual(self.bench.installed(), ["good"])
+
+    def test_not_known_to_be_durable(self) -> None:
+        """What is done unless the power fails is done."""
+        end, replace, failing = Journal.end, Generations.replace, [NotDurableError(5)]
+
+        def ended(journal: Journal) -> None:
+            end(journal)
+            raise BROKEN
+
+        def replaced(file: Generations, pieces: Any) -> None:
+            replace(file, pieces)
+            while failing:
+                raise failing.pop()
+
+        with mock.patch.object(Journal, "end", ended):
+            self.done("install", url_of("fresh"))
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        with mock.patch.object(Generations, "replace", replaced):
+            self.done("uninstall", "fresh")
+        self.assertEqual(self.bench.installed(), ["good"])
+        self.assertFalse(self.bench.journal.exists())
+
+
+class InstalledSetTests(OperationTestCase):
+    """Tests for the edits of ``InstalledSet.change``."""
+
+    def setUp(self) -> None:
         """Make one, and an operation."""
-        self.bench = Bench(self)
+        super().setUp()
         self.running = Job(Request(Operation.UPDATE, plugin_id="good"), self.bench.sink)
-        kept = [Put("plugin:good", "a", 1), Put("bridge.x", "old", [2])]
-        self.successResultOf(self.bench.store.commit(kept))
-        self.before = self.bench.left()
+        self.commit(Put("plugin:good", "a", 1), Put("bridge.x", "old", [2]))
+        self.start()
 
-    def change(self, *edits, more=()):
-        """Put a tree in place with these edits, which is not built."""
+    def change(self, *edits: Any, more: Any = ()) -> Any:
+        """Put a tree in place with these edits, which is not built; the error."""
         clone = self.bench.trees.fresh()
         clone.mkdir()
         record = Put("bridge.plugins", "good", {"url": "x"})
         before = former(self.bench.store, [record, *edits, *more])
         exchange = Exchange("update", "good", clone.name, None, record.value, before)
-        return Deferred.fromCoroutine(
-            self.bench.settlement.change(self.running, exchange, [record, *edits])
+        changing = self.bench.settlement.change(
+            self.running, exchange, [record, *edits]
         )
+        asked = Deferred.fromCoroutine(changing)
+        return self.failureResultOf(asked, BridgeError).value
 
-    def refused(self, changing):
-        """Expect that a change was taken back; the error."""
-        return self.failureResultOf(changing, BridgeError).value
+    def test_edits_are_taken_back(self) -> None:
+        """Every value is as it was, dropped namespaces and what others put too."""
+        seen: list[Any] = []
 
-    def test_edits_are_taken_back(self):
-        """Every value is as it was, dropped namespaces too."""
-        seen = []
-        self.bench.threads.before = {"entries": lambda: seen.append(self.bench.left())}
-        edits = (
-            Put("bridge.x", "new", 1),
-            Remove("bridge.x", "old"),
-            Drop("plugin:good"),
-        )
-        self.refused(self.change(*edits))
-        ((_, values),) = seen
+        def meanwhile() -> None:
+            seen.append(self.bench.left()[1])
+            self.commit(Put("plugin:other", "a", 1))
+
+        self.bench.threads.before = {"entries": meanwhile}
+        edits = Put("bridge.x", "new", 1), Remove("bridge.x", "old")
+        self.change(*edits, Drop("plugin:good"), more=[Drop("plugin:other")])
+        (values,) = seen
         self.assertEqual(values["bridge.x"], {"new": 1})
         self.assertNotIn("plugin:good", values)
-        self.assertEqual(self.bench.left(), self.before)
+        self.assertEqual(self.state(), self.before)
 
-    def test_more_to_take_back(self):
-        """What somebody else puts where there was nothing is rolled back, too."""
-        settings = [Put("plugin:other", "a", 1), Put("plugin:good", "a", 2)]
-        self.bench.threads.before = {
-            "entries": lambda: self.bench.store.commit(settings)
-        }
-        self.refused(self.change(more=[Drop("plugin:other")]))
-        self.assertEqual(
-            self.bench.left()[1],
-            {"bridge.x": {"old": [2]}, "plugin:good": {"a": 2}},
-        )
-
-    def test_generation_before(self):
-        """Nothing of it is in the state file's previous generation, either."""
-        self.refused(self.change(Put("bridge.x", "new", 1)))
-        path = self.bench.data.state
-        previous = path.with_name("state.json.bak")
-        self.assertEqual(previous.read_bytes(), path.read_bytes())
-        self.assertNotIn(b"new", previous.read_bytes())
-
-    def test_generation_before_that_stays(self):
+    def test_generation_before_that_stays(self) -> None:
         """When that can't be written any more, it is when something else is done."""
         replace = Generations.replace
         written: list[None] = []
 
-        def later_fail(file, pieces):
+        def later_fail(file: Generations, pieces: Any) -> None:
             written.append(None)
             if len(written) > 2:
-                raise OSError(28, "No space left on device")
+                raise FULL
             replace(file, pieces)
 
         with mock.patch.object(Generations, "replace", later_fail):
-            self.refused(self.change(Put("bridge.x", "new", 1)))
+            self.change(Put("bridge.x", "new", 1))
         self.assertEqual(self.bench.left()[1], self.before[1])
         previous = self.bench.data.state.with_name("state.json.bak")
         self.assertIn(b"new", previous.read_bytes())
@@ -100,81 +342,8 @@ class InstalledSetTests(SynchronousTestCase):
         self.assertNotIn(b"new", previous.read_bytes())
         self.assertFalse(self.bench.journal.exists())
 
-    def test_edits_that_do_not_fit(self):
+    def test_edits_that_do_not_fit(self) -> None:
         """They are refused, and all is as it was."""
         large = Put("bridge.x", "new", "x" * STATE_DAEMON_BYTES)
-        self.assertEqual(self.refused(self.change(large)).code, Code.INTERNAL)
-        self.assertEqual(self.bench.left(), self.before)
-
-    def test_build_without_the_plugin(self):
-        """A bundle that was published without the plugin is a failed build."""
-        self.bench.publish("good")
-        self.patch(FakeBuilder, "report", lambda *_: LEFT_OUT)
-        installing = self.bench.install(url_of("good"))
-        self.assertEqual(
-            self.refused(installing).message,
-            "build_failed: the plugin was left out of the bundle",
-        )
-
-    def test_linked_meanwhile(self):
-        """What ``plugin-bridge dev`` has linked would be built instead of it."""
-        self.bench.publish("good")
-        self.bench.approver.answers = [None]
-        installing = self.bench.install(url_of("good"))
-        linked = mock.Mock(entry=mock.Mock(id="good"))
-        self.bench.trees.linked["good"] = linked
-        self.bench.approver.open[0].callback(None)
-        message = self.refused(installing).message
-        self.assertIn("build_failed: plugin-bridge dev has linked good", message)
-        self.assertEqual(self.bench.left()[0], [])
-
-    def test_journal_that_cannot_be_begun(self):
-        """Nothing has moved, so nothing is pushed or built."""
-        self.bench.threads.failing = {"begin": OSError(28, "No space left on device")}
-        self.failureResultOf(self.change(), OSError)
-        self.assertEqual(self.bench.events, [])
-
-    def test_journal_that_cannot_be_removed(self):
-        """What has not happened durably is taken back, with the bundle."""
-        bench = self.bench
-        bench.publish("good")
-        bench.threads.failing = {"end": OSError(5, "I/O error")}
-        self.refused(bench.install(url_of("good")))
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 2)
-        self.assertEqual(bench.events[-2:], ["run", "push build ok"])
-        self.assertEqual(bench.installed(), [])
-
-    def test_journal_whose_removal_is_not_durable(self):
-        """It is gone unless the power fails, so it is done."""
-        end = Journal.end
-
-        def not_durable(journal):
-            end(journal)
-            raise OSError(5, "I/O error")
-
-        self.bench.publish("good")
-        with mock.patch.object(Journal, "end", not_durable):
-            self.successResultOf(self.bench.install(url_of("good")))
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
-        self.successResultOf(self.bench.uninstall("good"))
-
-    def test_uninstall_that_the_file_has(self):
-        """It is done, although it is not known to be durable."""
-        bench = self.bench
-        bench.publish("good")
-        self.successResultOf(bench.install(url_of("good")))
-        replace = Generations.replace
-        failing = [NotDurableError(5, "I/O error")]
-
-        def not_durable(file, pieces):
-            replace(file, pieces)
-            while failing:
-                raise failing.pop()
-
-        with mock.patch.object(Generations, "replace", not_durable):
-            self.successResultOf(bench.uninstall("good"))
-        self.assertEqual(bench.installed(), [])
-        self.assertFalse(bench.journal.exists())
-
-
-LEFT_OUT = Report(ok=True, duration_ms=1, plugins=[], errors=[])
+        self.assertEqual(self.change(large).code, Code.INTERNAL)
+        self.assertEqual(self.state(), self.before)

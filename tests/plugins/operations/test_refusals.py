@@ -1,0 +1,312 @@
+"""
+Operations that are refused: at each step, for what, and that nothing is left of them.
+
+What is refused before an operation begins is here as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridge.plugins.clone.transfer import clone_failed
+from bridge.plugins.installed.keys import KEYS, MARKS
+from bridge.plugins.installed.records import Record
+from bridge.protocol.errors import Code
+from bridge.protocol.limits import MANIFEST_BYTES
+from bridge.store import Drop, Put
+
+from .bench import (
+    COMMIT,
+    KEY,
+    NOW,
+    OTHER_SEED,
+    SEED,
+    OperationTestCase,
+    files_of,
+    manifest,
+    no_desktop,
+    steps,
+    url_of,
+)
+
+GOOD, BAD = url_of("good"), url_of("bad")
+ROTATED = ["rotate_key awaiting_confirmation", "ask rotate_key"]
+TRUSTED = ["trust_key awaiting_confirmation", "ask trust_key"]
+GROWN = ["grow awaiting_confirmation", "ask grow"]
+DECLINED = [False], "denied: declined"
+UNAVAILABLE = [no_desktop()], "approval_unavailable: no desktop"
+NOT_ACCEPTED = "not_trusted: the author's key was not accepted"
+RECORD = Record(GOOD, COMMIT, KEY, NOW, 1, 1)
+
+
+class RefusalTestCase(OperationTestCase):
+    """A test with ``good`` in a repository."""
+
+    operation = ""
+
+    def setUp(self) -> None:
+        """Publish it."""
+        super().setUp()
+        self.bench.publish("good")
+
+    def publish(self, name: str, files: dict[str, str], **how: Any) -> None:
+        """Publish a tree with these files."""
+        self.bench.publish(name, {**files_of(name), **files}, **how)
+
+    def refuse(
+        self, what: str, message: str, events: list[str] | None = None, *answers: Any
+    ) -> None:
+        """
+        Expect a refusal that leaves all as it is.
+
+        :param what: The URL, plugin id or key.
+        :param message: How it begins.
+        :param events: All that happens before the answer; ``None``: not looked at.
+        :param answers: The user's.
+        """
+        self.start()
+        self.bench.approver.answers = list(answers)
+        found = self.refused(self.operation, what)
+        self.assertEqual(found[: len(message)], message)
+        if events is not None:
+            self.assertEqual(self.events, [*events, "answer"], message)
+
+    def refuse_defects(self, what: str, names: list[str], error: Exception) -> None:
+        """Expect that what breaks in a thread is undone, logged, and ``internal``."""
+        self.start()
+        for name in names:
+            self.bench.threads.failing = {name: error}
+            self.refused(self.operation, what, code=Code.INTERNAL)
+            self.flushLoggedErrors(type(error))
+
+
+class InstallRefusals(RefusalTestCase):
+    """Tests for ``install``."""
+
+    operation = "install"
+
+    def test_before_the_clone(self) -> None:
+        """Without a yes nothing is fetched; an approver that breaks is no yes."""
+        self.refuse("http://forge.example/good.git", "not_https: ", [])
+        broken = [ZeroDivisionError()], "approval_unavailable: the prompt could not be"
+        for answers, message in (DECLINED, UNAVAILABLE, broken):
+            self.refuse(GOOD, message, steps("install", "ask"), *answers)
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+    def test_manifests(self) -> None:
+        """A tree without a manifest, or whose manifest breaks a rule, is refused."""
+        validated = steps("install", "validate")
+        self.bench.publish("bad", {"main.ts": ""})
+        self.refuse(BAD, "no_manifest: ", validated)
+        for text, message in (
+            (manifest("bad", description="x" * 201), "manifest_invalid: "),
+            ("not JSON", "manifest_invalid: "),
+            ("{" + " " * MANIFEST_BYTES + "}", "manifest_invalid: "),
+            (manifest("../x"), "invalid_id: "),
+        ):
+            self.publish("bad", {"plugin.json": text})
+            self.refuse(BAD, message, validated)
+
+    def test_signatures(self) -> None:
+        """A tree that nobody signed, or not this tree, is refused."""
+        self.publish("missing", {}, signed_as=None)
+        self.publish("other", {}, signed_as="good")
+        (self.bench.publish("edited") / "README").write_text("one more file")
+        for name in ("missing", "other", "edited"):
+            self.refuse(url_of(name), "unsigned: ", steps("install", "signature"))
+
+    def test_what_is_there_already(self) -> None:
+        """An installed plugin is not replaced, and nor are its remains."""
+        checked = steps("install", "signature")
+        self.bench.data.plugin("good").mkdir()
+        self.refuse(
+            GOOD,
+            "already_installed: good has a directory but no record; plugin-bridge "
+            "doctor shows how to fix it",
+            checked,
+        )
+        self.bench.data.plugin("good").rmdir()
+        self.commit(RECORD.put("good"))
+        installed = "already_installed: good is installed; uninstall it first"
+        self.refuse(GOOD, installed, checked)
+        self.done("uninstall", "good")
+        self.done("install", GOOD)
+        self.bench.publish("bad", files_of("good"), signed_as="good", seed=OTHER_SEED)
+        for url in (GOOD, BAD):
+            self.refuse(url, installed, checked)
+
+    def test_keys(self) -> None:
+        """Older trees, and keys and permissions that nobody accepts, are refused."""
+        checked = steps("install", "signature")
+        for (answer,), message in (([False], NOT_ACCEPTED), UNAVAILABLE):
+            self.refuse(GOOD, message, [*checked, *TRUSTED], True, answer)
+        self.done("install", GOOD)
+        self.publish("bad", {"plugin.json": manifest("bad", permissions=["network"])})
+        for (answer,), message in (DECLINED, UNAVAILABLE):
+            self.refuse(BAD, message, [*checked, *GROWN], True, answer)
+        self.done("uninstall", "good")
+        self.commit(Put(MARKS, "good", {KEY: NOW + 1}))
+        self.refuse(GOOD, "downgrade: ", checked)
+
+    def test_defects(self) -> None:
+        """A check that breaks leaves nothing."""
+        names = ["load_manifest", "survey_tree", "verify_tree", "has"]
+        self.refuse_defects(GOOD, names, OSError(5, "I/O error"))
+        self.assertNotIn("move", self.events)
+
+    def test_attack_url_is_not_repeated(self) -> None:
+        """Neither refusals nor progress messages show more of the URL than its host."""
+        secret = "s3cr3t-name"
+        self.bench.publish(secret, files_of("good"), signed_as="good")
+        self.bench.builder.outcomes = ["broken"]
+        for answers in ([False], [True, False], [True, True]):
+            self.bench.approver.answers = list(answers)
+            self.assertNotIn(secret, self.error(self.ask("install", url_of(secret))))
+        for progress in self.bench.sink.progresses:
+            self.assertNotIn(secret, progress.message)
+            self.assertNotIn("/plugins", progress.message)
+
+    def test_tree_that_appears_during_the_prompt(self) -> None:
+        """What is there when the tree is to be moved is not replaced."""
+        self.bench.approver.answers = [True, None]
+        installing = self.ask("install", GOOD)
+        self.bench.data.plugin("good").mkdir()
+        self.bench.approver.open[0].callback(None)
+        self.assertTrue(self.error(installing).startswith("already_installed: "))
+        self.assertEqual(self.bench.left(), (["good"], {}))
+        self.assertEqual(self.events[-2:], ["move", "answer"])
+
+
+class UpdateRefusals(RefusalTestCase):
+    """Tests for ``update``."""
+
+    operation = "update"
+
+    def setUp(self) -> None:
+        """Install ``good``, and publish a later one."""
+        super().setUp()
+        text = manifest("good", optionalPermissions=["network"])
+        self.publish("good", {"plugin.json": text})
+        self.done("install", GOOD)
+        self.later()
+
+    def later(
+        self, version: str = "1.1.0", at: int = 10, seed: bytes = SEED, **fields: Any
+    ) -> None:
+        """Publish a later ``good``, which declares this."""
+        text = manifest("good", version=version, **fields)
+        files = {"plugin.json": text, "main.ts": "export default 2;\n"}
+        self.publish("good", files, signed_at=NOW + at, seed=seed)
+
+    def test_before_the_prompt(self) -> None:
+        """What can't be updated is refused without a prompt."""
+        for plugin_id in ("../x", "Good", "x", "good\n"):
+            self.refuse(plugin_id, "invalid_id: ", [])
+        self.refuse("other", "not_installed: ", [])
+        self.bench.upstream.answers[GOOD] = clone_failed("no host")
+        self.refuse("good", "clone_failed: no host", [])
+        for record, message in (
+            (Record(GOOD, COMMIT, "", 0, 1, 1), "reinstall_required: "),
+            (Record("file:///etc", COMMIT, KEY, NOW, 1, 1), "not_https: "),
+        ):
+            self.commit(record.put("good"))
+            self.refuse("good", message, [])
+
+    def test_what_was_fetched(self) -> None:
+        """Another plugin, an older one, and what nobody signed is refused."""
+        checked, earlier = steps("update", "signature"), "downgrade: it was signed at "
+        self.later("0.9.9")
+        lower = (
+            "downgrade: version 0.9.9 is lower than 1.0.0, which is installed; "
+            "uninstall that first to go back to it"
+        )
+        self.refuse("good", lower, checked)
+        for seed in (SEED, OTHER_SEED):
+            self.later(at=-1, seed=seed)
+            self.refuse("good", earlier, checked)
+        evil = {"plugin.json": manifest("evil", version="9.0.0")}
+        self.publish("good", evil, signed_as="evil", signed_at=NOW + 10)
+        became = "manifest_invalid: id: the repository now holds evil"
+        self.refuse("good", became, checked)
+        (self.bench.repositories / "good" / "main.ts").write_text("edited")
+        self.refuse("good", "unsigned: ", checked)
+        self.later()
+        self.commit(Put(MARKS, "good", {KEY: NOW + 11}))
+        self.refuse("good", earlier, checked)
+
+    def test_keys(self) -> None:
+        """Whether the key may change, and be trusted, are questions of their own."""
+        rotated = [*steps("update", "signature"), *ROTATED]
+        self.later(seed=OTHER_SEED)
+        self.refuse("good", NOT_ACCEPTED, rotated, True, False)
+        self.refuse("good", NOT_ACCEPTED, [*rotated, *TRUSTED], True, True, False)
+        self.refuse("good", UNAVAILABLE[1], rotated, True, no_desktop())
+
+    def test_gains(self) -> None:
+        """A gain of any kind needs the prompt."""
+        grown = [*steps("update", "signature"), *GROWN]
+        gains: list[dict[str, Any]] = [
+            {"permissions": ["osc"]},
+            {"optionalPermissions": ["osc"]},
+            {"hosts": ["x.example"]},
+            {"actions": ["vrcLogin"]},
+            {"events": ["friend-online"]},
+        ]
+        for gain in gains:
+            self.later(**gain)
+            for (answer,), message in (DECLINED, UNAVAILABLE):
+                self.refuse("good", message, grown, True, answer)
+
+    def test_attack_hidden_growth(self) -> None:
+        """Neither an optional permission nor an edit on the disk hides what is new."""
+        self.later(permissions=["network"])
+        edited = manifest("good", permissions=["network"])
+        for text in (None, edited):
+            if text is not None:
+                (self.bench.data.plugin("good") / "plugin.json").write_text(text)
+            self.refuse("good", "denied: declined", None, True, False)
+            self.assertIn("Go online", self.bench.approver.prompts[-1].body)
+
+
+class RemovalRefusals(RefusalTestCase):
+    """Tests for ``uninstall`` and ``forget_key``."""
+
+    def setUp(self) -> None:
+        """Install ``good``."""
+        super().setUp()
+        self.done("install", GOOD)
+
+    def test_uninstall(self) -> None:
+        """No id, no plugin, no yes, or a disk that fails: nothing is removed."""
+        self.operation = "uninstall"
+        for plugin_id in ("../x", ".."):
+            self.refuse(plugin_id, "invalid_id: ", [])
+        self.refuse("gone", "not_installed: ", [])
+        for answers, message in (DECLINED, UNAVAILABLE):
+            self.refuse("good", message, steps("uninstall", "ask"), *answers)
+        full = OSError(28, "No space left on device")
+        self.refuse_defects("good", ["begin", "do"], full)
+
+    def test_forget_key(self) -> None:
+        """A key that is not accepted is refused without a prompt."""
+        self.operation = "forget_key"
+        for key in ("", "0000", KEY + "\n"):
+            self.refuse(key, "not_trusted: ", [])
+        for answers, message in (DECLINED, UNAVAILABLE):
+            self.refuse(KEY, message, steps("forget_key", "ask"), *answers)
+
+    def test_key_forgotten_meanwhile(self) -> None:
+        """A key that was forgotten before the commit is not accepted by it."""
+        later = files_of("good", **{"main.ts": "export default 2;\n"})
+        self.bench.publish("good", later, signed_at=NOW + 10)
+        self.bench.publish("other")
+        kept = [Put(KEYS, KEY, self.bench.store.get(KEYS, KEY)), Drop(MARKS)]
+        for operation, what in (("install", url_of("other")), ("update", "good")):
+            self.successResultOf(self.bench.jobs.commit_lock.acquire())
+            asked = self.ask(operation, what)
+            self.commit(*self.bench.trust.forgetting(KEY))
+            self.start()
+            self.bench.jobs.commit_lock.release()
+            self.assertTrue(self.error(asked).startswith("not_trusted: "), operation)
+            self.assertEqual(self.bench.left(), (["good"], self.before[1]))
+            self.commit(*kept)
