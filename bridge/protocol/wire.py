@@ -141,17 +141,16 @@ def _ruled(c: Converter, kind: Any) -> Read:
 
     def structure(value: Any, _: Any) -> Any:
         value = inner(value, bare)
-        refusal = None
         try:
             for rule in rules:
                 if rule.violates(value):
                     refusal = rule.describe()
                     break
+            else:
+                return value
         except Exception as e:
             raise _RuleDefectError from e
-        if refusal is not None:
-            raise BrokenRuleError(refusal)
-        return value
+        raise BrokenRuleError(refusal)
 
     return structure
 

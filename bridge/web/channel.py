@@ -1,15 +1,17 @@
 """
-One HTTP connection: framed strictly, answered early, and bounded in time.
+One HTTP connection: one request, framed strictly, answered early, bounded in time.
 
 Twisted's parser reads the head; what it would answer in its own form, or not at all,
 is answered here in the daemon's.  A request is validated as soon as its head is
-complete, so that no client sends a body that will not be read.
+complete, so that no client sends a body that will not be read.  Every answer ends its
+connection, so what comes after a request is no request.
 
 ::
 
-    waiting for a head   HEAD_SECONDS from its first byte; KEEP_ALIVE_SECONDS for that
+    waiting for a head   HEAD_SECONDS
     reading a body       BODY_SECONDS, the whole of it
     answering            as long as the call takes
+    sending              BODY_SECONDS
     lingering            LINGER_SECONDS, LINGER_BYTES: the client may still be sending,
                          and would lose the answer if the connection closed at once
 """
@@ -40,7 +42,7 @@ _TLS_HANDSHAKE = b"\x16"
 
 @implementer(IHalfCloseableProtocol)
 class GuardedChannel(HTTPChannel):
-    """Reads requests from one connection, one after the other."""
+    """Reads a request from a connection, and closes it when that is answered."""
 
     requestFactory = GuardedRequest
     maxHeaders = limits.HEADERS
@@ -49,24 +51,21 @@ class GuardedChannel(HTTPChannel):
 
     transport: Any
     shared: ConnectionLimits
-    anonymous_answers = 0
     paused: bool
     line_mode: int
-    _busyReceiving: bool  # noqa: N815
     _waitingForTransport: bool
     callLater: Callable[..., IDelayedCall]
     _networkProducer: Any
     _deadline: IDelayedCall | None = None
     _begun = False
-    _unread = False
-    _whole = False
-    _lingering = False
-    _reading = False
-    _dropped = False
+    _reading = True
+    _called = False
+    _closing = False
+    _client_ended = False
     _discarded = 0
 
     def connectionMade(self) -> None:
-        """Wait for the first head."""
+        """Wait for the head."""
         super().connectionMade()
         self._wait(limits.HEAD_SECONDS)
 
@@ -77,64 +76,62 @@ class GuardedChannel(HTTPChannel):
         super().connectionLost(reason)
 
     def readConnectionLost(self) -> None:
-        """Send the answers that are due; the client sends no more, and may wait."""
-        self._whole = True
-        if self._lingering:
+        """Send the answer that is due; the client sends no more, and may wait."""
+        self._client_ended = True
+        if self._closing:
             self.transport.loseConnection()
-        else:
-            self._end_if_whole()
+        elif not self.paused:
+            self._close_if_cut_short()
 
     def writeConnectionLost(self) -> None:
-        """Keep reading: this side ended it."""
+        """Wait for the client to close, too: all is sent."""
+        self.shared.answers.leave(self)
+        self._wait(limits.LINGER_SECONDS)
 
     def dataReceived(self, data: bytes) -> None:
-        """Accept bytes of a head or of a body, or discard them."""
-        if self._dropped:
+        """Accept bytes of the request, or discard what comes after it."""
+        if not self._reading:
+            self._discard(data)
             return
-        if self._lingering:
-            self._discarded += len(data)
-            if self._discarded > limits.LINGER_BYTES:
-                self.drop()
-            return
-        # Only a caller with the token gets to send a body.
-        if self.line_mode and not (self.paused or self.shared.quota.free):
-            self._wait_for_turn()
-        self._read(data)
-
-    def _read(self, data: bytes) -> None:
-        """Read requests; while this is paused, only keep what came."""
-        if not self._begun and not self._handlingRequest:
+        if not self._begun:
             self._begun = True
-            self._wait(limits.HEAD_SECONDS)
             if data.startswith(_TLS_HANDSHAKE):
                 # A handshake ends with no line, and its sender waits for an answer.
-                self._refuse(
-                    BridgeError(Code.BAD_REQUEST, "this port does not speak TLS")
-                )
+                why = "this port does not speak TLS"
+                self._refuse(BridgeError(Code.BAD_REQUEST, why))
                 return
-        super().dataReceived(data)
-        self._end_if_whole()
+        # Only a caller with the token gets to send a body.
+        if self.line_mode and not (self.paused or self.shared.quota.free):
+            self.paused = True
+            self._networkProducer.pauseProducing()
+            self.shared.quota.wait(self)
+        self._read(data)
 
     def resume_reading(self) -> None:
         """See ``bridge.web.connectionlimits.LimitedConnection``."""
         self.paused = False
         self._networkProducer.resumeProducing()
-        if data := self.clearLineBuffer():
-            self._read(data)
-        else:
-            self._end_if_whole()
+        self._read(b"")
+
+    def _read(self, data: bytes) -> None:
+        """Read the request; while this is paused, only keep what came."""
+        super().dataReceived(data)
+        if not self.paused:
+            self._close_if_cut_short()
 
     def lineReceived(self, line: bytes) -> None:
-        """Accept one line of a head."""
-        if not self._lingering:
+        """Accept one line of the head."""
+        if self._reading:
             super().lineReceived(line)
             self._answer_early()
 
     def rawDataReceived(self, data: bytes) -> None:
-        """Accept a piece of a body, or of the request after it."""
-        if not self._lingering:
+        """Accept a piece of the body, or discard what comes after it."""
+        if self._reading:
             super().rawDataReceived(data)
             self._answer_early()
+        else:
+            self._discard(data)
 
     def lineLengthExceeded(self, line: bytes) -> None:
         """Refuse a line that does not end."""
@@ -155,7 +152,7 @@ class GuardedChannel(HTTPChannel):
         if self._is_ambiguous(request):
             self._respondToBadRequestAndDisconnect()
             return
-        self.persistent = self.checkPersistence(request, self._version)
+        self.persistent = False
         request.headReceived(self._command, self._path, self._version, self.length)
         if self.length != 0 and request.refusal is None:
             self._wait(limits.BODY_SECONDS)
@@ -165,77 +162,49 @@ class GuardedChannel(HTTPChannel):
 
     def allContentReceived(self) -> None:
         """Answer the request."""
-        if self._lingering:
+        if not self._reading:
             return
+        self._reading = False
         self._wait_no_more()
         self.shared.quota.consume()
         super().allContentReceived()
 
     def requestDone(self, request: GuardedRequest) -> None:
-        """Wait for the next request, or end."""
-        self._begun = False
-        full = self._waitingForTransport
+        """Close the connection: the request is answered."""
         # A client with the token keeps its place until it has read the answer; only
-        # calls use POST.  Any other client could fill the transport with refusals.
-        called = request.method == b"POST" and request.refusal is None
-        self._reading = called and full
-        self.anonymous_answers += not called
-        if full:
-            unsent = self.shared.answers if called else self.shared.unsent
-            unsent.add(self, _FULL_BYTES + request.sentLength)
-        if self.persistent and not self._dropped:
-            self._wait(limits.KEEP_ALIVE_SECONDS)
-            # Twisted would answer every request that has come, read or unread.
-            self.paused = full or not self.shared.quota.free
+        # calls use POST.
+        self._called = request.method == b"POST" and request.refusal is None
+        unread = _FULL_BYTES + request.sentLength if self._waitingForTransport else 0
         super().requestDone(request)
-        if self.paused:
-            self._wait_for_turn()
-        self._end_if_whole()
-
-    def resumeProducing(self) -> None:
-        """Continue: all but the last of what was written has been read."""
-        super().resumeProducing()
-        self.shared.unsent.leave(self)
-        self.shared.answers.leave(self)
-        if self._reading:
-            self._reading = False
-            if not (self._begun or self._handlingRequest):
-                self._wait(limits.KEEP_ALIVE_SECONDS)
-        if self.paused:
-            self._wait_for_turn()
+        if self._called and unread:
+            self.shared.answers.add(self, unread)
 
     def loseConnection(self) -> None:
-        """Close when all is sent, or when the client has not read it in time."""
-        if self._unread:
-            self._linger()
+        """Send what is to be sent, and let the client read it before the cut."""
+        self._reading, self._closing = False, True
+        self._networkProducer.unregisterProducer()
+        self._networkProducer.resumeProducing()
+        self._wait(limits.BODY_SECONDS)
+        if self._client_ended:
+            self.transport.loseConnection()
         else:
-            self._wait(limits.BODY_SECONDS)
-            super().loseConnection()
+            self.transport.loseWriteConnection()
 
     def drop(self) -> None:
         """Close now, whatever is under way."""
-        self._dropped = True
+        self._reading = False
         self._wait_no_more()
         self.shared.leave(self)
         self.transport.abortConnection()
 
-    def _wait_for_turn(self) -> None:
-        """Read nothing until it is this connection's turn, and its answers are sent."""
-        self.paused = True
-        self._networkProducer.pauseProducing()
-        if self._waitingForTransport or self._handlingRequest:
-            return  # this is called again when that ends
-        if self.shared.quota.free:
-            self.resume_reading()
-        else:
-            self.shared.quota.wait(self)
+    def _discard(self, data: bytes) -> None:
+        self._discarded += len(data)
+        if self._discarded > limits.LINGER_BYTES:
+            self.drop()
 
-    def _end_if_whole(self) -> None:
-        """Close when the client sends no more, and every request is answered."""
-        busy = self._handlingRequest or self._busyReceiving or self.paused
-        if not self._whole or busy or self._lingering or self._dropped:
-            return
-        if not self.transport.disconnecting:
+    def _close_if_cut_short(self) -> None:
+        """Close when the client sends no more, and has sent no whole request."""
+        if self._client_ended and self._reading:
             self.loseConnection()
 
     def _is_ambiguous(self, request: GuardedRequest) -> bool:
@@ -248,12 +217,7 @@ class GuardedChannel(HTTPChannel):
 
     def _answer_early(self) -> None:
         """Answer a request that is refused already, before its body has come."""
-        if self._lingering or self._handlingRequest or not self.requests:
-            return
-        if self.requests[-1].refusal is not None:
-            self.persistent = False
-            self.requests[-1].setHeader(b"connection", b"close")
-            self._unread = True
+        if self._reading and self.requests and self.requests[-1].refusal is not None:
             self.allContentReceived()
 
     def _respondToBadRequestAndDisconnect(self) -> None:
@@ -270,24 +234,16 @@ class GuardedChannel(HTTPChannel):
 
     def _refuse(self, error: BridgeError) -> None:
         """Answer bytes that are not a request, and stop reading."""
-        if not self._lingering:
+        if self._reading:
             self.shared.quota.consume()
             self.transport.write(last_refusal(error))
-            self._linger()
-
-    def _linger(self) -> None:
-        """Stop sending, and let the client read what was sent before the cut."""
-        self._lingering = True
-        self._networkProducer.unregisterProducer()
-        self._networkProducer.resumeProducing()
-        self._wait(limits.LINGER_SECONDS)
-        self.transport.loseWriteConnection()
+            self.loseConnection()
 
     def _wait(self, seconds: float) -> None:
         """Set the deadline of the current state."""
         self._wait_no_more()
         self._deadline = self.callLater(seconds, self._expired)
-        if not self._reading:
+        if not self._called:
             self.shared.pending.join(self)
 
     def _wait_no_more(self) -> None:
@@ -298,7 +254,7 @@ class GuardedChannel(HTTPChannel):
 
     def _expired(self) -> None:
         self._deadline = None
-        if self._lingering or self.transport.disconnecting:
+        if self._closing:
             self.drop()
         elif self._begun:
             self._refuse(

@@ -3,13 +3,12 @@ What HTTP connections share, with a bound on the share of each.
 
 ::
 
-    PendingConnections   places: the connection with most answers is dropped first,
-                         then the one that has waited longest
+    PendingConnections   places: the connection that has waited longest is dropped first
     RequestQuota         requests answered in one turn of the reactor, in rotation
-    Unsent               memory for unread answers: the connection with most is dropped
+    UnreadAnswers        memory: the connection with most is dropped first
 
-Connections without the token compete for places; those with it keep theirs, and have
-memory of their own for their answers.
+Connections without the token compete for places, and are answered in a packet; those
+with it keep their places, and may be answered at length.
 """
 
 from __future__ import annotations
@@ -26,15 +25,11 @@ from ..protocol import limits
 class LimitedConnection(Protocol):
     """A connection that shares resources with others."""
 
-    @property
-    def anonymous_answers(self) -> int:
-        """How many of its requests were answered without the token."""
-
     def drop(self) -> None:
         """Close now, whatever is under way."""
 
     def resume_reading(self) -> None:
-        """Read at least one request of those that have come."""
+        """Read what has come."""
 
 
 @define(eq=False, repr=False)
@@ -42,10 +37,9 @@ class PendingConnections:
     """
     The connections that have not shown the token yet.
 
-    Over the limit the one with most answers is dropped; of equals, the one waiting
-    longest.
-    So clients that flood, and clients that hold connections open, take places from
-    each other, and a client that sends its request at once is always served.
+    Over the limit the one that has waited longest is dropped.  So clients that hold
+    connections open take places from each other, and one that sends its request at
+    once is always served.
     """
 
     _limit: int
@@ -59,9 +53,9 @@ class PendingConnections:
         self._waiting.pop(connection, None)
         self._waiting[connection] = None
         if len(self._waiting) > self._limit:
-            busiest = max(self._waiting, key=lambda waiting: waiting.anonymous_answers)
-            del self._waiting[busiest]
-            busiest.drop()
+            oldest = next(iter(self._waiting))
+            del self._waiting[oldest]
+            oldest.drop()
 
     def leave(self, connection: LimitedConnection) -> None:
         """Remove a connection, if present."""
@@ -73,8 +67,7 @@ class RequestQuota:
     """
     Bounds the requests that are answered in one turn of the reactor.
 
-    A connection that comes when the turn is used up waits for the next one.  While
-    several wait, each gets one request at a time.
+    A connection that comes when the turn is used up waits for the next one.
     """
 
     _limit: int
@@ -121,21 +114,20 @@ class RequestQuota:
 
 
 @define(eq=False, repr=False)
-class Unsent:
-    """
-    Bounds the unsent bytes of all connections with the token, or of all without it.
-
-    :ivar total: In bytes.
-    """
+class UnreadAnswers:
+    """Bounds what callers with the token were answered, and have not read; in bytes."""
 
     _limit: int
-    total: int = 0
     _sizes: dict[LimitedConnection, int] = field(factory=dict)
 
+    @property
+    def total(self) -> int:
+        """How much is unread."""
+        return sum(self._sizes.values())
+
     def add(self, connection: LimitedConnection, size: int) -> None:
-        """Count so many bytes; over the limit drop the connections with most."""
-        self._sizes[connection] = self._sizes.get(connection, 0) + size
-        self.total += size
+        """Count an answer; over the limit drop the connections with most."""
+        self._sizes[connection] = size
         while self.total > self._limit:
             largest = max(self._sizes, key=self._sizes.__getitem__)
             self.leave(largest)
@@ -143,28 +135,21 @@ class Unsent:
 
     def leave(self, connection: LimitedConnection) -> None:
         """Stop counting a connection: all is sent, or never will be."""
-        self.total -= self._sizes.pop(connection, 0)
+        self._sizes.pop(connection, None)
 
 
 @define(eq=False, repr=False)
 class ConnectionLimits:
-    """
-    All that the connections of a daemon share.
-
-    :ivar unsent: Of connections without the token.
-    :ivar answers: The unsent bytes of calls.
-    """
+    """All that the connections of a daemon share."""
 
     pending: PendingConnections
     quota: RequestQuota
-    unsent: Unsent
-    answers: Unsent
+    answers: UnreadAnswers
 
     def leave(self, connection: LimitedConnection) -> None:
         """Forget a connection."""
         self.pending.leave(connection)
         self.quota.leave(connection)
-        self.unsent.leave(connection)
         self.answers.leave(connection)
 
 
@@ -173,6 +158,5 @@ def make_connection_limits(clock: IReactorTime) -> ConnectionLimits:
     return ConnectionLimits(
         PendingConnections(limits.CONNECTIONS_WAITING),
         RequestQuota(limits.HTTP_REQUESTS_PER_TURN, clock),
-        Unsent(limits.HTTP_UNSENT_BYTES),
-        Unsent(limits.UNSENT_BYTES),
+        UnreadAnswers(limits.UNSENT_BYTES),
     )

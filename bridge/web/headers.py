@@ -16,6 +16,7 @@ ALWAYS: Final[Mapping[bytes, bytes]] = MappingProxyType(
     {
         b"content-type": b"application/json",
         b"cache-control": b"no-store",
+        b"connection": b"close",
         b"content-security-policy": b"default-src 'none'",
         b"cross-origin-resource-policy": b"same-origin",
         b"vary": b"Origin",
@@ -86,7 +87,6 @@ def last_refusal(error: BridgeError, more: Iterable[tuple[bytes, bytes]] = ()) -
     headers = {
         **ALWAYS,
         **refusal_headers(error),
-        b"connection": b"close",
         b"content-length": b"%d" % len(body),
         **dict(more),
     }

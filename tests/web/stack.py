@@ -19,6 +19,7 @@ from autobahn.twisted.websocket import WebSocketClientProtocol
 from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred
 from twisted.internet.error import ConnectionDone
+from twisted.internet.interfaces import IHalfCloseableProtocol
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
@@ -218,10 +219,12 @@ class Connection(StringTransport):
 
     :ivar half_closed: Whether nothing more will be sent.
     :ivar aborting: Whether the connection was cut.
+    :ivar unread: Whether the peer reads nothing.
     """
 
     protocol: Any = None
     half_closed = False
+    unread = False
     aborting = False
 
     def write(self, data: bytes) -> None:
@@ -238,8 +241,10 @@ class Connection(StringTransport):
         self.aborting = True
 
     def loseWriteConnection(self) -> None:
-        """Note that nothing more will be sent."""
+        """Note that nothing more will be sent, and that all was."""
         self.half_closed = True
+        if IHalfCloseableProtocol.providedBy(self.protocol) and not self.unread:
+            self.protocol.writeConnectionLost()
 
 
 class Stack:

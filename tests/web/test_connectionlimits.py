@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import define, field
+from attrs import define
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import limits
-from bridge.web.connectionlimits import PendingConnections, RequestQuota, Unsent
+from bridge.web.connectionlimits import (
+    PendingConnections,
+    RequestQuota,
+    UnreadAnswers,
+)
 
-from .stack import BEARER, JSON, Anything, Stack, write_request
+from .stack import BEARER, JSON, Anything, Connection, Stack, write_request
 from .test_channel import HEALTH, ChannelCase
 from .websocket.test_socket import UPGRADE
 
-MANY = 2000
+WAIT = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
 
 
 @define(eq=False)
 class Rival:
     """A connection that notes what is done to it."""
 
-    anonymous_answers: int = 0
     dropped: bool = False
-    quota: list[str] = field(factory=list)
-    name: str = ""
+    turns: int = 0
 
     def drop(self) -> None:
         """Note it."""
@@ -33,32 +35,23 @@ class Rival:
 
     def resume_reading(self) -> None:
         """Note it."""
-        self.quota.append(self.name)
+        self.turns += 1
 
 
 class PendingConnectionsTests(SynchronousTestCase):
     """Tests for places."""
 
-    def test_attack_greedy_connections(self) -> None:
-        """The greediest goes first, however often it asks; then the oldest."""
+    def test_attack_holding_places(self) -> None:
+        """The one that has waited longest goes first; who comes again is the newest."""
         pending = PendingConnections(3)
-        silent, greedy, modest = (
-            Rival(),
-            Rival(anonymous_answers=9),
-            Rival(anonymous_answers=1),
-        )
-        for rival in (silent, greedy, modest, greedy, Rival()):
+        rivals = [Rival() for _ in range(4)]
+        for rival in (*rivals[:3], rivals[0], rivals[3]):
             pending.join(rival)
-        self.assertTrue(greedy.dropped)
-        pending.join(Rival())
-        self.assertTrue(modest.dropped)
-        self.assertFalse(silent.dropped)
-        pending.join(Rival())
-        self.assertTrue(silent.dropped)
+        self.assertEqual([r.dropped for r in rivals], [False, True, False, False])
         self.assertEqual(len(pending), 3)
 
 
-class TurnsTests(SynchronousTestCase):
+class RequestQuotaTests(SynchronousTestCase):
     """Tests for the requests of one turn."""
 
     def setUp(self) -> None:
@@ -76,198 +69,120 @@ class TurnsTests(SynchronousTestCase):
         self.assertTrue(self.quota.free)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
-    def test_attack_starving_others(self) -> None:
-        """Those who wait are served one request each, in their order."""
-        order: list[str] = []
-        quota = self.quota
-
-        class Greedy(Rival):
-            def resume_reading(self) -> None:
-                order.append(self.name)
-                quota.consume()
-                if len(order) < 12:
-                    quota.wait(self)
-
-        for _ in range(4):
-            quota.consume()
-        for name in "abc":
-            quota.wait(Greedy(name=name))
-        self.clock.advance(0)
-        self.assertEqual("".join(order[:12]), "abc" * 4)
-
     def test_gone(self) -> None:
         """A connection that has gone gets no turn."""
         rival = Rival()
         self.quota.wait(rival)
         self.quota.leave(rival)
         self.clock.advance(0)
-        self.assertEqual(rival.quota, [])
+        self.assertEqual(rival.turns, 0)
 
 
-class UnsentTests(SynchronousTestCase):
+class UnreadAnswersTests(SynchronousTestCase):
     """Tests for memory."""
 
     def test_attack_answers_that_nobody_reads(self) -> None:
         """Over the bound the connection with most is dropped, and counts no more."""
-        unsent = Unsent(10)
+        unread = UnreadAnswers(10)
         small, large, new = Rival(), Rival(), Rival()
-        unsent.add(small, 2)
-        unsent.add(large, 3)
-        unsent.add(large, 3)
-        unsent.add(new, 4)
+        for rival, size in ((small, 2), (large, 6), (new, 4)):
+            unread.add(rival, size)
         self.assertEqual([r.dropped for r in (small, large, new)], [False, True, False])
-        self.assertEqual(unsent.total, 6)
-        unsent.leave(small)
-        unsent.leave(small)
-        self.assertEqual(unsent.total, 4)
+        self.assertEqual(unread.total, 6)
+        unread.leave(small)
+        unread.leave(small)
+        self.assertEqual(unread.total, 4)
 
 
-class PipeliningTests(ChannelCase):
-    """Tests for clients that ask without waiting for the answers."""
+class TurnsTests(ChannelCase):
+    """Tests for many requests at once."""
 
     def setUp(self) -> None:
-        """Build a daemon that asks nobody to wait."""
+        """Build a daemon without a rate."""
         self.stack = Stack(rate=1e6, burst=1_000_000)
 
-    def answered(self, transport: Any) -> int:
-        """Count the answers."""
-        count: int = transport.value().count(b"HTTP/1.1 200")
-        return count
-
-    def full(self, channel: Any, transport: Any, limit: int) -> None:
-        """Let a transport pause its producer as a real one does."""
-        written = transport.write
-
-        def write(data: bytes) -> None:
-            written(data)
-            if len(transport.value()) > limit and not channel._waitingForTransport:
-                channel.pauseProducing()
-
-        transport.write = write
-        transport.writeSequence = lambda pieces: write(b"".join(pieces))
-
-    def test_attack_pipelining_in_one_turn(self) -> None:
-        """A turn answers so many requests, whatever came; the others come later."""
-        channel, transport = self.connect()
-        channel.dataReceived(HEALTH * MANY)
-        self.assertEqual(self.answered(transport), limits.HTTP_REQUESTS_PER_TURN)
-        self.assertEqual(transport.producerState, "paused")
-        other, its = self.connect()
-        other.dataReceived(HEALTH)
-        self.assertEqual(self.answered(its), 0)
+    def turn(self, request: bytes, answer: bytes, count: int, each: int) -> None:
+        """Expect that a turn answers ``each`` of so many requests, then the rest."""
+        ends = [self.connect() for _ in range(count)]
+        for channel, _ in ends:
+            channel.dataReceived(request)
+        answered = [to.value().startswith(answer) for _, to in ends]
+        self.assertEqual(answered, [True] * each + [False] * (count - each))
+        self.assertEqual(ends[-1][1].producerState, "paused")
         self.stack.clock.advance(0)
-        self.assertEqual(self.answered(its), 1)
-        self.assertEqual(self.answered(transport), MANY)
-        self.assertEqual(transport.producerState, "producing")
+        self.assertTrue(all(to.value().startswith(answer) for _, to in ends))
+
+    def test_attack_many_requests_in_one_turn(self) -> None:
+        """A turn answers so many requests; the others come later, in their order."""
+        most = limits.HTTP_REQUESTS_PER_TURN
+        self.turn(HEALTH, b"HTTP/1.1 200", most + 2, most)
 
     def test_attack_upgrades_in_one_turn(self) -> None:
         """An upgrade takes as long as half of a turn, and the next ones wait."""
-        upgraded = b"HTTP/1.1 101"
-        transports = [self.connect() for _ in range(3)]
-        for channel, _ in transports:
-            channel.dataReceived(write_request("GET", "/v1/ws", UPGRADE))
-        answered = [transport.value()[: len(upgraded)] for _, transport in transports]
-        self.assertEqual(answered, [upgraded, upgraded, b""])
-        self.stack.clock.advance(0)
-        self.assertTrue(transports[2][1].value().startswith(upgraded))
+        self.turn(write_request("GET", "/v1/ws", UPGRADE), b"HTTP/1.1 101", 3, 2)
 
-    def test_attack_pipelining_without_reading(self) -> None:
-        """What is unsent is bounded, and nothing is read until it is sent."""
+    def wait_for_a_turn(self, request: bytes) -> tuple[Any, Connection]:
+        """Send a request when the turn is used up."""
+        self.stack.site.shared.quota.consume(limits.HTTP_REQUESTS_PER_TURN)
         channel, transport = self.connect()
-        self.full(channel, transport, 65536)
-        channel.dataReceived(HEALTH * MANY)
-        self.stack.clock.advance(0)
-        self.assertLess(len(transport.value()), 2 * 65536)
-        self.assertEqual(transport.producerState, "paused")
-        self.assertGreater(self.stack.site.shared.unsent.total, 65536)
-        answered = 0
-        while len(transport.value()) > 65536:
-            answered += self.answered(transport)
-            transport.clear()
-            channel.resumeProducing()
-            self.stack.clock.advance(0)
-        self.assertEqual(answered + self.answered(transport), MANY)
-        self.assertEqual(self.stack.site.shared.unsent.total, 0)
-        self.assertEqual(transport.producerState, "producing")
-
-    def test_attack_many_that_do_not_read(self) -> None:
-        """All together hold a bounded memory; who asks for a little is served."""
-        transports = []
-        for _ in range(120):
-            channel, transport = self.connect()
-            self.full(channel, transport, 65536)
-            channel.dataReceived(HEALTH * MANY)
-            self.stack.clock.advance(0)
-            transports.append(transport)
-        kept = [transport for transport in transports if not transport.aborting]
-        unsent = sum(len(transport.value()) for transport in kept)
-        self.assertLessEqual(unsent, limits.HTTP_UNSENT_BYTES)
-        self.assertGreater(len(kept), 10)
-        self.assertEqual(self.stack.ask("GET", "/v1/health").status, 200)
-
-    def test_attack_flooder_loses_its_place(self) -> None:
-        """A client that floods loses its place to one that only waits."""
-        idle = self.connect()[1]
-        channel, flooding = self.connect()
-        channel.dataReceived(HEALTH * 3)
-        for _ in range(limits.CONNECTIONS_WAITING):
-            self.connect()
-        self.assertTrue(flooding.aborting)
-        channel.dataReceived(HEALTH)
-        self.assertEqual(self.answered(flooding), 3)
-        self.assertTrue(idle.aborting)
-
-    def test_a_large_answer_to_a_call(self) -> None:
-        """Who had the token is not dropped for what it was answered."""
-        channel, transport = self.connect()
-        self.full(channel, transport, 65536)
-        call = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
-        channel.dataReceived(call + HEALTH)
-        self.stack.kettle.waiting.pop().callback(Anything("x" * limits.MIB * 5))
-        self.assertFalse(transport.aborting)
-        self.assertEqual(self.answered(transport), 1)
-        self.assertEqual(self.stack.site.shared.unsent.total, 0)
-        transport.clear()
-        channel.resumeProducing()
-        self.assertEqual(self.answered(transport), 1)
-
-    def test_attack_answers_to_calls_that_nobody_reads(self) -> None:
-        """With the token they take 32 MiB in all; who has most unread is dropped."""
-        call = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
-        transports = []
-        for _ in range(12):
-            channel, transport = self.connect()
-            self.full(channel, transport, 65536)
-            channel.dataReceived(call)
-            self.stack.kettle.waiting.pop().callback(Anything("x" * limits.MIB * 7))
-            transports.append(transport)
-        kept = [transport for transport in transports if not transport.aborting]
-        self.assertEqual(len(kept), 4)
-        transports[-1].protocol.resumeProducing()
-        self.assertLess(self.stack.site.shared.answers.total, 22 * limits.MIB)
+        channel.dataReceived(request[:9])
+        channel.dataReceived(request[9:])
+        return channel, transport
 
     def test_half_closed_while_it_waits(self) -> None:
-        """Who sends no more is answered all it sent, in as many turns as it takes."""
-        channel, transport = self.connect()
-        channel.dataReceived(HEALTH * MANY)
-        channel.readConnectionLost()
-        self.assertFalse(transport.disconnecting)
-        self.stack.clock.advance(0)
-        self.assertEqual(self.answered(transport), MANY)
-        self.assertTrue(transport.disconnecting)
-
-    def test_half_closed_behind_a_call(self) -> None:
-        """Several requests behind a call are all answered."""
-        channel, transport = self.connect()
-        call = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
-        channel.dataReceived(call + HEALTH * 3)
-        channel.readConnectionLost()
-        self.stack.kettle.waiting.pop().callback(Anything(1))
-        self.assertEqual(self.answered(transport), 4)
-        self.assertTrue(transport.disconnecting)
+        """Who sends no more is answered, when it has sent a whole request."""
+        for request, answered in ((HEALTH, 1), (HEALTH[:-1], 0)):
+            channel, transport = self.wait_for_a_turn(request)
+            channel.readConnectionLost()
+            self.assertFalse(transport.disconnecting)
+            self.stack.clock.advance(0)
+            self.assertEqual(transport.value().count(b"HTTP/1.1 200"), answered)
+            self.assertTrue(transport.disconnecting)
 
     def test_gone_while_it_waits(self) -> None:
         """A connection that ends while it waits leaves nothing behind."""
-        self.stack.raw(HEALTH * MANY)
+        channel, transport = self.wait_for_a_turn(HEALTH)
+        self.end(channel, transport)
+        self.stack.clock.advance(0)
+        self.assertEqual(transport.value(), b"")
         self.assertEqual(len(self.stack.site.shared.pending), 0)
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])
+
+
+class UnreadTests(ChannelCase):
+    """Tests for clients that do not read."""
+
+    def call(self, answer: int) -> tuple[Any, Connection]:
+        """Call, with so long an answer that the transport is full; it is not read."""
+        channel, transport = self.connect()
+        transport.unread = True
+        channel.dataReceived(WAIT)
+        channel.pauseProducing()
+        self.stack.kettle.waiting.pop().callback(Anything("x" * answer))
+        return channel, transport
+
+    def test_attack_answers_to_calls_that_nobody_reads(self) -> None:
+        """With the token they take 32 MiB in all; who has most unread is dropped."""
+        ends = [self.call(limits.MIB * 7) for _ in range(12)]
+        kept = [channel for channel, transport in ends if not transport.aborting]
+        self.assertEqual(len(kept), 4)
+        kept[0].writeConnectionLost()
+        self.assertLess(self.stack.site.shared.answers.total, 22 * limits.MIB)
+
+    def test_who_reads_a_large_answer_is_not_dropped(self) -> None:
+        """A client that was called for has a place until it has read the answer."""
+        _, transport = self.call(limits.MIB)
+        for _ in range(500):
+            self.connect()
+        self.assertFalse(transport.aborting)
+
+    def test_attack_refusals_that_are_not_read(self) -> None:
+        """A client that does not read what it got without the token keeps no place."""
+        for raw in (HEALTH, write_request("POST", "/v1/kettle/wait", (JSON,), b"")):
+            channel, transport = self.connect()
+            transport.unread = True
+            channel.dataReceived(raw)
+            self.assertIn(b"HTTP/1.1 ", transport.value())
+            for _ in range(500):
+                self.connect()
+            self.assertTrue(transport.aborting)

@@ -256,7 +256,9 @@ class Conversation:
         self._held += size
         clock = self._context.clock
         # What is due already goes first: calls keep their order.
-        if after or any(t.getTime() <= clock.seconds() for t in self._paced):
+        if after or (
+            self._paced and any(t.getTime() <= clock.seconds() for t in self._paced)
+        ):
             timer = clock.callLater(after, self._call_paced, request, size)
             self._paced.append(timer)
         else:

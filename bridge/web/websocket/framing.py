@@ -121,10 +121,16 @@ class FrameCodec(WebSocketServerProtocol):
         """Accept a message that came as one frame, and is UTF-8."""
         raise NotImplementedError
 
-    def write_frame(self, payload: bytes, first: bool, last: bool) -> None:
-        """Write a piece of a text, with those of the same turn."""
+    def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
+        """
+        Write a piece of a text, with those of the same turn, unless the socket closes.
+
+        :param first: Whether it is the first (RFC 6455, 5.4); so ``last``.
+        """
+        if self.state != self.STATE_OPEN:
+            return
         # sendMessage() would hold what we send to the limit on what we receive.
-        frame = head(len(payload), first, last) + payload
+        frame = head(len(piece), first, last) + piece
         if self._written is None or len(frame) > SHORT_BYTES:
             self._flush()
             self.transport.write(frame)

@@ -29,7 +29,7 @@ _log = Logger()
 _UPGRADED = {
     name.decode("ascii"): value.decode("ascii")
     for name, value in ALWAYS.items()
-    if name != b"content-type"
+    if name not in (b"connection", b"content-type")
 }
 _VIOLATIONS: dict[int, CloseReason] = {
     CloseCode.INVALID_TEXT: CloseReason.NOT_UTF8,
@@ -112,11 +112,6 @@ class BridgeProtocol(FrameCodec):
             self.factory.ended(self)
             self.conversation.ended()
             self.conversation = None
-
-    def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
-        """See ``conversation.Transport``; a fragment (RFC 6455, 5.4)."""
-        if self.state == self.STATE_OPEN:
-            self.write_frame(piece, first, last)
 
     def close_with(self, reason: CloseReason) -> None:
         """See ``bridge.web.websocket.conversation.Transport``."""
