@@ -167,5 +167,5 @@ class SameTests(RawCase):
     def test_large_answers_are_not_kept(self) -> None:
         """One that is longer than ``SHORT_BYTES`` is written at once."""
         protocol = self.transport.protocol
-        protocol.write_frame(b"x" * (SHORT_BYTES + 1), True, True)
+        protocol.send_piece(b"x" * (SHORT_BYTES + 1), True, True)
         self.assertGreater(len(self.transport.value()), SHORT_BYTES)
