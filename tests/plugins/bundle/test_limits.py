@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from attrs import evolve
-
-from bridge.plugins.bundle import build
-from bridge.protocol.limits import MIB
-
 from .workshop import BuildCase
 
 TOO_MUCH = "esbuild needed more than 1024 MiB of memory"
@@ -34,22 +29,6 @@ class LimitTests(BuildCase):
                 report = await self.shop.build("aa")
                 self.assertLess(len("".join(report.errors)), 4100)
                 self.assertNotIn("goroutine", "".join(report.errors))
-
-    async def test_attack_processor_time(self):
-        """A build that takes too much of it is killed, whatever the clock says."""
-        self.patch(build, "BUILD_LIMITS", evolve(build.BUILD_LIMITS, cpu_seconds=1))
-        self.shop.write("plugins/aa/x.js", "var a=1;" * 100_000)
-        self.shop.plugin("aa", main__ts="import './x.js'; export default 1;")
-        await self.attack("esbuild needed too much processor time or memory")
-
-    async def test_a_lower_limit(self):
-        """The error names the limit there was."""
-        lower = evolve(build.BUILD_LIMITS, memory_bytes=128 * MIB)
-        self.patch(build, "BUILD_LIMITS", lower)
-        self.shop.write("plugins/aa/main.ts", "(" * 200_000)
-        self.assertEqual(
-            await self.refusal(), "esbuild needed more than 128 MiB of memory"
-        )
 
     async def test_limits(self):
         """A bundler has them soon after it is started, and can't raise them."""

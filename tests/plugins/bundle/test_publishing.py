@@ -98,6 +98,9 @@ class StagingTests(SynchronousTestCase):
         self.shop.bundle.write_text("published")
         sweep(self.shop.folder)
         self.assertEqual(list(self.shop.published()), [self.shop.bundle.name])
+        (self.shop.folder / ".build-3").mkdir()
+        self.assertTrue(self.staging.claim())
+        self.assertEqual(list(self.shop.published()), [self.shop.bundle.name])
 
     def test_sweep_during_a_build(self):
         """The working directory of a build under way stays."""
@@ -122,47 +125,30 @@ class StagingTests(SynchronousTestCase):
 class CurrentTests(SynchronousTestCase):
     """Tests for ``is_current``."""
 
-    def setUp(self):
-        """A published bundle of version 2."""
-        self.bundle = fresh_directory(self) / "host.js"
-        self.bundle.write_bytes(b"code")
-        self.info = {
+    def test_current(self):
+        """A whole one is, that this version has built of installed plugins alone."""
+        bundle = fresh_directory(self) / "host.js"
+        info = bundle.with_name(INFO_FILE)
+        self.assertFalse(is_current(bundle, "2", []))
+        bundle.write_bytes(b"code")
+        good = {
             "version": "2",
             "sha256": sha256(b"code").hexdigest(),
             "plugins": ["first"],
         }
-
-    def is_current(self, info):
-        """Whether it is, with what is in the information next to it."""
-        self.bundle.with_name(INFO_FILE).write_text(info)
-        return is_current(self.bundle, "2", ["first", "left-out"])
-
-    def test_built_by_this_version(self):
-        """A whole one that this version has built of what is installed."""
-        self.assertTrue(self.is_current(json.dumps(self.info)))
-
-    def test_others(self):
-        """Not one of linked plugins, uninstalled ones, another version, or unknown."""
-        for info in (
-            json.dumps({**self.info, "dev": ["first"]}),
-            json.dumps({**self.info, "version": "1"}),
-            json.dumps({**self.info, "plugins": ["first", "uninstalled"]}),
-            json.dumps({**self.info, "plugins": None}),
-            json.dumps({"version": "2"}),
-            "[]",
-            "not JSON",
+        for found, current in (
+            (good, True),
+            ({**good, "dev": ["first"]}, False),
+            ({**good, "version": "1"}, False),
+            ({**good, "plugins": ["first", "uninstalled"]}, False),
+            ({**good, "plugins": None}, False),
+            # Of the next, which was not published.
+            ({**good, "sha256": sha256(b"next").hexdigest()}, False),
+            ({"version": "2"}, False),
+            ([], False),
         ):
-            self.assertFalse(self.is_current(info), info)
-
-    def test_killed_between_two_renames(self):
-        """Not one whose information is of the next, which was not published."""
-        info = json.dumps({**self.info, "sha256": sha256(b"next").hexdigest()})
-        self.assertFalse(self.is_current(info))
-
-    def test_none(self):
-        """Not where there is none."""
-        self.assertTrue(self.is_current(json.dumps(self.info)))
-        self.bundle.unlink()
-        self.assertFalse(is_current(self.bundle, "2", ["first", "left-out"]))
-        self.bundle.with_name(INFO_FILE).unlink()
-        self.assertFalse(is_current(self.bundle, "2", ["first", "left-out"]))
+            info.write_text(json.dumps(found))
+            result = is_current(bundle, "2", ["first", "left-out"])
+            self.assertEqual(result, current, found)
+        info.write_text("not JSON")
+        self.assertFalse(is_current(bundle, "2", ["first", "left-out"]))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
+
 from ...npm import run_node
 from .workshop import BuildCase
 
@@ -187,54 +190,33 @@ class ErasedTests(BuildCase):
         self.assertNotIn("external", error)
 
 
-class ScannedTests(BuildCase):
-    """Files that no scan has seen as what the bundler reads."""
+def kinds(path: str) -> list[tuple[str, str]]:
+    """Names that no scan has seen as source, and their refusals, in a directory."""
+    unknown = f"Do not know how to load path: {path}x"
+    return [("x", unknown), (".ts", f"may not import {path}.ts, {NEITHER}")]
 
-    async def refuses(self, main: str, error: str, **files: str) -> None:
-        """
-        The build is refused with this error, at line 2 of main.ts.
 
-        :param files: Further files of the plugin, by their paths.
-        """
-        for name, text in files.items():
-            self.shop.write(f"plugins/aa/{name}", text)
-        self.shop.write("plugins/aa/main.ts", f"\n{main}; export default 1;")
-        refusal = await self.refusal()
-        self.assertIn("plugins/aa/main.ts:2", refusal)
-        self.assertIn(error, refusal)
+def unscanned() -> Iterator[tuple[str, str, dict[str, str]]]:
+    """
+    List imports of files that no scan has seen as what the bundler reads.
 
-    async def test_attack_file_without_an_extension(self):
-        """A file with no dot in its name is not read."""
-        await self.refuses(
-            "import x from './x'; x()",
-            "Do not know how to load path: plugins/aa/x",
-            x=CODE,
-        )
-
-    async def test_attack_file_named_like_an_extension(self):
-        """Nor may a file be called by an ending alone, though it is read."""
-        for name in (".ts", "..js", "sub/.tsx", "...cjs"):
-            await self.refuses(
-                f"import x from './{name}'; x()",
-                f"may not import plugins/aa/{name}, {NEITHER}",
-                **{name: CODE},
-            )
-
-    async def test_attack_directory_index(self):
-        """Nor behind the name of a directory."""
-        await self.refuses(
-            "import x from './sub'; x()",
-            "Could not resolve",
-            **{"sub/index": CODE},
-        )
-        await self.refuses(
-            "import x from './sub'; x()",
-            f"may not import plugins/aa/sub/.js, {NEITHER}",
-            **{"sub/.js": CODE, "sub/package.json": '{"main": "./.js"}'},
-        )
-
-    async def test_attack_fields_of_a_package(self):
-        """Nor by what a package.json leads to."""
+    :return: The statement, the end of its refusal, and the files of the plugin.
+    """
+    own, package = "plugins/aa/", "plugins/aa/node_modules/p/"
+    for name, error in kinds(own):
+        imports = f'{{"name": "aa", "imports": {{"#x": "./{name}"}}}}'
+        yield f"import x from './{name}'", error, {name: CODE}
+        yield "import x from '#x'", error, {name: CODE, "package.json": imports}
+    for name in ("..js", "sub/.tsx", "...cjs"):
+        error = f"may not import {own}{name}, {NEITHER}"
+        yield f"import x from './{name}'", error, {name: CODE}
+    index = {"sub/index": CODE}
+    yield "import x from './sub'", "Could not resolve", index
+    main = {"sub/.js": CODE, "sub/package.json": '{"main": "./.js"}'}
+    error = f"may not import {own}sub/.js, {NEITHER}"
+    yield "import x from './sub'", error, main
+    for name, error in kinds(package):
+        yield f"import x from 'p/{name}'", error, {f"node_modules/p/{name}": CODE}
         for fields in (
             '"main": "FILE"',
             '"module": "FILE"',
@@ -243,70 +225,42 @@ class ScannedTests(BuildCase):
             '"exports": {".": {"import": "./FILE"}}',
             '"main": "y.js", "browser": {"./y.js": "./FILE"}',
         ):
-            for name, error in (
-                ("x", "Do not know how to load path: plugins/aa/node_modules/p/x"),
-                (".ts", f"may not import plugins/aa/node_modules/p/.ts, {NEITHER}"),
-            ):
-                with self.subTest(fields=fields, name=name):
-                    package = f'{{"name": "p", {fields.replace("FILE", name)}}}'
-                    await self.refuses(
-                        "import x from 'p'; x()",
-                        error,
-                        **{
-                            f"node_modules/p/{name}": CODE,
-                            "node_modules/p/y.js": "",
-                            "node_modules/p/package.json": package,
-                        },
-                    )
+            files = {
+                f"node_modules/p/{name}": CODE,
+                "node_modules/p/y.js": "",
+                "node_modules/p/package.json": (
+                    f'{{"name": "p", {fields.replace("FILE", name)}}}'
+                ),
+            }
+            yield "import x from 'p'", error, files
+    for kind in ("text", "json", "bytes"):
+        asked = f"import x from './x.html' with {{ type: '{kind}' }}"
+        yield asked, f"may not import {own}x.html, {NEITHER}", {"x.html": '"<b>"'}
+    asked = "import x from './y.js' with { type: 'text' }"
+    error = f"may not import {own}y.js, which is source, as data"
+    yield asked, error, {"y.js": CODE}
+    sheet = "@import '../../state.json'; a { color: red }"
+    for name in ("x.css", "x.module.css", ".css"):
+        error = f"may not import {own}{name}, which is a style sheet"
+        yield f"import x from './{name}'", error, {name: sheet}
 
-    async def test_attack_imports_of_a_package(self):
-        """Nor by the names a package gives to its own files."""
-        for name, error in (
-            ("x", "Do not know how to load path: plugins/aa/x"),
-            ("..js", f"may not import plugins/aa/..js, {NEITHER}"),
-        ):
-            package = f'{{"name": "aa", "imports": {{"#x": "./{name}"}}}}'
-            await self.refuses(
-                "import x from '#x'; x()",
-                error,
-                **{name: CODE, "package.json": package},
-            )
 
-    async def test_attack_file_of_a_package(self):
-        """Nor by the path in a package."""
-        await self.refuses(
-            "import x from 'x/x'; x()",
-            "Do not know how to load path: plugins/aa/node_modules/x/x",
-            **{"node_modules/x/x": CODE},
-        )
-        await self.refuses(
-            "import x from 'x/.mjs'; x()",
-            f"may not import plugins/aa/node_modules/x/.mjs, {NEITHER}",
-            **{"node_modules/x/.mjs": CODE},
-        )
+class ScannedTests(BuildCase):
+    """Files, and what the scan has seen them as."""
 
-    async def test_attack_attributes(self):
-        """An attribute does not make an input of any file."""
-        for kind in ("text", "json", "bytes"):
-            await self.refuses(
-                f"import x from './x.html' with {{ type: '{kind}' }}; x()",
-                f"may not import plugins/aa/x.html, {NEITHER}",
-                **{"x.html": '"<b>"'},
-            )
-        await self.refuses(
-            "import x from './y.js' with { type: 'text' }; x()",
-            "may not import plugins/aa/y.js, which is source, as data",
-            **{"y.js": CODE},
-        )
-
-    async def test_attack_style_sheets(self):
-        """No kind of style sheet is read, nor what one names."""
-        for name in ("x.css", "x.module.css", ".css"):
-            await self.refuses(
-                f"import x from './{name}'; console.log(x)",
-                f"may not import plugins/aa/{name}, which is a style sheet",
-                **{name: "@import '../../state.json'; a { color: red }"},
-            )
+    async def test_attack_unscanned(self):
+        """Whatever leads to a file that no scan has seen so is refused, with a line."""
+        for statement, error, files in unscanned():
+            with self.subTest(statement=statement, files=files):
+                shutil.rmtree(self.shop.data.plugin("aa"))
+                self.shop.plugin("aa")
+                for name, text in files.items():
+                    self.shop.write(f"plugins/aa/{name}", text)
+                main = f"\n{statement}; console.log(x); export default 1;"
+                self.shop.write("plugins/aa/main.ts", main)
+                refusal = await self.refusal()
+                self.assertIn("plugins/aa/main.ts:2", refusal)
+                self.assertIn(error, refusal)
 
     async def test_data(self):
         """JSON and text are data, however they are asked for."""
