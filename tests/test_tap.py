@@ -22,13 +22,14 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import tap
 from bridge.freedesktop.bus import RUNTIME, VARIABLE
-from bridge.plugins.esbuild.executable import HeldCopy
+from bridge.plugins.bundle import build, publishing
 from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.plugins.installed.records import Former
 from bridge.protocol.errors import CloseReason
+from bridge.provision.setup import Setup
 from bridge.system.locks import acquire
-from bridge.wiring import assembly, bundler, oneshot
-from bridge.wiring.bundler import make_builder
+from bridge.wiring import assembly, oneshot
+from bridge.wiring.oneshot import make_builder
 
 from .directories import fresh_directory
 from .npm import esbuild, library
@@ -283,34 +284,35 @@ class DaemonTests(TestCase):
         self.assertEqual(status, 1)
         self.assertIn('"durationMs":1', text)
 
-    async def test_build_once(self):
-        """The one-shot build publishes a bundle, and waits for no daemon."""
-        from bridge.provision.setup import Setup
-
+    def equipped(self):
+        """Put in place what a build needs; where."""
         paths = self.options().paths
         wanted = Setup(
             paths.profile, paths.data, lambda _: None, esbuild(), None, library()
         )
         wanted.install()
+        return paths
+
+    async def test_build_once(self):
+        """The one-shot build publishes a bundle, and waits for no daemon."""
+        paths = self.equipped()
         report = await oneshot.build(reactor, paths)
         self.assertEqual((report.ok, report.errors), (True, []))
         self.assertTrue(paths.bundle.exists())
 
     async def test_build_during_a_build_that_hangs(self):
         """A build waits for another process's, and fails when that takes too long."""
-        paths = self.options().paths
-        paths.data.create()
+        paths = self.equipped()
         lock = acquire(paths.data.build / "lock")
         self.addCleanup(lock.release)
-        self.patch(bundler, "BUILD_PATIENCE_SECONDS", 0.1)
+        self.patch(build, "PATIENCE_SECONDS", 0.1)
         report = await oneshot.build(reactor, paths)
         self.assertFalse(report.ok)
         self.assertIn("another build", report.errors[0])
 
     async def test_operation_that_ended_during_another_build(self):
         """What a build is made of is read when it is its turn, and not before."""
-        paths = self.options().paths
-        paths.data.create()
+        paths = self.equipped()
         lock = acquire(paths.data.build / "lock")
         building = ensureDeferred(oneshot.build(reactor, paths))
         paths.data.state.write_text('{"bridge.plugins":{"good":{"url":"x"}}}')
@@ -323,7 +325,7 @@ class DaemonTests(TestCase):
         """A build makes its directories again, for the user alone."""
         place = self.options().paths
         place.data.create()
-        builder = make_builder(reactor, place, at_once, HeldCopy())
+        builder = make_builder(reactor, place, at_once)
         shutil.rmtree(place.data.build)
         shutil.rmtree(place.data.plugins)
         report = await builder.build(lambda: ({}, {}))
@@ -335,7 +337,7 @@ class DaemonTests(TestCase):
         """A daemon does not build with what was planted since it was opened again."""
         place = self.options().paths
         place.data.create()
-        builder = make_builder(reactor, place, at_once, HeldCopy())
+        builder = make_builder(reactor, place, at_once)
         place.data.root.chmod(0o777)
         place.data.build.chmod(0o777)
         report = await builder.build(lambda: ({}, {}))
@@ -345,8 +347,8 @@ class DaemonTests(TestCase):
     async def test_build_on_a_full_disk(self):
         """What the system refuses is reported, as any other error of a build."""
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        with mock.patch.object(bundler, "acquire", side_effect=full):
-            report = await oneshot.build(reactor, self.options().paths)
+        with mock.patch.object(publishing, "acquire", side_effect=full):
+            report = await oneshot.build(reactor, self.equipped())
         self.assertEqual(
             (report.ok, report.errors),
             (False, ["the bundle could not be made: No space left on device"]),

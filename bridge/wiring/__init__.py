@@ -6,7 +6,6 @@ The wiring of a daemon, for ``bridge.tap``.
     assembly        from options to a daemon: every part, in the order of dependencies
     core            what all parts depend on
     plugins         all that installs, builds and links plugins
-    bundler         what runs the bundler: it scans, and builds
     services        every service
     sinks           which of the sinks there are
     logs            where log lines go

@@ -7,13 +7,15 @@ from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import deferLater
+from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from .. import __version__
+from ..concurrency.threads import InThread
 from ..daemon.controlsocket import announce_token
 from ..datadir.paths import DataDir
 from ..datadir.token import PairingToken
-from ..plugins.bundle.build import Report
-from ..plugins.esbuild.executable import HeldCopy
+from ..plugins.bundle.build import AGAIN_SECONDS, PATIENCE_SECONDS, Builder, Report
 from ..plugins.installed.exchange import Journal
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees
@@ -23,12 +25,6 @@ from ..settings.options import Paths
 from ..store import read_state
 from ..store.store import Store
 from ..system.locks import LockedError, acquire
-from .bundler import (
-    BUILD_AGAIN_SECONDS,
-    BUILD_PATIENCE_SECONDS,
-    make_builder,
-    not_built,
-)
 
 T = TypeVar("T")
 
@@ -60,20 +56,33 @@ async def build(reactor: Any, paths: Paths) -> Report:
     """
     paths.data.create()
     trees = Trees(paths.data, paths.profile, lambda: "")
-    end = reactor.seconds() + BUILD_PATIENCE_SECONDS
+    end = reactor.seconds() + PATIENCE_SECONDS
     while not _is_settled(paths, trees):
         if reactor.seconds() >= end:
-            return not_built(
-                f"an operation has been running for {BUILD_PATIENCE_SECONDS:g} s"
+            return Report.failed(
+                f"an operation has been running for {PATIENCE_SECONDS:g} s"
             )
-        await deferLater(reactor, BUILD_AGAIN_SECONDS)
+        await deferLater(reactor, AGAIN_SECONDS)
 
     def verify() -> Verified:
         # Only now: while another build was waited for, an operation may have ended.
         return trees.verified_trees(read_records(read_state(paths.data.state)))
 
-    builder = make_builder(reactor, paths, maybeDeferred, HeldCopy())
-    return await builder.build(verify)
+    return await make_builder(reactor, paths, maybeDeferred).build(verify)
+
+
+def make_builder(reactor: Any, paths: Paths, in_thread: InThread) -> Builder:
+    """Make what runs the bundler: it builds, and scans with its ``executable``."""
+    log = Logger(namespace="bridge.build")
+    return Builder(
+        paths.profile,
+        paths.data,
+        paths.theme_dir,
+        reactor,
+        in_thread,
+        __version__,
+        lambda text: log.warn("bundler warning: {text}", text=text),
+    )
 
 
 def _is_settled(paths: Paths, trees: Trees) -> bool:

@@ -22,7 +22,6 @@ from ..http.addresspolicy import AddressPolicy
 from ..plugins.bundle.publishing import is_current, sweep
 from ..plugins.clone.repositories import Repositories
 from ..plugins.dev.linking import Linking
-from ..plugins.esbuild.executable import HeldCopy
 from ..plugins.installed.exchange import Journal
 from ..plugins.installed.ids import installed_ids
 from ..plugins.installed.keys import Trust
@@ -33,14 +32,15 @@ from ..plugins.operations.jobs import Jobs
 from ..plugins.operations.prompting import Prompting
 from ..plugins.operations.rebuild import Rebuild, Shutdown
 from ..plugins.operations.settlement import InstalledSet, recover
+from ..plugins.policy.scan import Scanner
 from ..plugins.upstream.preview import Access, Previewer
 from ..plugins.upstream.updates import Updates
 from ..provision.readiness import build_problem
 from ..services.linking import DevLinks
 from ..services.plugins import PluginService, Pushes
 from ..settings.config import Config
-from .bundler import make_builder, make_scanner
 from .core import Core
+from .oneshot import make_builder
 
 
 @frozen
@@ -86,13 +86,12 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     sink = Pushes(core.hub.push, trust)
     jobs = Jobs(sink, reactor, _random_name, partial(check, trees.remove))
     kept = KeptTree(trees, reactor, check)
-    bundler = HeldCopy()
-    builder = make_builder(reactor, paths, check, bundler)
+    builder = make_builder(reactor, paths, check)
     rebuild = Rebuild(store, trees, builder, sink)
     wording = Wording(paths.profile.permission_words)
     prompts = Prompts(paths.profile.application, wording)
     prompting = Prompting(approver, prompts, trust)
-    scanner = make_scanner(reactor, paths, check, bundler)
+    scanner = Scanner(reactor, check, builder.executable, os.urandom)
     client = core.client.trusting(config.ca_file)
     reached = AddressPolicy(config.public_clones_only)
     remotes = Repositories(client, reactor, check, reached)

@@ -9,7 +9,6 @@ A stateful test of the assembled daemon against a small model.
     simulation      the daemon that ``bridge.tap`` assembles, in memory, on real files
     expected        the model: what must be there
     machine         the steps, and what is compared after each
-    whole           steps of a daemon in a process of its own, with everything real
 
 ``python -m tests.model --help`` runs more of them than the suite does.
 """

@@ -1,8 +1,5 @@
 """
 Runs the model: ``python -m tests.model [--examples N] [--steps N] [--seed S]``.
-
-``--whole`` drives daemons in processes of their own, one for each example; the seed of
-the first is ``S``, that of the next ``S + 1``.
 """
 
 from __future__ import annotations
@@ -16,7 +13,6 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from .machine import BridgeMachine
 from .simulation import be_quiet
-from .whole import run
 
 _QUICK = (Phase.explicit, Phase.generate)
 
@@ -37,29 +33,21 @@ def _simulate(chosen: argparse.Namespace) -> None:
     )
 
 
-def main() -> int:
-    """Run as many examples as wanted; return the exit status."""
+def main() -> None:
+    """Run as many examples as wanted."""
     parser = argparse.ArgumentParser(prog="python -m tests.model")
     parser.add_argument("--examples", type=int, default=50)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--shrink", action="store_true", help="look for fewer steps")
-    parser.add_argument("--whole", action="store_true", help="with everything real")
     chosen = parser.parse_args()
     for name in ("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"):
         os.environ.pop(name, None)
     # A failure is reported below it.
     sys.stdout.write(f"seed {chosen.seed}\n")
     sys.stdout.flush()
-    if not chosen.whole:
-        _simulate(chosen)
-        return 0
-    for number in range(chosen.seed, chosen.seed + chosen.examples):
-        sys.stdout.write(f"whole daemon, seed {number}\n")
-        sys.stdout.flush()
-        run(number, chosen.steps)
-    return 0
+    _simulate(chosen)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -235,7 +235,7 @@ class Simulation:
             (bridge.wiring.core, "Pool", pool),
             (bridge.wiring.plugins, "Repositories", self._cloner),
             (bridge.wiring.plugins, "native_approver", lambda *_: self.user),
-            (bridge.wiring.plugins, "make_scanner", lambda *_: Clean()),
+            (bridge.wiring.plugins, "Scanner", lambda *_: Clean()),
             (bridge.plugins.bundle.build, "converse", converse),
         ):
             self._patches.enter_context(mock.patch.object(module, name, double))

@@ -35,9 +35,3 @@ def test_simulated_daemon(line: str) -> None:
     """Whatever pages ask and disks do, the daemon has what it has acknowledged."""
     examples, steps, seed = line.split()
     run(f"--examples={examples}", f"--steps={steps}", f"--seed={seed}")
-
-
-@pytest.mark.whole
-def test_whole_daemon() -> None:
-    """So has one with real processes, a real git server and a real session bus."""
-    run("--whole", "--examples=1", "--steps=20", "--seed=1")

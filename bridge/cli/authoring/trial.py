@@ -26,9 +26,10 @@ from ...datadir.ownership import NotOwnError, check_tree
 from ...datadir.paths import DataDir
 from ...plugins.bundle.build import Builder
 from ...plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
-from ...plugins.esbuild.executable import BundlerError, HeldCopy
+from ...plugins.esbuild.executable import BundlerError
 from ...plugins.policy.rules.imports import OUTSIDE
 from ...plugins.policy.rules.table import Hit, advice
+from ...plugins.policy.scan import Scanner
 from ...plugins.tree.manifest import (
     MANIFEST_FILE,
     Manifest,
@@ -43,7 +44,6 @@ from ...protocol.strictjson import loads_unique
 from ...provision.readiness import setup_command
 from ...settings.options import Paths
 from ...wiring import oneshot
-from ...wiring.bundler import make_scanner
 from ..terminal import CommandError
 from .hostapi import find_compiler
 from .pagesteps import (
@@ -217,7 +217,9 @@ class Trial:
         :raise NotDoneError: The scan needs something that is not installed.
         """
         self._need_bundler()
-        scanner = make_scanner(self._reactor, self._place, self._in_thread, HeldCopy())
+        builder = oneshot.make_builder(self._reactor, self._place, self._in_thread)
+        executable = builder.executable
+        scanner = Scanner(self._reactor, self._in_thread, executable, os.urandom)
         modules = [self._place.profile.api_module]
         try:
             return await scanner.scan(self._tree, modules)

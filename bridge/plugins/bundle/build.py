@@ -24,7 +24,6 @@ from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...datadir.ownership import NotOwnError
 from ...datadir.paths import DataDir, DataDirError
-from ...protocol.limits import BUILD_SECONDS
 from ...settings.host import HostProfile
 from ..esbuild.conversation import (
     BundlerReactor,
@@ -65,7 +64,12 @@ from .prerequisites import (
 from .publishing import INFO_FILE, Staging, replace_file
 from .sources import Sources
 
-_CLAIM_SECONDS: Final = 0.1
+PATIENCE_SECONDS: Final = 90.0
+"""How long a build waits for another one, which may take 60 s."""
+
+AGAIN_SECONDS: Final = 0.05
+"""How often it looks whether that has ended."""
+
 _API: Final = b"module.exports = globalThis.__pluginApi;\n"
 _MISSING: Final = {
     BUNDLER_BINARY: "bundler missing",
@@ -96,6 +100,11 @@ class Report:
         """Whether a plugin is in a new bundle."""
         return self.ok and plugin_id in self.plugins
 
+    @classmethod
+    def failed(cls, why: str) -> Report:
+        """Report that nothing was built."""
+        return cls(ok=False, duration_ms=0, plugins=[], errors=[why])
+
     def why_not(self, plugin_id: str) -> str:
         """Return why a plugin is not in a new bundle."""
         own = (line for line in self.errors if line.startswith(f"{plugin_id} is "))
@@ -106,7 +115,9 @@ class Report:
 @frozen
 class Builder:
     """
-    Makes bundles.  The caller must run one build at a time.
+    Makes bundles, one at a time in a data directory and in a theme's folder.
+
+    Other processes may build there: daemons, or an installer.
 
     :ivar theme_dir: The directory the host application loads themes from.
     :ivar defer_to_thread: Calls a function in a thread.
@@ -124,6 +135,18 @@ class Builder:
     warn: Callable[[str], None]
     bundler: HeldCopy = field(factory=HeldCopy)
 
+    def executable(self) -> Executable:
+        """
+        Return a verified copy of the bundler.  Blocks.
+
+        :raise BundlerError: There is none, it is not the one of the checksum file, or
+            another user may have written it.
+        """
+        try:
+            return self.bundler.get(self.data.checked(self.data.bin))
+        except NotOwnError as e:
+            raise BundlerError(str(e)) from None
+
     def build(self, verify: Verify) -> Deferred[Report]:
         """
         Verify plugins, build their bundle and publish it.
@@ -139,7 +162,8 @@ class Builder:
 
     async def _build(self, verify: Verify) -> Report:
         started = self.reactor.seconds()
-        run = _BuildRun(self, Staging(self.theme_dir / self.profile.theme_name))
+        folder = self.theme_dir / self.profile.theme_name
+        run = _BuildRun(self, Staging(folder, self.data.build / "lock"))
         try:
             await run.steps(verify)
             why = []
@@ -188,27 +212,28 @@ class _BuildRun:
 
     async def begin(self, verify: Verify) -> Executable:
         """
-        Verify and prepare, as soon as no other daemon builds into the same theme
-        directory.
+        Verify and prepare, as soon as no other process builds here.
 
         :return: The bundler.
-        :raise BuildError: Another daemon took longer than a build may take.
+        :raise BuildError: Another build took too long.
         """
         clock = self.builder.reactor
-        given_up = clock.seconds() + BUILD_SECONDS
+        given_up = clock.seconds() + PATIENCE_SECONDS
         while True:
             executable = await self.in_thread(self.prepare, verify)
             if executable is not None:
                 return executable
             if clock.seconds() >= given_up:
-                raise BuildError("another daemon builds into the same theme directory")
-            await deferLater(clock, _CLAIM_SECONDS)
+                raise BuildError(
+                    f"another build has been running for {PATIENCE_SECONDS:g} s"
+                )
+            await deferLater(clock, AGAIN_SECONDS)
 
     def prepare(self, verify: Verify) -> Executable | None:
         """
-        Claim the theme's folder, and verify what to build; blocks.
+        Claim the directories, and verify what to build; blocks.
 
-        :return: The bundler; ``None`` while the folder is another's.
+        :return: The bundler; ``None`` while another build has them.
         :raise BundlerError: Something a build needs is missing, or is not what it
             should be, or another user may have written it.
         :raise OSError: There is no room, or no permission.
@@ -217,24 +242,25 @@ class _BuildRun:
         needed = [*BUNDLER_FILES, *HOST_FILES]
         if self.builder.profile.has_texts:
             needed.append(REALM_ENTRY)
-        missing = missing_files(data.root, needed)
-        if not missing and not self.staging.claim():
-            return None
-        trees, faults = verify()
-        self.left_out += (f"{one} is left out: {why}" for one, why in faults.items())
-        self.directories = sorted(trees, key=plugin_of)
-        for path in missing:
-            what = _MISSING.get(path, "host sources missing")
-            raise BuildError(f"{what}: there is no {path}; run plugin-bridge setup")
         try:
+            # Somebody may have removed what the daemon's start made.
             data.create()
+            missing = missing_files(data.root, needed)
+            if not missing and not self.staging.claim():
+                return None
+            trees, faults = verify()
+            left_out = (f"{one} is left out: {why}" for one, why in faults.items())
+            self.left_out += left_out
+            self.directories = sorted(trees, key=plugin_of)
+            for path in missing:
+                what = _MISSING.get(path, "host sources missing")
+                raise BuildError(f"{what}: there is no {path}; run plugin-bridge setup")
             data.checked(data.host)
-            source = data.checked(data.bin)
         except (DataDirError, NotOwnError) as e:
             raise BuildError(str(e)) from None
         self.sources = Sources(os.path.realpath(data.root), _joined(trees))
         self.sources.check_above()
-        return self.builder.bundler.get(source)
+        return self.builder.executable()
 
     async def bundle(self, conversation: Conversation) -> None:
         """Make the bundle, and publish it."""

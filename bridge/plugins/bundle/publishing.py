@@ -24,7 +24,7 @@ from ...protocol.errors import BridgeError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, MANIFEST_BYTES
 from ...protocol.strictjson import loads
 from ...system.files import BINARY, NO_LINK, remove, sync_directory, sync_files
-from ...system.locks import Lock, LockedError, acquire_directory
+from ...system.locks import Lock, LockedError, acquire, acquire_directory
 from ..tree.files import read_bounded
 
 INFO_FILE: Final = "info.json"
@@ -45,32 +45,34 @@ class Staging:
     """
 
     folder: Path
-    _lock: Lock | None = field(default=None, init=False)
+    _lock_file: Path
+    _locks: list[Lock] = field(factory=list, init=False)
 
     def claim(self) -> bool:
         """
-        Lock the folder until ``release``.
+        Lock the data directory's builds and the folder, until ``release``.
 
         Daemons of several data directories may publish there, one at a time.
 
-        :return: False while another build holds the lock.
+        :return: False while another build holds a lock.
         :raise NotOwnError: Others could publish there, too.
         :raise OSError: There is no room, or no permission.
         """
         make_directories(self.folder)
         check(self.folder)
         try:
-            self._lock = acquire_directory(self.folder)
+            self._locks.append(acquire(self._lock_file))
+            self._locks.append(acquire_directory(self.folder))
         except LockedError:
+            self.release()
             return False
         _remove_stale(self.folder)
         return True
 
     def release(self) -> None:
-        """Let the next build have it."""
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        """Let the next build have them."""
+        while self._locks:
+            self._locks.pop().release()
 
     def publish(self, files: Mapping[str, bytes]) -> None:
         """

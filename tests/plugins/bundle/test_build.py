@@ -303,10 +303,9 @@ class PublishingTests(BuildCase):
         building = self.shop.build("aa")
         building.cancel()
         await self.assertFailure(building, CancelledError)
-        with mock.patch("bridge.plugins.bundle.build.BUILD_SECONDS", 0.0):
+        with mock.patch("bridge.plugins.bundle.build.PATIENCE_SECONDS", 0.0):
             self.assertEqual(
-                await self.refusal(),
-                "another daemon builds into the same theme directory",
+                await self.refusal(), "another build has been running for 0 s"
             )
 
     async def test_a_broken_tsconfig_of_a_plugin(self):

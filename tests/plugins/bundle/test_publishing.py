@@ -22,7 +22,8 @@ class StagingTests(SynchronousTestCase):
     def setUp(self):
         """Make a folder."""
         self.shop = Workshop(fresh_directory(self))
-        self.staging = Staging(self.shop.folder)
+        self.shop.data.create()
+        self.staging = Staging(self.shop.folder, self.shop.data.build / "lock")
         self.addCleanup(self.staging.release)
 
     def publish(self, script: bytes) -> None:
@@ -112,7 +113,7 @@ class StagingTests(SynchronousTestCase):
 
     def test_one_at_a_time(self):
         """While a build has the theme's folder, none of another daemon's gets it."""
-        other = Staging(self.shop.folder)
+        other = Staging(self.shop.folder, self.shop.root / "lock")
         self.assertTrue(self.staging.claim())
         self.assertFalse(other.claim())
         other.release()
