@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import pytest
 from twisted.internet import reactor
-from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
 from bridge.approval import Offer, Prompts
@@ -129,33 +128,6 @@ class NotificationDaemonTests(Buttons):
         self.session.click(box.left + 100, box.top + 30)
         self.assertTrue((await self.answer()).startswith("denied: "))
 
-    async def test_restarted_between_prompts(self):
-        """The next prompt is the new server's."""
-        self.assertEqual(await self.pressed(1), "denied: the user declined")
-        self.session.stop(self.server)
-        await until(lambda: self.desktop.health == "down")
-        await self.serve()
-        self.assertEqual(await self.pressed(0), "confirmed")
-
-    async def test_server_killed_during_the_prompt(self):
-        """Nobody has confirmed."""
-        await self.prompted()
-        self.session.stop(self.server)
-        self.assertEqual(
-            await self.answer(),
-            "approval_unavailable: the notification server is gone",
-        )
-
-    async def test_bus_killed_during_the_prompt(self):
-        """Nobody has confirmed; and the daemon goes on when a bus is there again."""
-        await self.prompted()
-        self.session.bus.kill()
-        self.assertTrue((await self.answer()).startswith("approval_unavailable: "))
-        self.session.stop(self.server)
-        self.session.bus.start()
-        await self.serve()
-        self.assertEqual(await self.pressed(0), "confirmed")
-
 
 @pytest.mark.whole
 class XfceTests(Buttons):
@@ -176,16 +148,6 @@ class XfceTests(Buttons):
         box = await self.prompted()
         self.session.click(box.left + 100, box.top + 30)
         self.assertEqual(await self.answer(), "denied: the prompt was dismissed")
-
-    async def test_withdrawn(self):
-        """A prompt whose operation was cancelled leaves the screen."""
-        before = self.session.picture()
-        approving: Any = self.approver.approve(PROMPT)
-        await until(lambda: self.desktop._open)
-        self.session.settled(before)
-        approving.cancel()
-        await self.assertFailure(approving, CancelledError)
-        await until(lambda: self.session.picture() == before)
 
 
 @pytest.mark.whole

@@ -19,41 +19,11 @@ class HoldsTests(SynchronousTestCase):
             self.clock, lambda: self.lengths.append(len(self.leases))
         )
 
-    def test_one_for_each(self) -> None:
-        """Adding a holder again changes nothing, and one removal ends its lease."""
-        self.leases.add("a")
-        self.leases.add("a")
-        self.assertEqual(len(self.leases), 1)
-        self.assertTrue(self.leases.remove("a"))
-        self.assertFalse(self.leases.remove("a"))
-        self.assertFalse(self.leases)
-
-    def test_five_minutes(self) -> None:
-        """A lease that nobody adopts lasts that long, and then is reported."""
-        self.leases.add("a")
-        self.leases.release_later("a")
-        self.clock.advance(299.9)
-        self.assertEqual((len(self.leases), self.lengths), (1, []))
-        self.clock.advance(0.1)
-        self.assertEqual((len(self.leases), self.lengths), (0, [0]))
-        self.leases.adopt("b")
-        self.assertFalse(self.leases)
-
     def test_leaving_without_a_hold(self) -> None:
         """Nothing is left for anybody."""
         self.leases.release_later("a")
         self.assertFalse(self.leases)
         self.assertEqual(self.clock.getDelayedCalls(), [])
-
-    def test_inherited(self) -> None:
-        """The next holder has it as if it were its own, and it no longer expires."""
-        self.leases.add("a")
-        self.leases.release_later("a")
-        self.leases.adopt("b")
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-        self.assertFalse(self.leases.remove("a"))
-        self.assertTrue(self.leases.remove("b"))
-        self.assertFalse(self.leases)
 
     def test_each_adopts_one(self) -> None:
         """Of several, the one left last; the other waits for the next holder."""

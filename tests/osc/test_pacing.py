@@ -41,15 +41,6 @@ class PacingTests(SynchronousTestCase):
             self.clock.advance(1 / 30)
         self.assertEqual((self.values(), self.pacing.dropped), ([0, 1, 2], 0))
 
-    def test_newest_value_of_an_address(self) -> None:
-        """Of what comes too fast the newest is pushed, and the last always is."""
-        for number in range(10):
-            self.pacing.put(message("/a", number))
-        self.assertEqual(self.values(), [0])
-        self.clock.pump([1 / 30, 1 / 30, 1 / 30])
-        self.assertEqual((self.values(), self.pacing.dropped), ([0, 9], 8))
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-
     def test_thirty_of_an_address_a_second(self) -> None:
         """A thousand values in a second are thirty pushes."""
         for number in range(1000):
@@ -59,15 +50,6 @@ class PacingTests(SynchronousTestCase):
         self.assertIn(len(self.pushed), (29, 30, 31))
         self.assertEqual(self.values()[-1], 999)
         self.assertEqual(len(self.pushed) + self.pacing.dropped, 1000)
-
-    def test_an_address_does_not_hold_up_another(self) -> None:
-        """One that waits for its turn leaves the others theirs."""
-        self.pacing.put(message("/a", 1))
-        self.pacing.put(message("/a", 2))
-        self.pacing.put(message("/b", 3))
-        self.assertEqual(self.values(), [1, 3])
-        self.clock.advance(0.04)
-        self.assertEqual(self.values(), [1, 3, 2])
 
     def test_turns_do_not_come_too_soon(self) -> None:
         """A turn that was asked for by another address is not too soon for one."""

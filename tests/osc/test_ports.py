@@ -189,32 +189,6 @@ class ListenerTests(TestCase):
         self.assertFalse(await self.listener.release("b"))
         self.assertTrue(await self.listener.release("a"))
 
-    async def test_closed_five_minutes_after_the_last_left(self) -> None:
-        """Not before, and not while another holds it."""
-        for holder in ("a", "b"):
-            await self.listener.hold(holder, self.port)
-        await self.listener.release_later("a")
-        self.clock.advance(300)
-        self.assertEqual(self.listener.port, self.port)
-        await self.listener.release_later("b")
-        self.clock.advance(299)
-        self.assertEqual(self.listener.port, self.port)
-        self.clock.advance(1)
-        await self.listener.close()
-        self.assert_free(self.port)
-
-    async def test_inherited(self) -> None:
-        """Who adopts receives on, and gives up what it never asked for."""
-        await self.listener.hold("a", self.port)
-        await self.listener.release_later("a")
-        await self.listener.adopt("a2")
-        self.clock.advance(1000)
-        self.send(encode(HELLO))
-        await until(lambda: self.heard)
-        self.assertFalse(await self.listener.release("a"))
-        self.assertTrue(await self.listener.release("a2"))
-        self.assert_free(self.port)
-
     async def test_left_while_it_is_opened(self) -> None:
         """A lease left before it was there is left to the next all the same."""
         await self.listener.hold("a", free_udp_port())
@@ -227,15 +201,6 @@ class ListenerTests(TestCase):
         await gatherResults(asked)
         self.clock.advance(300)
         self.assertTrue(await self.listener.release("b2"))
-
-    async def test_another_port_is_inherited_too(self) -> None:
-        """A lease that was left is on the port that replaced the first."""
-        await self.listener.hold("a", free_udp_port())
-        await self.listener.release_later("a")
-        await self.listener.hold("b", self.port)
-        await self.listener.adopt("a2")
-        self.assertFalse(await self.listener.release("b"))
-        self.assertTrue(await self.listener.release("a2"))
 
     async def test_close(self) -> None:
         """It is closed for all, also for those who left; nothing is waited for."""

@@ -44,12 +44,6 @@ class WriterTests(SynchronousTestCase):
         self.assertEqual(self.path.read_bytes(), b"0\n1\n2\n3\n4\n")
         self.assertEqual(self.thread.passed, 2)
 
-    def test_where(self) -> None:
-        """The writer knows its file's path and size."""
-        self.writer.write(b"line\n")
-        self.thread.let_through()
-        self.assertEqual((self.writer.path, self.writer.size), (self.path, 5))
-
     def test_overloaded(self) -> None:
         """When too much waits, more is refused until it is written."""
         line = b"x" * (LOG_UNWRITTEN_BYTES // 2) + b"\n"

@@ -3,10 +3,7 @@
 from attrs import fields
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.errors import BridgeError
 from bridge.sinks.notification import FIELDS, Message, Patch, notification, patched
-
-from .samples import png, text64
 
 
 class MessageTests(SynchronousTestCase):
@@ -16,15 +13,6 @@ class MessageTests(SynchronousTestCase):
         """The required field is read, and documented, before the others."""
         self.assertEqual(fields(Message)[0].name, "title")
         self.assertEqual(len(fields(Message)), len(FIELDS))
-
-    def test_icon_and_image(self):
-        """``icon`` must be of the kind that ``use_base64_icon`` declares."""
-        image = text64(png())
-        made = notification(Message(title="a", icon=image, use_base64_icon=True), "S")
-        self.assertEqual((made.icon, made.image), ("", image))
-        for icon, is_image in ((image, False), ("error", True)):
-            message = Message(title="a", icon=icon, use_base64_icon=is_image)
-            self.assertRaises(BridgeError, notification, message, "S")
 
     def test_time(self):
         """A millisecond is the shortest; less, and nothing, is the target's default."""
@@ -45,8 +33,3 @@ class MessageTests(SynchronousTestCase):
             patched(base, Patch(icon="", sound=False)),
             Message(title="a", content="b", icon="", sound=False),
         )
-
-    def test_fields(self):
-        """The fields are in the order of the reference."""
-        self.assertEqual(FIELDS[0], "title")
-        self.assertEqual(len(FIELDS), len(set(FIELDS)))
