@@ -41,6 +41,13 @@ _GATED: Final = re.compile(
     r"export interface (\w+)",
     re.DOTALL,
 )
+_MODULE: Final = re.compile(r'\} from "\./(\w+)\.js";')
+_NOT_DECLARED: Final = re.compile(
+    r"^(?:import|const|export (?:type )?\{).*?;\n", re.DOTALL | re.MULTILINE
+)
+_BODY: Final = re.compile(
+    r"^(export function [^\n]*) \{\n.*?^\}$", re.DOTALL | re.MULTILINE
+)
 
 
 def commands() -> Iterator[str]:
@@ -187,6 +194,17 @@ def profile() -> Iterator[str]:
     ):
         yield title
         yield from _class_entries(maker, kind)
+
+
+def plugin_api() -> Iterator[str]:
+    """What a plugin and its tests import: the declarations, as they are written."""
+    index = (_API / "index.ts").read_text("utf-8")
+    for module in ("index", *_MODULE.findall(index), "testing"):
+        source = (_API / f"{module}.ts").read_text("utf-8")
+        declared = _BODY.sub(r"\1;", _NOT_DECLARED.sub("", source)).strip()
+        declared = re.sub(r"\n{3,}", "\n\n", declared)
+        yield f"### {module}.ts\n"
+        yield f"```ts\n{declared}\n```\n"
 
 
 def _class_entries(maker: SchemaMaker, kind: type[Any]) -> Iterator[str]:

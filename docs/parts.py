@@ -15,7 +15,6 @@ from typing import Final
 
 import attacks
 import manual
-import pluginapi
 import protocolpage
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -38,7 +37,7 @@ WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
     "objects": protocolpage.objects,
     "other_names": manual.other_names,
     "permissions": manual.permissions,
-    "plugin_api": pluginapi.reference,
+    "plugin_api": manual.plugin_api,
     "prefixes": protocolpage.prefixes,
     "profile": manual.profile,
     "profile_example": manual.profile_example,

@@ -61,3 +61,18 @@ class PartsTests(_ScriptTestCase):
             # What has no words would be documented as a full stop.
             self.assertNotIn("\n: .\n", filled, page)
         self.assertEqual(named, made["WRITERS"].keys())
+
+    def test_plugin_api(self):
+        """All that a plugin can import is listed, each name after its comment."""
+        made = self.made("manual.py")
+        listed = "\n".join(made["plugin_api"]())
+        index = (made["_API"] / "index.ts").read_text("utf-8")
+        lists = " ".join(
+            re.findall(r"^export (?:type )?\{(.*?)\}", index, re.MULTILINE | re.DOTALL)
+        )
+        names = {"definePlugin", "fakeContext", *re.findall(r"\w+", lists)}
+        self.assertGreater(len(names), 40)
+        for name in names:
+            self.assertRegex(listed, rf" \*/\nexport \w+ {name}\b")
+        for hidden in ("import ", "} from", "const lines"):
+            self.assertNotIn(hidden, listed)
