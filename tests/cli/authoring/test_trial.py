@@ -202,7 +202,7 @@ class TrialTests(TestCase):
         step = await self.step("manifest")
         self.assertEqual(
             step.message,
-            "manifest_invalid: plugin.json:3:2 expected a comma or a closing bracket\n"
+            "manifest_invalid: plugin.json:3:2 not JSON: Expecting ',' delimiter\n"
             'plugin.json:3 "name": "\\x1bN"',
         )
 
