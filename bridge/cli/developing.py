@@ -19,11 +19,12 @@ from ..classes import define
 from ..pagelog.following import Follower
 from ..pagelog.logrecords import read_line
 from ..pagelog.pagefile import LogFileError
-from ..plugins.policy.rules.table import Hit
+from ..plugins.policy.rules.table import SYNTAX, Hit
 from ..protocol.errors import BridgeError
 from ..protocol.limits import DEV_POLL_SECONDS
 from ..protocol.text import escaped, visible
-from .authoring.sources import hit_lines, quoted, source_line
+from .authoring.reading import Reading
+from .authoring.sources import hit_lines, quoted, shown_hit
 from .authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published
 from .connection import Connection
 from .terminal import CommandError
@@ -61,7 +62,8 @@ class Link:
 
     :ivar log: The page's log.
     :ivar show: Accepts a line.
-    :ivar warnings: Returns why a plugin of an id may not run, for its author.
+    :ivar read: Has the bundler read the tree.
+    :ivar in_worker: Whether plugins of the host run in workers.
     :ivar built: Called after each build.
     :ivar failure: Why it ended, unless the user has ended it.
     """
@@ -70,7 +72,8 @@ class Link:
     _connection: Connection
     _log: Path
     _show: Callable[[str], None]
-    _warnings: Callable[[str], list[str]]
+    _read: Callable[[], Reading]
+    _in_worker: bool
     _built: Callable[[], object]
     _clock_text: Callable[[], str] = lambda: time.strftime(_TIME)
     failure: str = field(default="", init=False)
@@ -166,7 +169,7 @@ class Link:
         report = linked["report"]
         self._show_at(f"built in {report['durationMs']} ms")
         self._show_lines(report["errors"])
-        self._show_lines(self._warnings(plugin_id))
+        self._show_lines(self._read().warnings(plugin_id, self._in_worker))
         if self._follower is None:
             self._begin_log()
         self._built()
@@ -174,10 +177,12 @@ class Link:
     def _show_refused(self, message: str, refused: list[Any]) -> None:
         first, *rest = message.split("\n")
         hits = [Hit(**hit) for hit in refused]
+        is_broken = any(hit.rule == SYNTAX for hit in hits)
+        broken = self._read().broken if is_broken else {}
         self._show_at(f"refused: {escaped(first)}")
         self._show_lines([*rest, *quoted(self._root, first)])
         for hit in hits:
-            for line in hit_lines(hit, source_line(self._root, hit)):
+            for line in hit_lines(shown_hit(self._root, hit, broken)):
                 self._show(line)
         if self._linked_as is not None:
             self._show("  the last good build stays in use")

@@ -10,6 +10,7 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli import developing as module
+from bridge.cli.authoring.reading import Reading
 from bridge.cli.connection import connect
 from bridge.cli.developing import Link, snapshot
 from bridge.cli.terminal import CommandError
@@ -85,7 +86,7 @@ class LinkTests(CallCase):
         self.write("main.ts", "export default 1;\n")
         self.log = self.root / "plugins.log"
         self.shown: list[str] = []
-        self.warnings: list[str] = []
+        self.reading = Reading()
         self.builds = 0
         self.answering({"linked": PLUGIN, "message": "", "hits": []})
         connection = connect(locate("reference", self.data.root, None), dev=True)
@@ -95,7 +96,8 @@ class LinkTests(CallCase):
             connection,
             self.log,
             self.shown.append,
-            lambda plugin_id: [f"{plugin_id}: {text}" for text in self.warnings],
+            lambda: self.reading,
+            True,
             self.built,
             lambda: "12:00:00",
         )
@@ -154,11 +156,12 @@ class LinkTests(CallCase):
         report = {**REPORT, "errors": ["other is left out:\x1b gone"]}
         linked = {**PLUGIN, "shadows": True, "report": report}
         self.answering({"linked": linked})
-        self.warnings.append("main.ts:1 document")
+        self.reading = Reading("export default 1;", page_names=["main.ts:1 document"])
         built = [
             "12:00:00 built in 12 ms",
             "  other is left out:\\x1b gone",
-            "  demo: main.ts:1 document",
+            "  a plugin runs in a worker, which does not have these:",
+            "  main.ts:1 document",
         ]
         first = "12:00:00 linked demo 1.0.0; it replaces the installed plugin"
         self.assertEqual(self.looked(), [first, *built])
@@ -178,6 +181,9 @@ class LinkTests(CallCase):
                 f"      fix: {ADVICE['eval']}",
             ],
         )
+        self.reading.broken["main.ts", 1] = 'Unexpected ";"'
+        hit = {"file": "main.ts", "line": 1, "rule": "syntax error"}
+        self.assertIn('      fix: Unexpected ";"', self.refused("policy: x", hit))
         self.write("plugin.json", '{\n  "id": "demo"\n  "name": "N"\n}')
         message = "manifest_invalid: plugin.json:3:3 expected a comma"
         self.assertEqual(

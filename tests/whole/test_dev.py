@@ -169,6 +169,33 @@ class DevTests(SynchronousTestCase):
                 self.assertEqual(browser.console_errors(), [])
             self.assertEqual(dev.stop(), 0)
 
+    def test_faults_have_their_place(self):
+        """What throws, or does not parse, has the line that its author wrote."""
+        good = tree("mine")["main.ts"]
+        call = "    ctx.ui.card"
+        throwing = f"    throw new RangeError('too far');\n{call}"
+        line = good[: good.index(call)].count("\n") + 1
+        self.write("part.ts", "export function fail(): never {\n  null!.x;\n}\n")
+        with running(self.home, "--dev"), self.dev() as dev:
+            address = dev.find(r"^page: (\S+)$")
+            dev.wait_for("built in")
+            with open_browser() as browser:
+                browser.open(address)
+                browser.until_text("[data-testid=plugin-card-mine]", "Marker of mine")
+                self.write("main.ts", good.replace(call, throwing))
+                dev.wait_for(rf"error .*RangeError: too far \(main\.ts:{line}\)")
+                later = "import { fail } from './part';\n" + good.replace(
+                    call, f"    setTimeout(() => fail(), 1);\n{call}"
+                )
+                self.write("main.ts", later)
+                dev.wait_for(r"error .*TypeError: .* \(part\.ts:2\)")
+            self.write("main.ts", good + "document.title;\n")
+            dev.wait_for(r"^  main\.ts:\d+ document$")
+            self.write("main.ts", good + "let = ;\n")
+            dev.wait_for("syntax error")
+            dev.wait_for('fix: Unexpected ";"')
+            self.assertEqual(dev.stop(), 0)
+
     def test_killed_daemon(self):
         """After SIGKILL the next daemon has neither the copy nor the bundle of it."""
         with running(self.home, "--dev") as daemon, self.dev() as dev:

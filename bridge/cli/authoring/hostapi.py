@@ -25,6 +25,7 @@ from ...protocol.errors import BridgeError
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES, TYPES_SECONDS
 from ...protocol.strictjson import loads_own
 from ...protocol.text import escaped
+from .verdict import left_out
 
 COMPILER: Final = "tsc"
 _PACKAGE: Final = Path("packages/api")
@@ -62,10 +63,6 @@ _FIXED: Final = {
     "declarationDir": None,
     "tsBuildInfoFile": None,
 }
-
-
-class TypesUnknownError(Exception):
-    """Why the types could not be checked; one line for the author."""
 
 
 def api_version(host: Path) -> str | None:
@@ -145,7 +142,7 @@ def check_types(compiler: Compiler, tree: Path, host: Path, module: str) -> list
     :param host: The ``host`` directory of a data directory.
     :param module: The name that plugins import the API by.
     :return: The errors in the plugin's files, as lines without control characters.
-    :raise TypesUnknownError: The compiler did not get to check it.
+    :raise EndedError: The compiler did not get to check it.
     """
     config = tree.parent / _CONFIG
     config.write_text(json.dumps(_config(tree, host, module)), "utf-8")
@@ -160,17 +157,15 @@ def check_types(compiler: Compiler, tree: Path, host: Path, module: str) -> list
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise TypesUnknownError(
-            f"{COMPILER} took longer than {TYPES_SECONDS:g} s"
-        ) from None
+        raise left_out(f"{COMPILER} took longer than {TYPES_SECONDS:g} s") from None
     except OSError as e:
-        raise TypesUnknownError(f"{COMPILER} cannot be run: {e.strerror}") from None
+        raise left_out(f"{COMPILER} cannot be run: {e.strerror}") from None
     lines = done.stdout.decode("utf-8", "replace").splitlines()
     broken = next(filter(_is_unlocated, lines), "")
     if done.returncode and (broken or not any(map(_ERROR.match, lines))):
         broken = broken.removeprefix(f"{tree.name}/")
         why = escaped(broken or f"it ended with {done.returncode}")
-        raise TypesUnknownError(f"{COMPILER} could not check the types: {why}")
+        raise left_out(f"{COMPILER} could not check the types: {why}")
     return list(_errors(lines, f"{tree.name}/"))[:_SHOWN_ERRORS]
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from ...classes import frozen
 from ...plugins.policy.rules.table import Hit, advice
 from ...plugins.tree.files import read_bounded
 from ...plugins.tree.jsontext import key_place
@@ -22,6 +24,24 @@ _PLACED: Final = re.compile(rf"\w+: (?P<file>{_FILES}):(?P<line>\d+):\d+ ")
 _FIELD: Final = re.compile(
     rf"{Prefix.INVALID_ID}: |{Prefix.MANIFEST_INVALID}: (?P<field>[A-Za-z]+)(?:\[\])?: "
 )
+
+
+@frozen
+class ShownHit:
+    """
+    A hit of the source policy.
+
+    :ivar file: Empty when it is the tree's as a whole.
+    :ivar source: The line, with control characters written out; empty if there is
+        none.
+    :ivar advice: What to do about it; empty when nothing is known about the rule.
+    """
+
+    file: str
+    line: int
+    rule: str
+    source: str
+    advice: str
 
 
 def source_line(root: Path, hit: Hit) -> str:
@@ -73,11 +93,19 @@ def _field_line(root: Path, message: str) -> int:
     return place[0] if place else 0
 
 
-def hit_lines(hit: Hit, source: str) -> list[str]:
+def shown_hit(root: Path, hit: Hit, broken: Mapping[tuple[str, int], str]) -> ShownHit:
+    """
+    Return a hit for its author.
+
+    :param root: The tree that was scanned.
+    :param broken: Why a source does not compile, by its path and line.
+    """
+    fix = broken.get((hit.file, hit.line), advice(hit.rule))
+    return ShownHit(hit.file, hit.line, hit.rule, source_line(root, hit), fix)
+
+
+def hit_lines(hit: ShownHit) -> list[str]:
     """Return what is printed of a hit: place and rule, the source, what to do."""
-    return [f"  {hit.report}", *(f"      {t}" for t in (source, _fix(hit)) if t)]
-
-
-def _fix(hit: Hit) -> str:
-    text = advice(hit.rule)
-    return f"fix: {text}" if text else ""
+    texts = (hit.source, hit.advice and f"fix: {hit.advice}")
+    report = Hit(hit.file, hit.line, hit.rule).report
+    return [f"  {report}", *(f"      {text}" for text in texts if text)]

@@ -1,8 +1,8 @@
 """
 Checks a plugin's tree as the daemon would, step by step, before it is published.
 
-It uses neither the network nor a daemon, and leaves nothing behind. The steps
-``id``, ``api`` and ``types`` are not the daemon's: they find what would install, and
+It uses neither the network nor a daemon, and leaves nothing behind. The steps ``id``,
+``realm``, ``api`` and ``types`` are not the daemon's: they find what would install, and
 then not work in the page.
 """
 
@@ -28,9 +28,10 @@ from ...plugins.bundle.build import Builder
 from ...plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ...plugins.esbuild.executable import BundlerError
 from ...plugins.policy.rules.imports import OUTSIDE
-from ...plugins.policy.rules.table import Hit, advice
+from ...plugins.policy.rules.table import Hit
 from ...plugins.policy.scan import Scanner
 from ...plugins.tree.manifest import (
+    ENTRY_FILE,
     MANIFEST_FILE,
     Manifest,
     check_new_id,
@@ -38,6 +39,7 @@ from ...plugins.tree.manifest import (
 )
 from ...plugins.tree.signature import verify_tree
 from ...plugins.tree.tree import Tree
+from ...plugins.tree.versions import admits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS
 from ...protocol.strictjson import loads_unique
@@ -45,31 +47,31 @@ from ...provision.readiness import setup_command
 from ...settings.options import Paths
 from ...wiring import oneshot
 from ..terminal import CommandError
-from .hostapi import find_compiler
-from .pagesteps import (
-    compare_id,
-    compare_types,
-    compare_version,
-    look_for_page,
-    need_entry,
-)
+from .hostapi import COMPILER, api_version, check_types, find_compiler
+from .reading import Reading, read_sources
 from .signedsince import SignedCommit, since_signed
-from .sources import quoted, source_line
+from .sources import ShownHit, quoted, shown_hit
 from .verdict import (
     STEPS,
     EndedError,
-    LeftOutError,
-    NotDoneError,
     Outcome,
-    ShownHit,
     StepResult,
     Verdict,
     counted,
+    left_out,
+    not_done,
     whole_outcome,
 )
 from .worktree import published_tree
 
-_EXPECTED: Final = (EndedError, BridgeError, CommandError)
+Step = Callable[[], Coroutine[Any, Any, str]]
+"""Returns its message, or raises why it did not pass."""
+
+_NO_COMPILER: Final = (
+    f"there is no {COMPILER} on PATH outside the plugin; to check types, install it, "
+    f"or name it with --tsc: npx --yes --package typescript which {COMPILER} prints "
+    "where npx has it"
+)
 
 
 @define(eq=False)
@@ -98,8 +100,8 @@ class Trial:
     _hits: list[ShownHit] = field(factory=list, init=False)
     _key_id: str | None = field(default=None, init=False)
     _manifest: Manifest | None = field(default=None, init=False)
-    _plugin_id: str | None = field(default=None, init=False)
     _signed: SignedCommit | None = field(default=None, init=False)
+    _reading: Reading | None = field(default=None, init=False)
     _reaches_out: bool = field(default=True, init=False)
 
     @property
@@ -107,20 +109,20 @@ class Trial:
         return self._scratch / "tree"
 
     async def run(self) -> Verdict:
-        """Run every step that can be run, even after others failed."""
-        if self._step("files", self._files):
-            self._step("manifest", self._read_manifest)
-            self._plugin_id = self._readable_id()
-            await self._async_step("policy", self._policy)
-            self._step("signature", self._signature)
-            self._step("id", self._id)
-            self._step("realm", self._realm)
-            self._step("api", self._api)
-            self._step("types", self._types)
-            await self._async_step("build", self._build)
-        else:
-            for name in STEPS[1:]:
-                self._add(name, Outcome.NOT_DONE, "the files were refused")
+        """Take every step that can be taken, even after others failed."""
+        steps: tuple[Step, ...] = (
+            self._files,
+            self._read_manifest,
+            self._policy,
+            self._signature,
+            self._id,
+            self._realm,
+            self._api,
+            self._types,
+            self._build,
+        )
+        for name, step in zip(STEPS, steps, strict=True):
+            self._steps.append(await self._taken(name, step))
         outcome = whole_outcome(self._steps)
         manifest = self._manifest
         return Verdict(
@@ -136,38 +138,19 @@ class Trial:
             self._signed.differences if self._signed else [],
         )
 
-    def _add(self, name: str, outcome: Outcome, message: str) -> None:
-        self._steps.append(StepResult(name, outcome, message))
-
-    def _step(self, name: str, take: Callable[[], str]) -> bool:
+    async def _taken(self, name: str, step: Step) -> StepResult:
+        if self._steps and self._steps[0].outcome is not Outcome.OK:
+            return StepResult(name, Outcome.NOT_DONE, "the files were refused")
         try:
-            message = take()
-        except _EXPECTED as e:
-            return self._ended_early(name, e)
-        self._add(name, Outcome.OK, message)
-        return True
+            return StepResult(name, Outcome.OK, await step())
+        except EndedError as e:
+            return StepResult(name, e.outcome, str(e))
+        except (BridgeError, CommandError) as e:
+            words = e.message if isinstance(e, BridgeError) else str(e)
+            lines = [words, *quoted(self._copy, words)]
+            return StepResult(name, Outcome.REFUSED, "\n".join(lines))
 
-    async def _async_step(
-        self, name: str, take: Callable[[], Coroutine[Any, Any, str]]
-    ) -> bool:
-        try:
-            message = await take()
-        except _EXPECTED as e:
-            return self._ended_early(name, e)
-        self._add(name, Outcome.OK, message)
-        return True
-
-    def _ended_early(self, name: str, error: Exception) -> bool:
-        """Record why a step did not pass."""
-        if isinstance(error, EndedError):
-            self._add(name, error.outcome, str(error))
-            return False
-        message = error.message if isinstance(error, BridgeError) else str(error)
-        lines = [message, *quoted(self._copy, message)]
-        self._add(name, Outcome.REFUSED, "\n".join(lines))
-        return False
-
-    def _files(self) -> str:
+    async def _files(self) -> str:
         self._tree = published_tree(self._root)
         try:
             self._copy.mkdir(mode=0o700)
@@ -177,34 +160,25 @@ class Trial:
         sizes = list(map(len, self._tree.files.values()))
         return f"{len(sizes)} files, {sum(sizes):,} bytes"
 
-    def _read_manifest(self) -> str:
+    async def _read_manifest(self) -> str:
         self._manifest = load_manifest(self._tree, self._place.profile)
         return f"{self._manifest.id} {self._manifest.version}"
 
-    def _readable_id(self) -> str | None:
+    def _plugin_id(self) -> str:
         """Return the plugin's id, also if something else is wrong in the manifest."""
-        if self._manifest is not None:
-            return self._manifest.id
         try:
-            value = loads_unique(self._tree.files[MANIFEST_FILE])
-            return check_new_id(value["id"])
+            return check_new_id(loads_unique(self._tree.files[MANIFEST_FILE])["id"])
         except (BridgeError, TypeError, KeyError):
-            return None
-
-    def _need_id(self) -> str:
-        if self._plugin_id is None:
-            raise NotDoneError(f"{MANIFEST_FILE} has no valid id")
-        return self._plugin_id
+            raise not_done(f"{MANIFEST_FILE} has no valid id") from None
 
     async def _policy(self) -> str:
         hits = await self._scan()
         # There may be more than are reported.
         self._reaches_out = len(hits) >= POLICY_HITS
+        broken = self._reading.broken if self._reading else {}
         for hit in hits:
             self._reaches_out = self._reaches_out or hit.rule == OUTSIDE
-            source = source_line(self._copy, hit)
-            shown = ShownHit(hit.file, hit.line, hit.rule, source, advice(hit.rule))
-            self._hits.append(shown)
+            self._hits.append(shown_hit(self._copy, hit, broken))
         if hits:
             # The daemon names the first one; here are all of them.
             raise CommandError(f"{Prefix.POLICY}: {counted(len(hits), 'hit')}")
@@ -212,9 +186,9 @@ class Trial:
 
     async def _scan(self) -> list[Hit]:
         """
-        Scan the tree.
+        Scan the tree, and read it for what pages would find.
 
-        :raise NotDoneError: The scan needs something that is not installed.
+        :raise EndedError: That needs something that is not installed.
         """
         self._need_bundler()
         builder = oneshot.make_builder(self._reactor, self._place, self._in_thread)
@@ -222,9 +196,11 @@ class Trial:
         scanner = Scanner(self._reactor, self._in_thread, executable, os.urandom)
         modules = [self._place.profile.api_module]
         try:
-            return await scanner.scan(self._tree, modules)
+            hits = await scanner.scan(self._tree, modules)
+            self._reading = await read_sources(self._reactor, executable, self._tree)
         except BundlerError as e:
-            raise NotDoneError(str(e)) from None
+            raise not_done(str(e)) from None
+        return hits
 
     def _need_bundler(self) -> None:
         self._need(
@@ -236,20 +212,36 @@ class Trial:
         try:
             check_tree(self._place.data.host)
         except NotOwnError as e:
-            raise NotDoneError(str(e)) from None
+            raise not_done(str(e)) from None
 
     def _need(self, paths: Sequence[str], command: str) -> None:
         root = self._place.data.root
         missing = missing_files(root, paths)
         if missing:
-            raise NotDoneError(f"there is no {missing[0]} in {root}; run: {command}")
+            raise not_done(f"there is no {missing[0]} in {root}; run: {command}")
 
-    def _signature(self) -> str:
+    def _need_reading(self) -> Reading:
+        """Check that there is a ``main.ts``, and that all that was read compiles."""
+        if ENTRY_FILE not in self._tree.files:
+            raise not_done(f"there is no {ENTRY_FILE} at the root")
+        if self._reading is None:
+            raise not_done("the sources were not read")
+        for file, line in self._reading.broken:
+            raise not_done(f"{file}:{line} has a syntax error; see policy")
+        return self._reading
+
+    def _need_own_files(self) -> None:
+        """Check that nothing but the plugin's files would be read."""
+        self._need_reading()
+        if self._reaches_out:
+            raise not_done("the sources may name files outside the plugin")
+
+    async def _signature(self) -> str:
         if self._unsigned:
-            raise LeftOutError("\n".join(["--unsigned", *self._since_signed()]))
+            raise left_out("\n".join(["--unsigned", *self._since_signed()]))
         profile = self._place.profile
         try:
-            signed = verify_tree(self._tree, self._need_id(), profile, self._now())
+            signed = verify_tree(self._tree, self._plugin_id(), profile, self._now())
         except BridgeError as e:
             message = "\n".join([e.message, *self._since_signed()])
             raise BridgeError(e.code, message) from None
@@ -261,42 +253,58 @@ class Trial:
         self._signed = since_signed(self._root)
         return self._signed.lines() if self._signed else []
 
-    def _id(self) -> str:
-        plugin_id = self._need_id()
-        need_entry(self._copy)
-        return compare_id(self._copy, plugin_id)
+    async def _id(self) -> str:
+        plugin_id = self._plugin_id()
+        reading = self._need_reading()
+        if fault := reading.fault(plugin_id):
+            raise CommandError(fault)
+        if reading.exported_id(plugin_id) is None:
+            raise left_out(
+                f"{ENTRY_FILE} does not export its id as a plain string, so check "
+                f"cannot compare it with {MANIFEST_FILE}"
+            )
+        return f"{ENTRY_FILE} exports {plugin_id}"
 
-    def _realm(self) -> str:
-        return look_for_page(self._copy, self._place.profile)
+    async def _realm(self) -> str:
+        if not self._place.profile.has_texts:
+            raise left_out("plugins of this host run in its page")
+        if found := self._need_reading().about_page():
+            raise EndedError(Outcome.WARNED, "\n".join(found))
+        return "nothing that only a page has"
 
-    def _api(self) -> str:
+    async def _api(self) -> str:
         if self._manifest is None:
-            raise NotDoneError("the manifest was refused")
+            raise not_done("the manifest was refused")
         self._need_sources()
-        return compare_version(self._manifest.api_version, self._place.data.host)
+        version = api_version(self._place.data.host)
+        if version is None:
+            raise left_out("the host's sources do not contain the version of their API")
+        if not admits(self._manifest.api_version, version):
+            raise EndedError(
+                Outcome.WARNED,
+                f"apiVersion does not admit {version}, the version of the API in the "
+                "host's sources; a page may warn about the plugin, or not start it",
+            )
+        return f"apiVersion admits {version}"
 
-    def _types(self) -> str:
+    async def _types(self) -> str:
         self._need_own_files()
         self._need_sources()
-        module, host = self._place.profile.api_module, self._place.data.host
         compiler = find_compiler(self._root, self._environ, self._tsc)
-        return compare_types(compiler, self._copy, host, module)
-
-    def _need_own_files(self) -> None:
-        """Check that nothing but the plugin's files would be read."""
-        need_entry(self._copy)
-        if self._reaches_out:
-            raise NotDoneError("the sources may name files outside the plugin")
+        if compiler is None:
+            raise left_out(_NO_COMPILER)
+        module, host = self._place.profile.api_module, self._place.data.host
+        errors = check_types(compiler, self._copy, host, module)
+        if errors:
+            raise CommandError("\n".join([counted(len(errors), "type error"), *errors]))
+        return "no type errors"
 
     async def _build(self) -> str:
-        plugin_id = self._need_id()
+        """Build a bundle of this plugin alone, in a data directory of its own."""
+        plugin_id = self._plugin_id()
         self._need_bundler()
         self._need_sources()
         self._need_own_files()
-        return await self._build_alone(plugin_id)
-
-    async def _build_alone(self, plugin_id: str) -> str:
-        """Build a bundle of this plugin alone, in a data directory of its own."""
         data = DataDir(self._scratch / "data")
         data.create()
         data.bin.symlink_to(self._place.data.bin.resolve())

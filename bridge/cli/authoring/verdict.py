@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import Final
 
 from ...classes import frozen
-from ...plugins.policy.rules.table import Hit
 from ...protocol.strictjson import dumps
 from ...protocol.wire import unstructure
 from .signedsince import Difference
-from .sources import hit_lines
+from .sources import ShownHit, hit_lines
 
 STEPS: Final = (
     "files",
@@ -47,28 +46,22 @@ class EndedError(Exception):
     """
     Why a step neither passed nor was refused; for the author.
 
-    :cvar outcome: The outcome of the step.
+    :ivar outcome: The outcome of the step.
     """
 
-    outcome: ClassVar[Outcome]
+    def __init__(self, outcome: Outcome, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
 
 
-class NotDoneError(EndedError):
-    """Something that the step needs is missing; the message shows how to get it."""
-
-    outcome = Outcome.NOT_DONE
-
-
-class LeftOutError(EndedError):
-    """The step does not apply."""
-
-    outcome = Outcome.LEFT_OUT
+def not_done(message: str) -> EndedError:
+    """Return why a step can't be done; the message shows what to do about it."""
+    return EndedError(Outcome.NOT_DONE, message)
 
 
-class WarnedError(EndedError):
-    """The plugin can be installed, but may not work."""
-
-    outcome = Outcome.WARNED
+def left_out(message: str) -> EndedError:
+    """Return why a step does not apply."""
+    return EndedError(Outcome.LEFT_OUT, message)
 
 
 STATUS: Final = {Outcome.OK: 0, Outcome.REFUSED: 1, Outcome.NOT_DONE: 4}
@@ -87,24 +80,6 @@ class StepResult:
     step: str
     outcome: Outcome
     message: str
-
-
-@frozen
-class ShownHit:
-    """
-    A hit of the source policy.
-
-    :ivar file: Empty when it is the tree's as a whole.
-    :ivar source: The line, with control characters written out; empty if there is
-        none.
-    :ivar advice: What to do about it; empty when nothing is known about the rule.
-    """
-
-    file: str
-    line: int
-    rule: str
-    source: str
-    advice: str
 
 
 @frozen
@@ -161,5 +136,5 @@ def as_text(verdict: Verdict) -> str:
         lines += [f"  {line}" for line in rest]
         if step.step == "policy":
             for hit in verdict.hits:
-                lines += hit_lines(Hit(hit.file, hit.line, hit.rule), hit.source)
+                lines += hit_lines(hit)
     return "\n".join(lines) + "\n"

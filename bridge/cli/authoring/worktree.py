@@ -47,15 +47,18 @@ def is_work_tree(root: Path) -> bool:
     return os.path.lexists(root / GIT_FOLDER)
 
 
-def published_tree(root: Path) -> Tree:
+def published_tree(
+    root: Path, ignored: Collection[str] = frozenset({GIT_FOLDER})
+) -> Tree:
     """
     Read what a clone would get if everything here were committed now.
 
+    :param ignored: See ``published``.
     :raise CommandError: The tree cannot be read.
     :raise BridgeError: What a clone would be refused for.
     """
     try:
-        files = read_files(root, published(root))
+        files = read_files(root, published(root, ignored))
     except OSError as e:
         raise CommandError(f"the tree cannot be read: {e.strerror}") from None
     return Tree(files | _committed(root, files) if is_work_tree(root) else files)

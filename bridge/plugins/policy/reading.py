@@ -23,6 +23,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from ...classes import frozen
+from ...protocol.text import printable
 from ..esbuild.conversation import Conversation
 from ..esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
 from .rules.standard import RESERVED, WRAPPED, standard_names
@@ -58,6 +59,7 @@ _PLAIN: Final = (
     '--define:process.env.NODE_ENV="production"',
     f"--tsconfig-raw={_TSCONFIG}",
 )
+_ERROR_CHARACTERS: Final = 200
 _PRAGMA: Final = b"@jsx"
 _ELEMENTS: Final = (".tsx", ".jsx")
 
@@ -116,11 +118,13 @@ class Answer:
     :ivar code: The output; empty if the source does not compile.
     :ivar source_map: Of the output, if it was asked for; see ``Lines``.
     :ivar error_line: The line that does not compile, from 1; 0 if it compiles.
+    :ivar error: Why it does not, in the bundler's words.
     """
 
     code: str
     source_map: str
     error_line: int = 0
+    error: str = ""
 
 
 async def read(
@@ -168,8 +172,10 @@ def _marking(
 
 def _answer(value: Any) -> Answer:
     if value.get("errors"):
-        place = value["errors"][0]["location"] or {}
-        return Answer("", "", max(1, place.get("line", 1)))
+        first = value["errors"][0]
+        line = (first["location"] or {}).get("line", 1)
+        error = printable(first["text"])[:_ERROR_CHARACTERS]
+        return Answer("", "", max(1, line), error)
     return Answer(value["code"], value["map"])
 
 

@@ -11,11 +11,11 @@ import bridge
 from bridge.cli.authoring import hostapi as module
 from bridge.cli.authoring.hostapi import (
     Compiler,
-    TypesUnknownError,
     api_version,
     check_types,
     find_compiler,
 )
+from bridge.cli.authoring.verdict import EndedError
 
 from ...directories import fresh_directory
 from ...npm import TYPESCRIPT, node, npm_package
@@ -178,7 +178,7 @@ class TypesTests(SynchronousTestCase):
             '{"compilerOptions": {"target": "ES1066"}}',
         ):
             (self.tree / "tsconfig.json").write_text(text)
-            with self.assertRaises(TypesUnknownError) as caught:
+            with self.assertRaises(EndedError) as caught:
                 self.errors()
             self.assertIn("could not check the types: ", str(caught.exception))
 
@@ -188,7 +188,7 @@ class TypesTests(SynchronousTestCase):
         program.write_text(f"#!/bin/sh\n{text}\n")
         program.chmod(0o755)
         compiler = Compiler(str(program), os.environ["PATH"])
-        with self.assertRaises(TypesUnknownError) as caught:
+        with self.assertRaises(EndedError) as caught:
             check_types(compiler, self.tree, HOST, MODULE)
         return str(caught.exception)
 
@@ -197,7 +197,7 @@ class TypesTests(SynchronousTestCase):
         self.assertIn("it ended with 3", self.fake("exit 3"))
         self.patch(module, "TYPES_SECONDS", 0.2)
         self.assertEqual(self.fake("exec sleep 60"), "tsc took longer than 0.2 s")
-        with self.assertRaises(TypesUnknownError) as caught:
+        with self.assertRaises(EndedError) as caught:
             check_types(Compiler("/none", ""), self.tree, HOST, MODULE)
         self.assertIn("cannot be run: No such file", str(caught.exception))
 

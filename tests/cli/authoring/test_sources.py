@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.authoring.sources import hit_lines, quoted, source_line
+from bridge.cli.authoring.sources import hit_lines, quoted, shown_hit, source_line
 from bridge.plugins.policy.rules.table import ADVICE, Hit
 
 from ...directories import fresh_directory
@@ -43,15 +44,18 @@ class SourceLineTests(SynchronousTestCase):
 
     def test_printed(self):
         """A hit is where and which, its source if there is any, and what to do."""
-        hit = Hit("a.ts", 2, "eval")
+        hit = shown_hit(self.root, Hit("a.ts", 2, "eval"), {})
         fix = f"      fix: {ADVICE['eval']}"
-        lines = ["  a.ts:2 eval", "      eval()", fix]
-        self.assertEqual(hit_lines(hit, "eval()"), lines)
-        self.assertEqual(hit_lines(hit, ""), ["  a.ts:2 eval", fix])
+        lines = ["  a.ts:2 eval", "      eval('\\x1b')", fix]
+        self.assertEqual(hit_lines(hit), lines)
+        self.assertEqual(hit_lines(evolve(hit, source="")), [lines[0], fix])
+        hit = shown_hit(self.root, Hit("a.ts", 2, "eval"), {("a.ts", 2): "why"})
+        self.assertEqual(hit_lines(hit)[-1], "      fix: why")
 
     def test_unknown_rule(self):
         """A rule that another version's daemon reports is printed without advice."""
-        self.assertEqual(hit_lines(Hit("a.ts", 2, "new"), ""), ["  a.ts:2 new"])
+        hit = shown_hit(self.root, Hit("no.ts", 2, "new"), {})
+        self.assertEqual(hit_lines(hit), ["  no.ts:2 new"])
 
 
 class QuotedTests(SynchronousTestCase):

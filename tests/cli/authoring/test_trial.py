@@ -8,28 +8,25 @@ import shutil
 from pathlib import Path
 from unittest import mock
 
+from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.cli.authoring.pagesteps import look_for_page, warnings_of
 from bridge.cli.authoring.signedsince import Difference
+from bridge.cli.authoring.sources import ShownHit
 from bridge.cli.authoring.trial import Trial
 from bridge.cli.authoring.verdict import (
     STEPS,
-    NotDoneError,
     Outcome,
-    ShownHit,
     StepResult,
     Verdict,
-    WarnedError,
     as_json_text,
     as_text,
+    not_done,
 )
 from bridge.plugins.policy.rules.table import ADVICE
 from bridge.plugins.tree.signature import key_id, public_key_of
-from bridge.protocol.limits import SOURCE_BYTES
-from bridge.settings.host import load_profile
 from bridge.settings.options import Paths
 
 from ...directories import fresh_directory
@@ -58,6 +55,7 @@ class TrialTests(TestCase):
         self.directory = fresh_directory(self)
         self.shop = Workshop(self.directory).fill()
         self.environ: dict[str, str] = {}
+        self.profile = self.shop.profile
         self.root = self.directory / "demo"
         self.files = files_of("demo", **{"main.ts": MAIN})
         write_tree(self.root, self.files, "demo", SEED, NOW)
@@ -66,7 +64,7 @@ class TrialTests(TestCase):
         """Try the tree; nothing of the trial may touch the data directory."""
         scratch = fresh_directory(self)
         options = ("--host", "reference", "--data-dir", str(self.shop.data.root))
-        place = Paths(self.shop.profile, self.shop.data, self.shop.theme_dir, options)
+        place = Paths(self.profile, self.shop.data, self.shop.theme_dir, options)
         before = self.everything()
         trial = Trial(
             reactor,
@@ -161,7 +159,7 @@ class TrialTests(TestCase):
 
     async def test_scan_without_bundler(self):
         """A scan that lacks its tool is not done, and nothing trusts the sources."""
-        missing = NotDoneError("there is no bundler")
+        missing = not_done("there is no bundler")
         with mock.patch.object(Trial, "_scan", side_effect=missing):
             outcomes, made = await self.outcomes()
         self.assertEqual(outcomes["policy"], "not_done")
@@ -236,31 +234,32 @@ class TrialTests(TestCase):
         for source, outcome in (
             ("export default { id: 'demo' };\n", "ok"),
             ("export default { id: 'other' };\n", "refused"),
-            ("export const plugin = { id: 'demo' };\n", "refused"),
-            ("export default { id: name() };\n", "left_out"),
+            ("export default { id: name };\n", "left_out"),
         ):
             (self.root / "main.ts").write_text(source)
             step = await self.step("id")
             self.assertEqual(str(step.outcome), outcome, source)
-        (self.root / "main.ts").write_bytes(b" " * (SOURCE_BYTES + 1))
-        self.assertEqual((await self.step("id")).outcome, Outcome.LEFT_OUT)
 
     async def test_realm(self):
-        """What only a page has is warned of; so it is while the plugin is linked."""
+        """What only a page has is warned of where plugins run in workers."""
         self.assertEqual((await self.step("realm")).outcome, Outcome.LEFT_OUT)
-        host = load_profile("reference")
-        (self.root / "tests").mkdir()
-        (self.root / "tests" / "a.ts").write_text("window.x;\n")
-        look_for_page(self.root, host)
         (self.root / "a.ts").write_text("\ndocument.title;\n")
-        (self.root / "main.ts").write_text("export const a = 1;\n")
-        error = self.assertRaises(WarnedError, look_for_page, self.root, host)
-        self.assertIn("which does not have these:\na.ts:2 document", str(error))
-        warned = warnings_of(self.root, "demo", host)
-        self.assertIn("main.ts has no default export", warned[0])
-        self.assertEqual(warned[-1], "a.ts:2 document")
-        other = load_profile("vrcnext")
-        self.assertEqual(warnings_of(self.root, "demo", other), warned[:1])
+        self.profile = evolve(self.shop.profile, plugins="texts")
+        step = await self.step("realm")
+        self.assertEqual(step.outcome, Outcome.WARNED)
+        self.assertIn("which does not have these:\na.ts:2 document", step.message)
+
+    async def test_syntax_error(self):
+        """The bundler's sentence stands once: below the line that does not parse."""
+        (self.root / "main.ts").write_text("export default {};\nlet = ;\n")
+        outcomes, made = await self.outcomes(unsigned=True)
+        (hit,) = made.hits
+        self.assertEqual(
+            (hit.line, hit.rule, hit.advice), (2, "syntax error", 'Unexpected ";"')
+        )
+        self.assertEqual(as_text(made).count("Unexpected"), 1)
+        for name in ("id", "types", "build"):
+            self.assertEqual(outcomes[name], "not_done", name)
 
     async def test_api_version(self):
         """A version outside of apiVersion is warned of, and refuses nothing."""

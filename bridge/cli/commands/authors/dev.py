@@ -8,14 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import click
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.threads import blockingCallFromThread
 
 from ....demo.page import Builds
+from ....plugins.esbuild.executable import BundlerError
+from ....protocol.errors import BridgeError
 from ....settings.config import BY_NAME, HOST_OPTIONS
 from ....settings.options import Paths
-from ...authoring.pagesteps import warnings_of
+from ....wiring import oneshot
+from ...authoring.reading import Reading, read_sources
+from ...authoring.worktree import published_tree
 from ...command import command, directory_argument, page_port_option
 from ...connection import connect
-from ...developing import Link
+from ...developing import IGNORED, Link
 from ...hostpage import HostPage
 from ...session import CALL_STATUS
 from ...terminal import CommandError, show
@@ -57,19 +63,43 @@ def dev(
     # Its daemon is one with --dev, so the page may evaluate snippets.
     page = HostPage(reactor, place, snippets=True, builds=builds)
 
-    def warnings(plugin_id: str) -> list[str]:
-        return warnings_of(root, plugin_id, place.profile)
+    def read() -> Reading:
+        in_reactor: Any = blockingCallFromThread
+        found: Reading = in_reactor(reactor, _read, reactor, place, root)
+        return found
 
     def built() -> None:
         reactor.callFromThread(builds.built)
 
-    link = Link(root, connection, log_file or place.data.log, show, warnings, built)
+    link = Link(
+        root,
+        connection,
+        log_file or place.data.log,
+        show,
+        read,
+        place.profile.has_texts,
+        built,
+    )
     if not no_page:
         _serve(page, page_port, opens)
     link.run(reactor)
     page.forget()
     if link.failure:
         raise CommandError(link.failure)
+
+
+def _read(reactor: Any, place: Paths, root: Path) -> Deferred[Reading]:
+    """Read a tree, which the daemon has read before; a fault of it was shown."""
+
+    async def read() -> Reading:
+        try:
+            tree = published_tree(root, IGNORED)
+            builder = oneshot.make_builder(reactor, place, maybeDeferred)
+            return await read_sources(reactor, builder.executable, tree)
+        except (BridgeError, BundlerError, CommandError):
+            return Reading()
+
+    return Deferred.fromCoroutine(read())
 
 
 def _serve(page: HostPage, port: int, opens: bool) -> None:

@@ -21,6 +21,7 @@ from ..rules.table import (
     ORDER,
     REGEX,
     SCOPED,
+    SYNTAX,
     TIMERS,
     TOO_COMPLEX,
     UNKNOWN,
@@ -76,7 +77,7 @@ def output_hits(
         of the table.
     """
     if answer.error_line:
-        return [(answer.error_line, "syntax error")]
+        return [(answer.error_line, SYNTAX)]
     text = answer.code
     found = _Found()
     for place, rule in broken_specifiers(source.name, text, modules):

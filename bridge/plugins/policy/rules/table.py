@@ -117,6 +117,9 @@ UNKNOWN: Final = "unknown global"
 REGEX: Final = "regular expression"
 """One that no browser can compile."""
 
+SYNTAX: Final = "syntax error"
+"""A source that does not compile."""
+
 TOO_COMPLEX: Final = "too complex to check"
 
 _CODE: Final = "write the code out as a function; text cannot be run as code"
@@ -185,7 +188,7 @@ RULES: Final[dict[str, str]] = {
         "declare or import the name; only ECMAScript's and the web platform's are free"
     ),
     REGEX: ("correct it: no browser can compile it, nor load a bundle that it is in"),
-    "syntax error": "correct the syntax; the file must parse as it is",
+    SYNTAX: "correct the syntax; the file must parse as it is",
     TOO_COMPLEX: "split the file, and nest its expressions less deeply",
 }
 """

@@ -1,0 +1,207 @@
+"""
+What the bundler finds in a plugin's sources, for its author.
+
+The daemon installs a plugin that does not start; only pages would find that. Nothing is
+run and nothing is guessed: what is not one of a few plain forms, such as
+``export default definePlugin({ id: 'demo', … })``, has no certain id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from attrs import field
+
+from ...classes import define, frozen
+from ...plugins.esbuild.conversation import Conversation, converse, together
+from ...plugins.esbuild.executable import Executable
+from ...plugins.policy.javascript.lines import Lines
+from ...plugins.policy.javascript.patterns import elements, key_name, string_value
+from ...plugins.policy.javascript.tokens import Code, UnreadableError
+from ...plugins.policy.reading import Source, read
+from ...plugins.policy.scan import scan_limits, survey_tree
+from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE
+from ...plugins.tree.tree import Tree
+from ...protocol.text import escaped, printable
+
+_PAGE_NAMES: Final = frozenset(
+    {"document", "window", "localStorage", "sessionStorage", "alert"}
+)
+_SHOWN_NAMES: Final = 10
+_TESTS: Final = "tests/"
+_MARK: Final = "$page$"
+_USE: Final = re.compile(
+    rf"(?<!typeof ){re.escape(_MARK)}({'|'.join(sorted(_PAGE_NAMES))})\b"
+)
+_DEFAULT: Final = re.compile(r"^export [^;]*\bdefault\b", re.MULTILINE)
+_EXPORTED: Final = re.compile(r"^export \{[^}]*?([\w$]+) as default\b", re.MULTILINE)
+_DEFINE: Final = "definePlugin"
+
+
+@define(eq=False)
+class Reading:
+    """
+    What was found.
+
+    :ivar entry: What the bundler made of ``main.ts``; ``None`` if it is not there, or
+        does not compile.
+    :ivar broken: Why a source does not compile, by its path and line.
+    :ivar page_names: Each use of what a page has, and a worker has not.
+    """
+
+    entry: str | None = None
+    broken: dict[tuple[str, int], str] = field(factory=dict)
+    page_names: list[str] = field(factory=list)
+
+    def exported_id(self, manifest_id: str) -> str | None:
+        """
+        Return the id of the plugin that ``main.ts`` exports by default.
+
+        :param manifest_id: What ``manifest.id`` is, when ``manifest`` is imported from
+            ``./plugin.json``.
+        :return: ``None`` when it is not certain.
+        """
+        try:
+            code = Code(self.entry or "")
+        except UnreadableError:
+            return None
+        found = _EXPORTED.search(self.entry or "")
+        return _Module(code, manifest_id).id_of(found[1]) if found else None
+
+    def fault(self, plugin_id: str) -> str:
+        """Return what is wrong with the default export, if that is certain, or ""."""
+        if self.entry is None:
+            return ""
+        exported = self.exported_id(plugin_id)
+        if not _DEFAULT.search(self.entry):
+            what = f"{ENTRY_FILE} has no default export"
+        elif exported in (None, plugin_id):
+            return ""
+        else:
+            what = f"{ENTRY_FILE} exports the id {escaped(str(exported))}"
+            what += f", {MANIFEST_FILE} has {plugin_id}"
+        return f"{what}; pages cannot start the plugin"
+
+    def warnings(self, plugin_id: str, in_worker: bool) -> list[str]:
+        """
+        Return why the plugin may not run.
+
+        :param in_worker: Whether it runs in a worker.
+        """
+        fault = self.fault(plugin_id)
+        return [*filter(None, [fault]), *(self.about_page() if in_worker else ())]
+
+    def about_page(self) -> list[str]:
+        """Return what the plugin uses that only a page has, as lines."""
+        why = "a plugin runs in a worker, which does not have these:"
+        return [why, *self.page_names[:_SHOWN_NAMES]] if self.page_names else []
+
+
+async def read_sources(
+    reactor: Any, executable: Callable[[], Executable], tree: Tree
+) -> Reading:
+    """
+    Have the bundler read a tree's sources.
+
+    :param executable: Gives a verified copy of it.
+    :raise BundlerError: It can't.
+    """
+    reading = Reading()
+    sources = survey_tree(tree).sources
+
+    async def work(bundler: Conversation) -> None:
+        await together(_read(bundler, source, reading) for source in sources)
+
+    copy = executable()
+    try:
+        await converse(reactor, copy, scan_limits(), work)
+    finally:
+        copy.close()
+    reading.page_names.sort()
+    return reading
+
+
+async def _read(bundler: Conversation, source: Source, reading: Reading) -> None:
+    name = printable(source.name)
+    marked = Source(source.name, source.content, _PAGE_NAMES)
+    answer = await read(bundler, marked, _MARK, is_mapped=True)
+    if answer.error_line:
+        reading.broken[name, answer.error_line] = answer.error
+        return
+    if source.name == ENTRY_FILE:
+        reading.entry = answer.code
+    if not source.name.startswith(_TESTS):
+        lines = Lines(answer.code, answer.source_map)
+        reading.page_names += (
+            f"{name}:{lines.line(use.start())} {use[1]}"
+            for use in _USE.finditer(answer.code)
+        )
+
+
+@frozen
+class _Module:
+    _code: Code
+    _manifest_id: str
+
+    def id_of(self, name: str, follow: bool = True) -> str | None:
+        """Return the id of the plugin that a constant is."""
+        code, at = self._code, self._value(name)
+        if at is not None and code.text(at) == _DEFINE and code.text(at + 1) == "(":
+            at += 2
+        if at is None or code.text(at) == "{":
+            return None if at is None else self._id_in(at)
+        ends = code.text(at + 1) in (";", ")", ",")
+        return self.id_of(code.text(at), follow=False) if follow and ends else None
+
+    def _value(self, name: str) -> int | None:
+        """Return where the value of a constant of the module starts."""
+        code = self._code
+        found = [
+            at + 2
+            for at, text in enumerate(code.texts)
+            if text == name and code.text(at + 1) == "=" and code.parent[at] < 0
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _id_in(self, bracket: int) -> str | None:
+        """Return the id of an object, if all of its members are plain."""
+        code, ids = self._code, []
+        for at in elements(code, bracket):
+            name, after = key_name(code, at)
+            if name is None or code.text(at) == "...":
+                return None
+            if name == "id":
+                ids.append(after)
+        return self._member(ids[0]) if len(ids) == 1 else None
+
+    def _member(self, after: int) -> str | None:
+        """
+        Return the text that a member is.
+
+        :param after: What follows its key.
+        """
+        code = self._code
+        at = after + 1 if code.text(after) == ":" else after - 1
+        length = 3 if code.text(at + 1) == "." else 1
+        if code.text(at + length) not in (",", "}", ";"):
+            return None
+        if length == 3:
+            is_id = code.text(at + 2) == "id"
+            return self._manifest_id if is_id and self._is_manifest(at) else None
+        value = string_value(code, at)
+        constant = self._value(code.text(at)) if value is None else None
+        if constant is not None and code.text(constant + 1) in (";", ","):
+            return string_value(code, constant)
+        return value
+
+    def _is_manifest(self, at: int) -> bool:
+        code, name = self._code, self._code.text(at)
+        file = f"./{MANIFEST_FILE}"
+        return any(
+            code.text(n) == "import"
+            and code.text(n + 1) == name
+            and string_value(code, n + 3) == file
+            for n in range(len(code.texts))
+        )
