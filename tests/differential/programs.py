@@ -9,10 +9,9 @@ from typing import Final
 from attrs import evolve, frozen
 
 from . import contexts
-from .choices import Choices
 from .constructs import OUTSIDE, TEST_FILE, Expected, expect, listed
 from .contexts import HOLE, NAME
-from .writer import Writer, mark_for
+from .writer import Choices, Writer, mark_for
 
 SUFFIXES: Final = (
     *(".ts", ".ts", ".tsx", ".tsx", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs"),
@@ -32,14 +31,12 @@ class Program:
     :ivar scanned: Its text, as a plugin has it.
     :ivar built: The same with the marks the build needs.
     :ivar expected: What must be found in it, if it is live.
-    :ivar choices: What it was made of.
     """
 
     suffix: str
     scanned: str
     built: str
     expected: tuple[Expected, ...]
-    choices: tuple[int, ...]
 
 
 def disguised(choices: Choices) -> Program:
@@ -54,9 +51,9 @@ def honest(choices: Choices) -> Program:
 
 def _program(choices: Choices, *, is_honest: bool) -> Program:
     suffix, scanned, expected = _write(choices, is_honest=is_honest, is_built=False)
-    again = Choices(0, choices.taken)
+    again = Choices(choices.seed)
     _, built, _ = _write(again, is_honest=is_honest, is_built=True)
-    return Program(suffix, scanned, built, tuple(expected), tuple(choices.taken))
+    return Program(suffix, scanned, built, tuple(expected))
 
 
 def _write(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeVar
 from zlib import crc32
 
-from .choices import Choices
+T = TypeVar("T")
 
 GAP: Final = "\N{MIDDLE DOT}"
 """In a template: blanks, comments and line ends may stand here."""
@@ -28,6 +30,26 @@ def mark_for(word: str) -> str:
     number = crc32(word.encode())
     code = "".join(_LETTERS[number // 23**place % 23] for place in range(3))
     return f"z{code}q".ljust(len(word), "7")
+
+
+class Choices:
+    """The choices a random program is made of: the same ones for the same seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._random = random.Random(seed).random  # noqa: S311 - not for secrets
+
+    def below(self, limit: int) -> int:
+        """Choose a number."""
+        return int(self._random() * limit)
+
+    def pick(self, options: Sequence[T]) -> T:
+        """Choose an option."""
+        return options[self.below(len(options))]
+
+    def rarely(self, one_in: int) -> bool:
+        """Choose whether to do something unusual."""
+        return self.below(one_in) == one_in - 1
 
 
 class Writer:
