@@ -7,7 +7,7 @@ PYTHON ?= python3
 
 help:
 	@echo "make demo       show the whole process in a browser"
-	@echo "make test       run the checks and tests, with coverage (ten minutes)"
+	@echo "make test       run the checks and tests, with coverage (seven minutes)"
 	@echo "make check      run the checks and the unit tests (three minutes)"
 	@echo "make packages   test the wheel and the packages for Debian 12 and 13 (needs root)"
 	@echo "make soak       run a page next to every abuse for three minutes, and what runs long"
@@ -20,25 +20,30 @@ demo: $(VENV)/installed
 	@.ci/system demo
 	@$(VENV)/bin/python -m tests.whole.walk
 
+# -n auto: one process for each processor, and some more; see tests/conftest.py.
+PYTEST := $(VENV)/bin/python -m pytest -q -n auto --dist loadgroup --no-loadscope-reorder
+
 test: $(VENV)/installed
 	@.ci/system test
-	@$(VENV)/bin/python -m tests.suite test
+	@$(PYTEST) --cov --durations=20 --ignore=tests/model --ignore=tests/packaging
+	@$(VENV)/bin/python -m coverage report --include='bridge/protocol/*' --fail-under=100
 
-# A faster subset: the checks, and the tests under trial, without coverage.
+# A faster subset: the checks, and what is tested from inside, without coverage.
 check: $(VENV)/installed
 	@.ci/system test
-	@$(VENV)/bin/python -m tests.suite check
+	@$(PYTEST) -m 'not whole and not honest'
 
 # Test the wheel, and the Debian packages in systems of their own, which needs root.
 packages: $(VENV)/installed
 	@.ci/system test
-	@$(VENV)/bin/python -m tests.suite packages
+	@$(PYTEST) tests/packaging
 
 # Three minutes of a page next to every abuse: memory, files, threads and timers stay flat.
-# Meanwhile every attack is tried in a browser, and the daemon compared with its model.
+# Meanwhile the daemon is compared with its model.
 soak: $(VENV)/installed
 	@.ci/system demo
-	@$(VENV)/bin/python -m tests.suite soak
+	@$(PYTEST) tests/model & model=$$!; \
+	$(VENV)/bin/python -m benchmarks.soak --minutes=3 && wait $$model
 
 # The site in artefacts/docs, and the manual pages in artefacts/man.
 docs: $(VENV)/installed

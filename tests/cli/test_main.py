@@ -12,6 +12,7 @@ from bridge.cli.commands import run
 from bridge.cli.main import COMMANDS, SECTIONS, find
 from bridge.tap import Options
 
+from ..directories import fresh_directory
 from .commandcase import CommandTestCase
 
 _COUNT = """
@@ -58,12 +59,13 @@ class MainTests(CommandTestCase):
 
     def test_imports(self):
         """What asks the daemon imports little more than that takes."""
+        data = fresh_directory(self)
         for command in (["list"], ["install", "https://forge.example/x"], ["status"]):
             with self.subTest(command=command[0]):
                 counted = subprocess.run(
                     [
                         *(sys.executable, "-c", _COUNT),
-                        *(*command, "--host=reference", f"--data-dir={self.mktemp()}"),
+                        *(*command, "--host=reference", f"--data-dir={data}"),
                     ],
                     check=True,
                     capture_output=True,

@@ -3,10 +3,10 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..directories import fresh_directory
 from .__main__ import smallest
 from .mutants import mutants
 from .runs import ROOT
@@ -55,7 +55,7 @@ class RunTests(SynchronousTestCase):
 
     def test_module(self) -> None:
         """A sample of a module's mutants is tried."""
-        found = Path(self.mktemp()).resolve()
+        found = fresh_directory(self) / "found.json"
         command = ("-m", "tests.mutation", "bridge/protocol/bucket.py")
         tests = "tests.protocol.test_bucket"
         options = (f"--json={found}", "--sample=4", "--seed=1")

@@ -28,20 +28,20 @@ class FilesTests(SynchronousTestCase):
 
     def test_link(self) -> None:
         """A symbolic link is refused."""
-        link = Path(self.mktemp())
+        link = fresh_directory(self) / "file"
         link.symlink_to("/dev/null")
         flags = os.O_RDONLY | NO_LINK | BINARY
         self.assertRaises(OSError, os.open, link, flags)
 
     def test_pipe(self) -> None:
         """To open a pipe without a writer does not wait."""
-        pipe = self.mktemp()
+        pipe = fresh_directory(self) / "file"
         os.mkfifo(pipe)
         os.close(os.open(pipe, os.O_RDONLY | NO_WAIT))
 
     def test_private(self) -> None:
         """Only the owner may read and write; a system without modes changes nothing."""
-        path = Path(self.mktemp())
+        path = fresh_directory(self) / "file"
         path.touch(0o644)
         path.chmod(0o644)
         fd = os.open(path, os.O_RDWR)
@@ -54,7 +54,7 @@ class FilesTests(SynchronousTestCase):
 
     def test_directory(self) -> None:
         """A directory that is not there cannot be synced; on Windows none needs to."""
-        gone = Path(self.mktemp())
+        gone = fresh_directory(self) / "file"
         self.assertRaises(OSError, sync_directory, gone)
         with mock.patch.object(os, "name", "nt"):
             sync_directory(gone)
@@ -66,8 +66,7 @@ class SyncingTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Note which files the disk begins to write, and which are synced."""
         self.done: list[str] = []
-        self.root = Path(self.mktemp())
-        self.root.mkdir()
+        self.root = fresh_directory(self)
         self.paths = [self.root / str(number) for number in range(20)]
         for path in self.paths:
             path.write_bytes(b"content")

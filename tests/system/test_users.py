@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.system import users
 from bridge.system.users import has_owners, is_group_of_one, is_own, is_user
+
+from ..directories import fresh_directory
 
 
 class UsersTests(SynchronousTestCase):
@@ -16,7 +17,7 @@ class UsersTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """A file of this user."""
-        self.path = Path(self.mktemp())
+        self.path = fresh_directory(self) / "file"
         self.path.touch()
         self.found = self.path.stat()
         self.other = self.found.st_uid + 1

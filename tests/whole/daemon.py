@@ -36,9 +36,7 @@ PATIENCE_SECONDS = 60.0
 
 def environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """Give an environment in which nothing of the user's is found."""
-    kept = {
-        k: v for k, v in os.environ.items() if k.startswith(("COV", "npm_", "NPM_"))
-    }
+    kept = {k: v for k, v in os.environ.items() if k.startswith(("npm_", "NPM_"))}
     return {
         **kept,
         "PATH": os.environ["PATH"],

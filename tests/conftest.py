@@ -1,0 +1,56 @@
+"""How pytest runs the tests: which are ``whole``, in which order, in which process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+_HERE: Final = Path(__file__).parent
+_WHOLE: Final = frozenset(
+    {"attacks", "clients", "differential", "docs", "model", "packaging", "whole"}
+)
+_LONGEST: Final = (
+    "test_checks.py",
+    "attacks/test_takes.py",
+    "attacks/test_losses.py",
+    "whole/test_manager.py",
+    "whole",
+    "docs",
+)
+"""Modules and folders that are begun first, so that no process is left with one."""
+
+
+def pytest_configure() -> None:
+    """Have tests find the programs of this environment, whether or not it is active."""
+    os.environ["PATH"] = (
+        f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    )
+    os.environ["PYTHONPATH"] = str(_HERE.parent)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Run more processes than there are processors: many tests mostly wait."""
+    return len(os.sched_getaffinity(0)) + 3
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a module together: they share what takes long to start."""
+    for item in items:
+        path = item.path.relative_to(_HERE)
+        if path.parts[0] in _WHOLE:
+            item.add_marker(pytest.mark.whole)
+        # Each release of Debian has a system of its own.
+        release = getattr(item, "callspec", None)
+        together = release.id if release is not None else path.as_posix()
+        item.add_marker(pytest.mark.xdist_group(together))
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    path = item.path.relative_to(_HERE).as_posix()
+    beginnings = (path.startswith(name) for name in _LONGEST)
+    return next((at for at, found in enumerate(beginnings) if found), len(_LONGEST))
