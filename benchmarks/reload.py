@@ -17,9 +17,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tests.attacks.placing import Placed, place
-from tests.attacks.servers import Site
-from tests.reference.bundling import REFERENCE
-from tests.webserver import serving
+from tests.reference.bundling import REFERENCE, lay_out_page
+from tests.webserver import serving_directory
 from tests.whole.browser import Browser, open_browser
 from tests.whole.daemon import running
 
@@ -110,7 +109,8 @@ def _reloads(stack: ExitStack, many: int) -> Callable[[], float]:
     names = [f"counted-{number}" for number in range(many)]
     bundle = place(home, [Placed(n, {"main.ts": _SOURCE % n}, {}) for n in names])
     daemon = enter(running(home))
-    page = enter(serving(Site(bundle).answers())) + "/page/1"
+    lay_out_page(home / "site", bundle.parent)
+    page = enter(serving_directory(home / "site"))
     browser = enter(open_browser())
     browser.open(f"{page}/page.css")
     address = f"http://127.0.0.1:{daemon.port}"

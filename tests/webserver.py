@@ -31,7 +31,12 @@ def serving(answers: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):
-    """Serves a directory, and logs nothing."""
+    """Serves a directory, whose files no cache keeps, and logs nothing."""
+
+    def end_headers(self) -> None:
+        """Add to the headers."""
+        self.send_header("Cache-Control", "no-store")
+        super().end_headers()
 
     def log_message(self, *_: Any) -> None:
         """Log nothing."""

@@ -6,7 +6,6 @@ import os
 import subprocess
 from typing import Any, ClassVar
 
-import pytest
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
@@ -100,7 +99,6 @@ class Buttons(Answered):
         self.assertEqual(await self.pressed(1), "denied: the user declined")
 
 
-@pytest.mark.whole
 class NotificationDaemonTests(Buttons):
     """Tests with notification-daemon."""
 
@@ -129,7 +127,6 @@ class NotificationDaemonTests(Buttons):
         self.assertTrue((await self.answer()).startswith("denied: "))
 
 
-@pytest.mark.whole
 class XfceTests(Buttons):
     """Tests with xfce4-notifyd."""
 
@@ -150,7 +147,6 @@ class XfceTests(Buttons):
         self.assertEqual(await self.answer(), "denied: the prompt was dismissed")
 
 
-@pytest.mark.whole
 class DunstTests(Answered):
     """Tests with dunst, which draws no buttons but opens a menu."""
 

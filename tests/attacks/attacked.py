@@ -123,7 +123,7 @@ class Attacked:
             return
         self._serial += 1
         self.tab.events.clear()
-        address = f"{self.page}/{page}/{id(self)}-{self._serial}/"
+        address = f"{self.page}/{page}/?{id(self)}-{self._serial}"
         self.tab.call("Page.navigate", url=address)
         ready = self.tab.wait(lambda: self._has("ready"), _SHOWN_SECONDS)
         assert ready, f"the page does not start: {page}"

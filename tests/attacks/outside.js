@@ -13,10 +13,10 @@
     return;
   }
   // Once for each page: what an attack leaves there lasts over a reload.
-  if (sessionStorage.getItem("page") !== location.pathname) {
+  if (sessionStorage.getItem("page") !== location.search) {
     localStorage.clear();
     sessionStorage.clear();
-    sessionStorage.setItem("page", location.pathname);
+    sessionStorage.setItem("page", location.search);
     localStorage.setItem("plugin-bridge.endpoint", stand.endpoint);
     localStorage.setItem("plugin-bridge.token", stand.token);
     document.cookie = `kept=${stand.cookie}; path=/`;

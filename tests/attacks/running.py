@@ -13,13 +13,13 @@ from typing import Final
 
 from attrs import frozen
 
-from ..webserver import serving
+from ..webserver import serving, serving_directory
 from ..whole.browser import open_browser
 from ..whole.daemon import running
 from .attacked import CONTROL, Attacked, Secrets, Seen
 from .corpus import ATTACKER, VICTIM, Attack, attacks
 from .placing import from_directory, place
-from .servers import PAGES, Elsewhere, Line, Site
+from .servers import PAGES, Elsewhere, Line, lay_out_pages
 from .tab import open_tab
 
 TABS: Final = 4
@@ -56,7 +56,8 @@ def open_stand() -> Iterator[Stand]:
         kept = Secrets(daemon.token, cookie=secrets.token_hex(16), data=secret)
         elsewhere = Elsewhere()
         other = stack.enter_context(serving(elsewhere.answers()))
-        page = stack.enter_context(serving(Site(bundle).answers()))
+        lay_out_pages(home / "site", bundle.parent)
+        page = stack.enter_context(serving_directory(home / "site"))
         browser = stack.enter_context(open_browser(*FLAGS))
         debugger = browser.chrome.capabilities["goog:chromeOptions"]["debuggerAddress"]
         tabs = []

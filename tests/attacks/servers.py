@@ -10,15 +10,13 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Final
 
-from attrs import Factory, define, field, frozen
+from attrs import Factory, define, field
 
-from ..reference.bundling import REFERENCE
+from ..reference.bundling import lay_out_page
 
-_PAGE: Final = REFERENCE / "page"
 _POLICY: Final = re.compile(
     r"<meta\s+http-equiv=\"Content-Security-Policy\".*?>", re.DOTALL
 )
-_TYPES: Final = {".html": "text/html; charset=utf-8", ".css": "text/css"}
 PAGES: Final = {
     "page": "the reference page",
     "open": "the same without its content security policy",
@@ -28,60 +26,15 @@ LOOT: Final = "/loot/"
 _CHUNK: Final = 1 << 16
 
 
-class _Answers(BaseHTTPRequestHandler):
-    """Answers without writing a log."""
-
-    def answer(self, kind: str, content: bytes) -> None:
-        """Send an answer that no cache keeps."""
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Write no log."""
-
-
-@frozen
-class Site:
-    """
-    The reference page, at ``/PAGE/SERIAL/``.
-
-    :ivar bundle: The file that the daemon has published.
-    """
-
-    bundle: Path
-
-    def file(self, page: str, name: str) -> bytes:
-        """Return a file of the page, with its policy or without."""
-        text = (_PAGE / name).read_text("utf-8")
-        if name.endswith(".html") and page == "open":
-            text, count = _POLICY.subn("", text)
-            assert count == 1
-        return text.encode()
-
-    def answers(self) -> type[BaseHTTPRequestHandler]:
-        """Return the class of its answers."""
-        site = self
-
-        class Answers(_Answers):
-            def do_GET(self) -> None:
-                """Answer with a file."""
-                page, *rest = self.path.removeprefix("/").split("?")[0].split("/")
-                name = "/".join(rest[1:]) or "index.html"
-                suffix = Path(name).suffix
-                if page not in PAGES:
-                    self.send_error(404)
-                elif suffix == ".js":
-                    self.answer("text/javascript", site.bundle.read_bytes())
-                elif suffix in _TYPES:
-                    self.answer(_TYPES[suffix], site.file(page, name))
-                else:
-                    self.send_error(404)
-
-        return Answers
+def lay_out_pages(directory: Path, theme: Path) -> None:
+    """Make a directory with each of ``PAGES``; the bundle is in ``theme``."""
+    for name in PAGES:
+        lay_out_page(directory / name, theme)
+    index = directory / "open" / "index.html"
+    text, count = _POLICY.subn("", index.read_text("utf-8"))
+    assert count == 1
+    index.unlink()
+    index.write_text(text, "utf-8")
 
 
 @define
@@ -98,7 +51,7 @@ class Elsewhere:
         """Return the class of its answers."""
         elsewhere = self
 
-        class Answers(_Answers):
+        class Answers(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 """Note the request."""
                 if self.path.startswith(LOOT):
@@ -107,11 +60,18 @@ class Elsewhere:
                     elsewhere.seen.add((page, name))
                 # Who has sent it may have gone.
                 with suppress(OSError):
-                    self.answer("text/html", b"Elsewhere")
+                    self.send_response(200)
+                    self.send_header("Content-Type", "text/html")
+                    self.send_header("Content-Length", "0")
+                    self.send_header("Cache-Control", "no-store")
+                    self.end_headers()
 
             def do_POST(self) -> None:
                 """Note the request."""
                 self.do_GET()
+
+            def log_message(self, *_: object) -> None:
+                """Write no log."""
 
         return Answers
 

@@ -16,16 +16,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..webserver import serving
+from ..reference.bundling import lay_out_page
+from ..webserver import serving_directory
 from ..whole.browser import ARTEFACTS, PATIENCE_SECONDS, Browser, open_browser
 from ..whole.daemon import Daemon, running
 from .greedy import FILLING, NO_IDS, greedy, honest
 from .placing import place
 from .running import FLAGS
-from .servers import Site
 
 # Less than usual, so that it is soon full.
 _MEMORY = "--js-flags=--max-old-space-size=160"
@@ -80,7 +79,8 @@ class PageTestCase(SynchronousTestCase):
         cls.overlay.settimeout(PATIENCE_SECONDS)
         overlay = f"--overlay-addr=127.0.0.1:{cls.overlay.getsockname()[1]}"
         cls.daemon = enter(running(home, "--dev", overlay))
-        cls.page = enter(serving(Site(bundle).answers())) + "/page/1"
+        lay_out_page(home / "site", bundle.parent)
+        cls.page = enter(serving_directory(home / "site"))
         cls.browser = enter(open_browser(*FLAGS, _MEMORY))
         cls.browser.open(f"{cls.page}/page.css")
         cls.browser.chrome.execute_script(
@@ -155,7 +155,6 @@ class PageTestCase(SynchronousTestCase):
         return "".join(texts).splitlines()
 
 
-@pytest.mark.whole
 class MemoryTests(PageTestCase):
     """Tests for plugins that end the process of all others."""
 
@@ -178,7 +177,6 @@ class MemoryTests(PageTestCase):
         self.browser.picture(ARTEFACTS / "memory.png")
 
 
-@pytest.mark.whole
 class LossTests(PageTestCase):
     """Tests for what is left to the others, on one page for all of them."""
 

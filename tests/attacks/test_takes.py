@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from .attacked import CONTROL
@@ -36,7 +35,6 @@ class CorpusTests(SynchronousTestCase):
             self.assertIn(f"\n  {path.stem},\n", main)
 
 
-@pytest.mark.whole
 class TakingTests(SynchronousTestCase):
     """Tests for what the attacks take."""
 

@@ -7,7 +7,6 @@ import json
 import signal
 import time
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 import bridge
@@ -23,7 +22,6 @@ KEY = {"ns": "host", "key": "a"}
 REF = "chosen-by-the-page"
 
 
-@pytest.mark.whole
 class ConnectionTests(SynchronousTestCase):
     """Tests for finding the daemon, losing it, and finding it again."""
 
@@ -202,7 +200,6 @@ class ConnectionTests(SynchronousTestCase):
             self.assertIn("the daemon does not accept this value", got["error"])
 
 
-@pytest.mark.whole
 class OperationTests(InstallCase):
     """Tests for operations that outlive a connection."""
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 import bridge
@@ -47,7 +46,6 @@ class TextTests(SynchronousTestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
-@pytest.mark.whole
 class ProgramTests(InstallCase):
     """Tests for what the program prints."""
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from runpy import run_path
 from typing import Final
 
-import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -71,7 +70,6 @@ class AccessibleTests(SynchronousTestCase):
             self.assertEqual(made["accessible"](made["accessible"](written)), better)
 
 
-@pytest.mark.whole
 class SiteTests(SynchronousTestCase):
     """Tests for the site in a browser, from the disk, as the package has it."""
 

@@ -32,9 +32,6 @@ EXPOSURE = 68
 """In tenths: what ``systemd-analyze security`` may score at most."""
 
 
-pytestmark = pytest.mark.whole
-
-
 @pytest.fixture(scope="module", params=debian.RELEASES, ids=str)
 def release(request: pytest.FixtureRequest) -> debian.Release:
     """Each release of Debian."""

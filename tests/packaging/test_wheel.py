@@ -20,8 +20,6 @@ from .debian import copy_of_the_tree, ran
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 """The Pythons that are supported, and one that may become so."""
 
-pytestmark = pytest.mark.whole
-
 
 def interpreters() -> Iterator[str]:
     """Find every supported Python of this machine."""

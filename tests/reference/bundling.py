@@ -53,6 +53,18 @@ def lay_out(data: Path, plugins: list[Path]) -> None:
     (data / TABLE_FILE).write_text(text_table(texts, runtime).text, "utf-8")
 
 
+def lay_out_page(directory: Path, theme: Path) -> None:
+    """
+    Make a directory with the page, to be served.
+
+    :param theme: The directory with the bundle; it need not be there yet.
+    """
+    directory.mkdir(parents=True)
+    for file in (REFERENCE / "page").iterdir():
+        (directory / file.name).symlink_to(file)
+    (directory / "theme").symlink_to(theme)
+
+
 def _run(data: Path, entry: str, *more: str) -> subprocess.CompletedProcess[str]:
     """Run the bundler in the data directory, with an empty environment."""
     return subprocess.run(

@@ -14,12 +14,10 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import partial
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from attrs import define, field
 
@@ -30,8 +28,8 @@ from bridge.settings.host import load_profile
 from ..forge import ForgeProcess, start_forge_process
 from ..freedesktop.buses import program
 from ..freedesktop.session import Session
-from ..reference.bundling import REFERENCE
-from ..webserver import serving
+from ..reference.bundling import lay_out_page
+from ..webserver import serving_directory
 from .browser import Browser, open_browser
 from .daemon import Daemon, command, environment, run, running, set_up
 
@@ -39,12 +37,6 @@ PROFILE: Final = load_profile("reference")
 SEED: Final = b"\x07" * 32
 OTHER_SEED: Final = b"\x08" * 32
 PATIENCE_SECONDS: Final = 30.0
-_TYPES: Final = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".map": "application/json",
-}
 _CARD = """\
 import { definePlugin } from '@bridge/plugin-api';
 
@@ -137,40 +129,6 @@ class Desktop:
             check=True,
         )
         return done.stdout.strip()
-
-
-class _PageHandler(BaseHTTPRequestHandler):
-    """Serves the page, and the bundle that the daemon publishes."""
-
-    def __init__(self, theme: Path, *given: Any) -> None:
-        self._theme = theme
-        super().__init__(*given)
-
-    def do_GET(self) -> None:
-        """Answer with a file."""
-        path = urlsplit(self.path).path.removeprefix("/") or "index.html"
-        folder = self._theme if path.startswith("theme/") else REFERENCE / "page"
-        file = folder / path.removeprefix("theme/")
-        if not file.is_file():
-            self.send_error(404)
-            return
-        content = file.read_bytes()
-        self.send_response(200)
-        self.send_header("Content-Type", _TYPES[file.suffix])
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: Any) -> None:
-        """Write no log."""
-
-
-@contextmanager
-def served_page(theme: Path) -> Iterator[str]:
-    """Serve the reference page with the bundle in ``theme``; gives its address."""
-    with serving(partial(_PageHandler, theme)) as address:
-        yield address
 
 
 @define(eq=False)
@@ -351,7 +309,8 @@ def open_stand() -> Iterator[Stand]:
         stack.callback(desktop.session.end)
         desktop.start()
         theme = PROFILE.theme_dir(data) / PROFILE.theme_name
-        page = stack.enter_context(served_page(theme))
+        lay_out_page(home / "site", theme)
+        page = stack.enter_context(serving_directory(home / "site"))
         browser = stack.enter_context(open_browser())
         stand = Stand(home, forge, desktop, browser, page)
         built = run(

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 from websocket import WebSocketBadStatusException, create_connection
 
@@ -28,7 +27,6 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
-@pytest.mark.whole
 class ActivationTests(SynchronousTestCase):
     """Tests for socket activation."""
 

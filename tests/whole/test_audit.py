@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from .audit import Auditor
@@ -17,7 +16,6 @@ BAD = """\
 """
 
 
-@pytest.mark.whole
 class AuditTests(SynchronousTestCase):
     """Tests for the auditor, on a page with one of each."""
 

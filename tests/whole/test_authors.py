@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..cli.authoring.test_worktree import commit
@@ -16,7 +15,6 @@ WORKFLOWS = ROOT / "bridge" / "reference" / "template" / "github" / "workflows"
 TEST_SECONDS = 60.0
 
 
-@pytest.mark.whole
 class AuthorTests(SynchronousTestCase):
     """Tests for the template, and for the commands an author types."""
 

@@ -1,13 +1,11 @@
 """The reference page in a real browser, with everything behind it real."""
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from .browser import open_browser
 from .walk import ARTEFACTS, CARD, running_demo, walk
 
 
-@pytest.mark.whole
 class BrowserTests(SynchronousTestCase):
     """Tests for the main job as a user does it."""
 

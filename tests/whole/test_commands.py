@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..docs.commands import World, commands, fences
@@ -91,7 +90,6 @@ class Reader:
         assert "INFO" not in output.read_text("utf-8")
 
 
-@pytest.mark.whole
 class CommandTests(SynchronousTestCase):
     """Tests for the pages with commands, each read in a home of its own."""
 

@@ -8,7 +8,6 @@ import subprocess
 import threading
 from contextlib import contextmanager
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
@@ -60,7 +59,6 @@ class DevCommand:
         return status
 
 
-@pytest.mark.whole
 class DevTests(SynchronousTestCase):
     """Tests for a plugin that its author works on."""
 

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ..forge import RogueServer, respond, serve_pack
 from ..plugins.clone import packs
 from ..plugins.clone.packs import FILE, blob, commit, make_repository
@@ -27,7 +25,6 @@ def text(size: int) -> str:
     return os.urandom(size // 2).hex()
 
 
-@pytest.mark.whole
 class HostileTests(InstallCase):
     """Each is refused in its words, in time and memory, and leaves nothing."""
 

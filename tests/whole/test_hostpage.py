@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree.signature import sign_tree
@@ -35,7 +34,6 @@ export default definePlugin({ id: "greeter", activate: (ctx) => ctx.show("Hello"
 """
 
 
-@pytest.mark.whole
 class HostPageTests(SynchronousTestCase):
     """Tests for the documented host."""
 

@@ -6,7 +6,6 @@ import contextlib
 import socket
 from collections.abc import Iterator
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import REST_BODY_BYTES
@@ -50,7 +49,6 @@ def head(daemon: Daemon, method: str, path: str, *headers: Header) -> bytes:
     return write_request(method, path, headers, host=f"127.0.0.1:{daemon.port}")
 
 
-@pytest.mark.whole
 class EdgeTests(SynchronousTestCase):
     """Tests with one daemon for each."""
 

@@ -6,7 +6,6 @@ import os
 import time
 from pathlib import Path
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.ownership import check_tree
@@ -101,7 +100,6 @@ class InstallCase(SynchronousTestCase):
         )
 
 
-@pytest.mark.whole
 class InstallTests(InstallCase):
     """Tests for the pipeline from end to end."""
 

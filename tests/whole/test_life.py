@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.paths import DataDir
@@ -29,7 +28,6 @@ os.execvp(sys.argv[1], sys.argv[1:])
 """
 
 
-@pytest.mark.whole
 class LifeTests(SynchronousTestCase):
     """Tests for starting and ending."""
 

@@ -9,7 +9,6 @@ import socket
 import struct
 import time
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import (
@@ -50,7 +49,6 @@ def reset(raw: RawSocket) -> None:
     raw.socket.close()
 
 
-@pytest.mark.whole
 class LoadTests(SynchronousTestCase):
     """Tests with one daemon each."""
 

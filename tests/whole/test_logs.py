@@ -3,7 +3,6 @@
 import signal
 import subprocess
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
@@ -11,7 +10,6 @@ from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, command, environment, run, running
 
 
-@pytest.mark.whole
 class LogsTests(SynchronousTestCase):
     """Tests for following the page's log."""
 

@@ -10,8 +10,6 @@ import threading
 from functools import partial
 from typing import Any
 
-import pytest
-
 from ..freedesktop.session import notification_server
 from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, command, environment, run
@@ -57,7 +55,6 @@ class _Typed:
         return json.loads(done.stdout)
 
 
-@pytest.mark.whole
 class ManageTests(_Typed, InstallCase):
     """Tests for commands and a daemon that approves by itself."""
 
@@ -158,7 +155,6 @@ class ManageTests(_Typed, InstallCase):
             self.assertEqual(self.done("list")["plugins"], [])
 
 
-@pytest.mark.whole
 class PromptedTests(_Typed, PromptCase):
     """Tests for commands, a daemon without ``--dev``, and somebody who clicks."""
 

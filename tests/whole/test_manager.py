@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, ClassVar, Final
 
-import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 from twisted.trial.unittest import SynchronousTestCase
@@ -225,7 +224,6 @@ watch.observe(document.body, {subtree: true, childList: true, characterData: tru
 """
 
 
-@pytest.mark.whole
 class ConnectTests(StandTestCase):
     """Tests for finding the daemon, pairing, and losing it."""
 
@@ -315,7 +313,6 @@ class ConnectTests(StandTestCase):
         browser.until_text("#bridge-state", "Connected")
 
 
-@pytest.mark.whole
 class ManagerTests(StandTestCase):
     """Tests for adding, changing and removing plugins, in this order of a day."""
 

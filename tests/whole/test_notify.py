@@ -4,7 +4,6 @@ import json
 import socket
 from typing import Any
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from tests.freedesktop.session import Session
@@ -16,7 +15,6 @@ from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, running
 
 
-@pytest.mark.whole
 class NotifyTests(SynchronousTestCase):
     """Tests for the notify service of a whole daemon."""
 

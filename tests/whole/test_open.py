@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.system.locks import is_held
@@ -69,7 +68,6 @@ def opened(home: Path, *options: str) -> Iterator[Opened]:
         process.stdout.close()
 
 
-@pytest.mark.whole
 class OpenTests(SynchronousTestCase):
     """Tests for the command."""
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
@@ -52,7 +51,6 @@ def write(root, files):
         path.write_text(content)
 
 
-@pytest.mark.whole
 class OriginalTests(SynchronousTestCase):
     """Tests for starting on what the earlier daemon left."""
 

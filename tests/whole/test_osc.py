@@ -1,6 +1,5 @@
 """OSC through a real daemon, with liblo at the other end."""
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
@@ -9,7 +8,6 @@ from ..ports import free_udp_port
 from .daemon import running
 
 
-@pytest.mark.whole
 class OscTests(SynchronousTestCase):
     """Tests for sending and receiving."""
 

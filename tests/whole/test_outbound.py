@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.internet.threads import deferToThread
@@ -19,7 +18,6 @@ from ..outbound.servers import HERE, Certificates, Server, responding
 from .daemon import Page, running
 
 
-@pytest.mark.whole
 class RefusedTests(SynchronousTestCase):
     """A daemon as it is delivered."""
 
@@ -55,7 +53,6 @@ class RefusedTests(SynchronousTestCase):
             self.assertTrue(got["ok"] or got["error"]["code"] == "unavailable")
 
 
-@pytest.mark.whole
 class AllowedTests(TestCase):
     """A daemon that was made with another reach."""
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
@@ -151,7 +150,6 @@ def listening(
             server.shutdown()
 
 
-@pytest.mark.whole
 class PageTests(SynchronousTestCase):
     """Tests for pages that try everything."""
 

@@ -3,8 +3,6 @@
 import socket
 from typing import Any
 
-import pytest
-
 from ..forge import RogueServer
 from ..waiting import wait_until
 from .daemon import run, running
@@ -62,7 +60,6 @@ class PreviewCase(InstallCase):
         return operations[0]
 
 
-@pytest.mark.whole
 class PreviewTests(PreviewCase):
     """Tests for what a preview shows, and for what follows it."""
 
@@ -128,7 +125,6 @@ class PreviewTests(PreviewCase):
                     listening.accept()
 
 
-@pytest.mark.whole
 class OperationTests(PreviewCase):
     """Tests for operations that another page looks at, or cancels."""
 

@@ -3,7 +3,6 @@
 import socket
 import time
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree.signature import sign_tree
@@ -20,7 +19,6 @@ from .test_install import manifest, tree
 CONFIRM, DENY = 0, 1
 
 
-@pytest.mark.whole
 class MuteBusTests(SynchronousTestCase):
     """Tests for a daemon on a bus that accepts it and then sends nothing."""
 
@@ -118,7 +116,6 @@ class PromptCase(SynchronousTestCase):
         wait_until(lambda: self.session.picture() == self.empty)
 
 
-@pytest.mark.whole
 class PromptTests(PromptCase):
     """Tests for the way from a page's request to a click and back."""
 

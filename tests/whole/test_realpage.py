@@ -4,7 +4,6 @@ import itertools
 import threading
 import time
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
@@ -33,7 +32,6 @@ def start(page, port):
     return answers
 
 
-@pytest.mark.whole
 class RealPageTests(SynchronousTestCase):
     """Tests for what it gains without a change."""
 

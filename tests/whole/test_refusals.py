@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import (
@@ -396,7 +395,6 @@ def flood_of_requests(daemon: Daemon) -> None:
         assert int(answer.headers["retry-after"]) >= 1
 
 
-@pytest.mark.whole
 class RefusalTests(SynchronousTestCase):
     """A daemon for each table, asked everything in it."""
 

@@ -1,14 +1,12 @@
 """Evaluating in the page: a real daemon, real sockets, and the command."""
 
 import json
-import shutil
 import threading
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
-from ..reference.bundling import REFERENCE, bundle, lay_out
+from ..reference.bundling import bundle, lay_out, lay_out_page
 from ..webserver import serving_directory
 from .browser import open_browser
 from .daemon import run, running
@@ -40,7 +38,6 @@ def push_to(page):
     return frame["data"]
 
 
-@pytest.mark.whole
 class BrowserTests(SynchronousTestCase):
     """Tests for snippets in the reference page, in a real browser."""
 
@@ -97,10 +94,10 @@ class BrowserTests(SynchronousTestCase):
     def test_many_plugins_and_a_strict_page(self):
         """Sixty plugins start; a page not served for it evaluates nothing."""
         folder = self.home / "page"
-        shutil.copytree(REFERENCE / "page", folder)
+        lay_out_page(folder, self.home / "theme")
         plugins = [self.plugin(f"plugin-{n}") for n in range(60)]
         lay_out(self.home / "build", plugins)
-        built = bundle(self.home / "build", folder / "theme" / "reference-host.js")
+        built = bundle(self.home / "build", self.home / "theme" / "reference-host.js")
         self.assertEqual(built.returncode, 0, built.stderr)
         with (
             running(self.home, "--dev") as daemon,

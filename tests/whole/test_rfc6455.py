@@ -7,7 +7,6 @@ import json
 import os
 from contextlib import AbstractContextManager
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import FRAME_BYTES, HELLO_FRAME_BYTES
@@ -193,7 +192,6 @@ EARLY: dict[str, list[bytes]] = {
 }
 
 
-@pytest.mark.whole
 class ConformanceTests(SynchronousTestCase):
     """Tests of the framing, over TCP."""
 

@@ -4,14 +4,12 @@ import json
 import shutil
 import socket
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
 from .daemon import PATIENCE_SECONDS, run, running, set_up
 
 
-@pytest.mark.whole
 class ConfigTests(SynchronousTestCase):
     """Tests for ``config.toml`` and ``plugin-bridge config``."""
 
@@ -54,7 +52,6 @@ class ConfigTests(SynchronousTestCase):
         self.assertIn("rat: unknown option; did you mean rate?", done.stderr)
 
 
-@pytest.mark.whole
 class ReportsTests(SynchronousTestCase):
     """Tests for what a daemon reports of its start."""
 

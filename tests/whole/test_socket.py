@@ -3,7 +3,6 @@
 import time
 from pathlib import Path
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
@@ -16,7 +15,6 @@ def documented():
     return set(DOCUMENT["services"])
 
 
-@pytest.mark.whole
 class SocketTests(SynchronousTestCase):
     """Tests for hello, calls and refusals over TCP."""
 

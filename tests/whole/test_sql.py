@@ -1,6 +1,5 @@
 """SQL through a real daemon, on the reference host's sample database."""
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.provision.setup import _make_sample
@@ -12,7 +11,6 @@ COUNTING = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
 ENDLESS = COUNTING + "SELECT count(*) FROM r"
 
 
-@pytest.mark.whole
 class SqlTests(SynchronousTestCase):
     """Tests for reading."""
 

@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
@@ -25,7 +24,6 @@ exit 1
 """
 
 
-@pytest.mark.whole
 class TokenTests(SynchronousTestCase):
     """Tests for what a daemon gives away, at its most talkative."""
 

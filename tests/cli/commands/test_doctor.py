@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import pytest
 from twisted.internet.defer import Deferred, fail
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -69,7 +68,6 @@ class CollectTests(SynchronousTestCase):
         self.assertEqual(files["variables.txt"], b"VRCNEXT_BRIDGE_WAYVR_ADDR=[::1]:9\n")
 
 
-@pytest.mark.whole
 class DoctorTests(SynchronousTestCase):
     """Tests for the command."""
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.commands.transfer import (
@@ -163,7 +162,6 @@ class ReadTests(SynchronousTestCase):
             read_export(Path("/nonexistent"))
 
 
-@pytest.mark.whole
 class RoundTripTests(InstallCase):
     """Tests for taking plugins and settings from one computer to another."""
 
