@@ -8,11 +8,9 @@ import os
 import tempfile
 from typing import Any, ClassVar
 
-from twisted.logger import ILogObserver, LogEvent, Logger, LogLevel, LogPublisher
-from twisted.python import log as legacy
+from twisted.logger import Logger, LogLevel, LogPublisher
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
-from zope.interface import implementer
 
 from bridge.daemonlog import Output, make_output, read_event, to_journal
 from bridge.protocol.text import no_secrets
@@ -196,16 +194,3 @@ class EventTests(SynchronousTestCase):
         """An event with nothing in it can be read."""
         entry = read_event({}, no_secrets)
         self.assertEqual((entry.level, entry.message, entry.time), ("info", "", 0.0))
-
-    def test_legacy_event(self) -> None:
-        """Events of twisted.python.log are read too."""
-        seen: list[Any] = []
-
-        @implementer(ILogObserver)
-        def seen_by(event: LogEvent) -> None:
-            seen.append(event)
-
-        publisher = legacy.LogPublisher(publishPublisher=LogPublisher(seen_by))
-        publisher.msg("old", "style")
-        entry = read_event(seen[0], no_secrets)
-        self.assertEqual((entry.source, entry.message), ("twisted", "old style"))

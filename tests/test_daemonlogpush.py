@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
@@ -64,14 +63,6 @@ class PushTests(SynchronousTestCase):
         )
         self.assertIs(type(self.pushed[0]["ts"]), int)
 
-    def test_level(self) -> None:
-        """Only lines at or above the level are pushed."""
-        self.observe(self.pushed.append, "warn")
-        self.web.info("no")
-        self.web.critical("yes")
-        self.turn()
-        self.assertEqual([r["level"] for r in self.pushed], ["error"])
-
     def test_what_a_page_receives(self) -> None:
         """No secret, no traceback, no more than a page's own record could hold."""
         self.observe(self.pushed.append)
@@ -108,16 +99,6 @@ class PushTests(SynchronousTestCase):
         self.web.info("two")
         self.turn()
         self.assertEqual(failing.call_count, 2)
-
-    def test_other_thread(self) -> None:
-        """A line logged in another thread is pushed in the reactor's."""
-        self.patch(daemonlog, "isInIOThread", lambda: False)
-        self.observe(self.pushed.append)
-        thread = threading.Thread(target=self.web.info, args=("from a thread",))
-        thread.start()
-        thread.join()
-        self.turn()
-        self.assertEqual(self.pushed[0]["message"], "from a thread")
 
     def test_signal(self) -> None:
         """A line logged where the reactor was interrupted is pushed when it goes on."""

@@ -111,37 +111,26 @@ class PromptTests(SynchronousTestCase):
 
     @settings(deadline=None)
     @given(texts)
-    def test_markup_injection_into_a_prompt(self, text):
-        """No text, wherever it goes, brings markup or control characters along."""
-        for prompt in every_prompt(text, URL):
+    def test_attack_text_in_a_prompt(self, text):
+        """No text, wherever it goes, brings markup, control characters or a line."""
+        plain = [p.text.count("\n") for p in every_prompt("x", URL)]
+        for prompt, lines in zip(every_prompt(text, URL), plain, strict=True):
+            self.assertEqual(prompt.text.count("\n"), lines)
             for line in (prompt.title, *prompt.text.split("\n")):
                 self.assertTrue(re.fullmatch(r"[ -~]*", line), line)
                 self.assertFalse(set(line) & set("<>&"))
 
-    @settings(deadline=None)
-    @given(texts)
-    def test_lines_forged_in_a_prompt(self, text):
-        """No text adds a line to a prompt."""
-        plain = [len(p.text.split("\n")) for p in every_prompt("x", URL)]
-        given_text = [len(p.text.split("\n")) for p in every_prompt(text, URL)]
-        self.assertEqual(given_text, plain)
-
     def test_prompt_refuses_markup(self):
-        """A prompt that was worded elsewhere cannot hold markup either."""
-        for text in ("a <b>", "a & b", "caf\xe9", "\x1b[1m"):
-            with self.assertRaises(ValueError):
-                Prompt(Operation.INSTALL, text, "")
-            with self.assertRaises(ValueError):
-                Prompt(Operation.INSTALL, "", text)
-
-    def test_a_title_is_one_line(self):
-        """A body has lines; a title has one."""
+        """A prompt that was worded elsewhere holds no markup either, and no lines."""
         self.assertEqual(Prompt(Operation.INSTALL, "a", "b\nc").body, "b\nc")
-        for end in ("\n", "\nb", "\r", "\u2028"):
+        bad = ("a <b>", "a & b", "caf\xe9", "\x1b[1m", "a\r", "a\u2028")
+        for title, body, caution in (
+            *((text, "", "") for text in (*bad, "a\n", "a\nb")),
+            *(("", text, "") for text in bad),
+            *(("", "", text) for text in (*bad, "a\n", "a\nb")),
+        ):
             with self.assertRaises(ValueError):
-                Prompt(Operation.INSTALL, f"a{end}", "")
-            with self.assertRaises(ValueError):
-                Prompt(Operation.INSTALL, "", "", f"a{end}")
+                Prompt(Operation.INSTALL, title, body, caution)
 
     def test_every_prompt_names_the_safe_choice(self):
         """Who is unsure reads what to do."""
@@ -192,33 +181,25 @@ class PromptTests(SynchronousTestCase):
         url = check_url("https://forge.example/a&b.git")
         self.assertIn("Path: /a%26b.git", PROMPTS.install(url, "/data").body)
 
-    def test_trust_key_shows_what_to_decide_by(self):
+    def test_what_a_user_decides_by(self):
         """The key, the plugin, its version and all that it wants to do are shown."""
-        body = PROMPTS.trust_key(URL, KEY, OFFER).text
-        self.assertIn(f"Key: {KEY}\n", body)
-        self.assertIn(f"{PLUGIN}\n{WISHES}\n", body)
-        self.assertIn("only if this key is the fingerprint the author published", body)
-
-    def test_install_of_what_was_previewed(self):
-        """The first prompt has all of it, and the one for the key only its name."""
-        body = PROMPTS.install(URL, "/data", OFFER).body
-        self.assertIn(f"{PLUGIN}\n{WISHES}\nHost: ", body)
-        body = PROMPTS.trust_key(URL, KEY, OFFER, is_known=True).text
-        self.assertIn(f"{PLUGIN}\nConfirm", body)
-        self.assertNotIn("wants to", body)
-
-    def test_install_with_a_known_key(self):
-        """A prompt of its own has what the first one could not show."""
-        prompt = PROMPTS.declared(URL, OFFER)
-        self.assertEqual(prompt.operation, Operation.MORE_PERMISSIONS)
-        self.assertIn(f"{PLUGIN}\n{WISHES}\nHost: ", prompt.body)
-
-    def test_plugin_that_wants_nothing(self):
-        """It says so; an author is only named if there is one."""
-        offer = evolve(OFFER, author="", declared=gains_of([], [], [], [], []))
+        trust = PROMPTS.trust_key(URL, KEY, OFFER).text
+        self.assertIn(f"Key: {KEY}\n", trust)
+        self.assertIn(f"{PLUGIN}\n{WISHES}\n", trust)
+        self.assertIn("only if this key is the fingerprint the author published", trust)
+        # After a preview the first prompt has all of it, and this one only its name.
+        for first in (
+            PROMPTS.install(URL, "/data", OFFER),
+            PROMPTS.declared(URL, OFFER),
+        ):
+            self.assertIn(f"{PLUGIN}\n{WISHES}\nHost: ", first.body)
+        known = PROMPTS.trust_key(URL, KEY, OFFER, is_known=True).text
+        self.assertIn(f"{PLUGIN}\nConfirm", known)
+        self.assertNotIn("wants to", known)
+        nothing = evolve(OFFER, author="", declared=gains_of([], [], [], [], []))
         self.assertIn(
             ", version 1.2.3\nIt asks for no permissions.\n",
-            PROMPTS.install(URL, "/data", offer).body,
+            PROMPTS.install(URL, "/data", nothing).body,
         )
 
     def test_rotate_key_shows_both_keys(self):
