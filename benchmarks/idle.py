@@ -1,9 +1,9 @@
 """
 What the daemon costs while nobody needs it: wake-ups, and resident memory.
 
-Run ``python -m benchmarks.idle``.  A daemon is measured a while after its start;
-another one, with ``--dev``, after every service was really
-used: a database opened, an address fetched, a plugin installed, built and uninstalled.
+A daemon is measured a while after its start; another one, with ``--dev``, after every
+service was really used: a database opened, an address fetched, a plugin installed,
+built and uninstalled.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -21,6 +22,7 @@ from tests.whole.daemon import environment
 
 from .load import mebibytes
 from .soak import NEEDED, soaking
+from .table import Row
 
 REST_SECONDS = 5.0
 COUNTED_SECONDS = 20.0
@@ -82,14 +84,14 @@ def measure_used(home: Path) -> float:
         return mebibytes(soak.probed.daemon)
 
 
-def main() -> None:
-    """Measure, and print it."""
+async def rows(reactor: Any) -> list[Row]:
+    """Measure both daemons."""
     with tempfile.TemporaryDirectory() as home:
         idle = measure_idle(Path(home))
-    print(f"idle: {idle.wakeups:.2f} wake-ups a second, {idle.mebibytes:.1f} MiB")
     with tempfile.TemporaryDirectory() as home:
-        print(f"after every service was used: {measure_used(Path(home)):.1f} MiB")
-
-
-if __name__ == "__main__":
-    main()
+        used = measure_used(Path(home))
+    return [
+        Row("wake-ups a second, idle", idle.wakeups, "", 0),
+        Row("resident memory, idle", idle.mebibytes, "MiB", 66),
+        Row("resident memory, all services used", used, "MiB", 80),
+    ]

@@ -1,25 +1,18 @@
 """
 The cost of a fetch, compared with plain treq and the same server.
 
-    python -m benchmarks.outbound
-
 Both have a connection of their own for each request.  The server is in the same
-process, so both times are of client and server.  Prints the median milliseconds of a
-request, and the ratio.
+process, so both times are of client and server.
 """
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import treq
 from orjson import Fragment
-from twisted.internet import reactor
-from twisted.internet.defer import Deferred
-from twisted.internet.task import react
 from twisted.web.resource import Resource
 from twisted.web.server import Site
 
@@ -30,9 +23,11 @@ from bridge.http.target import read_url
 from bridge.outbound.checkedrequest import make_request
 from bridge.outbound.fetcher import HttpFetcher
 
+from .table import Row
+
 HERE = "127.0.0.1"
 SIZES = {"1 KiB": 1024, "1 MiB": 1024 * 1024}
-ROUNDS = 60
+ROUNDS = 100
 
 
 class Page(Resource):
@@ -52,10 +47,8 @@ async def timed(ask: Callable[[str], Awaitable[Any]], url: str) -> float:
     return (time.perf_counter() - begun) * 1000
 
 
-async def measure(
-    net: Any, rounds: int = ROUNDS
-) -> dict[str, tuple[list[float], list[float]]]:
-    """Fetch by the daemon's client and by treq, in turns; milliseconds by size."""
+async def rows(net: Any) -> list[Row]:
+    """Fetch by the daemon's client and by treq, in turns."""
     site = Site(Page())  # type: ignore[no-untyped-call]
     site.noisy = False
     port = net.listenTCP(0, site, interface=HERE)
@@ -75,30 +68,14 @@ async def measure(
         text: str = await response.text()
         return text
 
-    found: dict[str, tuple[list[float], list[float]]] = {}
+    found = []
     for name, size in SIZES.items():
         url = f"http://{HERE}:{number}/{size}"
-        found[name] = own, base = [], []
-        for _ in range(rounds):
+        own, base = [], []
+        for _ in range(ROUNDS):
             base.append(await timed(plain, url))
             own.append(await timed(ours, url))
+        found.append(Row(f"fetch of {name}", min(own), "ms", 1.15, min(base), "treq"))
     await port.stopListening()
     pool.stop()
     return found
-
-
-async def _print(net: Any) -> None:
-    for name, times in (await measure(net)).items():
-        own, base = map(statistics.median, times)
-        print(
-            f"{name:8} treq {base:6.2f} ms  outbound {own:6.2f} ms ({own / base:.2f})"
-        )
-
-
-def main() -> None:
-    """Run it."""
-    react(lambda net: Deferred.fromCoroutine(_print(net)), _reactor=reactor)
-
-
-if __name__ == "__main__":
-    main()

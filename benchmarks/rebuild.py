@@ -1,7 +1,7 @@
 """
 A rebuild of 20 small plugins, against the bundler alone with the same arguments.
 
-Run ``python -m benchmarks.rebuild``.  The rebuild verifies the bundler and every
+The rebuild verifies the bundler and every
 signature, runs the bundler, checks what it read and wrote, and publishes the bundle.
 """
 
@@ -14,9 +14,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from twisted.internet.defer import Deferred
-from twisted.internet.task import react
-
 from bridge.plugins.bundle.bundling import host_flags
 from bridge.plugins.bundle.prerequisites import HOST_ENTRY
 from bridge.plugins.installed.records import Record
@@ -24,6 +21,8 @@ from bridge.plugins.installed.trees import Trees
 from bridge.plugins.tree.signature import key_id, read_signature
 from tests.plugins.bundle.workshop import MAIN, Workshop
 from tests.plugins.operations.bench import PROFILE, files_of, write_tree
+
+from .table import Row
 
 ROUNDS = 40
 PLUGINS = 20
@@ -92,16 +91,8 @@ async def measure(
     return ours, theirs
 
 
-async def _print(reactor: Any) -> None:
-    ours, theirs = map(min, await measure(reactor))
-    print(f"rebuild {ours * 1000:.1f} ms / bundler {theirs * 1000:.1f} ms", end="")
-    print(f" = {ours / theirs:.2f}")
-
-
-def main() -> None:
-    """Measure, and print."""
-    react(lambda reactor: Deferred.fromCoroutine(_print(reactor)))
-
-
-if __name__ == "__main__":
-    main()
+async def rows(reactor: Any) -> list[Row]:
+    """Return the best of both."""
+    ours, alone = (min(times) * 1000 for times in await measure(reactor))
+    name = f"rebuild with {PLUGINS} plugins"
+    return [Row(name, ours, "ms", 1.6, alone, "esbuild")]

@@ -1,7 +1,7 @@
 """
 Time to read a database: a kept ``Reader`` against Python's ``sqlite3`` alone.
 
-Run ``python -m benchmarks.sql``.  Both read the same rows of the same file, warm, and
+Both read the same rows of the same file, warm, and
 as objects by column; SQLite's own module does so without limits and without questions.
 """
 
@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import statistics
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bridge.databases.reader import Query, Reader
 
-ROUNDS = 15
+from .table import Row
+
+ROUNDS = 40
 STATEMENTS = {
     "one row by key": ("SELECT name, url FROM images WHERE id = ?1", [4711], 500),
     "10 000 rows": ("SELECT id, name, url FROM images LIMIT 10000", [], 1),
@@ -45,37 +46,9 @@ def seconds(read: Callable[[], object], times: int) -> float:
     return (time.perf_counter() - begun) / times
 
 
-def longest_gap(work: Callable[[], object]) -> float:
-    """Measure how long another thread was kept from running, in seconds."""
-    gaps, done = [0.0], threading.Event()
-
-    def watch() -> None:
-        last = time.perf_counter()
-        while not done.is_set():
-            time.sleep(0.0005)
-            now = time.perf_counter()
-            gaps.append(now - last)
-            last = now
-
-    watching = threading.Thread(target=watch)
-    watching.start()
-    for _ in range(10):
-        work()
-    done.set()
-    watching.join()
-    return max(gaps)
-
-
-def measure(
-    rounds: int = ROUNDS,
-) -> dict[str, tuple[list[float], list[float], float]]:
-    """
-    Read by a ``Reader`` and by sqlite3, in turns.
-
-    :return: By statement: the seconds of both, and for how long another thread was kept
-        from running, at worst.
-    """
-    found = {}
+async def rows(reactor: Any) -> list[Row]:
+    """Read by a ``Reader`` and by sqlite3, in turns."""
+    found = []
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "images.db"
         make(path)
@@ -90,25 +63,11 @@ def measure(
             def theirs(sql: str = sql, params: list[int] = params) -> object:
                 return [dict(row) for row in plain.execute(sql, params)]
 
-            both: tuple[list[float], list[float]] = ([], [])
-            for _ in range(rounds):
-                both[0].append(seconds(ours, times))
-                both[1].append(seconds(theirs, times))
-            found[name] = *both, longest_gap(ours)
+            own, base = [], []
+            for _ in range(ROUNDS):
+                own.append(seconds(ours, times) * 1e6)
+                base.append(seconds(theirs, times) * 1e6)
+            found.append(Row(f"SQL, {name}", min(own), "us", 2.5, min(base), "sqlite3"))
         reader.close()
         plain.close()
     return found
-
-
-def main() -> None:
-    """Measure, and print a table."""
-    for name, (ours, theirs, gap) in measure().items():
-        one, other = statistics.median(ours), statistics.median(theirs)
-        print(
-            f"{name:18} {one * 1e6:8.0f} us, sqlite3 {other * 1e6:8.0f} us"
-            f" ({one / other:.2f}); longest gap {gap * 1000:.1f} ms"
-        )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,26 +1,25 @@
 """
 Time to start, from exec to the first answer: the daemon against a bare Twisted server.
 
-Run ``python -m benchmarks.start``.  Both are started alternately by the same Python,
+Both are started alternately by the same Python,
 with an empty home and compiled modules.  The daemon answers its liveness probe, the
-other one lists a directory.  Memory is that at the first answer.
+other one lists a directory.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Final
-
-from attrs import frozen
+from typing import Any, Final
 
 from tests.ports import free_port
+
+from .table import Row
 
 ROUNDS = 9
 PATIENCE_SECONDS = 30.0
@@ -36,16 +35,8 @@ _BRIDGE: Final = (
 )
 
 
-@frozen
-class Start:
-    """One start: seconds until it answers, and its resident MiB then."""
-
-    seconds: float
-    mebibytes: float
-
-
-def start(arguments: tuple[str, ...], path: str, home: Path) -> Start:
-    """Start a server, ask it for a path, and end it."""
+def start(arguments: tuple[str, ...], path: str, home: Path) -> float:
+    """Start a server, ask it for a path, and end it; the seconds until it answers."""
     port = free_port()
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
     environment["PYTHONPATH"] = str(ROOT)
@@ -69,33 +60,19 @@ def start(arguments: tuple[str, ...], path: str, home: Path) -> Start:
                 time.sleep(_PAUSE_SECONDS)
         seconds = time.perf_counter() - begun
         assert answer.startswith(b"HTTP/1.1 200"), answer[:40]
-        status = Path(f"/proc/{process.pid}/status").read_text("ascii")
         process.terminate()
-    kibibytes = re.search(r"VmRSS:\s+(\d+)", status)
-    assert kibibytes is not None
-    return Start(seconds, int(kibibytes[1]) / 1024)
+    return seconds
 
 
-def measure(rounds: int = ROUNDS) -> tuple[list[Start], list[Start]]:
+async def rows(reactor: Any) -> list[Row]:
     """Start the daemon and the bare server in turns."""
     ours, theirs = [], []
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
-        for number in range(rounds + 1):
+        for number in range(ROUNDS + 1):
             found = start(_BRIDGE, "/v1/health", home), start(_WEB, "/", home)
             if number:  # the first may have compiled modules
-                ours.append(found[0])
-                theirs.append(found[1])
-    return ours, theirs
-
-
-def main() -> None:
-    """Measure, and print."""
-    ours, theirs = measure()
-    one, other = (min(s.seconds for s in starts) for starts in (ours, theirs))
-    print(f"start {one * 1000:.0f} ms / twistd web {other * 1000:.0f} ms", end="")
-    print(f" = {one / other:.2f}; {ours[0].mebibytes:.1f} MiB at the first answer")
-
-
-if __name__ == "__main__":
-    main()
+                ours.append(found[0] * 1000)
+                theirs.append(found[1] * 1000)
+    name = "start to first answer"
+    return [Row(name, min(ours), "ms", 1.6, min(theirs), "twistd web")]

@@ -1,7 +1,7 @@
 """
 A durable setting, against what it can't do without: write, fsync, rename, fsync.
 
-Run ``python -m benchmarks.state``.  The store writes in a thread, keeps the generation
+The store writes in a thread, keeps the generation
 before, and answers when all is durable.  64 settings at once share their writes.
 """
 
@@ -13,13 +13,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from twisted.internet.defer import Deferred, gatherResults
-from twisted.internet.task import react
+from twisted.internet.defer import gatherResults
 
 from bridge.concurrency.threads import Pool
 from bridge.store import Put
 from bridge.store.store import Store
 from bridge.system.files import sync_directory
+
+from .table import Row
 
 ROUNDS = 40
 AT_ONCE = 64
@@ -76,16 +77,11 @@ async def measure(
     return found
 
 
-async def _print(reactor: Any) -> None:
-    ours, theirs, many = map(min, await measure(reactor))
-    print(f"set {ours * 1000:.2f} ms / by hand {theirs * 1000:.2f} ms", end="")
-    print(f" = {ours / theirs:.2f}; {AT_ONCE} at once are {ours / many:.0f} x as fast")
-
-
-def main() -> None:
-    """Measure, and print."""
-    react(lambda reactor: Deferred.fromCoroutine(_print(reactor)))
-
-
-if __name__ == "__main__":
-    main()
+async def rows(reactor: Any) -> list[Row]:
+    """Return the best of each."""
+    one, hand, many = map(min, await measure(reactor))
+    name = f"{AT_ONCE} settings at once, as fast"
+    return [
+        Row("one setting", one * 1000, "ms", 1.6, hand * 1000, "by hand"),
+        Row(name, one / many, "x", 20, more=True),
+    ]
