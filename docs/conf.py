@@ -12,7 +12,7 @@ project = "plugin-bridge"
 author = "The plugin-bridge authors"
 version = release = __version__
 
-extensions = ["myst_parser", "accessible", "parts"]
+extensions = ["myst_parser", "parts"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 nitpicky = True
@@ -28,7 +28,6 @@ html_theme = "furo"
 html_title = f"plugin-bridge {version}"
 html_copy_source = False
 html_show_sphinx = False
-html_search_scorer = str(_HERE / "scorer.js")
 
 man_pages = [
     (f"man/{name}.{section}", name, about, "", section)
