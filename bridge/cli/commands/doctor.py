@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import platform
+import re
 import sys
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,27 +18,31 @@ import click
 from attrs import evolve
 from twisted.internet.defer import Deferred
 
+from ... import __version__
 from ...approval.native import native_approver
 from ...approval.prompts import Operation, Prompt
+from ...datadir.token import PairingToken, TokenError
 from ...freedesktop import Notifications
+from ...plugins.installed.ids import RECORDS
+from ...plugins.installed.records import read_record
 from ...protocol.errors import BridgeError
-from ...settings.config import BY_NAME, HOST_OPTIONS
-from ...settings.options import Paths
+from ...protocol.limits import KIB
+from ...protocol.strictjson import dumps
+from ...settings.config import BY_NAME, HOST_OPTIONS, OPTIONS
+from ...settings.options import Paths, click_option
 from ...settings.values import Address
+from ...store import StoreError, read_state
 from ...wiring import oneshot
-from ..command import command, json_option
-from ..diagnosis.checkup import (
+from ..checkup import (
     Finding,
     Level,
     daemon,
     finding_lines,
     notification_server,
     on_disk,
-    without_prompts,
 )
-from ..diagnosis.probing import is_dev
-from ..diagnosis.supportfile import Support
-from ..terminal import CommandError, print_json, print_line
+from ..command import command, json_option
+from ..terminal import CommandError, print_json, print_line, private_file
 
 TEST_PROMPT: Final = Prompt(
     Operation.INSTALL,
@@ -39,6 +50,10 @@ TEST_PROMPT: Final = Prompt(
     "You asked plugin-bridge doctor to show a prompt.",
     "Nothing is installed, whatever you choose.",
 )
+_LOG_BYTES: Final = 128 * KIB
+_USERINFO: Final = re.compile(r"(?<=://)[^/@\s]+@")
+_QUERY: Final = re.compile(r"[?#].*")
+_PACKAGE: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 
 @command(
@@ -77,21 +92,28 @@ def doctor(
     """Run the checks and return the exit status."""
     from twisted.internet import reactor
 
+    found, is_dev = daemon(place, listen)
+    no_prompts = (dev or is_dev) and not prompt
     findings = [
         *on_disk(place),
-        daemon(place, listen),
-        *oneshot.run(reactor, lambda: on_desktop(reactor, place, prompt, dev)),
+        found,
+        *oneshot.run(reactor, lambda: on_desktop(reactor, place, prompt, no_prompts)),
     ]
-    _print(findings, as_json)
+    ok = all(finding.level is not Level.WRONG for finding in findings)
+    if as_json:
+        print_json({"ok": ok, "findings": [finding.fields() for finding in findings]})
+    else:
+        for line in finding_lines(findings):
+            print_line(line)
     if bundle is not None:
-        support = Support.collect(place, findings, os.environ)
         try:
-            support.write(bundle, _aside if as_json else print_line)
+            parts = report_parts(place, findings, os.environ)
+            write_report(bundle, parts, _aside if as_json else print_line)
         except FileExistsError:
             raise CommandError(f"{bundle} exists already") from None
         except OSError as e:
             raise CommandError(f"{bundle} cannot be written: {e.strerror}") from None
-    return 1 if any(finding.level is Level.WRONG for finding in findings) else 0
+    return 0 if ok else 1
 
 
 def _aside(text: str) -> None:
@@ -100,28 +122,20 @@ def _aside(text: str) -> None:
     sys.stderr.flush()
 
 
-def _print(findings: list[Finding], as_json: bool) -> None:
-    if as_json:
-        ok = all(finding.level is not Level.WRONG for finding in findings)
-        listed = [finding.fields() for finding in findings]
-        print_json({"ok": ok, "findings": listed})
-        return
-    for line in finding_lines(findings):
-        print_line(line)
-
-
 async def on_desktop(
-    reactor: Any, place: Paths, prompt: bool, dev: bool
+    reactor: Any, place: Paths, prompt: bool, no_prompts: bool
 ) -> list[Finding]:
-    """Check the notification server; with ``--prompt`` show a test prompt."""
+    """
+    Check the notification server.
+
+    :param prompt: Whether to show a test prompt.
+    :param no_prompts: Whether none is needed.
+    """
     notifications = Notifications(reactor, os.environ)
     try:
-        if sys.platform in ("win32", "darwin"):  # pragma: no cover
-            findings = []
-        else:
-            findings = [await notification_server(notifications)]
-            if not prompt and (dev or is_dev(place)):
-                findings = [without_prompts(finding) for finding in findings]
+        findings = []
+        if sys.platform not in ("win32", "darwin"):  # pragma: no branch
+            findings.append(await notification_server(notifications, no_prompts))
         if prompt:
             approver = native_approver(
                 sys.platform,
@@ -149,3 +163,104 @@ async def answered(approving: Deferred[None]) -> Finding:
             return Finding(name, Level.OK, f"you did not confirm it: {e.message}")
         return Finding(name, Level.WRONG, e.message, "see notification server")
     return Finding(name, Level.OK, "you confirmed it")
+
+
+def report_parts(
+    place: Paths, findings: Sequence[Finding], environ: Mapping[str, str]
+) -> dict[str, bytes]:
+    """
+    Collect what a bug report needs, without personal data.
+
+    :param environ: Of which the daemon's variables are taken.
+    :return: The contents of files, by name.
+    """
+    options = [click_option(option, place.profile.names) for option in OPTIONS]
+    names = [name for option in options for name in option.envvar or ()]
+    variables = [f"{name}={environ[name]}" for name in names if name in environ]
+    texts = {
+        "doctor.json": dumps([finding.fields() for finding in findings]).decode(),
+        "versions.txt": "\n".join(_versions()),
+        "variables.txt": "\n".join(variables),
+        **_of_state(place),
+        "plugins.log": _tail(place.data.log),
+        "daemon.log": _tail(place.data.daemon_log),
+    }
+    # Token, home directory and passwords.
+    redacted = []
+    with contextlib.suppress(FileNotFoundError, TokenError):
+        redacted.append((PairingToken.load(place.data.token).reveal(), "[token]"))
+    if home := environ.get("HOME", "").rstrip("/"):
+        redacted.append((home, "~"))
+    return {name: _part(text, redacted) for name, text in texts.items()}
+
+
+def _part(text: str, redacted: Sequence[tuple[str, str]]) -> bytes:
+    for secret, instead in redacted:
+        text = text.replace(secret, instead)
+    text = _USERINFO.sub("", text)
+    return text.encode() if text.endswith("\n") or not text else f"{text}\n".encode()
+
+
+def write_report(
+    path: Path, parts: Mapping[str, bytes], report: Callable[[str], object]
+) -> None:
+    """
+    Write the file for a bug report, after listing its contents.
+
+    :param path: Made with mode 0600; an existing file is never replaced.
+    :raise OSError: It can't be written.
+    """
+    with private_file(path) as file:
+        report(
+            "the file contains these parts, without token, settings and home directory:"
+        )
+        for name, content in parts.items():
+            report(f"  {name:<14} {len(content)} bytes")
+        with tarfile.open(fileobj=file, mode="w:gz") as tar:
+            for name, content in parts.items():
+                member = tarfile.TarInfo(f"plugin-bridge/{name}")
+                member.size, member.mode = len(content), 0o600
+                tar.addfile(member, io.BytesIO(content))
+    report(f"wrote {path}; read it before you send it")
+
+
+def _versions() -> list[str]:
+    lines = [
+        f"plugin-bridge {__version__}",
+        f"python {sys.version.split()[0]}",
+        f"system {platform.platform()}",
+    ]
+    with contextlib.suppress(PackageNotFoundError):
+        for line in requires("plugin-bridge") or ():
+            found = _PACKAGE.match(line)
+            if found is not None and "extra ==" not in line:
+                lines.append(f"{found[0]} {version(found[0])}")
+    return lines
+
+
+def _of_state(place: Paths) -> dict[str, str]:
+    try:
+        view = read_state(place.data.state)
+    except StoreError as e:
+        return {"settings.txt": str(e)}
+    sizes = [
+        f"{ns}: {len(entries)} values, {len(dumps(entries))} bytes"
+        for ns in view.namespaces()
+        if (entries := view.entries(ns))
+    ]
+    plugins = []
+    for plugin_id, value in sorted(view.entries(RECORDS).items()):
+        record = read_record(value)
+        url = _QUERY.sub("", record.url)
+        plugins.append(f"{plugin_id} {record.commit} {record.key_id} {url}")
+    return {"settings.txt": "\n".join(sizes), "plugins.txt": "\n".join(plugins)}
+
+
+def _tail(path: Path) -> str:
+    """Return the last lines of a log; empty if there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))
+            return file.read(_LOG_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -16,9 +16,8 @@ from twisted.internet.defer import Deferred, fail
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval.approvers import denied, unavailable
+from bridge.cli.checkup import Finding, Level
 from bridge.cli.commands import doctor
-from bridge.cli.diagnosis.checkup import Finding, Level
-from bridge.cli.diagnosis.supportfile import Support
 from bridge.settings.options import locate
 
 from ...directories import fresh_directory
@@ -45,26 +44,22 @@ class AnsweredTests(SynchronousTestCase):
 
 
 class SupportTests(SynchronousTestCase):
-    """Tests for writing a support bundle."""
+    """Tests for the file for a bug report."""
 
     def test_full_disk(self) -> None:
         """What could not be written whole is not left."""
         path = fresh_directory(self) / "report.tar.gz"
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         with mock.patch.object(tarfile.TarFile, "addfile", side_effect=full):
-            support = Support({"a.txt": b"a"})
-            self.assertRaises(OSError, support.write, path, lambda _: None)
+            parts = {"a.txt": b"a"}
+            self.assertRaises(OSError, doctor.write_report, path, parts, str)
         self.assertFalse(path.exists())
-
-
-class CollectTests(SynchronousTestCase):
-    """Tests for what a support bundle has."""
 
     def test_variables(self) -> None:
         """The daemon's variables, also by the names of the host, and no others."""
         place = locate("vrcnext", fresh_directory(self), None)
         environ = {"VRCNEXT_BRIDGE_WAYVR_ADDR": "[::1]:9", "VRCNEXT_TOKEN": "x"}
-        files = Support.collect(place, [], environ).files
+        files = doctor.report_parts(place, [], environ)
         self.assertEqual(files["variables.txt"], b"VRCNEXT_BRIDGE_WAYVR_ADDR=[::1]:9\n")
 
 
@@ -111,9 +106,7 @@ class DoctorTests(SynchronousTestCase):
         self.assertIn("none answers", done.stdout)
         self.assertEqual(done.returncode, 1)
         self.assertNotIn("--dev", done.stdout.partition("notification server")[0])
-        self.assertIn(
-            "WRONG daemon: the daemon of another data directory", other.stdout
-        )
+        self.assertIn("WRONG daemon: another program, or another", other.stdout)
         self.assertEqual(again.stderr, f"plugin-bridge doctor: {file} exists already\n")
         self.assertNotIn("the bundle holds", again.stdout)
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
@@ -132,6 +125,7 @@ class DoctorTests(SynchronousTestCase):
         for printed in (
             "plugin:x: 1 values",
             "twisted ",
+            "listening on http:",
             "BRIDGE_LOG=debug",
             "[token]",
         ):

@@ -7,30 +7,30 @@ from collections.abc import Iterator
 from enum import StrEnum
 from shlex import quote
 
-from ...approval.desktop import ANSWERING
-from ...classes import frozen
-from ...daemon.listening import is_taken
-from ...datadir.ownership import NotOwnError, check, check_tree
-from ...datadir.paths import DataDir
-from ...datadir.token import PairingToken, TokenError
-from ...freedesktop import DesktopError, INotifications
-from ...plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
-from ...plugins.installed.exchange import Journal, JournalError
-from ...plugins.installed.records import read_records
-from ...plugins.installed.trees import Trees
-from ...protocol.text import visible
-from ...provision.bundlersource import installed_bundler, would_run
-from ...provision.hostsources import sources_problem
-from ...provision.readiness import missing_sources, setup_command, theme_problem
-from ...provision.service import UNIT, has_systemd, is_service_of
-from ...settings.options import Paths
-from ...settings.values import Address
-from ...store import StoreError, read_state
-from ...store.generations import Generations
-from ...system.locks import is_held
-from ...system.users import is_own
-from ..connection import listens_on
-from .probing import is_dev_at, version_at
+from ..approval.desktop import ANSWERING
+from ..classes import frozen
+from ..daemon.listening import is_taken
+from ..datadir.ownership import NotOwnError, check, check_tree
+from ..datadir.paths import DataDir
+from ..datadir.token import PairingToken, TokenError
+from ..freedesktop import DesktopError, INotifications
+from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
+from ..plugins.installed.exchange import Journal, JournalError
+from ..plugins.installed.records import read_records
+from ..plugins.installed.trees import Trees
+from ..protocol.text import visible
+from ..provision.bundlersource import installed_bundler, would_run
+from ..provision.hostsources import sources_problem
+from ..provision.readiness import missing_sources, setup_command, theme_problem
+from ..provision.service import UNIT, has_systemd, is_service_of
+from ..settings.options import Paths
+from ..settings.values import Address
+from ..store import StoreError, read_state
+from ..store.generations import Generations
+from ..system.locks import is_held
+from ..system.users import is_own
+from .connection import connect, is_dev, listens_on
+from .terminal import CommandError
 
 
 class Level(StrEnum):
@@ -205,14 +205,6 @@ def _changed(place: Paths) -> Iterator[Finding]:
         yield Finding("plugin", Level.WRONG, visible(text), visible(fix))
 
 
-def without_prompts(finding: Finding) -> Finding:
-    """Return a finding about prompts for a daemon with ``--dev``, which shows none."""
-    if finding.level is not Level.WRONG:
-        return finding
-    text = f"{finding.text}; with --dev no prompt is needed"
-    return Finding(finding.name, Level.NOTE, text)
-
-
 def _bundler(place: Paths) -> Finding:
     name, fix = "bundler", _run_setup(place)
     pin = pin_for()
@@ -266,35 +258,38 @@ def _databases(place: Paths) -> Iterator[Finding]:
             yield Finding(name, Level.NOTE, f"{path} does not exist yet")
 
 
-def daemon(place: Paths, listen: Address) -> Finding:
+def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
     """
     Check whether a daemon runs, and whether one could.
 
     :param listen: The address it would listen on.
+    :return: What was found, and whether one runs with ``--dev``.
     """
     name = "daemon"
     if is_held(place.data.lock):
         try:
             address = listens_on(place.data)
         except (OSError, ValueError):
-            return Finding(name, Level.NOTE, "starting or shutting down")
-        version = version_at(address)
-        if version is None:
-            text = f"running, but does not answer on {address}"
-            return Finding(name, Level.WRONG, text, "restart it")
+            return Finding(name, Level.NOTE, "starting or shutting down"), False
+        try:
+            connection = connect(place)
+        except CommandError as e:
+            text = f"running, but does not answer: {e}"
+            return Finding(name, Level.WRONG, text, "restart it"), False
+        connection.close()
+        version = visible(str(connection.welcome.get("version")))
         text = f"version {version} listens on {address}"
-        if is_dev_at(address):
+        if is_dev(connection.welcome):
             text += " with --dev: EVERY operation is approved without asking"
             fix = "restart it without --dev, unless you develop plugins"
-            return Finding(name, Level.NOTE, text, fix)
-        return Finding(name, Level.OK, text)
+            return Finding(name, Level.NOTE, text, fix), True
+        return Finding(name, Level.OK, text), False
     if is_taken(listen):
-        ours = version_at(listen) is not None
-        who = "the daemon of another data directory" if ours else "another program"
+        text = f"another program, or another host's daemon, listens on {listen}"
         fix = "stop it, or choose another address with --listen"
-        return Finding(name, Level.WRONG, f"{who} listens on {listen}", fix)
+        return Finding(name, Level.WRONG, text, fix), False
     text = f"not running; {listen} is free"
-    return Finding(name, Level.NOTE, text, _start(place))
+    return Finding(name, Level.NOTE, text, _start(place)), False
 
 
 def _start(place: Paths) -> str:
@@ -308,22 +303,36 @@ def _start(place: Paths) -> str:
     return start
 
 
-async def notification_server(notifications: INotifications) -> Finding:
-    """Find the program that shows prompts, and how to answer them there."""
+async def notification_server(
+    notifications: INotifications, no_prompts: bool = False
+) -> Finding:
+    """
+    Find the program that shows prompts, and how to answer them there.
+
+    :param no_prompts: Whether none is needed, as with ``--dev``.
+    """
     name = "notification server"
+
+    def wrong(text: str, fix: str) -> Finding:
+        if no_prompts:
+            note = f"{text}; with --dev no prompt is needed"
+            return Finding(name, Level.NOTE, note)
+        return Finding(name, Level.WRONG, text, fix)
+
     try:
         server = await notifications.find()
     except DesktopError as e:
-        text = f"none answers, so no prompt can be shown: {e}"
-        fix = (
-            "log in to a desktop, or install a server such as dunst: apt install dunst"
+        return wrong(
+            f"none answers, so no prompt can be shown: {e}",
+            "log in to a desktop, or install a server such as dunst: apt install dunst",
         )
-        return Finding(name, Level.WRONG, text, fix)
     called = visible(f"{server.name} {server.version}")
     able = visible(", ".join(sorted(server.capabilities)))
     if "actions" not in server.capabilities:
-        text = f"{called} has no buttons, so prompts are refused (it supports: {able})"
-        return Finding(name, Level.WRONG, text, "use one with actions, such as dunst")
+        return wrong(
+            f"{called} has no buttons, so prompts are refused (it supports: {able})",
+            "use one with actions, such as dunst",
+        )
     click = ANSWERING.get(server.name.lower(), "click Confirm or Deny")
     return Finding(name, Level.OK, f"{called}: {click} (it supports: {able})")
 

@@ -1,1 +1,0 @@
-"""What ``doctor`` checks, and the file it makes for bug reports."""

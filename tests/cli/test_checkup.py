@@ -1,0 +1,343 @@
+"""Tests for bridge.cli.checkup."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+from hashlib import sha256
+from pathlib import Path
+from unittest.mock import patch
+
+from attrs import evolve
+from twisted.internet.defer import Deferred, fail
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge import __version__
+from bridge.approval import Operation
+from bridge.cli import checkup
+from bridge.cli.checkup import Finding, Level
+from bridge.datadir.token import PairingToken
+from bridge.freedesktop import DesktopError, Server
+from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
+from bridge.plugins.installed.exchange import Exchange, Journal
+from bridge.provision.hostsources import install_sources
+from bridge.settings.options import Paths, locate
+from bridge.settings.values import Address
+from bridge.system.locks import acquire
+
+from ..approval.screens import FakeScreen
+from ..directories import fresh_directory, planted
+
+OK, NOTE, WRONG = Level.OK, Level.NOTE, Level.WRONG
+URL = "https://forge.example/weather"
+
+
+class DiskTests(SynchronousTestCase):
+    """Tests for what is looked at on disk."""
+
+    def setUp(self) -> None:
+        """A place without anything."""
+        self.root = fresh_directory(self) / "data"
+        self.place: Paths = locate("reference", self.root, None)
+        self.data = self.place.data
+
+    def found(self) -> dict[str, Finding]:
+        """Look, and give the findings by name."""
+        found = {f.name: f for f in checkup.on_disk(self.place)}
+        for finding in found.values():
+            self.assertTrue(finding.fix or finding.level is not WRONG)
+        return found
+
+    def write(self, path: Path, content: str = "") -> None:
+        """Write a file."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+    def test_nothing_is_there(self) -> None:
+        """Before setup, setup is the fix; the check creates nothing."""
+        found = self.found()
+        wrong = {name for name, one in found.items() if one.level is WRONG}
+        self.assertEqual(wrong, {"data directory", "bundler", "host sources"})
+        self.assertIn("plugin-bridge setup --host", found["bundler"].fix)
+        self.assertFalse(self.root.exists())
+
+    def test_setup_needs_sources(self) -> None:
+        """Sources that do not ship here are asked for until they are installed."""
+        self.place = locate("vrcnext", self.root, None)
+        found = self.found()
+        for name in ("data directory", "bundler", "host sources"):
+            fix = found[name].fix
+            self.assertIn("plugin-bridge setup --host-sources ARCHIVE --host", fix)
+        for name in (HOST_ENTRY, API_ENTRY):
+            self.write(self.root / name)
+        self.assertNotIn("--host-sources", self.found()["bundler"].fix)
+
+    def test_settings(self) -> None:
+        """They are counted; of damaged ones, what a start would lose is named."""
+        self.data.create()
+        state, previous = self.data.state, self.data.root / "state.json.bak"
+        older = '{"host":{"a":1},"bridge.plugins":{"weather":{}}}'
+        for now, before, level, said in (
+            ('{"host":{"a":1,"b":2}}', "", OK, "2 values"),
+            (None, '{"host":{"a":1}}', OK, "1 value"),
+            ("{", "", WRONG, "lose all settings"),
+            ("{", "{", WRONG, "lose all settings"),
+            ("{", older, WRONG, "previous version (2 values, 1 plugins), and lose the"),
+        ):
+            for path, text in ((state, now), (previous, before)):
+                path.unlink(missing_ok=True)
+                if text:
+                    path.write_text(text)
+            found = self.found()["settings"]
+            self.assertEqual(found.level, level, said)
+            self.assertIn(said, found.fix or found.text)
+
+    def test_interrupted_operation(self) -> None:
+        """What a start will settle is announced; nothing is while a daemon runs."""
+        self.data.create()
+        self.assertNotIn("journal", self.found())
+        exchange = Exchange(Operation.INSTALL, "weather", ".tmp-0", None, {})
+        Journal(self.data.journal).begin(exchange)
+        found = self.found()["journal"]
+        self.assertEqual(found.level, NOTE)
+        self.assertIn("install of weather was interrupted", found.text)
+        lock = acquire(self.data.lock)
+        self.addCleanup(lock.release)
+        self.assertNotIn("journal", self.found())
+        self.data.journal.write_text("of another version")
+        self.assertEqual(self.found()["journal"].level, WRONG)
+
+    def test_changed_plugins(self) -> None:
+        """A recorded plugin whose tree is gone or was changed is wrong."""
+        self.data.create()
+        state = {"bridge.plugins": {"weather": {"url": URL}}}
+        self.data.state.write_text(json.dumps(state))
+        found = self.found()["plugin"]
+        self.assertEqual(found.level, WRONG)
+        self.assertIn("weather is left out of the next build: ", found.text)
+        self.assertIn(URL, found.fix)
+        self.data.state.write_text("{}")
+        self.assertNotIn("plugin", self.found())
+
+    def test_tree_without_a_record(self) -> None:
+        """A plugin's directory that no record knows is named; a clone is not."""
+        self.data.create()
+        for name in ("lost", "kept", ".tmp-0"):
+            self.data.plugin(name).mkdir()
+        self.data.state.write_text('{"bridge.plugins":{"kept":{}}}')
+        found = [f for f in checkup.on_disk(self.place) if "tree" in f.name]
+        self.assertEqual([f.level for f in found], [WRONG])
+        self.assertIn("plugins/lost belongs to no", found[0].text)
+        self.data.journal.write_text("?")
+        self.assertNotIn("plugin tree", self.found())
+        self.data.journal.unlink()
+        self.data.state.write_text("{")
+        self.assertNotIn("plugin tree", self.found())
+
+    def test_attack_directory_of_others(self) -> None:
+        """One that others can read, or even write, or own, has its command."""
+        self.place = locate("reference", self.root / "a b", None)
+        self.place.data.create()
+        root = self.place.data.root
+        for mode, level in ((0o755, NOTE), (0o770, WRONG), (0o702, WRONG)):
+            root.chmod(mode)
+            found = self.found()["data directory"]
+            self.assertEqual(
+                (found.level, found.fix), (level, f"run: chmod 700 '{root}'")
+            )
+        with patch.object(os, "geteuid", return_value=os.geteuid() + 1):
+            found = self.found()["data directory"]
+        self.assertEqual((found.level, found.fix[:14]), (WRONG, "run: sudo chow"))
+        shutil.rmtree(root)
+        root.write_text("")
+        found = self.found()["data directory"]
+        self.assertEqual(found.fix, "choose another with --data-dir")
+
+    def test_attack_planted_files(self) -> None:
+        """Whatever another user may have written is wrong, each with its command."""
+        data = self.data
+        data.create()
+        paths = [
+            data.bin / "esbuild",
+            data.host / "packages" / "host.ts",
+            data.build / "lock",
+            data.plugin("clock") / "main.ts",
+            data.plugin("watch") / "deep" / "main.ts",
+            data.root / "state.json.bak",
+            data.lock,
+            data.address,
+        ]
+        for path in paths:
+            self.write(path)
+        name = "files of others"
+        self.assertNotIn(name, self.found())
+        for path in paths:
+            planted(self, path)
+        data.plugins.chmod(0o777)
+        found = [f for f in checkup.on_disk(self.place) if f.name == name]
+        self.assertEqual({f.level for f in found}, {WRONG})
+        named = {f.text.partition(" ")[0] for f in found}
+        self.assertEqual(named, set(map(str, [data.plugins, *paths])))
+        self.assertIn(f"chmod -R go-w {data.plugins}", found[0].fix)
+        self.assertTrue(all("run: " in f.fix for f in found))
+
+    def test_attack_planted_state_and_journal(self) -> None:
+        """Neither is read."""
+        self.data.create()
+        for path, name in (
+            (self.data.state, "settings"),
+            (self.data.journal, "journal"),
+        ):
+            path.write_bytes(b"{}")
+            planted(self, path)
+            found = self.found()[name]
+            self.assertEqual(found.level, WRONG)
+            self.assertIn("belongs to another user", found.text)
+
+    def test_token(self) -> None:
+        """The token's file is validated as by the daemon, and never shown."""
+        self.data.create()
+        token = PairingToken.load_or_create(self.data.token)
+        found = self.found()["pairing token"]
+        self.assertEqual(found.level, OK)
+        self.assertNotIn(token.reveal(), found.text)
+        self.data.token.chmod(0o644)
+        self.assertEqual(self.found()["pairing token"].level, WRONG)
+
+    def test_another_bundler(self) -> None:
+        """A bundler that was not pinned is reported; wrong if it would not run."""
+        self.data.create()
+        self.write(self.data.bin / "esbuild")
+        for digest, level in (
+            ("", WRONG),
+            ("0" * 64, WRONG),
+            (sha256(b"").hexdigest(), NOTE),
+        ):
+            if digest:
+                self.write(self.data.bin / "esbuild.sha256", digest)
+            found = self.found()["bundler"]
+            self.assertEqual((found.level, found.fix[-7:]), (level, "--force"))
+        with patch.object(checkup, "pin_for", return_value=None):
+            finding = next(
+                f for f in checkup.on_disk(self.place) if f.name == "bundler"
+            )
+        self.assertEqual(finding.level, WRONG)
+
+    def test_sources_theme_and_databases(self) -> None:
+        """What is in place is reported as such."""
+        self.data.create()
+        self.assertEqual(self.found()["database sample"].level, NOTE)
+        self.place.profile.database("sample", self.root).touch()
+        for name in (HOST_ENTRY, API_ENTRY):
+            self.write(self.root / name)
+        self.write(self.place.bundle)
+        found = self.found()
+        self.assertEqual(found["database sample"].level, OK)
+        self.assertEqual(found["host sources"].level, NOTE)
+        self.assertIn("by an unknown version", found["host sources"].text)
+        self.assertIn("run: plugin-bridge setup ", found["host sources"].fix)
+        self.assertIn("is published", found["theme directory"].text)
+        sources = {path.removeprefix("host/"): b"" for path in (HOST_ENTRY, API_ENTRY)}
+        install_sources(sources, self.data, __version__, force=True)
+        self.assertEqual(self.found()["host sources"].level, OK)
+        with patch.object(os, "access", return_value=False):
+            self.assertEqual(self.found()["theme directory"].level, WRONG)
+
+    def test_lines(self) -> None:
+        """A line for each finding, and one for each fix."""
+        findings = [Finding("a", OK, "fine"), Finding("b", WRONG, "gone", "run: it")]
+        lines = ["ok    a: fine", "WRONG b: gone", "      run: it"]
+        self.assertEqual(list(checkup.finding_lines(findings)), lines)
+
+
+class DaemonTests(SynchronousTestCase):
+    """Tests for looking for a daemon; a running one is in test_doctor."""
+
+    def setUp(self) -> None:
+        """An empty place, and a port."""
+        self.place = locate("reference", fresh_directory(self), None)
+        self.listening = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(self.listening.close)
+        self.address = Address("127.0.0.1", self.listening.getsockname()[1])
+
+    def found(self) -> Finding:
+        """Look."""
+        found, is_dev = checkup.daemon(self.place, self.address)
+        self.assertFalse(is_dev)
+        return found
+
+    def test_another_program(self) -> None:
+        """Without our daemon, the program on the port is another one."""
+        found = self.found()
+        self.assertEqual(found.level, WRONG)
+        self.assertIn("another program, or another host's daemon, listens", found.text)
+
+    def test_not_running(self) -> None:
+        """How to start it is named: once, at each login, or the service right now."""
+        self.listening.close()
+        start = f"run: plugin-bridge run {self.place.typed}"
+        login = f"plugin-bridge setup --service {self.place.typed}"
+        service = "run: systemctl --user start plugin-bridge.service"
+        for has_systemd, is_service, fix in (
+            (False, False, start),
+            (True, False, f"{start}, or, to start it at each login: {login}"),
+            (True, True, service),
+        ):
+            with (
+                patch.object(checkup, "has_systemd", return_value=has_systemd),
+                patch.object(checkup, "missing_sources", return_value=[]),
+                patch.object(checkup, "is_service_of", return_value=is_service),
+            ):
+                self.assertEqual((self.found().level, self.found().fix), (NOTE, fix))
+
+    def test_starting_or_silent(self) -> None:
+        """One that has no address yet is left alone; one that is silent is wrong."""
+        lock = acquire(self.place.data.lock)
+        self.addCleanup(lock.release)
+        self.assertEqual(self.found().level, NOTE)
+        self.place.data.address.write_text(str(self.address))
+        self.assertEqual(self.found().level, WRONG)
+        self.assertIn("does not answer", self.found().text)
+
+
+class ServerTests(SynchronousTestCase):
+    """Tests for looking who shows prompts."""
+
+    def found(self, screen: FakeScreen, *, no_prompts: bool = False) -> Finding:
+        """Look at a desktop."""
+        looking = checkup.notification_server(screen, no_prompts)
+        return self.successResultOf(Deferred.fromCoroutine(looking))
+
+    def test_buttons(self) -> None:
+        """The advice is how to answer there."""
+        for name, printed in (
+            ("any", "click Confirm or Deny"),
+            ("dunst", "middle-click"),
+            ("mako", "makoctl menu"),
+        ):
+            screen = FakeScreen()
+            assert screen.server is not None
+            screen.server = evolve(screen.server, name=name)
+            for no_prompts in (False, True):
+                found = self.found(screen, no_prompts=no_prompts)
+                self.assertEqual(found.level, OK)
+                self.assertIn(printed, found.text)
+
+    def test_no_prompt_possible(self) -> None:
+        """Where nobody answers, or can't, that is wrong, unless no prompt is needed."""
+        none, odd = FakeScreen(), FakeScreen()
+        odd.server = Server(":1.1", "odd\x1b[31m", "1", frozenset({"body"}))
+        for screen, text, fix in (
+            (none, "no prompt can be shown: no bus", "apt install dunst"),
+            (odd, "odd 1 has no buttons", "use one with actions"),
+        ):
+            with patch.object(none, "find", lambda: fail(DesktopError("no bus"))):
+                found = self.found(screen)
+                note = self.found(screen, no_prompts=True)
+            self.assertEqual((found.level, note.level), (WRONG, NOTE))
+            self.assertIn(text, found.text)
+            self.assertIn(fix, found.fix)
+            self.assertNotIn("--dev", found.text + found.fix)
+            self.assertEqual(note.fix, "")
