@@ -81,7 +81,8 @@ class _Fields:
 
 
 def _compared(one: Any) -> tuple[Any, ...]:
-    return tuple(getattr(one, a.name) for a in one.__attrs_attrs__ if a.eq)
+    # A list needs no call for each of its items.
+    return tuple([getattr(one, a.name) for a in one.__attrs_attrs__ if a.eq])
 
 
 def _equals(self: Any, other: object) -> Any:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from io import BytesIO
-from typing import Final, Protocol
+from typing import Final
 
 from ...classes import frozen
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError
 from ...protocol.limits import SERVER_ERROR_CHARACTERS
 from ...protocol.text import one_line
+from .server import Server
 from .transfer import clone_failed
 
 _FLUSH: Final = b"0000"
@@ -23,16 +24,6 @@ _DELIMITER: Final = b"0001"
 _PACK, _ERROR = 1, 3
 _HEX: Final = re.compile(rb"[0-9a-f]{40}")
 _NO_COMMIT: Final = b"0" * 40
-
-
-class Service(Protocol):
-    """Git's service at a server; see ``Server``."""
-
-    async def discover(self) -> bytes:
-        """Return what the server offers."""
-
-    async def upload_pack(self, body: bytes) -> bytes:
-        """Send a request, and return the answer."""
 
 
 @frozen
@@ -63,7 +54,7 @@ class _Offer:
 
 
 async def fetch(
-    server: Service,
+    server: Server,
     in_thread: InThread,
     *,
     depth: int = 1,
@@ -88,7 +79,7 @@ async def fetch(
     return Fetched(commit, pack)
 
 
-async def tip(server: Service, in_thread: InThread) -> str:
+async def tip(server: Server, in_thread: InThread) -> str:
     """
     Return the tip of the default branch, 40 hexadecimal digits.
 
@@ -97,7 +88,7 @@ async def tip(server: Service, in_thread: InThread) -> str:
     return (await _discovered(server, in_thread))[1]
 
 
-async def _discovered(server: Service, in_thread: InThread) -> tuple[_Offer, str]:
+async def _discovered(server: Server, in_thread: InThread) -> tuple[_Offer, str]:
     offer: _Offer = await in_thread(_read_offer, await server.discover())
     line = offer.tip
     if offer.version == 2:

@@ -104,45 +104,37 @@ def _encode_many(value: list[Any] | dict[str, Any], into: list[bytes]) -> None:
 
 
 def _decode(data: bytes, at: int) -> tuple[Any, int]:
+    """Read the value at a place; return it, and where it ends."""
     kind, at = data[at], at + 1
     if kind == _NULL:
         return None, at
     if kind == _BOOLEAN:
         return data[at] != 0, at + 1
+    if kind in (_STRING, _BYTES):
+        return _piece(data, at, kind == _STRING)
     (number,) = _LENGTH.unpack_from(data, at)
     at += _LENGTH.size
     if kind == _INTEGER:
         return number, at
-    if kind in (_STRING, _BYTES):
-        return _text(data, at, number, kind == _STRING)
-    if kind == _LIST:
-        return _list(data, at, number)
-    if kind == _MAP:
-        return _map(data, at, number)
-    raise PacketError("a value of an unknown kind")
+    if kind not in (_LIST, _MAP):
+        raise PacketError("a value of an unknown kind")
+    items, members = [], {}
+    for _ in range(number):
+        if kind == _LIST:
+            item, at = _decode(data, at)
+            items.append(item)
+        else:
+            name, at = _piece(data, at)
+            members[name], at = _decode(data, at)
+    return (items if kind == _LIST else members), at
 
 
-def _text(data: bytes, at: int, length: int, is_text: bool) -> tuple[str | bytes, int]:
-    end = at + length
+def _piece(data: bytes, at: int, is_text: bool = True) -> tuple[Any, int]:
+    """Read a text, or bytes, after its length."""
+    begin = at + _LENGTH.size
+    end = begin + _LENGTH.unpack_from(data, at)[0]
     if end > len(data):
         raise PacketError("a value is longer than its packet")
-    piece = data[at:end]
+    piece = data[begin:end]
     # Messages of the bundler's quote sources, which need not be UTF-8.
     return (piece.decode("utf-8", "replace") if is_text else piece), end
-
-
-def _list(data: bytes, at: int, count: int) -> tuple[list[Any], int]:
-    items = []
-    for _ in range(count):
-        item, at = _decode(data, at)
-        items.append(item)
-    return items, at
-
-
-def _map(data: bytes, at: int, count: int) -> tuple[dict[str, Any], int]:
-    members: dict[str, Any] = {}
-    for _ in range(count):
-        (length,) = _LENGTH.unpack_from(data, at)
-        key, at = _text(data, at + _LENGTH.size, length, True)
-        members[str(key)], at = _decode(data, at)
-    return members, at

@@ -30,6 +30,7 @@ from ..operations.bench import (
 )
 
 LATER = "d" * 40
+NOTES = "## 1.1.0\n\n- New."
 STEPS = ["clone", "validate", "policy", "signature", "compare"]
 
 
@@ -116,7 +117,7 @@ class PreviewTests(PreviewTestCase):
     """Tests for what a preview shows."""
 
     def test_what_is_shown(self) -> None:
-        """All that an install would be about is shown."""
+        """All that an install would be about is shown; nothing is installed."""
         preview = self.result()
         self.assertEqual(preview.url, url_of("good"))
         self.assertEqual(preview.commit, COMMIT)
@@ -127,10 +128,7 @@ class PreviewTests(PreviewTestCase):
         self.assertIsNone(preview.installed)
         self.assertIsNone(preview.changelog)
         self.assertEqual(preview.expires_at, int((NOW + PREVIEW_KEPT_SECONDS) * 1000))
-
-    def test_nothing_is_installed_prompted_or_built(self) -> None:
-        """The state is untouched, nobody is asked, and other pages see nothing."""
-        self.result()
+        # Nobody is asked, nothing is built, and other pages see nothing.
         names, values = self.bench.left()
         self.assertEqual((len(names), values), (1, {}))
         self.assertTrue(names[0].startswith(".tmp-"))
@@ -139,18 +137,16 @@ class PreviewTests(PreviewTestCase):
 
     def test_refused_like_an_install(self) -> None:
         """What an install would refuse is refused, and nothing is kept."""
-        for files, prefix in (
-            ({"main.ts": "export {};\n"}, "no_manifest"),
-            (files_of("good", **{"plugin.json": "[]"}), "manifest_invalid"),
-            (files_of("good", **{"main.ts": "eval('a');\n"}), "policy"),
+        for files, signed_as, prefix in (
+            ({"main.ts": "export {};\n"}, "good", "no_manifest"),
+            (files_of("good", **{"plugin.json": "[]"}), "good", "manifest_invalid"),
+            (files_of("good", **{"main.ts": "eval('a');\n"}), "good", "policy"),
+            (files_of("good"), None, "unsigned"),
         ):
             self.bench = Bench(self)
-            self.bench.publish("good", files)
+            self.bench.publish("good", files, signed_as=signed_as)
             self.assert_prefix(self.refusal(), prefix)
             self.assertEqual(self.bench.left(), ([], {}))
-        self.bench = Bench(self)
-        self.bench.publish("good", signed_as=None)
-        self.assert_prefix(self.refusal(), "unsigned")
 
     def test_url_is_checked(self) -> None:
         """A URL that can't be installed is not fetched either."""
@@ -170,6 +166,8 @@ class InstalledTests(PreviewTestCase):
         self.bench.publish("good", files_of("good", **{"plugin.json": text}))
         self.install(permissions=["network"], hosts=["x.example"])
         preview = self.successResultOf(self.preview_installed())
+        by_url = self.result()
+        self.assertEqual(by_url, evolve(preview, expires_at=by_url.expires_at))
         self.assertEqual(preview.commit, LATER)
         self.assertEqual(
             preview.installed, InstalledVersion("1.0.0", COMMIT, url_of("good"), KEY)
@@ -179,13 +177,6 @@ class InstalledTests(PreviewTestCase):
         self.assertEqual(
             (preview.key.trusted, preview.key.trusted_at), (True, NOW * 1000)
         )
-
-    def test_by_url(self) -> None:
-        """The same is shown of its URL."""
-        self.install(hosts=["x.example"])
-        preview = self.result()
-        self.assertEqual(preview.changes.hosts.gained, ["x.example"])
-        self.assertIsNotNone(preview.installed)
 
     def test_another_authors_plugin_of_the_same_id(self) -> None:
         """It shows that one of this id is installed, from where, and no changelog."""
@@ -214,7 +205,7 @@ class InstalledTests(PreviewTestCase):
             "good",
             **{
                 "plugin.json": manifest("good", version="1.1.0"),
-                "CHANGELOG.md": "## 1.1.0\n\n- New.\n\n## 1.0.0\n\n- Old.\n",
+                "CHANGELOG.md": f"{NOTES}\n\n## 1.0.0\n\n- Old.\n",
             },
         )
         self.bench.publish("good", files)
@@ -224,23 +215,16 @@ class InstalledTests(PreviewTestCase):
         )
         changelog = self.result().changelog
         assert changelog is not None
-        self.assertEqual(changelog.notes, "## 1.1.0\n\n- New.")
         # What was pushed after this commit is not part of it.
-        self.assertEqual(changelog.commits, [new])
-
-    def test_history_that_is_not_known(self) -> None:
-        """A host that does not answer keeps no preview from its end."""
-        self.install()
+        self.assertEqual((changelog.notes, changelog.commits), (NOTES, [new]))
+        # A host that does not answer keeps no preview from its end.
         self.bench.upstream.answers[url_of("good")] = BridgeError(
             Code.BAD_REQUEST, "clone_failed: no"
         )
         changelog = self.result().changelog
         assert changelog is not None
-        self.assertEqual((changelog.notes, changelog.commits), ("", []))
-
-    def test_same_commit(self) -> None:
-        """When nothing is new there is no changelog."""
-        self.install()
+        self.assertEqual((changelog.notes, changelog.commits), (NOTES, []))
+        # When nothing is new there is none.
         self.bench.cloner.commit = COMMIT
         self.assertIsNone(self.result().changelog)
 
@@ -337,15 +321,6 @@ class TurnTests(PreviewTestCase):
         self.bench.publish("other")
         self.bench.clones.slow = "clone"
 
-    def test_joined(self) -> None:
-        """Two pages that want the same get it from one preview."""
-        second = Page()
-        one, other = self.preview(), self.preview(page=second)
-        self.bench.clones.go_on()
-        self.assertIs(self.successResultOf(one), self.successResultOf(other))
-        self.assertEqual(self.bench.events.count("clone"), 1)
-        self.assertEqual(second.steps, STEPS[1:])
-
     def test_attack_joined_a_thousand_times(self) -> None:
         """A page gets each step once, and nothing of a preview is kept for it."""
         previews = [self.preview() for _ in range(1000)]
@@ -391,14 +366,15 @@ class TurnTests(PreviewTestCase):
         self.assert_prefix(self.refusal(self.preview()), "cancelled")
         self.assertEqual(self.bench.clones.waiting, [])
 
-    def test_one_of_two_pages_goes_away(self) -> None:
-        """While one page waits, the preview goes on."""
+    def test_two_pages(self) -> None:
+        """They get it from one preview, which goes on while one of them waits."""
         second = Page()
         one, other = self.preview(), self.preview(page=second)
         self.page.go()
         self.bench.clones.go_on()
-        self.successResultOf(one)
-        self.successResultOf(other)
+        self.assertIs(self.successResultOf(one), self.successResultOf(other))
+        self.assertEqual(self.bench.events.count("clone"), 1)
+        self.assertEqual(second.steps, STEPS[1:])
 
     def test_reloaded_page(self) -> None:
         """A page that comes back gets a preview of its own."""

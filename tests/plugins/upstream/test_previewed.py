@@ -36,29 +36,22 @@ TEXT = """\
 class SectionsTests(SynchronousTestCase):
     """Tests for ``sections``."""
 
-    def test_versions_after_the_installed_one(self) -> None:
-        """The sections of all versions between the two are picked."""
-        self.assertEqual(
-            sections(TEXT, "1.2.0", "1.1.4"),
-            "## [1.2.0] - 2024-03-01\n\n- Show friends.\n\n### Fixed\n\n- A crash.\n\n"
-            "## v1.1.5\n\n- Something older.",
-        )
-
-    def test_installed_and_later_ones_are_left_out(self) -> None:
-        """Neither the installed version nor one above the new one is picked."""
-        self.assertEqual(
-            sections(TEXT, "1.1.5", "1.1.4"), "## v1.1.5\n\n- Something older."
-        )
-        self.assertEqual(sections(TEXT, "1.2.0", "1.2.0"), "")
-
-    def test_no_versions(self) -> None:
-        """A file without such headings has no changes."""
-        self.assertEqual(sections("# News\n\n1.2.0 is out\n", "1.2.0", "1.0.0"), "")
-
-    def test_attack_control_characters(self) -> None:
-        """What hides or reorders text is removed."""
-        text = "## 1.1.0\n\n\x1b[31mred\x1b[0m \u202eback\x07\n"
-        self.assertEqual(sections(text, "1.1.0", "1.0.0"), "## 1.1.0\n\nred back")
+    def test_versions(self) -> None:
+        """The sections after the installed version are picked, up to the new one."""
+        older = "## v1.1.5\n\n- Something older."
+        newer = "## [1.2.0] - 2024-03-01\n\n- Show friends.\n\n### Fixed\n\n- A crash."
+        for text, version, since, found in (
+            (TEXT, "1.2.0", "1.1.4", f"{newer}\n\n{older}"),
+            (TEXT, "1.1.5", "1.1.4", older),
+            (TEXT, "1.2.0", "1.2.0", ""),
+            ("# News\n\n1.2.0 is out\n", "1.2.0", "1.0.0", ""),
+            # What hides or reorders text is removed.
+            (
+                *("## 1.1.0\n\n\x1b[31mred\x1b[0m \u202eback\x07\n", "1.1.0", "1.0.0"),
+                "## 1.1.0\n\nred back",
+            ),
+        ):
+            self.assertEqual(sections(text, version, since), found)
 
     @given(st.text())
     def test_any_text(self, text: str) -> None:
@@ -70,21 +63,12 @@ class SectionsTests(SynchronousTestCase):
 class ReadChangelogTests(SynchronousTestCase):
     """Tests for ``read_changelog``."""
 
-    def read(self, **files: bytes) -> str:
-        """Read the changelog of a tree with these files."""
-        tree = Tree({f"{name}.md": files[name] for name in files})
-        return read_changelog(tree, "1.2.0", "1.1.5")
-
-    def test_file(self) -> None:
-        """The file at the root is read, as UTF-8 whatever it is."""
-        text = self.read(CHANGELOG=b"## 1.2.0\nna\xefve\n")
-        self.assertEqual(text, "## 1.2.0\nna\ufffdve")
-
-    def test_no_file(self) -> None:
-        """There need not be one."""
-        self.assertEqual(self.read(), "")
-
-    def test_attack_huge_file(self) -> None:
-        """A file that is too large is not looked at."""
+    def test_attack_file(self) -> None:
+        """The file at the root is read as UTF-8, unless it is missing or too large."""
         huge = b"## 1.2.0\n" + b"x" * CHANGELOG_BYTES
-        self.assertEqual(self.read(CHANGELOG=huge), "")
+        for files, found in (
+            ({"CHANGELOG.md": b"## 1.2.0\nna\xefve\n"}, "## 1.2.0\nna\ufffdve"),
+            ({}, ""),
+            ({"CHANGELOG.md": huge}, ""),
+        ):
+            self.assertEqual(read_changelog(Tree(files), "1.2.0", "1.1.5"), found)

@@ -37,19 +37,9 @@ Names that ECMAScript may get, and that compiled code asks for: TypeScript write
 """
 
 
-def standard_names() -> frozenset[str]:
-    """Return the names; blocks when one of these functions is called first."""
-    language, web = _names()
-    return language | web
-
-
-def language_names() -> frozenset[str]:
-    """Return ECMAScript's alone; see ``standard_names``."""
-    return _names()[0]
-
-
 @lru_cache(maxsize=1)
-def _names() -> tuple[frozenset[str], frozenset[str]]:
+def standard_names() -> frozenset[str]:
+    """Return the names; blocks when it is called first."""
     path = Path(__file__).parent / "globals" / "names.json"
     data = json.loads(path.read_text("utf-8"))
-    return frozenset(data["ecmascript"]) | PROPOSED, frozenset(data["web"])
+    return PROPOSED.union(data["ecmascript"], data["web"])
