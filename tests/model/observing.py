@@ -25,6 +25,7 @@ KEPT: Final = {
     "host",
     "icons",
     "lock",
+    "logs",
     "plugins",
     "state.json",
     "state.json.bak",

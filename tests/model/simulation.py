@@ -331,7 +331,7 @@ class Simulation:
             return
         for reader in list(self.reactor.readers):
             reader.connectionLost(Failure(ConnectionError()))
-        globalLogPublisher.removeObserver(self.daemon._push)
+        globalLogPublisher.removeObserver(self.daemon._observer)
         self.daemon._release()
         # Replacing a handler formats the one before it, the whole daemon.
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
