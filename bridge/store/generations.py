@@ -7,7 +7,8 @@ A file that is replaced whole, and the generation before it.
     state.json          the current one
     state.json.bak      the previous one
 
-At every instant ``state.json`` or ``state.json.bak`` is whole.
+At every instant ``state.json`` or ``state.json.bak`` is whole: the current one becomes
+the previous one by a rename, and for a moment, or after a kill, it is there alone.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from ..classes import frozen
 from ..datadir.ownership import NotOwnError, check
@@ -29,10 +30,6 @@ from ..system.files import NO_WAIT, sync_directory, write_new
 from .tables import Tables
 
 T = TypeVar("T")
-
-_NO_HARD_LINKS: Final = frozenset(
-    {errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK}
-)
 
 
 class StoreError(Exception):
@@ -66,10 +63,6 @@ class Generations:
     def _temporary(self) -> Path:
         return self._sibling(".tmp")
 
-    @property
-    def _spare(self) -> Path:
-        return self._sibling(".bak.tmp")
-
     def _sibling(self, suffix: str) -> Path:
         return self.path.with_name(self.path.name + suffix)
 
@@ -78,7 +71,7 @@ class Generations:
         Read the current generation, or else the previous one.
 
         A file that cannot be read is kept aside under a name of its own, and
-        files of an interrupted ``replace`` are removed.
+        the file of an interrupted ``replace`` is removed.
 
         :param read: From a file's content to what it means; raises
             ``DamagedError`` for what was never written whole.  Anything else it
@@ -86,8 +79,8 @@ class Generations:
         :return: What was read, ``None`` when nothing could be; and what the
             operator should know, ``None`` when all is well.
         """
-        for stray in (self._temporary, self._spare):
-            _remove(stray)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._temporary)
         found = None
         source = None
         damaged = []
@@ -115,9 +108,8 @@ class Generations:
         sync_directory(self.path.parent)
         if source is None:
             return "; ".join([*notices, "starting with an empty one"])
-        return "; ".join(
-            [*notices, f"{source.name}, the generation before it, is used"]
-        )
+        kind = "the generation before it" if damaged else "the last one there is"
+        return "; ".join([*notices, f"{source.name}, {kind}, is used"])
 
     def _set_aside(self, path: Path) -> str:
         number = 1
@@ -152,12 +144,13 @@ class Generations:
         moved = False
         try:
             write_new(self._temporary, pieces)
-            moved = self._keep()
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(self.path, self.previous)
+                moved = True
             os.replace(self._temporary, self.path)
         except BaseException:
-            for stray in (self._temporary, self._spare):
-                with contextlib.suppress(OSError):
-                    os.unlink(stray)
+            with contextlib.suppress(OSError):
+                os.unlink(self._temporary)
             if moved:
                 with contextlib.suppress(OSError):
                     os.replace(self.previous, self.path)
@@ -166,32 +159,6 @@ class Generations:
             sync_directory(self.path.parent)
         except OSError as e:
             raise NotDurableError(e.errno, e.strerror) from e
-
-    def _keep(self) -> bool:
-        """Make the current generation the previous one; whether it was moved there."""
-        try:
-            self._link(self.path, self.previous)
-        except FileNotFoundError:
-            return False
-        except OSError as e:
-            if e.errno not in _NO_HARD_LINKS:
-                raise
-            os.replace(self.path, self.previous)
-            return True
-        return False
-
-    def _link(self, source: Path, target: Path) -> None:
-        """Let ``target`` name the file that ``source`` names, at one instant."""
-        _remove(self._spare)
-        os.link(source, self._spare)
-        os.replace(self._spare, target)
-        # Replacing does nothing when both were names of one file already.
-        _remove(self._spare)
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
 
 
 def read_file(path: Path) -> bytes:

@@ -14,6 +14,9 @@ from bridge.datadir.token import PairingToken, TokenError
 
 from ..directories import fresh_directory
 
+OPEN = (0o640, 0o604, 0o620, 0o601, 0o644)
+"""Modes that give something to group or others."""
+
 
 class TokenCase(SynchronousTestCase):
     """Has a directory for a token."""
@@ -50,33 +53,18 @@ class CreateTests(TokenCase):
         self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
         self.assertEqual(self.files(), ["token"])
 
-    def test_umask_adds_nothing(self) -> None:
-        """The mode is 0600 under the most generous umask."""
+    def test_kept(self) -> None:
+        """It is random, 0600 under any umask, and the next start's, too."""
         self.addCleanup(os.umask, os.umask(0))
-        PairingToken.load_or_create(self.path)
-        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
-
-    def test_random(self) -> None:
-        """Two tokens are not the same, and are 43 characters."""
         first = PairingToken.load_or_create(self.path).reveal()
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
+        self.assertEqual(PairingToken.load_or_create(self.path).reveal(), first)
         second = PairingToken.rotate(self.path).reveal()
         self.assertNotEqual(first, second)
         self.assertEqual({len(first), len(second)}, {43})
 
-    def test_reused(self) -> None:
-        """The next start uses the token of the first."""
-        first = PairingToken.load_or_create(self.path)
-        again = PairingToken.load_or_create(self.path)
-        self.assertEqual(again.reveal(), first.reveal())
-
-    def test_left_over_temporary_file(self) -> None:
-        """What an interrupted write left behind is in nobody's way, and goes."""
-        (self.directory / "token.tmp").write_bytes(b"half")
-        PairingToken.load_or_create(self.path)
-        self.assertEqual(self.files(), ["token"])
-
-    def test_planted_temporary_link(self) -> None:
-        """A link where the temporary file goes is not written through."""
+    def test_attack_planted_temporary_link(self) -> None:
+        """A link where the temporary file goes is not written through, and goes."""
         victim = self.directory / "victim"
         victim.write_bytes(b"kept")
         (self.directory / "token.tmp").symlink_to(victim)
@@ -88,45 +76,28 @@ class CreateTests(TokenCase):
 class RefusedTests(TokenCase):
     """Tests for files that are no secret, or no token."""
 
-    def test_symlink_to_another_file(self) -> None:
-        """A link is refused, even to a good token: who made it could swap it."""
+    def test_attack_other_kinds(self) -> None:
+        """Links, even to a good token, and what others own or read are refused."""
         PairingToken.load_or_create(self.directory / "other")
-        self.path.symlink_to(self.directory / "other")
-        self.assertIn("link", self.refused())
-
-    def test_dangling_symlink(self) -> None:
-        """A link to nowhere is refused, not written through."""
-        self.path.symlink_to(self.directory / "nowhere")
-        self.assertIn("link", self.refused())
-        self.assertEqual(self.files(), ["token"])
-
-    def test_readable_by_others(self) -> None:
-        """A mode that gives anything to group or others is refused."""
-        PairingToken.load_or_create(self.path)
-        for mode in (0o640, 0o604, 0o620, 0o601, 0o644):
-            self.path.chmod(mode)
-            self.assertIn("can be read by others", self.refused())
-        self.path.chmod(0o400)
-        PairingToken.load_or_create(self.path)
-
-    def test_of_another_user(self) -> None:
-        """A file that belongs to somebody else is refused."""
+        before = len(os.listdir("/proc/self/fd"))
+        for make, why in (
+            # Who made it could swap it.
+            (lambda: self.path.symlink_to(self.directory / "other"), "is a link"),
+            (lambda: self.path.symlink_to(self.directory / "nowhere"), "is a link"),
+            (lambda: self.path.mkdir(mode=0o700), "is not a file"),
+            (lambda: os.mkfifo(self.path, 0o600), "is not a file"),
+            *((lambda m=m: self.write(b"x" * 43, m), "can be read") for m in OPEN),
+        ):
+            make()
+            self.assertIn(why, self.refused())
+            self.path.rmdir() if self.path.is_dir() else self.path.unlink()
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+        self.assertEqual(self.files(), ["other"])
+        self.write(b"x" * 43, 0o400)
         PairingToken.load_or_create(self.path)
         other = os.geteuid() + 1
         self.patch(os, "geteuid", lambda: other)
-        self.assertIn("another user", self.refused())
-
-    def test_no_file(self) -> None:
-        """A directory is refused, and leaves nothing open."""
-        self.path.mkdir(mode=0o700)
-        before = len(os.listdir("/proc/self/fd"))
-        self.assertIn("not a file", self.refused())
-        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
-
-    def test_fifo_does_not_hang_the_start(self) -> None:
-        """A FIFO is refused at once instead of being waited for."""
-        os.mkfifo(self.path, 0o600)
-        self.assertIn("not a file", self.refused())
+        self.assertIn("belongs to another user", self.refused())
 
     def test_other_content(self) -> None:
         """What is no token of ours is refused and kept; the message has the fix."""
@@ -203,11 +174,7 @@ class MatchTests(TokenCase):
         token = PairingToken.load_or_create(self.path)
         self.assertNotIn(token.reveal(), repr(token))
 
-
-class WindowsTests(TokenCase):
-    """Tests for a system without modes and owners."""
-
-    def test_mode_is_not_asked_for(self) -> None:
+    def test_windows(self) -> None:
         """Where files have no mode, their directory is what protects them."""
         PairingToken.load_or_create(self.path)
         self.path.chmod(0o644)

@@ -63,19 +63,10 @@ class ReplaceTests(GenerationsCase):
         """The content is durable before it has the name, the name before the end."""
         with running_on(FaultyOs()) as watched:
             self.file.replace([b"third."])
-        calls = [c for c in watched.calls if c[0] in ("fsync", "link", "replace")]
-        self.assertEqual(
-            [name for name, _ in calls],
-            ["fsync", "link", "replace", "replace", "fsync"],
-        )
-        self.assertEqual(calls[2:4], [("replace", "kept.bak"), ("replace", "kept")])
-
-    def test_stray_link_does_not_stop_it(self) -> None:
-        """What an interrupted run left does not keep the next one from working."""
-        for name in ("kept.tmp", "kept.bak.tmp"):
-            (self.directory / name).write_bytes(b"stray")
-        self.file.replace([b"third."])
-        self.assertEqual(self.names(), {"kept", "kept.bak"})
+        calls = [c for c in watched.calls if c[0] in ("fsync", "replace")]
+        names = [name for name, _ in calls]
+        self.assertEqual(names, ["fsync", "replace", "replace", "fsync"])
+        self.assertEqual(calls[1:3], [("replace", "kept.bak"), ("replace", "kept")])
 
     def test_symlink_attack_on_the_temporary_file(self) -> None:
         """A link planted under the temporary name is removed, not written through."""
@@ -88,38 +79,35 @@ class ReplaceTests(GenerationsCase):
 
     def test_full_disk_at_every_call(self) -> None:
         """Whichever call fails, the file is as it was, or is known not to be."""
-        for links in (True, False):
-            calls = self.calls_of_a_replace(links)
-            for at in range(calls):
-                faulty = FaultyOs(at, links=links)
-                with running_on(faulty), self.assertRaises(OSError) as caught:
-                    self.file.replace([b"refused."])
-                renamed = at >= calls - 2  # the directory is opened and synced
-                known = isinstance(caught.exception, NotDurableError)
-                self.assertEqual(known, renamed, (at, links))
-                expected = b"refused." if renamed else b"second."
-                self.assertEqual(self.file.path.read_bytes(), expected, (at, links))
-                # Without hard links the previous one may be what was put back.
-                self.assertLessEqual(self.names(), {"kept", "kept.bak"}, (at, links))
-                self.file.replace([b"second."])
+        calls = self.calls_of_a_replace()
+        for at in range(calls):
+            with running_on(FaultyOs(at)), self.assertRaises(OSError) as caught:
+                self.file.replace([b"refused."])
+            renamed = at >= calls - 2  # the directory is opened and synced
+            known = isinstance(caught.exception, NotDurableError)
+            self.assertEqual(known, renamed, at)
+            expected = b"refused." if renamed else b"second."
+            self.assertEqual(self.file.path.read_bytes(), expected, at)
+            # The previous one may be what was put back.
+            self.assertLessEqual(self.names(), {"kept", "kept.bak"}, at)
+            self.file.replace([b"second."])
 
     def test_full_disk_from_every_call_on(self) -> None:
         """When every later call fails too, a whole generation can be read."""
-        for links in (True, False):
-            for at in range(self.calls_of_a_replace(links)):
-                broken = FaultyOs(at, ever_after=True, links=links)
-                with running_on(broken), self.assertRaises(OSError) as caught:
-                    self.file.replace([b"refused."])
-                held = self.held()
-                self.assertIn(held, (b"second.", b"refused."), (at, links))
-                # It is known which of the two.
-                renamed = isinstance(caught.exception, NotDurableError)
-                self.assertEqual(held == b"refused.", renamed, (at, links))
-                self.file.replace([b"second."])
+        for at in range(self.calls_of_a_replace()):
+            broken = FaultyOs(at, ever_after=True)
+            with running_on(broken), self.assertRaises(OSError) as caught:
+                self.file.replace([b"refused."])
+            held = self.held()
+            self.assertIn(held, (b"second.", b"refused."), at)
+            # It is known which of the two.
+            renamed = isinstance(caught.exception, NotDurableError)
+            self.assertEqual(held == b"refused.", renamed, at)
+            self.file.replace([b"second."])
 
-    def calls_of_a_replace(self, links: bool) -> int:
+    def calls_of_a_replace(self) -> int:
         """Count the calls, and leave the second generation."""
-        with running_on(FaultyOs(links=links)) as watched:
+        with running_on(FaultyOs()) as watched:
             self.file.replace([b"second."])
         return len(watched.calls)
 
@@ -136,13 +124,6 @@ class ReplaceTests(GenerationsCase):
             renamed = isinstance(caught.exception, NotDurableError)
             self.assertEqual(self.names(), {"kept"} if renamed else set(), at)
             self.file.path.unlink(missing_ok=True)
-
-    def test_no_hard_links(self) -> None:
-        """A file system without hard links keeps both generations too."""
-        with running_on(FaultyOs(links=False)):
-            self.file.replace([b"third."])
-        self.assertEqual(self.file.path.read_bytes(), b"third.")
-        self.assertEqual(self.file.previous.read_bytes(), b"second.")
 
     def test_broken_source(self) -> None:
         """When what is to be written cannot be made, nothing is left of it."""
@@ -162,13 +143,13 @@ from bridge.store.generations import Generations
 from tests.store.faults import FaultyOs, running_on
 from tests.store.test_generations import whole
 
-directory, links = Path(sys.argv[1]), sys.argv[2] == "links"
+directory = Path(sys.argv[1])
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 def run(at):
-    with running_on(FaultyOs(at, die, links=links)):
+    with running_on(FaultyOs(at, die)):
         file.replace([b"new."])
     os._exit(0)
 
@@ -194,26 +175,18 @@ for at in range(100):
 class KilledTests(SynchronousTestCase):
     """Tests for a daemon that is killed while it writes."""
 
-    def killed_at_every_call(self, links: str) -> int:
-        """Run ``KILLED``; how many calls there were to be killed at."""
+    def test_kill_9_at_every_call(self) -> None:
+        """A kill at any call leaves a whole generation, and no stray after a start."""
         with tempfile.TemporaryDirectory() as directory:
             done = subprocess.run(
-                [sys.executable, "-c", KILLED, directory, links],
+                [sys.executable, "-c", KILLED, directory],
                 check=False,
                 capture_output=True,
                 text=True,
                 cwd=Path(__file__).parents[2],
             )
         self.assertEqual(done.returncode, 0, done.stderr)
-        return int(done.stdout)
-
-    def test_kill_9_at_every_call(self) -> None:
-        """A kill at any call leaves a whole generation, and no stray after a start."""
-        self.assertGreater(self.killed_at_every_call("links"), 8)
-
-    def test_kill_9_at_every_call_without_hard_links(self) -> None:
-        """The same holds on a file system without hard links."""
-        self.assertGreater(self.killed_at_every_call("no links"), 6)
+        self.assertGreater(int(done.stdout), 6)
 
 
 class LoadTests(GenerationsCase):
@@ -242,18 +215,13 @@ class LoadTests(GenerationsCase):
         self.assertEqual(aside.read_bytes(), b"trunca")
 
     def test_set_aside_never_overwrites(self) -> None:
-        """Each damaged file is kept under a name of its own."""
+        """Each damaged file is kept, and the good one outlives the next write."""
         for number in (1, 2, 3):
             self.file.path.write_bytes(b"bad %d" % number)
             self.file.load(whole)
         for number in (1, 2, 3):
             aside = self.directory / f"kept.corrupt-{number}"
             self.assertEqual(aside.read_bytes(), b"bad %d" % number)
-
-    def test_write_after_damage_keeps_the_previous_generation(self) -> None:
-        """After a damaged file, the good previous one outlives the next write."""
-        self.file.path.write_bytes(b"trunca")
-        self.file.load(whole)
         self.file.replace([b"third."])
         self.assertEqual(self.file.previous.read_bytes(), b"first.")
 
@@ -273,7 +241,8 @@ class LoadTests(GenerationsCase):
         self.file.path.unlink()
         found, notice = self.file.load(whole)
         self.assertEqual(found, b"first.")
-        self.assertIn("kept is missing", notice or "")
+        why = "kept is missing; kept.bak, the last one there is, is used"
+        self.assertEqual(notice, why)
 
     def test_refused_before_anything_is_touched(self) -> None:
         """What the reader refuses outright stays where it is, as does the rest."""

@@ -405,9 +405,8 @@ class OpenTests(StoreCase):
         self.assertEqual(self.path.read_bytes(), b"damaged")
 
     def test_strays(self) -> None:
-        """Files of an interrupted write are removed."""
-        for name in ("state.json.tmp", "state.json.bak.tmp"):
-            (self.directory / name).write_bytes(b"half")
+        """The file of an interrupted write is removed."""
+        self.path.with_name("state.json.tmp").write_bytes(b"half")
         self.assertIsNone(self.reopened().notice)
         self.assertEqual(list(self.directory.iterdir()), [])
 

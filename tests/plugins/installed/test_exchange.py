@@ -229,10 +229,14 @@ class JournalTests(SynchronousTestCase):
 
     def test_nothing_under_way(self):
         """Without a file nothing is under way, and nothing is to be ended."""
+        # It was never whole.
+        unfinished = self.path.with_name("journal.tmp")
+        unfinished.write_text("{")
         self.assertIsNone(self.journal.read())
         self.assertFalse(self.journal.exists())
         self.journal.end()
         self.journal.tidy()
+        self.assertFalse(unfinished.exists())
 
     def test_round_trip(self):
         """What was begun is read, until it is ended."""
@@ -243,6 +247,7 @@ class JournalTests(SynchronousTestCase):
         ):
             self.journal.begin(exchange)
             self.assertTrue(self.journal.exists())
+            self.assertEqual(self.path.stat().st_mode & 0o777, 0o600)
             self.assertEqual(self.journal.read(), exchange)
         self.journal.end()
         self.assertIsNone(self.journal.read())
@@ -255,19 +260,6 @@ class JournalTests(SynchronousTestCase):
         error = self.assertRaises(JournalError, self.journal.read)
         self.assertIn(f"{self.path} belongs to another user", str(error))
         self.assertTrue(self.journal.exists())
-
-    def test_mode(self):
-        """Nobody else may read it."""
-        self.journal.begin(EXCHANGE)
-        self.assertEqual(self.path.stat().st_mode & 0o777, 0o600)
-
-    def test_what_a_crash_left(self):
-        """A journal that was never whole is not one, and is removed."""
-        unfinished = self.path.with_name("journal.tmp")
-        unfinished.write_text("{")
-        self.assertIsNone(self.journal.read())
-        self.journal.tidy()
-        self.assertFalse(unfinished.exists())
 
     def test_other_shapes(self):
         """What is no journal of this version is refused, and stays."""
