@@ -125,9 +125,7 @@ class Connections:
         try:
             return await self._ask(request, choose)
         except (ConnectError, RequestTransmissionFailed, ResponseFailed) as e:
-            for connection in self._made:
-                if connection.refusal is not None:
-                    raise connection.refusal from None
+            self._raise_refusal()
             reasons = [reason.value for reason in getattr(e, "reasons", ())]
             if any(isinstance(reason, CancelledError) for reason in reasons):
                 raise CancelledError from None
@@ -171,8 +169,15 @@ class Connections:
             raise
         return head, body
 
+    def _raise_refusal(self) -> None:
+        """Raise why a connection was broken off here, if one was."""
+        for connection in self._made:
+            if connection.refusal is not None:
+                raise connection.refusal from None
+
     def _check_end(self) -> None:
         if self._made[-1].orderly is False:
+            self._raise_refusal()
             raise _unavailable(_BROKE_OFF)
 
     def endpointForURI(self, uri: object) -> Connections:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from ...forge import serve_pack
 from .clones import CloneTestCase
@@ -56,6 +57,22 @@ class HostileTests(CloneTestCase):
         ):
             message = await self.hostile([*made, root, commit(root)], **limits)
             self.assertEqual(message, f"clone_failed: {words}")
+
+    async def test_attack_too_much_without_a_length(self) -> None:
+        """A response without a length that was cut off at the limit says so."""
+        root = tree((FILE, b"x", CONTENT))
+        tip = commit(root)
+        pack = make_pack(*map(packed, (tip, root, blob(os.urandom(300_000)))))
+
+        def script(first: str, body: bytes) -> Iterator[bytes]:
+            name = b"Content-Length" if first.startswith("GET") else b"X-Length"
+            for part in serve_pack(pack, tip.name.hex())(first, body):
+                yield part.replace(b"Content-Length", name)
+
+        server = self.rogue(script)
+        cloner = self.cloner(server.ca_file, received_bytes=100_000)
+        message = await self.refusal(server.url, cloner)
+        self.assertEqual(message, "clone_failed: more than 100000 bytes received")
 
     async def test_attack_packs(self) -> None:
         """A pack has to hold the commit that was announced, and its files."""
