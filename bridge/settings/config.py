@@ -2,8 +2,8 @@
 The start-up options: one table, from which everything about them is made.
 
 The command line, the variables, ``--help``, the completions of the shells and the
-reference page come from ``OPTIONS``; ``bridge.settings.options`` makes click's options
-of them.
+reference page come from the fields of ``Config``; ``bridge.settings.options`` makes
+click's options of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attrs import field
+from attrs import evolve, field, fields
 
 from ..classes import frozen
 from ..protocol import limits
@@ -26,6 +26,9 @@ LOG_FORMATS = ("text", "json")
 
 SHIPPED = ("vrcnext", "reference")
 """The hosts whose profiles ship with the daemon."""
+
+
+_OPTION = "option"
 
 
 class ConfigError(ValueError):
@@ -64,24 +67,44 @@ class Option:
         return self.name.replace("-", "_")
 
 
-OPTIONS: tuple[Option, ...] = (
-    Option(
-        "listen",
+def _option(
+    about: str,
+    value: str | None = None,
+    default: str | None = None,
+    read: Callable[[str], Any] = values.truth,
+    repeatable: bool = False,
+    **more: Any,
+) -> Any:
+    """Make a field of ``Config``; see ``Option``."""
+    option = Option("", about, value, default, read, repeatable, **more)
+    unset: Any = () if repeatable else False if value is None else None
+    if default is not None:
+        unset = read(default)
+    return field(default=unset, metadata={_OPTION: option})
+
+
+@frozen
+class Config:
+    """
+    What the daemon was started with, and the table of its options.
+
+    ``None`` means the profile's default.
+    """
+
+    listen: Address = _option(
         "address to listen on; it must be a loopback address",
         "ADDRESS:PORT",
         "127.0.0.1:42081",
         values.loopback,
-    ),
-    Option(
-        "host",
+    )
+    host: str = _option(
         "host application: vrcnext, reference, or the path of a profile",
         "NAME|PATH",
         "vrcnext",
         values.name,
         words=SHIPPED,
-    ),
-    Option(
-        "sink",
+    )
+    sink: tuple[str, ...] = _option(
         "start only this notification sink: overlay, freedesktop, xsoverlay, "
         "or ovrtoolkit; repeatable",
         "NAME",
@@ -89,141 +112,107 @@ OPTIONS: tuple[Option, ...] = (
         repeatable=True,
         usual="overlay and freedesktop",
         words=("overlay", "freedesktop", "xsoverlay", "ovrtoolkit"),
-    ),
-    Option(
-        "overlay-addr",
+    )
+    overlay_addr: Address = _option(
         "UDP address of the VR overlay",
         "ADDRESS:PORT",
         "127.0.0.1:42069",
         values.loopback,
-    ),
-    Option(
-        "data-dir",
+    )
+    data_dir: Path | None = _option(
         "directory for plugins, settings, token and bundler",
         "DIR",
         read=values.path,
         usual="from the host's profile",
-    ),
-    Option(
-        "theme-dir",
+    )
+    theme_dir: Path | None = _option(
         "directory from which the host application loads themes; the bundle is "
         "published there",
         "DIR",
         read=values.folder,
         usual="from the host's profile",
-    ),
-    Option(
-        "rate",
+    )
+    rate: float = _option(
         "requests per second on each page's socket, and of all requests over HTTP",
         "NUMBER",
         f"{limits.RATE_PER_SECOND:g}",
         values.positive,
-    ),
-    Option(
-        "burst",
+    )
+    burst: int = _option(
         "requests at once on each page's socket, or over HTTP, before --rate applies",
         "NUMBER",
         str(limits.RATE_BURST),
         values.whole(1, 1_000_000),
-    ),
-    Option(
-        "threads",
+    )
+    threads: int = _option(
         "number of threads that unpack, read and check plugins",
         "NUMBER",
         "4",
         values.whole(1, 64),
-    ),
-    Option(
-        "log",
+    )
+    log: str = _option(
         "lowest level that the daemon logs: debug, info, warn or error",
         "LEVEL",
         "info",
         values.one_of(*LOG_LEVELS),
         words=LOG_LEVELS,
-    ),
-    Option(
-        "log-format",
+    )
+    log_format: str = _option(
         "format of the daemon's own log lines: text or json",
         "FORMAT",
         "text",
         values.one_of(*LOG_FORMATS),
         words=LOG_FORMATS,
-    ),
-    Option(
-        "log-file",
+    )
+    log_file: Path | None = _option(
         "log file of the page and plugins",
         "FILE",
         read=values.path,
         usual="logs/plugins.log in the data directory",
-    ),
-    Option(
-        "log-max-bytes",
+    )
+    log_max_bytes: int = _option(
         "size at which the daemon rotates the page's log file",
         "BYTES",
         str(limits.LOG_FILE_BYTES),
         values.whole(4096, 2**40),
-    ),
-    Option("no-log-capture", "discard what the page and plugins log"),
-    Option(
-        "allow-origin",
+    )
+    no_log_capture: bool = _option("discard what the page and plugins log")
+    allow_origin: tuple[str, ...] = _option(
         "also accept pages of exactly this origin; repeatable",
         "ORIGIN",
         read=values.origin,
         repeatable=True,
-    ),
-    Option(
-        "ca-file",
+    )
+    ca_file: Path | None = _option(
         "for clones, also trust the certificates in this PEM file",
         "FILE",
         read=values.file,
-    ),
-    Option("public-clones-only", "refuse to clone from addresses that are not public"),
-    Option(
-        "dev",
+    )
+    public_clones_only: bool = _option(
+        "refuse to clone from addresses that are not public"
+    )
+    dev: bool = _option(
         "developer mode: allow calls over HTTP and remote/eval, and approve EVERY "
-        "operation without asking",
-    ),
-    Option("print-token", "print the pairing token and exit"),
-    Option(
-        "rotate-token",
-        "replace the pairing token, print it and exit; pages must pair again",
-    ),
-    Option("build-plugins", "build the bundle of page and plugins once and exit"),
+        "operation without asking"
+    )
+    print_token: bool = _option("print the pairing token and exit")
+    rotate_token: bool = _option(
+        "replace the pairing token, print it and exit; pages must pair again"
+    )
+    build_plugins: bool = _option("build the bundle of page and plugins once and exit")
+
+    @rotate_token.validator
+    def _one_token_mode(self, _: Any, value: bool) -> None:
+        if value and self.print_token:
+            raise ConfigError("--print-token and --rotate-token exclude each other")
+
+
+OPTIONS: tuple[Option, ...] = tuple(
+    evolve(one.metadata[_OPTION], name=one.name.replace("_", "-"))
+    for one in fields(Config)
 )
 
 BY_NAME = {option.name: option for option in OPTIONS}
 
 HOST_OPTIONS = tuple(BY_NAME[name] for name in ("host", "data-dir", "theme-dir"))
 """The options every command takes."""
-
-
-@frozen
-class Config:
-    """What the daemon was started with; ``None`` means the profile's default."""
-
-    listen: Address
-    host: str
-    overlay_addr: Address
-    rate: float
-    burst: int
-    threads: int
-    log: str
-    log_format: str
-    log_max_bytes: int
-    sink: tuple[str, ...] = ()
-    allow_origin: tuple[str, ...] = ()
-    data_dir: Path | None = None
-    theme_dir: Path | None = None
-    log_file: Path | None = None
-    ca_file: Path | None = None
-    no_log_capture: bool = False
-    public_clones_only: bool = False
-    dev: bool = False
-    print_token: bool = False
-    rotate_token: bool = field(default=False)
-    build_plugins: bool = False
-
-    @rotate_token.validator
-    def _one_token_mode(self, _: Any, value: bool) -> None:
-        if value and self.print_token:
-            raise ConfigError("--print-token and --rotate-token exclude each other")

@@ -21,7 +21,6 @@ from ..classes import frozen
 from ..datadir.paths import DataDir
 from .config import (
     BY_NAME,
-    HOST_OPTIONS,
     OPTIONS,
     SHIPPED,
     Config,
@@ -303,12 +302,3 @@ def _configured() -> dict[str, Any]:
         return read_file(config_path())
     except ConfigError:
         return {}
-
-
-def typed_options(ctx: click.Context) -> list[str]:
-    """Return the options of the host as they were typed on the command line."""
-    return [
-        f"--{option.name}={ctx.params[option.attribute]}"
-        for option in HOST_OPTIONS
-        if ctx.get_parameter_source(option.attribute) is ParameterSource.COMMANDLINE
-    ]

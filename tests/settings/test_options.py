@@ -20,7 +20,6 @@ from bridge.settings.options import (
     daemon_command,
     locate,
     parsed,
-    typed_options,
 )
 from bridge.settings.values import Address
 from bridge.tap import Options
@@ -203,13 +202,6 @@ class ValuesTests(CommandLines):
         ):
             items = params[name].shell_complete(context, begun)
             self.assertEqual([(one.value, one.type) for one in items], found, name)
-
-    def test_typed(self) -> None:
-        """Of the host's options, those of the command line can be typed again."""
-        os.environ["BRIDGE_DATA_DIR"] = "/d"
-        words = ["--host=reference", "--rate=1"]
-        context = parsed(daemon_command(), words, "run")
-        self.assertEqual(typed_options(context), ["--host=reference"])
 
     def test_words(self) -> None:
         """The sinks that a shell completes are those that ship."""

@@ -98,7 +98,7 @@ class ManageTests(_Typed, InstallCase):
             self.publish("good", files)
             listed = self.type("update")
             self.assertRegex(listed.stdout, r"\ngood  1.0.0 → 1.1.0  \S")
-            self.assertIn("run: plugin-bridge update --all --host=", listed.stdout)
+            self.assertIn("run: plugin-bridge update --all --host ", listed.stdout)
             (entry,) = self.done("list")["plugins"]
             self.assertEqual(entry["version"], "1.0.0")
             updated = self.type("update", "--all")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,7 +11,7 @@ import click
 from ...protocol.errors import BridgeError, Prefix
 from ...protocol.text import visible
 from ...settings.host import HostProfile
-from ...settings.options import Paths, typed_options
+from ...settings.options import Paths
 from ..command import (
     INTERRUPTED,
     REFUSED,
@@ -46,14 +45,11 @@ _LOOK_SECONDS: Final = 0.5
     "--all", "every", is_flag=True, help="Update every plugin that is behind."
 )
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_plugins)
-@click.pass_context
-def update(
-    ctx: click.Context, place: Paths, ids: tuple[str, ...], every: bool, as_json: bool
-) -> int:
+def update(place: Paths, ids: tuple[str, ...], every: bool, as_json: bool) -> int:
     """Update plugins, or list what is new; return the exit status."""
     if every and ids:
         raise click.UsageError("--all and ID exclude each other")
-    again = shlex.join(["plugin-bridge", "update", "--all", *typed_options(ctx)])
+    again = f"plugin-bridge update --all {place.typed}"
     with session(place, as_json) as found:
         if ids:
             return update_some(found, list(dict.fromkeys(ids)))
