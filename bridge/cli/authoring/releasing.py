@@ -7,8 +7,6 @@ step can be repeated: what an interrupted release has left is recognized, and ke
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +21,7 @@ from ...protocol.strictjson import loads_unique
 from ...settings.host import HostProfile
 from ..terminal import CommandError
 from .signedsince import last_signed
-from .worktree import check_clean, git, head, is_work_tree, named, tracked_files
+from .worktree import check_clean, git, head, is_work_tree, published_tree
 
 PARTS: Final = ("major", "minor", "patch")
 """Which number of the version a release can raise."""
@@ -173,19 +171,19 @@ class Repository:
         """Undo ``set_version``."""
         (self.root / MANIFEST_FILE).write_bytes(before)
 
-    def stage_manifest(self, release: Release) -> dict[str, bytes]:
+    def stage_manifest(self, release: Release) -> Tree:
         """
         Add the manifest to the index.
 
-        :return: The files to sign: as git will commit them.
+        :return: What to sign: as git will commit it.
         :raise CommandError: git refuses, or changes the version.
         """
-        git_as_author(self.root, "add", "--", MANIFEST_FILE)
-        files = tracked_files(self.root)
-        staged = read_manifest(files[MANIFEST_FILE], self.profile)
+        self._git("add", "--", MANIFEST_FILE)
+        tree = published_tree(self.root)
+        staged = read_manifest(tree.files[MANIFEST_FILE], self.profile)
         if staged.version != release.version:
             raise CommandError(f"git did not add {MANIFEST_FILE} as it is here")
-        return files
+        return tree
 
     def commit_release(self, release: Release, now: float) -> str:
         """
@@ -195,8 +193,8 @@ class Repository:
         :return: The fingerprint of the key.
         :raise CommandError: git refuses, or commits something else.
         """
-        git_as_author(self.root, "add", "--force", "--", SIGNATURE_FILE)
-        git_as_author(self.root, "commit", "--quiet", "--message", release.subject)
+        self._git("add", "--force", "--", SIGNATURE_FILE)
+        self._git("commit", "--quiet", "--message", release.subject)
         return self.verify_head(now)
 
     def verify_head(self, now: float) -> str:
@@ -207,19 +205,15 @@ class Repository:
         :raise CommandError: It does not verify.
         """
         check_clean(self.root, ())
-        commit = head(self.root).commit
-        text = _blob(self.root, commit, SIGNATURE_FILE)
-        if text is None:
-            raise CommandError(f"{SIGNATURE_FILE} is not in the commit")
-        files = {**tracked_files(self.root), SIGNATURE_FILE: text}
         try:
-            signed = verify_tree(Tree(files), self.manifest.id, self.profile, now)
+            tree = published_tree(self.root)
+            return verify_tree(tree, self.manifest.id, self.profile, now).key_id
         except BridgeError as e:
+            commit = head(self.root).commit[:_SHORT]
             raise CommandError(
-                f"nothing was tagged, because {commit[:_SHORT]} is not as it was "
-                f"signed; a hook or an attribute of git may change it ({e.message})"
+                f"nothing was tagged, because {commit} is not as it was signed; a hook "
+                f"or an attribute of git may change it ({e.message})"
             ) from None
-        return signed.key_id
 
     def tag(self, release: Release) -> None:
         """
@@ -228,7 +222,11 @@ class Repository:
         :raise CommandError: git refuses.
         """
         message = f"{self.manifest.name} {release.version}"
-        git_as_author(self.root, "tag", "--annotate", "--message", message, release.tag)
+        self._git("tag", "--annotate", "--message", message, release.tag)
+
+    def _git(self, *arguments: str) -> None:
+        """Change the repository as its author would."""
+        git(self.root, *arguments, as_author=True)
 
     def remote(self) -> str | None:
         """Return the name of the repository to push to, if there is one."""
@@ -240,29 +238,6 @@ class Repository:
         return next(
             (name for name in (chosen, "origin", *remotes) if name in remotes), None
         )
-
-
-def git_as_author(root: Path, *arguments: str) -> None:
-    """
-    Change a repository as its author would, with the author's configuration and hooks.
-
-    :raise CommandError: git is missing, or refuses.
-    """
-    elsewhere = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-    environ = {k: v for k, v in os.environ.items() if k not in elsewhere}
-    command = ["git", "-C", str(root.resolve()), *arguments]
-    try:
-        done = subprocess.run(  # noqa: S603 - no shell; the only word not ours is -C's
-            command,
-            capture_output=True,
-            env=environ | {"LC_ALL": "C"},
-            check=False,
-        )
-    except FileNotFoundError:
-        raise CommandError("git is needed for a release") from None
-    if done.returncode:
-        reported = (done.stderr.strip() or done.stdout.strip()).partition(b"\n")[0]
-        raise CommandError(f"git {arguments[0]} failed: {named(reported)}")
 
 
 def _blob(root: Path, commit: str, name: str) -> bytes | None:

@@ -16,8 +16,7 @@ from typing import Final
 from ...classes import frozen
 from ...plugins.dev.reading import read_files
 from ...plugins.tree.files import shown
-from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE
-from ...plugins.tree.tree import SIGNATURE_FILE, Tree
+from ...plugins.tree.tree import Tree
 from ...protocol.limits import TREE_BYTES
 from ..terminal import CommandError
 from .keyfiles import SigningKey
@@ -53,6 +52,8 @@ def published_tree(
     """
     Read what a clone would get if everything here were committed now.
 
+    Of files that git has as they are here, these are the bytes that git has.
+
     :param ignored: See ``published``.
     :raise CommandError: The tree cannot be read.
     :raise BridgeError: What a clone would be refused for.
@@ -61,12 +62,16 @@ def published_tree(
         files = read_files(root, published(root, ignored))
     except OSError as e:
         raise CommandError(f"the tree cannot be read: {e.strerror}") from None
-    return Tree(files | _committed(root, files) if is_work_tree(root) else files)
+    return Tree(files | _added(root, files) if is_work_tree(root) else files)
 
 
-def _committed(root: Path, names: Collection[str]) -> dict[str, bytes]:
-    """Return the committed bytes of what is committed as it is here."""
-    edited = {path.decode("utf-8", "surrogateescape") for path in changed(root)}
+def _added(root: Path, names: Collection[str]) -> dict[str, bytes]:
+    """Return the bytes that git has of what was not changed since it was added."""
+    edited = {
+        path.decode("utf-8", "surrogateescape")
+        for path, letters in _status(root).items()
+        if letters[1:] != b" "
+    }
     unchanged = {
         name: file.blob
         for name, file in tracked(root).items()
@@ -145,13 +150,12 @@ def head(root: Path) -> Head:
     )
 
 
-def changed(root: Path) -> list[bytes]:
-    """Return the paths of files that differ from the commit."""
+def _status(root: Path) -> dict[bytes, bytes]:
+    """Return git's two letters for each path: for what was added, and what is here."""
     status = git(
         root, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"
     )
-    # Each entry is two letters, a space, and the path.
-    return [entry[3:] for entry in status.split(b"\0")[:-1]]
+    return {entry[3:]: entry[:2] for entry in status.split(b"\0")[:-1]}
 
 
 def blobs(root: Path, names: Mapping[str, str]) -> dict[str, bytes]:
@@ -178,37 +182,43 @@ def blobs(root: Path, names: Mapping[str, str]) -> dict[str, bytes]:
     return files
 
 
-def git(root: Path, *arguments: str, given: bytes = b"") -> bytes:
+def git(
+    root: Path, *arguments: str, given: bytes = b"", as_author: bool = False
+) -> bytes:
     """
-    Ask git about a work tree; nothing that its configuration names is run.
+    Run git on a work tree; nothing that its configuration names is run.
 
+    :param as_author: Whether to use the author's configuration and hooks, as a change
+        of the repository does.
     :raise CommandError: git is missing, or refused.
     """
     root = root.resolve()
-    own = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    environ = own | {
-        "GIT_CEILING_DIRECTORIES": str(root.parent),
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "LC_ALL": "C",
+    ours = [] if as_author else ["-c", "core.fsmonitor=false"]
+    elsewhere = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not (name in elsewhere if as_author else name.startswith("GIT_"))
     }
-    command = ["git", "-C", str(root), "-c", "core.fsmonitor=false", *arguments]
+    if not as_author:
+        environ |= {
+            "GIT_CEILING_DIRECTORIES": str(root.parent),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_OPTIONAL_LOCKS": "0",
+        }
+    command = ["git", "-C", str(root), *ours, *arguments]
+    environ["LC_ALL"] = "C"
     try:
         done = subprocess.run(  # noqa: S603 - no shell; the only word not ours is -C's
             command, input=given, capture_output=True, env=environ, check=False
         )
     except FileNotFoundError:
-        raise CommandError("git is needed to read a git work tree") from None
+        raise CommandError("git is needed for a git work tree") from None
     if done.returncode:
-        error = done.stderr.partition(b"\n")[0]
-        raise CommandError(f"git {arguments[0]} failed: {named(error)}")
+        reported = (done.stderr.strip() or done.stdout.strip()).partition(b"\n")[0]
+        raise CommandError(f"git {arguments[0]} failed: {_named(reported)}")
     return done.stdout
-
-
-def named(text: bytes) -> str:
-    """Return git's error output as a message may repeat it."""
-    return shown(text.decode("utf-8", "replace"))
 
 
 def check_key_outside(key: SigningKey, root: Path, files: Collection[str]) -> None:
@@ -228,24 +238,9 @@ def check_key_outside(key: SigningKey, root: Path, files: Collection[str]) -> No
         )
 
 
-def tracked_files(root: Path) -> dict[str, bytes]:
-    """
-    Read the files that git tracks, as it will commit them, without the signature.
-
-    :raise CommandError: One that a plugin needs is missing, or one cannot be in a
-        plugin.
-    """
-    names = {}
-    for name, file in tracked(root).items():
-        if file.mode in (LINK, SUBMODULE):
-            kind = "symbolic link" if file.mode == LINK else "submodule"
-            raise CommandError(f"{shown(name)} is a {kind}; no plugin may have one")
-        names[name] = file.blob
-    names.pop(SIGNATURE_FILE, None)
-    for needed in (MANIFEST_FILE, ENTRY_FILE):
-        if needed not in names:
-            raise CommandError(f"{needed} is not committed")
-    return blobs(root, names)
+def _named(text: bytes) -> str:
+    """Return what git says, or the name of a file, as a message may repeat it."""
+    return shown(text.decode("utf-8", "replace"))
 
 
 def check_clean(root: Path, besides: Collection[str]) -> None:
@@ -256,9 +251,9 @@ def check_clean(root: Path, besides: Collection[str]) -> None:
     :raise CommandError: Something is not committed.
     """
     allowed = {name.encode() for name in besides}
-    edited = [path for path in changed(root) if path not in allowed]
+    edited = [path for path in _status(root) if path not in allowed]
     if edited:
-        names = ", ".join(map(named, edited[:_NAMED_FILES]))
+        names = ", ".join(map(_named, edited[:_NAMED_FILES]))
         more = len(edited) - _NAMED_FILES
         if more > 0:
             names += f" and {more} more"

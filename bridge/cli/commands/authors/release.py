@@ -14,13 +14,13 @@ import click
 from ....classes import frozen
 from ....datadir.paths import write_atomically
 from ....plugins.tree.signature import sign_tree
-from ....plugins.tree.tree import SIGNATURE_FILE, Tree
+from ....plugins.tree.tree import SIGNATURE_FILE
 from ....settings.options import Paths
 from ...authoring.keyfiles import SigningKey, chosen_key, key_option
 from ...authoring.releasing import PARTS, Release, Repository
 from ...authoring.trial import tried
 from ...authoring.verdict import STATUS, Outcome, Verdict, as_text
-from ...authoring.worktree import check_key_outside, tracked_files
+from ...authoring.worktree import check_key_outside, published
 from ...command import command, directory_argument, json_option, message_of
 from ...terminal import CommandError, print_json
 
@@ -114,7 +114,7 @@ class Releasing:
         if release.is_committed:
             fingerprint = repository.verify_head(self._now())
         else:
-            files = tracked_files(repository.root)
+            files = published(repository.root)
             check_key_outside(self._key, repository.root, files)
             self._set_version()
             self._sign()
@@ -139,7 +139,7 @@ class Releasing:
     def _sign(self) -> None:
         repository = self._repository
         text = sign_tree(
-            Tree(repository.stage_manifest(self._release)),
+            repository.stage_manifest(self._release),
             repository.manifest.id,
             repository.profile,
             self._key.seed,

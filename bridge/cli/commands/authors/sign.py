@@ -17,7 +17,7 @@ import click
 from ....datadir.paths import write_atomically
 from ....plugins.tree.manifest import load_manifest
 from ....plugins.tree.signature import key_id, public_key_of, sign_tree, verify_tree
-from ....plugins.tree.tree import SIGNATURE_FILE, Tree, read_tree
+from ....plugins.tree.tree import SIGNATURE_FILE
 from ....protocol.text import iso_time
 from ....settings.options import Paths
 from ...authoring.keyfiles import (
@@ -32,7 +32,6 @@ from ...authoring.worktree import (
     check_key_outside,
     is_work_tree,
     published_tree,
-    tracked_files,
 )
 from ...command import command, directory_argument, json_option, message_of
 from ...terminal import CommandError, print_json
@@ -102,7 +101,9 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     """Sign a plugin."""
     profile = place.profile
     signing = chosen_key(key, os.environ)
-    tree = _committed(directory) if is_work_tree(directory) else read_tree(directory)
+    if is_work_tree(directory):
+        check_clean(directory, {SIGNATURE_FILE})
+    tree = published_tree(directory)
     manifest = load_manifest(tree, profile)
     check_key_outside(signing, directory, tree.files)
     text = sign_tree(tree, manifest.id, profile, signing.seed, int(time.time()))
@@ -115,11 +116,6 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     print(f"fingerprint  {key_id(public_key_of(signing.seed))}")
     print(f"wrote        {directory / SIGNATURE_FILE}")
     print("Commit it and push. After any other change to the tree, sign again.")
-
-
-def _committed(root: Path) -> Tree:
-    check_clean(root, {SIGNATURE_FILE})
-    return Tree(tracked_files(root))
 
 
 @command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from unittest import mock
 
 from bridge.cli.authoring import releasing
@@ -48,7 +49,7 @@ class ReleaseTestCase(SignTestCase):
 
     def git(self, *arguments: str) -> str:
         """Run git; return what it prints."""
-        done = releasing.subprocess.run(
+        done = subprocess.run(
             ["git", "-C", str(self.plugin), *arguments],
             capture_output=True,
             text=True,
@@ -321,14 +322,14 @@ class InterruptedTests(ReleaseTestCase):
 
     def interrupt(self, step: str) -> None:
         """Let a step of git fail."""
-        original = releasing.git_as_author
+        original = releasing.git
 
-        def fail(root, *arguments):
-            if arguments[0] == step:
+        def fail(root, *arguments, **more):
+            if arguments[0] == step and more:
                 raise CommandError(f"git {step} failed: x")
-            original(root, *arguments)
+            return original(root, *arguments, **more)
 
-        with mock.patch.object(releasing, "git_as_author", fail):
+        with mock.patch.object(releasing, "git", fail):
             status, _, err = self.release("patch")
         self.assertEqual(status, 1)
         self.assertIn(f"git {step} failed: x", err)
@@ -381,12 +382,3 @@ class InterruptedTests(ReleaseTestCase):
             self.assertEqual((status, err.count("\n")), (1, 1), err)
             self.assertIn("nothing was tagged, because", err)
             self.assertEqual(self.git("tag"), "")
-
-    def test_no_git(self):
-        """A missing git is named."""
-        with mock.patch.object(
-            releasing.subprocess, "run", side_effect=FileNotFoundError
-        ):
-            with self.assertRaises(CommandError) as caught:
-                releasing.git_as_author(self.plugin, "add")
-            self.assertIn("git is needed", str(caught.exception))
