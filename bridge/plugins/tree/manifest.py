@@ -22,10 +22,7 @@ from ...protocol.limits import (
 from ...protocol.rules import (
     WINDOWS_DEVICES,
     MaxItems,
-    Schema,
     Text,
-    patterns,
-    whole,
 )
 from ...protocol.strictjson import loads_unique
 from ...protocol.text import CONTROLS, INVISIBLES, JOINERS, PLUGIN_ID, SPACES
@@ -50,81 +47,44 @@ _RESERVED: Final = frozenset({"host", "bridge"})
 _RESERVED_RULE: Final = (
     "an id must not be host, bridge, or a device name of Windows, such as con or nul"
 )
-_LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
-_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*(?::([0-9]{{1,5}}))?")
-_LARGEST_PORT: Final = 65535
+_LABEL: Final = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _PORT: Final = (
     "(?!0+$)(?:[0-5]?[0-9]{1,4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 )
 
 # A joiner is between two others that show.
-_LINE: Final = re.compile(
+_LINE: Final = (
     f"(?:[^{CONTROLS}{INVISIBLES}{JOINERS}]"
     f"|(?<=[^{SPACES}{JOINERS}])[{JOINERS}](?=[^{SPACES}{JOINERS}]))*"
 )
 # Marks alone choose how a character before them looks.
-_SHOWING: Final = re.compile(
-    f"[^{SPACES}{JOINERS}\\u034f\\u180b-\\u180f\\ufe00-\\ufe0f\U000e0100-\U000e01ef]"
+_SHOWING: Final = (
+    rf"(?=[\s\S]*[^{SPACES}{JOINERS}"
+    "\\u034f\\u180b-\\u180f\\ufe00-\\ufe0f\U000e0100-\U000e01ef])"
 )
+_SEEN: Final = "no control, invisible or private characters"
 
-
-@frozen
-class SingleLine:
-    """
-    One line of text, all of which somebody can see, and which can't distort a prompt.
-
-    :ivar blank: Whether nothing of it needs to show.
-    """
-
-    most: int
-    blank: bool = False
-
-    def violates(self, value: str) -> bool:
-        """See ``Rule.violates``."""
-        if len(value) > self.most or _LINE.fullmatch(value) is None:
-            return True
-        return not self.blank and _SHOWING.search(value) is None
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        length = f"at most {self.most} characters"
-        if not self.blank:
-            length = f"1 to {self.most} characters, not blank"
-        return f"{length}, no control, invisible or private characters"
-
-    def schema(self) -> Schema:
-        """See ``Rule.schema``."""
-        showing = [] if self.blank else [_SHOWING.pattern]
-        return {"maxLength": self.most, **patterns(whole(_LINE.pattern), *showing)}
-
-
-@frozen
-class Host:
-    """A host's name in lower case, or an IPv4 address, with or without a port."""
-
-    def violates(self, value: str) -> bool:
-        """See ``Rule.violates``."""
-        if len(value) > MANIFEST_TEXT_CHARACTERS:
-            return True
-        match = _HOST.fullmatch(value)
-        if match is None:
-            return True
-        return match[1] is not None and not 1 <= int(match[1]) <= _LARGEST_PORT
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return (
-            f"at most {MANIFEST_TEXT_CHARACTERS} characters, a lower-case host name "
-            "with an optional :port; no scheme, path or wildcard"
-        )
-
-    def schema(self) -> Schema:
-        """See ``Rule.schema``."""
-        host = whole(rf"{_LABEL}(?:\.{_LABEL})*(?::{_PORT})?")
-        return {"maxLength": MANIFEST_TEXT_CHARACTERS, **patterns(host)}
-
-
-_SingleLine = Annotated[str, SingleLine(MANIFEST_TEXT_CHARACTERS)]
+# One line of text, all of which somebody can see, and which can't distort a prompt.
+_Description = Annotated[str, Text(MANIFEST_TEXT_CHARACTERS, like=_LINE, meaning=_SEEN)]
+_SingleLine = Annotated[
+    str,
+    Text(
+        MANIFEST_TEXT_CHARACTERS,
+        like=_SHOWING + _LINE,
+        least=1,
+        meaning=f"not blank, {_SEEN}",
+    ),
+]
+_Host = Annotated[
+    str,
+    Text(
+        MANIFEST_TEXT_CHARACTERS,
+        like=rf"{_LABEL}(?:\.{_LABEL})*(?::{_PORT})?",
+        meaning=(
+            "a lower-case host name with an optional :port; no scheme, path or wildcard"
+        ),
+    ),
+]
 _Name = Annotated[
     str, Text(MANIFEST_TEXT_CHARACTERS, like=r"[A-Za-z0-9_.:-]+", least=1)
 ]
@@ -161,7 +121,7 @@ class Manifest:
     name: _SingleLine
     version: _SingleLine
     api_version: Annotated[str, Text(MANIFEST_RANGE_CHARACTERS, least=1, control=False)]
-    description: Annotated[str, SingleLine(MANIFEST_TEXT_CHARACTERS, blank=True)] = ""
+    description: _Description = ""
     tags: Annotated[list[_SingleLine], MaxItems(MANIFEST_TAGS, unique=True)] = field(
         factory=list
     )
@@ -169,9 +129,9 @@ class Manifest:
     optional_permissions: _Names = field(factory=list)
     actions: _Names = field(factory=list)
     events: _Names = field(factory=list)
-    hosts: Annotated[
-        list[Annotated[str, Host()]], MaxItems(MANIFEST_LIST_ENTRIES, unique=True)
-    ] = field(factory=list)
+    hosts: Annotated[list[_Host], MaxItems(MANIFEST_LIST_ENTRIES, unique=True)] = field(
+        factory=list
+    )
     dependencies: Annotated[list[_Id], MaxItems(MANIFEST_LIST_ENTRIES, unique=True)] = (
         field(factory=list)
     )
