@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import tarfile
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -44,10 +43,6 @@ class FindingTests(LibraryCase):
         (self.root / LIBRARY.file).write_bytes(self.package)
         self.assertEqual(find_library({"PATH": "/nowhere"}, self.root), self.package)
 
-    def test_the_users_npm(self) -> None:
-        """The real npm, with the user's configuration, brings it."""
-        self.assertEqual(find_library(dict(os.environ), self.root), self.package)
-
     def test_attack_other_package(self) -> None:
         """A package of another digest is refused, from wherever, and not opened."""
         archive = io.BytesIO()
@@ -64,23 +59,6 @@ class FindingTests(LibraryCase):
                 "the file does not have the digest of preact@11.2.0; it was not "
                 "installed",
             )
-
-    def test_nowhere(self) -> None:
-        """Without npm, the command that brings it is reported."""
-        error = self.assertRaises(SetupError, find_library, {"PATH": "/x"}, self.root)
-        self.assertEqual(
-            str(error),
-            "there is no library, and there is no npm to download it; run this where "
-            "npm works: npm pack preact@11.2.0 && plugin-bridge setup "
-            "--library preact-11.2.0.tgz",
-        )
-
-    def test_no_file(self) -> None:
-        """A file that can't be read is reported."""
-        error = self.assertRaises(SetupError, read_library, self.root / "none")
-        self.assertEqual(
-            str(error), "the library cannot be read: No such file or directory"
-        )
 
 
 class FilesTests(LibraryCase):

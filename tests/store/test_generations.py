@@ -1,13 +1,13 @@
-"""Tests for bridge.store.generations."""
+"""
+A file and the generation before it.
+
+That a kill at any call leaves one of them whole is in ``plugins.operations.crashes``.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -47,17 +47,15 @@ class ReplaceTests(GenerationsCase):
     """Tests for making a generation."""
 
     def test_current_and_previous(self) -> None:
-        """The two newest generations are kept, and nothing else."""
-        self.assertEqual((self.directory / "kept").read_bytes(), b"second.")
-        self.assertEqual((self.directory / "kept.bak").read_bytes(), b"first.")
-        self.assertEqual(self.names(), {"kept", "kept.bak"})
-
-    def test_mode(self) -> None:
-        """Both are readable by their owner only, whatever the umask."""
+        """The two newest generations are kept, for the owner, and nothing else."""
         self.addCleanup(os.umask, os.umask(0))
+        self.file.replace([b"second."])
         self.file.replace([b"third."])
+        self.assertEqual(self.file.path.read_bytes(), b"third.")
+        self.assertEqual(self.file.previous.read_bytes(), b"second.")
         for path in (self.file.path, self.file.previous):
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
+        self.assertEqual(self.names(), {"kept", "kept.bak"})
 
     def test_order(self) -> None:
         """The content is durable before it has the name, the name before the end."""
@@ -136,68 +134,12 @@ class ReplaceTests(GenerationsCase):
         self.assertEqual(self.names(), {"kept", "kept.bak"})
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from bridge.store.generations import Generations
-from tests.store.faults import FaultyOs, running_on
-from tests.store.test_generations import whole
-
-directory = Path(sys.argv[1])
-
-def die():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-def run(at):
-    with running_on(FaultyOs(at, die)):
-        file.replace([b"new."])
-    os._exit(0)
-
-for at in range(100):
-    file = Generations(directory / f"kept-{at}")
-    file.replace([b"older."])
-    file.replace([b"old."])
-    child = os.fork()
-    if not child:
-        run(at)
-    killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
-    found, _ = file.load(whole)
-    assert found in (b"old.", b"new."), (at, found)
-    left = {p.name for p in directory.glob(f"kept-{at}*")}
-    assert left <= {f"kept-{at}", f"kept-{at}.bak"}, left
-    if not killed:
-        assert found == b"new."
-        print(at)
-        break
-"""
-
-
-class KilledTests(SynchronousTestCase):
-    """Tests for a daemon that is killed while it writes."""
-
-    def test_kill_9_at_every_call(self) -> None:
-        """A kill at any call leaves a whole generation, and no stray after a start."""
-        with tempfile.TemporaryDirectory() as directory:
-            done = subprocess.run(
-                [sys.executable, "-c", KILLED, directory],
-                check=False,
-                capture_output=True,
-                text=True,
-                cwd=Path(__file__).parents[2],
-            )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertGreater(int(done.stdout), 6)
-
-
 class LoadTests(GenerationsCase):
     """Tests for reading what is there."""
 
     def test_well(self) -> None:
-        """The current generation is read, and there is nothing to report."""
+        """The current generation is read, if there is one, and nothing to report."""
         self.assertEqual(self.file.load(whole), (b"second.", None))
-
-    def test_nothing_there(self) -> None:
-        """Where there never was a file, nothing is found and nothing is reported."""
         fresh = Generations(self.directory / "fresh")
         self.assertEqual(fresh.load(whole), (None, None))
 

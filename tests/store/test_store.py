@@ -131,14 +131,6 @@ class CommitTests(StoreCase):
         self.successResultOf(second[0])
         self.assertEqual(self.in_file(), {"host": {"k": 2}})
 
-    def test_cancelled(self) -> None:
-        """Giving up on an answer gives up nothing else."""
-        commit = self.put(1)
-        commit.cancel()
-        self.failureResultOf(commit)
-        self.thread.let_through()
-        self.assertEqual(self.in_file(), {"host": {"k": 1}})
-
 
 class RefusedTests(StoreCase):
     """Tests for commits that fail."""
@@ -226,16 +218,6 @@ class InsistTests(StoreCase):
         for path in (self.path, self.previous):
             self.assertEqual(path.read_bytes(), b'{"host":{"k":2}}')
         self.successResultOf(self.store.commit([]))
-
-    def test_nothing_changed(self) -> None:
-        """What was replaced earlier leaves the previous generation, too."""
-        self.put(2)
-        self.thread.let_through()
-        insisted = self.store.insist([])
-        for _ in range(2):
-            self.thread.let_through()
-        self.successResultOf(insisted)
-        self.assertEqual(self.previous.read_bytes(), b'{"host":{"k":2}}')
 
     def test_previous_generation_that_cannot_be_written(self) -> None:
         """What is in the file stays there, and the write is made up for."""
@@ -334,17 +316,6 @@ class InsistTests(StoreCase):
 
 class CloseTests(StoreCase):
     """Tests for the end of a store."""
-
-    def test_flushed(self) -> None:
-        """Closing waits until everything that was committed is durable."""
-        self.put(1)
-        self.put(2)
-        closed = self.store.close()
-        self.thread.let_through()
-        self.assertNoResult(closed)
-        self.thread.let_through()
-        self.successResultOf(closed)
-        self.assertEqual(self.in_file(), {"host": {"k": 2}})
 
     def test_no_more_commits(self) -> None:
         """A closed store refuses commits, and can still be read."""
