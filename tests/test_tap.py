@@ -25,7 +25,6 @@ from bridge.freedesktop.bus import RUNTIME, VARIABLE
 from bridge.plugins.bundle import build, publishing
 from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.plugins.installed.records import Former
-from bridge.protocol.errors import CloseReason
 from bridge.provision.setup import Setup
 from bridge.system.locks import acquire
 from bridge.wiring import assembly, oneshot
@@ -35,7 +34,6 @@ from .directories import fresh_directory
 from .npm import esbuild, library
 from .reactors import brief_reactor
 from .threads import at_once
-from .waiting import until
 
 
 class DaemonTests(TestCase):
@@ -154,20 +152,6 @@ class DaemonTests(TestCase):
         self.start()
         found = [e for e in self.events if "commands cannot find" in str(e)]
         self.assertEqual(len(found), 1)
-
-    async def test_token_is_followed(self):
-        """A token that a command has replaced closes every socket that is paired."""
-        daemon = self.start()
-        reasons: list[CloseReason] = []
-        sockets = daemon._sockets
-        self.patch(sockets, "close_paired", reasons.append)
-        oneshot.token(self.options().paths.data, rotate=False)
-        await deferLater(reactor, 0.1)
-        self.assertEqual(reasons, [])
-        oneshot.token(self.options().paths.data, rotate=True)
-        await until(lambda: bool(reasons))
-        self.assertEqual(reasons, [CloseReason.TOKEN_ROTATED])
-        self.assertTrue(any("pair again" in str(e) for e in self.events))
 
     async def test_a_part_that_fails_to_end_stops_nothing(self):
         """What a part raises at the end is logged, and the rest is ended."""
