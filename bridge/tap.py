@@ -40,7 +40,7 @@ from .settings.options import (
 from .store import StoreError
 from .system.locks import is_held
 from .wiring import assembly, oneshot
-from .wiring.sinks import SINKS
+from .wiring.services import SINKS
 
 T = TypeVar("T")
 

@@ -6,8 +6,7 @@ The wiring of a daemon, for ``bridge.tap``.
     assembly        from options to a daemon: every part, in the order of dependencies
     core            what all parts depend on
     plugins         all that installs, builds and links plugins
-    services        every service
-    sinks           which of the sinks there are
+    services        every service, and every sink
     logs            where log lines go
     oneshot         what --print-token, --rotate-token and --build-plugins do
 

@@ -28,7 +28,6 @@ from ..sinks.overlay import Overlay
 from ..sinks.websocket import ovrtoolkit, xsoverlay
 from .core import Core
 from .plugins import PluginWiring
-from .sinks import chosen
 
 _log: Final = Logger()
 
@@ -106,26 +105,35 @@ def make_services(
 
 def make_sinks(core: Core) -> Fanout:
     """Make the sinks that are wanted, without those that can't be made."""
-    profile, reactor = core.paths.profile, core.reactor
-
-    def freedesktop() -> Freedesktop:
-        icons = IconFiles(core.paths.data.icons, reactor, core.threads.icons.call)
-        return Freedesktop(core.desktop, icons, reactor, profile.desktop_entry)
-
-    makers: dict[str, Callable[[], Any]] = {
-        "overlay": lambda: Overlay(reactor, core.config.overlay_addr),
-        "freedesktop": freedesktop,
-        "xsoverlay": lambda: xsoverlay(reactor, profile.application),
-        "ovrtoolkit": lambda: ovrtoolkit(reactor),
-    }
-    wanted = [profile.sink_aliases.get(name, name) for name in core.config.sink]
+    aliases = core.paths.profile.sink_aliases
+    wanted = {aliases.get(name, name) for name in core.config.sink or USUAL_SINKS}
     sinks = []
-    for name in chosen(wanted):
-        try:
-            sinks.append(makers[name]())
-        except Exception:  # noqa: BLE001
-            _log.failure("sink {name} is skipped: it could not be made", name=name)
-    return Fanout(reactor, sinks)
+    for name, make in SINKS.items():
+        if name in wanted:
+            try:
+                sinks.append(make(core))
+            except Exception:  # noqa: BLE001
+                _log.failure("sink {name} is skipped: it could not be made", name=name)
+    return Fanout(core.reactor, sinks)
+
+
+def _freedesktop(core: Core) -> Freedesktop:
+    icons = core.paths.data.icons
+    files = IconFiles(icons, core.reactor, core.threads.icons.call)
+    entry = core.paths.profile.desktop_entry
+    return Freedesktop(core.desktop, files, core.reactor, entry)
+
+
+SINKS: Final[dict[str, Callable[[Core], Any]]] = {
+    "overlay": lambda core: Overlay(core.reactor, core.config.overlay_addr),
+    "freedesktop": _freedesktop,
+    "xsoverlay": lambda core: xsoverlay(core.reactor, core.paths.profile.application),
+    "ovrtoolkit": lambda core: ovrtoolkit(core.reactor),
+}
+"""What makes each sink, by its name, in their order."""
+
+USUAL_SINKS: Final = ("overlay", "freedesktop")
+"""Those that are made when no ``--sink`` is given."""
 
 
 def _make_sql(core: Core) -> Sql:

@@ -23,7 +23,7 @@ from bridge.settings.options import (
 )
 from bridge.settings.values import Address
 from bridge.tap import Options
-from bridge.wiring.sinks import SINKS
+from bridge.wiring.services import SINKS
 
 from ..directories import fresh_directory
 

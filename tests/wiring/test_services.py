@@ -18,8 +18,7 @@ from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.store.store import Store
 from bridge.wiring import services
 from bridge.wiring.core import Core, Threads
-from bridge.wiring.services import LIGHT, make_services, make_sinks
-from bridge.wiring.sinks import SINKS
+from bridge.wiring.services import LIGHT, SINKS, make_services, make_sinks
 from tests.approval.screens import FakeScreen
 from tests.directories import fresh_directory
 from tests.services.test_remote import Page
