@@ -21,10 +21,8 @@ from zope.interface import Attribute as Described
 from zope.interface import Interface, implementer
 
 from ..classes import frozen
-from ..concurrency.shares import Holder, Shares
 from ..freedesktop import DesktopError
 from ..protocol.errors import BridgeError, Prefix, plugin_error
-from ..protocol.limits import DESKTOP_QUESTIONS
 from .prompts import Prompt
 
 
@@ -36,15 +34,10 @@ class IApprover(Interface):
         "question is really asked."
     )
 
-    def approve(
-        prompt: Prompt,  # noqa: N805
-        asker: Holder | None = None,
-    ) -> Deferred[None]:
+    def approve(prompt: Prompt) -> Deferred[None]:  # noqa: N805
         """
-        Ask; one question at a time, the others wait.
+        Ask; no other question of ours is open.
 
-        :param asker: The page on whose behalf; a question that was not shown yet goes
-            with it.
         :return: Fires when the user confirmed.  Fails with ``BridgeError``:
             ``denied`` when the user did not, ``approval_unavailable`` when asking
             was not possible.  Cancelling it withdraws the question.
@@ -63,15 +56,8 @@ class RefusingApprover:
     reason: str = "no confirmation prompt can be shown on this computer"
     description: str = "none: privileged operations will be refused"
 
-    _log: ClassVar[Logger] = Logger()
-
-    def approve(self, prompt: Prompt, asker: Holder | None = None) -> Deferred[None]:
+    def approve(self, prompt: Prompt) -> Deferred[None]:
         """See ``IApprover.approve``."""
-        self._log.warn(
-            "{operation} is refused: {reason}",
-            operation=prompt.operation,
-            reason=self.reason,
-        )
         return fail(unavailable(self.reason))
 
 
@@ -92,7 +78,7 @@ class DevApprover:
 
     _log: ClassVar[Logger] = Logger()
 
-    def approve(self, prompt: Prompt, asker: Holder | None = None) -> Deferred[None]:
+    def approve(self, prompt: Prompt) -> Deferred[None]:
         """See ``IApprover.approve``."""
         self._log.warn(
             "--dev: {operation} is approved without asking", operation=prompt.operation
@@ -110,11 +96,6 @@ class DevApprover:
             self._log.info("that was announced nowhere: {why}", why=why)
         else:
             self._log.failure("the announcement could not be shown", failure)
-
-
-def one_at_a_time() -> Shares:
-    """Make what has one question on the screen at a time."""
-    return Shares("prompts", 1, 1, DESKTOP_QUESTIONS, DESKTOP_QUESTIONS)
 
 
 def denied(detail: str) -> BridgeError:

@@ -9,17 +9,14 @@ so neither an earlier prompt's answer nor a server's default action confirms any
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import Final
 
-from attrs import field
 from twisted.internet import defer
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.logger import Logger
 from zope.interface import implementer
 
 from ..classes import define
-from ..concurrency.shares import Holder, Shares
 from ..freedesktop import (
     DesktopError,
     INotifications,
@@ -28,9 +25,8 @@ from ..freedesktop import (
     Urgency,
 )
 from ..freedesktop.notes import NEVER_MS
-from ..protocol.errors import BridgeError
 from ..protocol.limits import PROMPT_SECONDS
-from .approvers import IApprover, denied, one_at_a_time, unavailable
+from .approvers import IApprover, denied, unavailable
 from .prompts import Prompt, sender, shown
 
 DESKTOP_ENTRY: Final = "plugin-bridge"
@@ -50,7 +46,7 @@ ANSWERING: Final = {
 @define(eq=False, repr=False)
 class DesktopApprover:
     """
-    Asks by a notification; one question is on the screen at a time, others wait.
+    Asks by a notification.
 
     A server is looked for at each prompt, so a desktop session that begins after the
     daemon is as good as one that was there before.
@@ -63,9 +59,6 @@ class DesktopApprover:
     _application: str
     _random: Callable[[int], bytes]
     _clock: IReactorTime
-    _turn: Shares = field(factory=one_at_a_time, init=False)
-
-    _log: ClassVar[Logger] = Logger()
 
     @property
     def description(self) -> str:
@@ -86,21 +79,9 @@ class DesktopApprover:
             )
         return f"desktop notification with the buttons Confirm and Deny, by {name}"
 
-    def approve(self, prompt: Prompt, asker: Holder | None = None) -> Deferred[None]:
+    def approve(self, prompt: Prompt) -> Deferred[None]:
         """See ``IApprover.approve``."""
-        return Deferred.fromCoroutine(self._approve(prompt, asker))
-
-    async def _approve(self, prompt: Prompt, asker: Holder | None) -> None:
-        try:
-            async with self._turn.place(asker, reads=False):
-                await self._ask(prompt)
-        except BridgeError as e:
-            self._log.info(
-                "{operation} is refused: {why}",
-                operation=prompt.operation,
-                why=e.message,
-            )
-            raise
+        return Deferred.fromCoroutine(self._ask(prompt))
 
     async def _ask(self, prompt: Prompt) -> None:
         confirm, deny = self._key("confirm"), self._key("deny")

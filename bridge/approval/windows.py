@@ -23,9 +23,8 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..classes import define
-from ..concurrency.shares import Holder, Shares
 from ..protocol.limits import PROMPT_SECONDS
-from .approvers import IApprover, denied, one_at_a_time, unavailable
+from .approvers import IApprover, denied, unavailable
 from .prompts import Prompt, sender
 
 # https://learn.microsoft.com/en-us/windows/win32/api/winuser/nf-winuser-messageboxw
@@ -68,19 +67,14 @@ class WindowsApprover:
     _reactor: Any
     _clock: IReactorTime
     _box: MessageBox = message_box
-    _turn: Shares = field(factory=one_at_a_time, init=False)
     _is_standing: bool = field(default=False, init=False)
     description: str = field(default="message box, Yes or No", init=False)
 
     _log: ClassVar[Logger] = Logger()
 
-    def approve(self, prompt: Prompt, asker: Holder | None = None) -> Deferred[None]:
+    def approve(self, prompt: Prompt) -> Deferred[None]:
         """See ``IApprover.approve``."""
-        return Deferred.fromCoroutine(self._approve(prompt, asker))
-
-    async def _approve(self, prompt: Prompt, asker: Holder | None) -> None:
-        async with self._turn.place(asker, reads=False):
-            await self._ask(prompt)
+        return Deferred.fromCoroutine(self._ask(prompt))
 
     async def _ask(self, prompt: Prompt) -> None:
         if self._is_standing:

@@ -281,7 +281,7 @@ def _gone() -> DesktopError:
 
 
 def _invalid_reply() -> DesktopError:
-    return DesktopError("the notification server answers nonsense")
+    return DesktopError("the answer of the notification server is invalid")
 
 
 def notify_call(

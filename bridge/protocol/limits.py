@@ -148,6 +148,7 @@ SCAN_OUTPUT_BYTES: Final = 32 * MIB
 
 # Plugins: prompts and the build.
 PROMPT_SECONDS: Final = 120.0
+PROMPTS_WAITING: Final = 64
 BUILD_SECONDS: Final = 60.0
 BUILD_CPU_SECONDS: Final = 30
 BUILD_MEMORY_BYTES: Final = 1024 * MIB
@@ -179,7 +180,6 @@ PLUGIN_ICON_PIXELS: Final = 512
 # The desktop.
 DESKTOP_SECONDS: Final = 5.0
 DESKTOP_RETRY_SECONDS: Final = 60.0
-DESKTOP_QUESTIONS: Final = 64
 WITHDRAW_SECONDS: Final = 2.0
 
 # Plugins: looking for updates.

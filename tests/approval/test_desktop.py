@@ -19,7 +19,6 @@ from bridge.protocol.limits import PROMPT_SECONDS
 
 from ..contracts import ApproverContract
 from ..freedesktop.buses import SessionBus, join, notifications, serve
-from ..pages import Page
 from ..waiting import until
 from .screens import SERVER, FakeScreen
 
@@ -57,25 +56,6 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         self.assertEqual([label for _, label in actions], ["Confirm", "Deny"])
         answer.callback(actions[0][0])
         self.assertIsNone(self.successResultOf(approving))
-
-    def test_attack_prompts_of_a_page_that_has_gone(self):
-        """Those that were never shown go with it; the one on the screen stays."""
-        page, other = Page(), Page()
-        shown = self.asker.approve(PROMPT, page)
-        waiting = [self.asker.approve(PROMPT, page) for _ in range(3)]
-        last = self.asker.approve(PROMPT, other)
-        page.go()
-        for gone in waiting:
-            self.assertEqual(self.refusal(gone), "who asked for this has gone")
-        self.assertNoResult(shown)
-        self.assertEqual(len(self.screen.questions), 1)
-        _, actions, answer = self.screen.questions[-1]
-        answer.callback(actions[0][0])
-        self.assertIsNone(self.successResultOf(shown))
-        self.assertEqual(len(self.screen.questions), 2)
-        _, actions, answer = self.screen.questions[-1]
-        answer.callback(actions[0][0])
-        self.assertIsNone(self.successResultOf(last))
 
     def test_how_to_answer(self):
         """Where no button is drawn, the prompt explains how to answer."""
@@ -135,22 +115,6 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
             self.refusal(approving), "denied: the prompt was not answered in time"
         )
         self.assertEqual(self.screen.withdrawn, 1)
-
-    def test_one_at_a_time(self):
-        """Others wait in their order, each with its whole time from when it shows."""
-        waiting = [self.asker.approve(PROMPT) for _ in range(3)]
-        self.assertEqual(len(self.screen.questions), 1)
-        self.clock.advance(PROMPT_SECONDS - 1)
-        self.screen.questions[0][2].callback(None)
-        self.refusal(waiting[0])
-        self.assertEqual(len(self.screen.questions), 2)
-        self.clock.advance(PROMPT_SECONDS - 1)
-        self.assertNoResult(waiting[1])
-        waiting[2].addErrback(lambda failure: failure.trap(CancelledError))
-        waiting[2].cancel()
-        self.screen.questions[1][2].callback(self.screen.questions[1][1][0][0])
-        self.assertIsNone(self.successResultOf(waiting[1]))
-        self.assertEqual(len(self.screen.questions), 2)
 
     def test_withdrawn(self):
         """A cancelled operation takes its prompt from the screen."""

@@ -131,16 +131,6 @@ class WindowsApproverTests(TestCase):
         message = await self.refusal(self.approver.approve(PROMPT))
         self.assertEqual(message, "denied: the user declined")
 
-    async def test_one_at_a_time(self):
-        """A second question waits until the first is answered."""
-        first, second = self.approver.approve(PROMPT), self.approver.approve(PROMPT)
-        await until(lambda: self.boxes.shown)
-        self.boxes.buttons.put(IDYES)
-        await first
-        await until(lambda: len(self.boxes.shown) == 2)
-        self.boxes.buttons.put(IDNO)
-        await self.refusal(second)
-
     async def test_withdrawn(self):
         """The answer to a question that was withdrawn means nothing."""
         approving = self.approver.approve(PROMPT)

@@ -25,7 +25,7 @@ class Screen:
 
     description = "desktop notification"
 
-    def approve(self, prompt, asker=None):
+    def approve(self, prompt):
         """See ``IApprover``."""
         raise NotImplementedError
 

@@ -320,7 +320,7 @@ class AskTests(NotificationsCase):
                 server.answers[method] = answer
                 self.assertEqual(
                     await self.failure(self.client.ask(NOTE, CHOICES)),
-                    "the notification server answers nonsense",
+                    "the answer of the notification server is invalid",
                 )
             server.answers[method] = good or ("u", [2**32 - 1])
         question = self.client.ask(NOTE, CHOICES)

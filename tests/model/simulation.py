@@ -80,7 +80,7 @@ class User:
     mood: str = "confirm"
     description: str = "a double"
 
-    def approve(self, prompt: Any, asker: Any = None) -> Deferred[None]:
+    def approve(self, prompt: Any) -> Deferred[None]:
         """See ``IApprover.approve``."""
         question: Deferred[None] = Deferred()
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import evolve
+from attrs import evolve, field
+from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from ...approval import IApprover, Offer, Prompt, Prompts, unavailable
 from ...classes import define
+from ...concurrency.shares import Shares
 from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.limits import PROMPTS_WAITING
 from ...protocol.steps import Step
 from ..installed.keys import Trust
 from ..tree.manifest import Manifest, differences
@@ -17,13 +20,22 @@ from .candidate import Candidate
 from .job import Job
 
 
+def _one_at_a_time() -> Shares:
+    return Shares("prompts", 1, 1, PROMPTS_WAITING, PROMPTS_WAITING)
+
+
 @define(eq=False)
 class Prompting:
-    """Asks the user an operation's questions, and reports that to pages."""
+    """
+    Asks the user an operation's questions, and reports that to pages.
+
+    One is open at a time; one that was not shown yet goes with its page.
+    """
 
     _approver: IApprover
     _prompts: Prompts
     _trust: Trust
+    _turn: Shares = field(factory=_one_at_a_time, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -39,13 +51,19 @@ class Prompting:
         """
         job.reached(Step.AWAITING_CONFIRMATION, prompt.title, prompt.operation)
         try:
-            await job.until(lambda: self._approver.approve(prompt, job.request.caller))
-        except BridgeError:
+            await job.until(lambda: Deferred.fromCoroutine(self._asked(job, prompt)))
+        except BridgeError as e:
+            operation = prompt.operation
+            self._log.info("{op} is refused: {why}", op=operation, why=e.message)
             raise
         except Exception:  # noqa: BLE001
             job.raise_if_stopping()
             self._log.failure("the prompt failed")
             raise unavailable("the prompt could not be shown") from None
+
+    async def _asked(self, job: Job, prompt: Prompt) -> None:
+        async with self._turn.place(job.request.caller, reads=False):
+            await self._approver.approve(prompt)
 
     async def ask_to_install(
         self, job: Job, url: str, directory: str, shown: Manifest | None

@@ -195,7 +195,7 @@ class FakeApprover:
     open: list[Deferred[None]] = field(factory=list)
     description: str = "a double"
 
-    def approve(self, prompt: Any, asker: Any = None) -> Deferred[None]:
+    def approve(self, prompt: Any) -> Deferred[None]:
         """See ``IApprover.approve``."""
         self.events.append(f"ask {prompt.operation}")
         self.prompts.append(prompt)

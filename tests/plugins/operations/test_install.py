@@ -235,12 +235,25 @@ class SeveralTests(InstallTestCase):
         self.assertTrue(self.error(second).startswith("already_installed: "))
         self.assertFalse(self.bench.trust.is_trusted(OTHER_KEY))
 
-    def test_open_prompt_holds_no_other_up(self) -> None:
-        """While one install waits for its user, another one is done."""
-        self.bench.approver.answers = [None]
-        first = self.ask("install", GOOD)
-        self.done("install", url_of("other"))
-        self.assertNoResult(first)
+    def test_attack_prompts_of_a_page_that_has_gone(self) -> None:
+        """One is shown, and stays; those that are not on the screen go with it."""
+        page, other = Page(), Page()
+        self.bench.approver.answers = [None, None]
+        shown = self.ask("install", GOOD, caller=page)
+        waiting = [
+            self.ask("install", f"https://forge.example/{number}", caller=page)
+            for number in range(3)
+        ]
+        last = self.ask("install", url_of("other"), caller=other)
+        page.go()
+        for gone in waiting:
+            self.assertIn("who asked for this has gone", self.error(gone))
+        self.assertNoResult(shown)
+        (prompt,) = self.bench.approver.open
+        prompt.callback(None)
+        self.assertIn("who asked for this has gone", self.error(shown))
+        self.bench.approver.open[1].callback(None)
+        self.successResultOf(last)
 
     def test_commits_one_after_the_other(self) -> None:
         """The second plugin is moved when the first one's build is over."""

@@ -140,11 +140,12 @@ class ForgetTests(UninstallTestCase):
 
     def test_twice(self) -> None:
         """Of two prompts for one key, the second forgets nothing any more."""
-        self.bench.approver.answers = [None, True]
-        first = self.ask("forget_key", KEY)
-        self.done("forget_key", KEY)
+        self.bench.approver.answers = [None, None]
+        first, second = self.ask("forget_key", KEY), self.ask("forget_key", KEY)
         self.bench.approver.open[0].callback(None)
-        self.assertTrue(self.error(first).startswith("not_trusted: "))
+        self.successResultOf(first)
+        self.bench.approver.open[1].callback(None)
+        self.assertTrue(self.error(second).startswith("not_trusted: "))
 
     def test_damaged_record(self) -> None:
         """A key whose record is ruined can be forgotten."""
