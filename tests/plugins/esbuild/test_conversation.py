@@ -13,6 +13,7 @@ from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
 from twisted.internet.task import deferLater
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.plugins.esbuild.conversation import (
@@ -261,24 +262,17 @@ class SettledTests(SynchronousTestCase):
         self.failureResultOf(self.wait(fail(ValueError())), ValueError)
 
     def test_cancelled(self):
-        """Once cancelled, it asks for the end and waits for it."""
-        work: Deferred[int] = Deferred()
-        asked: list[int] = []
-        waiting = self.wait(work, lambda: asked.append(1))
-        waiting.cancel()
-        self.assertNoResult(waiting)
-        waiting.cancel()
-        self.assertEqual(asked, [1, 1])
-        work.callback(7)
-        self.failureResultOf(waiting, CancelledError)
-
-    def test_cancelled_and_failed(self):
-        """A failure after that is of no interest."""
-        work: Deferred[int] = Deferred()
-        waiting = self.wait(work)
-        waiting.cancel()
-        work.errback(ValueError())
-        self.failureResultOf(waiting, CancelledError)
+        """Once cancelled, it asks for the end and waits for it, whatever that is."""
+        for end in (7, Failure(ValueError())):
+            work: Deferred[Any] = Deferred()
+            asked: list[int] = []
+            waiting = self.wait(work, lambda asked=asked: asked.append(1))
+            waiting.cancel()
+            self.assertNoResult(waiting)
+            waiting.cancel()
+            self.assertEqual(asked, [1, 1])
+            work.callback(end)
+            self.failureResultOf(waiting, CancelledError)
 
     def test_ends_at_once_when_asked(self):
         """What ends as soon as it is asked is waited for no longer."""

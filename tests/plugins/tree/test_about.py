@@ -25,15 +25,12 @@ def png(width: int, height: int, rest: bytes = b"\x08\x06\0\0\0") -> bytes:
 class AboutTests(SynchronousTestCase):
     """Tests for ``read_about``."""
 
-    def test_neither(self) -> None:
-        """A tree without a README and an icon shows nothing."""
-        self.assertEqual(read_about(Tree({"main.ts": b"x"})), About())
-
     def test_readme(self) -> None:
         """It is read as text of several lines, without its byte order mark."""
         content = "\ufeff# Title\r\n\n\tindented  \n日本語\n".encode()
         about = read_about(Tree({"README.md": content, "docs/README.md": b"other"}))
         self.assertEqual(about.readme, "# Title\n\n    indented\n日本語")
+        self.assertEqual(read_about(Tree({"main.ts": b"x"})), About())
 
     def test_attack_readme(self) -> None:
         """What hides or reorders text is removed, and it is cut."""
