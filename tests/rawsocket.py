@@ -77,11 +77,23 @@ class End:
     before: list[tuple[int, bytes]]
 
 
+def connected(port: int, receive_bytes: int | None = None) -> socket.socket:
+    """Connect to the daemon; ``receive_bytes`` is what the system keeps unread."""
+    made = socket.socket()
+    if receive_bytes is not None:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+    made.settimeout(PATIENCE_SECONDS)
+    made.connect(("127.0.0.1", port))
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
+
+
 class RawSocket:
     """
     One connection, upgraded.
 
     :param early: What is sent in one packet with the handshake.
+    :param connection: What is used for a socket; by default a new one to ``port``.
     """
 
     def __init__(
@@ -91,13 +103,9 @@ class RawSocket:
         receive_bytes: int | None = None,
         early: bytes = b"",
         origin: str | None = None,
+        connection: Any = None,
     ) -> None:
-        self.socket = socket.socket()
-        if receive_bytes is not None:
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
-        self.socket.settimeout(PATIENCE_SECONDS)
-        self.socket.connect(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket = connection or connected(port, receive_bytes)
         self._received = b""
         self.final = True
         head = (

@@ -86,6 +86,8 @@ UNDER_THE_ID: tuple[Any, ...] = (
 )
 """What is refused, and answered under its id, which is 7."""
 
+NO_TEXT = b"\xff\xfe{\x00}\x00"
+
 PUSHED: tuple[Any, ...] = (
     {"type": "hello", "token": "t"},
     {"type": "hello", "token": "t", "client": "c", "id": "1"},
@@ -106,7 +108,7 @@ PUSHED: tuple[Any, ...] = (
     b'{"type":"request","id":"\\ud800"}',
     b'{"type":"request","id":"' + b"7" * 129,
     b'["request"]',
-    b"\xff\xfe{\x00}\x00",
+    NO_TEXT,
     b'{"y":"%s","x":NaN,"type":"request","id":"7"}' % (b"y" * MIB),
 )
 """What is refused by a push, since it has no usable id."""

@@ -17,7 +17,7 @@ from autobahn.twisted.testing import (
 )
 from autobahn.twisted.websocket import WebSocketClientProtocol
 from twisted.internet.address import IPv4Address
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.error import ConnectionDone
 from twisted.internet.interfaces import IHalfCloseableProtocol
 from twisted.internet.testing import StringTransport
@@ -30,6 +30,8 @@ from bridge.protocol.session import Rates
 from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import NoParams, NoResult, Registry, method
+from bridge.services.state import State
+from bridge.store.store import Store
 from bridge.web.guard import Guard
 from bridge.web.routes import Routes
 from bridge.web.site import GuardedSite, Health
@@ -247,6 +249,47 @@ class Connection(StringTransport):
             self.protocol.writeConnectionLost()
 
 
+class MemorySocket:
+    """
+    What ``RawSocket`` takes for a socket: an end of a connection in memory.
+
+    Time passes while nothing has come.
+    """
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack, self._read = stack, 0
+        _, self._transport = stack.connect()
+
+    def sendall(self, data: bytes) -> None:
+        """Send bytes, unless the connection has ended."""
+        if self._has_ended:
+            raise ConnectionError
+        self._transport.protocol.dataReceived(data)
+
+    def recv(self, count: int) -> bytes:
+        """Wait for bytes; none at the end."""
+        for step in (0, *[0] * 200, *[1] * 10):
+            found: bytes = self._transport.value()[self._read : self._read + count]
+            if found:
+                self._read += len(found)
+                return found
+            if self._has_ended:
+                return b""
+            self._stack.clock.advance(step)
+        raise TimeoutError
+
+    def close(self) -> None:
+        """End the connection."""
+        self._transport.protocol.connectionLost(Failure(ConnectionDone()))
+        self._stack.clock.advance(0)
+
+    @property
+    def _has_ended(self) -> bool:
+        connection = self._transport
+        # Twisted tells TCP by an interface that this one has not: its end is a cut.
+        return connection.half_closed or connection.disconnecting or connection.aborting
+
+
 class Stack:
     """A daemon's web, and ways to talk to it."""
 
@@ -291,6 +334,12 @@ class Stack:
         routes = Routes(version, dispatcher, health, dev, self.sockets)
         self.site = GuardedSite(self.guard, routes, self.clock)
         self.pumper = create_pumper()
+
+    def add_state(self) -> None:
+        """Add the service ``state`` with an empty store."""
+        path = Path("nowhere") / "state.json"
+        store = Store.open(path, lambda f, *args: succeed(None))
+        self.registry.register("state", State(store, str(path)))
 
     def flush(self) -> None:
         """Carry all bytes that are on their way, and begin a new turn."""

@@ -17,7 +17,7 @@ from bridge.web.connectionlimits import (
 
 from .stack import BEARER, JSON, Anything, Connection, Stack, write_request
 from .test_channel import HEALTH, ChannelCase
-from .websocket.test_socket import UPGRADE
+from .test_requestscontract import UPGRADE
 
 WAIT = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
 

@@ -16,7 +16,7 @@ from bridge.protocol.limits import HELLO_SECONDS, SLOW_CLOSE_SECONDS
 from ..rawsocket import CLOSE, PING, PONG, TEXT, frame, text
 from ..strategies import broken, loose, requests
 from .stack import TOKEN, Stack, write_request
-from .websocket.test_socket import UPGRADE
+from .test_requestscontract import UPGRADE
 
 HELLO = {"type": "hello", "token": TOKEN, "client": "fuzz/1.0.0"}
 CLOSES = {(int(reason.code), str(reason)) for reason in CloseReason}

@@ -12,7 +12,7 @@ from bridge.protocol.limits import REST_BODY_BYTES
 
 from ..directories import fresh_directory
 from ..web.stack import Answer, Header, read_answer, write_request
-from ..web.test_request import ALWAYS
+from ..web.test_requestscontract import ALWAYS
 from .daemon import PATIENCE_SECONDS, Daemon, running
 
 CALL = "/v1/state/list"

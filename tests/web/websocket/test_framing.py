@@ -1,4 +1,4 @@
-"""Tests for framing; what a peer sees is in tests/whole/test_rfc6455.py."""
+"""Tests for framing; what a peer sees is in tests/web/test_framescontract.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bridge.protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
 
 from ...rawsocket import PING, TEXT, close_frame, frame, text
 from ..stack import TOKEN, Stack, write_request
-from .test_socket import UPGRADE
+from ..test_requestscontract import UPGRADE
 
 HELLO = text({"type": "hello", "token": TOKEN, "client": "c"})
 REQUEST = text({"type": "request", "id": "7", "service": "x", "method": "y"})

@@ -12,33 +12,20 @@ from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import (
     CONTROLS_BEFORE_HELLO,
     FRAME_BYTES,
-    HELLO_FRAME_BYTES,
     MIB,
     SOCKETS_AUTHENTICATED,
     SOCKETS_AWAITING_HELLO,
 )
-from bridge.protocol.strictjson import dumps
 
-from ...strategies import SECRET
 from ..stack import (
-    EVIL,
     HOST,
     PAGE,
     TOKEN,
     Anything,
-    Header,
     Stack,
-    read_answer,
     write_request,
 )
-
-UPGRADE: tuple[Header, ...] = (
-    ("Upgrade", "websocket"),
-    ("Connection", "Upgrade"),
-    ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
-    ("Sec-WebSocket-Version", "13"),
-)
-HELLO_REQUIRED = (1008, "hello_required")
+from ..test_requestscontract import UPGRADE
 
 
 class SocketCase(SynchronousTestCase):
@@ -63,28 +50,6 @@ class HelloTests(SocketCase):
         self.assertEqual(page.take()[0]["result"], {"value": "x"})
         self.assertIsNone(page.closed)
 
-    def test_anything_else_first(self) -> None:
-        """Any other first frame closes with 1008 ``hello_required``."""
-        hello = {"type": "hello", "token": TOKEN, "client": "c"}
-        for frame in (
-            b"",
-            b"hello",
-            b"{}",
-            b"[]",
-            b"\x00",
-            {"type": "hello", "token": TOKEN},
-            {**hello, "extra": 1},
-            {**hello, "type": "Hello"},
-            {**hello, "token": None},
-            {"type": "request", "id": "1", "service": "kettle", "method": "echo"},
-            {"type": "logs", "records": []},
-            {"type": "logs"},
-        ):
-            page = self.stack.open().send(frame)
-            self.assertEqual(page.closed, HELLO_REQUIRED, frame)
-            self.assertEqual(page.take(), [])
-        self.assertEqual(self.stack.logs.got, [])
-
     def test_brute_force_runs_dry(self) -> None:
         """Each wrong token costs two trusted tokens: the upgrade's and its own."""
         stack = Stack(rate=0.001, burst=10)
@@ -92,33 +57,6 @@ class HelloTests(SocketCase):
             stack.open().hello("x" * 43)
         answer = stack.ask("GET", "/v1/ws", *UPGRADE)
         self.assertEqual((answer.status, answer.code), (429, "rate_limited"))
-
-    def test_ping_first(self) -> None:
-        """A ping is no first frame: it is answered, and hello may still come."""
-        page, pongs = self.stack.open(), list[bytes]()
-        page.client.onPong = pongs.append
-        page.client.sendPing(b"x")
-        page.send(dumps({"type": "hello", "token": TOKEN, "client": "c"}))
-        self.assertEqual(page.take()[0]["type"], "welcome")
-        self.assertEqual(pongs, [b"x"])
-
-    def test_too_big_first(self) -> None:
-        """A hello over 4 KiB is none; one just under it is."""
-        frame = {"type": "hello", "token": TOKEN, "client": ""}
-        spare = HELLO_FRAME_BYTES - len(dumps(frame))
-        fits = self.stack.open().send(dumps({**frame, "client": "c" * spare}))
-        self.assertEqual(fits.take()[0]["type"], "welcome")
-        over = self.stack.open().send(dumps({**frame, "client": "c" * (spare + 1)}))
-        self.assertEqual(over.closed, HELLO_REQUIRED)
-
-    def test_nothing_after_a_close(self) -> None:
-        """A right hello right behind a wrong one changes nothing."""
-        page = self.stack.open()
-        page.client.sendMessage(b"x")
-        page.client.sendMessage(dumps({"type": "hello", "token": TOKEN, "client": "c"}))
-        self.assertEqual(page.closed, HELLO_REQUIRED)
-        self.assertEqual(page.take(), [])
-        self.assertEqual(len(self.stack.hub), 0)
 
 
 class AuthenticatedTests(SocketCase):
@@ -128,38 +66,6 @@ class AuthenticatedTests(SocketCase):
         """Send hello."""
         super().setUp()
         self.page = self.stack.open(PAGE).hello()
-
-    def test_binary(self) -> None:
-        """A binary frame closes with 1003."""
-        self.page.send(b"{}", binary=True)
-        self.assertEqual(self.page.closed, (1003, "text_frames_only"))
-
-    def test_not_utf8(self) -> None:
-        """Invalid UTF-8 closes with 1007."""
-        self.page.send(b'{"a":"\xff"}')
-        self.assertEqual(self.page.closed, (1007, "not_utf8"))
-
-    def test_too_big(self) -> None:
-        """A frame of 8 MiB is read; one byte more closes with 1009."""
-        head = b'{"type":"logs","records":"'
-        fill = b"x" * (FRAME_BYTES - len(head) - 2)
-        self.page.send(head + fill + b'"}')
-        self.assertIsNone(self.page.closed)
-        self.assertEqual(len(self.stack.logs.got), 1)
-        self.page.send(head + fill + b'x"}')
-        self.assertEqual(self.page.closed, (1009, "frame_too_large"))
-
-    def test_too_big_in_pieces(self) -> None:
-        """Pieces of one message count together."""
-        self.page.client.sendFrame(opcode=1, payload=b"x" * MIB, fin=False)
-        for _ in range(8):
-            self.page.client.sendFrame(opcode=0, payload=b"x" * MIB, fin=False)
-        self.assertEqual(self.page.closed, (1009, "frame_too_large"))
-
-    def test_unmasked_or_unknown(self) -> None:
-        """What breaks RFC 6455 closes with 1002, in our words."""
-        self.page.client.sendFrame(opcode=3, payload=b"x")
-        self.assertEqual(self.page.closed, (1002, "protocol_error"))
 
     def test_big_result(self) -> None:
         """A result over 8 MiB can be sent, though no such frame is received."""
@@ -178,14 +84,6 @@ class AuthenticatedTests(SocketCase):
             self.assertEqual(named.func.__name__, "_sendAutoPing")
             self.page.request("note", text="x")
             self.stack.advance(3)
-
-    def test_ping(self) -> None:
-        """After welcome a ping is answered."""
-        pongs: list[bytes] = []
-        self.page.client.onPong = pongs.append
-        self.page.client.sendPing(b"x")
-        self.stack.flush()
-        self.assertEqual(pongs, [b"x"])
 
     def test_dead_peer_is_gone_within_a_minute(self) -> None:
         """A page that answers no ping is dropped within 60 s."""
@@ -370,18 +268,6 @@ class PendingSocketsTests(SocketCase):
 class UpgradeTests(SocketCase):
     """Tests for what comes before the first frame."""
 
-    def test_foreign_page(self) -> None:
-        """A page that is not allowed gets 403, and no socket is made."""
-        for origin in (EVIL, ("Origin", "null"), ("Origin", "file://")):
-            answer = self.stack.ask("GET", "/v1/ws", *UPGRADE, origin)
-            self.assertEqual((answer.status, answer.code), (403, "forbidden_origin"))
-        self.assertEqual(self.stack.sockets._sockets_waiting, {})
-
-    def test_dns_rebinding_upgrade(self) -> None:
-        """An upgrade at a foreign name gets 403, also without an Origin."""
-        answer = self.stack.ask("GET", "/v1/ws", *UPGRADE, host="evil.example:42081")
-        self.assertEqual((answer.status, answer.code), (403, "forbidden_host"))
-
     def test_added_origins(self) -> None:
         """An added origin may open a socket, ``file://`` too."""
         stack = Stack(added=[b"file://", b"https://app.example", b"vscode-webview:x"])
@@ -410,47 +296,6 @@ class UpgradeTests(SocketCase):
             },
         )
 
-    def test_no_upgrade(self) -> None:
-        """A plain GET is a bad request, never a 404."""
-        answer = self.stack.ask("GET", "/v1/ws")
-        self.assertEqual((answer.status, answer.code), (400, "bad_request"))
-
-    def test_bad_handshakes(self) -> None:
-        """A handshake that breaks RFC 6455 is a 400 of ours, repeating nothing."""
-        good = dict(UPGRADE)
-        for change in (
-            {"Sec-WebSocket-Key": SECRET},
-            {"Sec-WebSocket-Key": SECRET[:13].ljust(22, "*") + "=="},
-            {"Sec-WebSocket-Version": SECRET},
-            {"Sec-WebSocket-Version": "12"},
-            {"Connection": SECRET},
-            {"Sec-WebSocket-Protocol": f"{SECRET}, {SECRET}"},
-            {"Sec-WebSocket-Extensions": f'x; y="{SECRET}'},
-        ):
-            headers = tuple({**good, **change}.items())
-            received = self.stack.raw(write_request("GET", "/v1/ws", headers))
-            if received.startswith(b"HTTP/1.1 101"):
-                self.assertNotIn(SECRET.encode(), received)
-                continue
-            answer = read_answer(received)
-            self.assertEqual((answer.status, answer.code), (400, "bad_request"))
-            self.assertNotIn(SECRET.encode(), received)
-            self.assertEqual(answer.headers["x-content-type-options"], "nosniff")
-            self.assertNotIn("server", answer.headers)
-
-    def test_version_is_reported(self) -> None:
-        """A client of another version gets the supported ones (RFC 6455, 4.4)."""
-        headers = {**dict(UPGRADE), "Sec-WebSocket-Version": "99"}
-        answer = self.stack.ask("GET", "/v1/ws", *headers.items())
-        self.assertIn("13", answer.headers["sec-websocket-version"])
-
-    def test_old_http(self) -> None:
-        """HTTP/1.0 has no upgrade (RFC 6455, 4.2.1)."""
-        upgrade = write_request("GET", "/v1/ws", UPGRADE)
-        received = self.stack.raw(upgrade.replace(b"HTTP/1.1", b"HTTP/1.0"))
-        self.assertTrue(received.startswith(b"HTTP/1.0 400"))
-        self.assertEqual(read_answer(received).code, "bad_request")
-
     def test_absolute_target(self) -> None:
         """An upgrade may name the host in its target."""
         upgrade = write_request("GET", f"http://{HOST}/v1/ws", UPGRADE)
@@ -478,20 +323,6 @@ class UpgradeTests(SocketCase):
                 ("WebSocket handshakes refused: 19", "info"),
             ],
         )
-
-    def test_missing_parts(self) -> None:
-        """Without a key or a version there is no socket."""
-        for missing in ("Sec-WebSocket-Key", "Sec-WebSocket-Version", "Connection"):
-            headers = [h for h in UPGRADE if h[0] != missing]
-            answer = self.stack.ask("GET", "/v1/ws", *headers)
-            self.assertEqual(answer.status, 400, missing)
-
-    def test_other_methods(self) -> None:
-        """Only GET upgrades."""
-        answer = self.stack.ask("POST", "/v1/ws", *UPGRADE, body=b"")
-        self.assertEqual(answer.status, 405)
-        head = self.stack.raw(write_request("HEAD", "/v1/ws", UPGRADE))
-        self.assertTrue(head.startswith(b"HTTP/1.1 400"))
 
     def test_name_of_the_host(self) -> None:
         """A socket may be opened by each of the daemon's names."""

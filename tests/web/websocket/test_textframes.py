@@ -18,8 +18,8 @@ from bridge.web.websocket.textframes import (
 )
 
 from ..stack import Stack, write_request
+from ..test_requestscontract import UPGRADE
 from .test_framing import HELLO, REQUEST, RawCase
-from .test_socket import UPGRADE
 
 MASK = b"\x01\xa2\x03\xf4"
 

@@ -1,17 +1,22 @@
-"""RFC 6455, case by case, against a real daemon: what is answered, what closes."""
+"""
+What is answered to frames: one table, in memory here, in tests/whole by TCP.
+
+RFC 6455 case by case, then the frames of the protocol.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-from contextlib import AbstractContextManager
+from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import FRAME_BYTES, HELLO_FRAME_BYTES
+from bridge.protocol.strictjson import dumps
 
-from ..directories import fresh_directory
+from ..protocol.test_frames import NO_TEXT, PUSHED, UNANSWERED, UNDER_THE_ID
 from ..rawsocket import (
     BINARY,
     CLOSE,
@@ -25,7 +30,7 @@ from ..rawsocket import (
     frame,
     text,
 )
-from .daemon import Daemon, running
+from .stack import TOKEN, MemorySocket, Stack
 
 REQUEST = {"type": "request", "id": "7", "service": "x", "method": "y"}
 ASKED = json.dumps(REQUEST).encode("ascii")
@@ -191,28 +196,58 @@ EARLY: dict[str, list[bytes]] = {
     "HTTP": [b"GET /v1/health HTTP/1.1\r\nHost: x\r\n\r\n"],
 }
 
+FIRST: tuple[Any, ...] = (
+    *(b"", b"hello", b"{}", b"[]", b"\x00", {"type": "hello", "token": TOKEN}),
+    {"type": "hello", "token": TOKEN, "client": "c", "extra": 1},
+    {"type": "Hello", "token": TOKEN, "client": "c"},
+    {"type": "hello", "token": None, "client": "c"},
+    {**REQUEST, "service": "state", "method": "list"},
+    {"type": "logs", "records": []},
+    {"type": "logs"},
+)
+"""What is no hello, and comes first."""
 
-class ConformanceTests(SynchronousTestCase):
-    """Tests of the framing, over TCP."""
+WRONG_TOKENS = ("", "x" * 43, "é" * 43, "\U0001f600", TOKEN + "\n", TOKEN.upper())
 
-    def setUp(self) -> None:
-        """Start a daemon, which lets everybody in; its log has no defect."""
-        freely = "--rate=10000", "--burst=10000"
-        starting = running(fresh_directory(self), *freely)
-        self.daemon = starting.__enter__()
-        self.addCleanup(self.end, starting)
 
-    def end(self, running: AbstractContextManager[Daemon]) -> None:
-        """End the daemon."""
-        running.__exit__(None, None, None)
-        for wrong in ("Traceback", "Unhandled", "broke"):
-            self.assertNotIn(wrong, "".join(self.daemon.lines))
+def written(value: Any) -> bytes:
+    """Write a frame; bytes as they are, anything else as JSON."""
+    return frame(TEXT, value if type(value) is bytes else dumps(value))
+
+
+class FramesContract:
+    """
+    What every daemon answers to frames.
+
+    The test case opens sockets in ``open``, of a daemon that lets everybody in.
+    """
+
+    token: str = TOKEN
+
+    def open(self, *, early: bytes = b"") -> RawSocket:
+        """Open a socket; send so much with the handshake."""
+        raise NotImplementedError
+
+    def answers(self, *sent: Any) -> list[Any]:
+        """Send frames after a hello, and return what is answered; it stays open."""
+        with self.open() as raw:
+            raw.hello(self.token)
+            raw.send(*map(written, sent))
+            return self.received(raw)
+
+    def received(self, raw: RawSocket) -> list[Any]:
+        """Return what a socket has received until now, but the daemon's log lines."""
+        raw.send(text({**REQUEST, "id": "last"}))
+        got = [raw.receive()]
+        while got[-1].get("id") != "last":
+            got.append(raw.receive())
+        return [one for one in got[:-1] if one.get("event") != "log"]
 
     def ended(self, pieces: list[bytes], hello: bool = True) -> End:
         """Open a socket, send, and read how it ends."""
-        with RawSocket(self.daemon.port) as raw:
+        with self.open() as raw:
             if hello:
-                raw.hello(self.daemon.token)
+                raw.hello(self.token)
             # What is still being sent when it ends can't be sent any more.
             with contextlib.suppress(ConnectionError):
                 raw.send(*pieces)
@@ -221,8 +256,8 @@ class ConformanceTests(SynchronousTestCase):
     def test_answered(self) -> None:
         """However a message is cut into frames and packets, it is one request."""
         for case, pieces in ANSWERED.items():
-            with RawSocket(self.daemon.port) as raw:
-                raw.hello(self.daemon.token)
+            with self.open() as raw:
+                raw.hello(self.token)
                 raw.send(*pieces)
                 got = raw.receive()
             self.assertEqual((got["id"], got["ok"]), ("7", False), case)
@@ -258,10 +293,10 @@ class ConformanceTests(SynchronousTestCase):
     def test_pings(self) -> None:
         """Pings are answered with what they hold, also between fragments."""
         for payload in (b"", b"x", os.urandom(125)):
-            with RawSocket(self.daemon.port) as raw:
+            with self.open() as raw:
                 raw.send(frame(PING, payload))
                 self.assertEqual(raw.read(), (PONG, payload))
-                raw.hello(self.daemon.token)
+                raw.hello(self.token)
                 first, second = fragments(ASKED[:9], ASKED[9:])
                 raw.send(first + frame(PING, payload) + second + frame(PING, b"2"))
                 self.assertEqual(raw.read(), (PONG, payload))
@@ -270,21 +305,21 @@ class ConformanceTests(SynchronousTestCase):
 
     def test_sent_with_the_handshake(self) -> None:
         """Nothing is lost of what comes before the handshake was answered."""
-        hello = {"type": "hello", "token": self.daemon.token, "client": "raw/1.0.0"}
+        hello = {"type": "hello", "token": self.token, "client": "raw/1.0.0"}
         sent = text(hello) + text(REQUEST)
         for cut in (10, len(text(hello)), len(sent)):
-            with RawSocket(self.daemon.port, early=sent[:cut]) as raw:
+            with self.open(early=sent[:cut]) as raw:
                 raw.send(sent[cut:])
                 self.assertEqual(raw.receive()["type"], "welcome", cut)
                 self.assertEqual(raw.receive()["id"], "7", cut)
-        with RawSocket(self.daemon.port, early=b"GET / HTTP/1.1\r\n\r\n") as raw:
+        with self.open(early=b"GET / HTTP/1.1\r\n\r\n") as raw:
             self.assertEqual(raw.ended().reason, "hello_required")
 
     def test_order(self) -> None:
         """Many requests in one packet are answered in their order."""
         asked = [{**REQUEST, "id": str(n)} for n in range(500)]
-        with RawSocket(self.daemon.port) as raw:
-            raw.hello(self.daemon.token)
+        with self.open() as raw:
+            raw.hello(self.token)
             raw.send(b"".join(map(text, asked)))
             self.assertEqual(
                 [raw.receive()["id"] for _ in asked], [a["id"] for a in asked]
@@ -295,3 +330,92 @@ class ConformanceTests(SynchronousTestCase):
         late = frame(TEXT, ASKED) + frame(PING, b"x")
         end = self.ended([close_frame(1000) + late])
         self.assertEqual((end.code, end.before), (1000, []))
+
+    def test_attack_no_hello(self) -> None:
+        """Anything else that comes first is ``hello_required``."""
+        for first in FIRST:
+            end = self.ended([written(first)], hello=False)
+            self.assertEqual((end.code, end.reason), HELLO_REQUIRED, first)
+            self.assertEqual(end.before, [], first)
+
+    def test_attack_wrong_token(self) -> None:
+        """A wrong token is ``unauthorized``, and nothing that follows is read."""
+        for token in WRONG_TOKENS:
+            hellos = [
+                {"type": "hello", "token": each, "client": "c"}
+                for each in (token, self.token)
+            ]
+            end = self.ended([b"".join(map(written, hellos))], hello=False)
+            self.assertEqual((end.code, end.reason), (1008, "unauthorized"), token)
+            self.assertEqual(end.before, [], token)
+
+    def test_attack_silence(self) -> None:
+        """Five seconds without a frame are ``hello_required``."""
+        end = self.ended([], hello=False)
+        self.assertEqual((end.code, end.reason), HELLO_REQUIRED)
+
+    def test_longest_hello(self) -> None:
+        """A hello may have 4 KiB, after a ping."""
+        hello = {"type": "hello", "token": self.token, "client": ""}
+        spare = HELLO_FRAME_BYTES - len(dumps(hello))
+        with self.open() as raw:
+            raw.send(frame(PING), written({**hello, "client": "c" * spare}))
+            self.assertEqual(raw.read(), (PONG, b""))
+            self.assertEqual(raw.receive()["type"], "welcome")
+
+    def test_refused_under_the_id(self) -> None:
+        """A refused frame is answered under its id, whether it is JSON or not."""
+        for wrong in UNDER_THE_ID:
+            (got,) = self.answers(wrong)
+            self.assertEqual(
+                (got["type"], got["id"], got["ok"]), ("response", "7", False)
+            )
+            self.assertEqual(got["error"]["code"], "bad_request")
+
+    def test_refused_without_an_id(self) -> None:
+        """Its own socket gets an ``error`` push, and no other one does."""
+        second = {"type": "hello", "token": self.token, "client": "c"}
+        with self.open() as other:
+            other.hello(self.token)
+            texts = [wrong for wrong in PUSHED if wrong != NO_TEXT]
+            for wrong in (*texts, second, {**second, "token": "wrong"}):
+                (got,) = self.answers(wrong)
+                self.assertEqual((got["type"], got["event"]), ("push", "error"))
+                self.assertEqual(got["data"]["code"], "bad_request")
+            self.assertEqual(self.received(other), [])
+
+    def test_attack_logs_that_are_answered(self) -> None:
+        """What was meant as ``logs`` is never answered: it would be logged again."""
+        logs = [
+            {"type": "logs", "records": value} for value in ([], "x", [{"level": 1}])
+        ]
+        self.assertEqual(self.answers(*UNANSWERED, *logs), [])
+
+    def test_called(self) -> None:
+        """A call is answered; an unknown service and method have a code each."""
+        state = {**REQUEST, "service": "state"}
+        (good,) = self.answers({**state, "method": "list", "params": {"ns": "x"}})
+        answer = {"type": "response", "id": "7", "ok": True, "result": {"entries": {}}}
+        self.assertEqual(good, answer)
+        for call, code in (
+            (state, "unknown_method"),
+            ({**state, "service": "nobody"}, "unknown_service"),
+            ({**state, "service": "remote", "method": "eval"}, "unknown_service"),
+            ({**state, "method": "list", "params": {}}, "bad_request"),
+            ({**state, "method": "list", "params": {"ns": "x", "n": 1}}, "bad_request"),
+        ):
+            (got,) = self.answers(call)
+            self.assertEqual((got["id"], got["error"]["code"]), ("7", code))
+
+
+class MemoryTests(FramesContract, SynchronousTestCase):
+    """The contract in memory."""
+
+    def setUp(self) -> None:
+        """Build a daemon."""
+        self.stack = Stack(dev=False, rate=1e6, burst=10**6, requests=(1e6, 10**6))
+        self.stack.add_state()
+
+    def open(self, *, early: bytes = b"") -> RawSocket:
+        """See ``FramesContract``."""
+        return RawSocket(42081, early=early, connection=MemorySocket(self.stack))
