@@ -48,9 +48,7 @@ from ...settings.options import Paths
 from ...wiring import oneshot
 from ..terminal import CommandError
 from .hostapi import COMPILER, api_version, check_types, find_compiler
-from .reading import Reading, read_sources
-from .signedsince import SignedCommit, since_signed
-from .sources import ShownHit, quoted, shown_hit
+from .reading import Reading, ShownHit, quoted, read_sources, shown_hit
 from .verdict import (
     STEPS,
     EndedError,
@@ -62,7 +60,7 @@ from .verdict import (
     not_done,
     whole_outcome,
 )
-from .worktree import published_tree
+from .worktree import SignedCommit, published_tree, since_signed
 
 Step = Callable[[], Coroutine[Any, Any, str]]
 """Returns its message, or raises why it did not pass."""

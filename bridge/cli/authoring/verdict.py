@@ -9,8 +9,8 @@ from typing import Final
 from ...classes import frozen
 from ...protocol.strictjson import dumps
 from ...protocol.wire import unstructure
-from .signedsince import Difference
-from .sources import ShownHit, hit_lines
+from .reading import ShownHit, hit_lines
+from .worktree import Difference
 
 STEPS: Final = (
     "files",

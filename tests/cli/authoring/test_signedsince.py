@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-from bridge.cli.authoring.signedsince import (
+from bridge.cli.authoring.worktree import (
     SHOWN_FILES,
     Difference,
     SignedCommit,

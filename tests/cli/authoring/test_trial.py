@@ -13,8 +13,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.cli.authoring.signedsince import Difference
-from bridge.cli.authoring.sources import ShownHit
+from bridge.cli.authoring.reading import ShownHit
 from bridge.cli.authoring.trial import Trial
 from bridge.cli.authoring.verdict import (
     STEPS,
@@ -25,6 +24,7 @@ from bridge.cli.authoring.verdict import (
     as_text,
     not_done,
 )
+from bridge.cli.authoring.worktree import Difference
 from bridge.plugins.policy.rules.table import ADVICE
 from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.settings.options import Paths

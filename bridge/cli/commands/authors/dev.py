@@ -2,29 +2,237 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import time
 import webbrowser
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
+from attrs import field
 from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.internet.threads import blockingCallFromThread
+from twisted.internet.error import ReactorNotRunning
+from twisted.internet.threads import blockingCallFromThread, deferToThread
+from twisted.python.failure import Failure
 
+from ....classes import define
 from ....demo.page import Builds
+from ....pagelog.following import Follower
+from ....pagelog.logrecords import read_line
+from ....pagelog.pagefile import LogFileError
 from ....plugins.esbuild.executable import BundlerError
+from ....plugins.policy.rules.table import SYNTAX, Hit
 from ....protocol.errors import BridgeError
+from ....protocol.limits import DEV_POLL_SECONDS
+from ....protocol.text import escaped, visible
 from ....settings.config import BY_NAME, HOST_OPTIONS
 from ....settings.options import Paths
 from ....wiring import oneshot
-from ...authoring.reading import Reading, read_sources
-from ...authoring.worktree import published_tree
+from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown_hit
+from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree
 from ...command import command, directory_argument, page_port_option
-from ...connection import connect
-from ...developing import IGNORED, Link
+from ...connection import Connection, connect
 from ...hostpage import HostPage
 from ...session import CALL_STATUS
 from ...terminal import CommandError, show
+
+IGNORED: Final = frozenset({GIT_FOLDER, PACKAGES_FOLDER})
+_TIME: Final = "%H:%M:%S"
+_LEVEL_WIDTH: Final = len("error")
+
+Snapshot = dict[str, tuple[int, int]]
+
+
+def snapshot(root: Path) -> Snapshot:
+    """
+    Note every file below a directory: when it was changed, and its size.
+
+    What can't be read is as if it were not there.
+    """
+    found = {}
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in IGNORED]
+        for name in files:
+            path = os.path.join(folder, name)
+            with suppress(OSError):
+                about = os.lstat(path)
+                found[path] = (about.st_mtime_ns, about.st_size)
+    return found
+
+
+@define(eq=False)
+class Link:
+    """
+    The link of one working tree.
+
+    It blocks, so that it has a thread of its own.
+
+    :ivar log: The page's log.
+    :ivar show: Accepts a line.
+    :ivar read: Has the bundler read the tree.
+    :ivar in_worker: Whether plugins of the host run in workers.
+    :ivar built: Called after each build.
+    :ivar failure: Why it ended, unless the user has ended it.
+    """
+
+    _root: Path
+    _connection: Connection
+    _log: Path
+    _show: Callable[[str], None]
+    _read: Callable[[], Reading]
+    _in_worker: bool
+    _built: Callable[[], object]
+    _clock_text: Callable[[], str] = lambda: time.strftime(_TIME)
+    failure: str = field(default="", init=False)
+    _seen: Snapshot | None = field(default=None, init=False)
+    _due: bool = field(default=True, init=False)
+    _linked_as: tuple[str, str] | None = field(default=None, init=False)
+    _follower: Follower | None = field(default=None, init=False)
+    _ended: bool = field(default=False, init=False)
+
+    def run(self, reactor: Any) -> None:
+        """Follow the tree until Ctrl-C; runs the reactor, which serves the page."""
+        self._show(f"watching {self._root}; press Ctrl-C to stop")
+        reactor.callWhenRunning(self._begin, reactor)
+        reactor.run()
+
+    def _begin(self, reactor: Any) -> None:
+        following: Deferred[None] = deferToThread(self.follow)
+
+        def end() -> Deferred[None]:
+            # The daemon unlinks the plugin when this ends.
+            self._ended = True
+            self._connection.hang_up()
+            return following
+
+        def ended(_: None) -> None:
+            with suppress(ReactorNotRunning):
+                reactor.stop()
+
+        def broke(failure: Failure) -> None:
+            self.failure = f"the tree cannot be watched: {failure.value}"
+
+        following.addErrback(broke).addCallback(ended)
+        reactor.addSystemEventTrigger("before", "shutdown", end)
+
+    def follow(self) -> None:
+        """Look, wait, and look again, until the daemon or the user ends it."""
+        try:
+            while not self._ended:
+                self.look()
+                self._connection.wait(DEV_POLL_SECONDS)
+        except CommandError as e:
+            self.failure = "" if self._ended else str(e)
+        finally:
+            self._connection.close()
+            self._stop_log()
+
+    def look(self) -> None:
+        """
+        Show what was logged; link the tree if it has changed, and then has not changed
+        since the last look.
+
+        :raise CommandError: The daemon has ended.
+        """
+        self._show_log()
+        found = snapshot(self._root)
+        if found != self._seen:
+            self._seen, self._due = found, True
+        elif self._due:
+            self._due = False
+            self._link()
+
+    def _link(self) -> None:
+        """Have the daemon link the tree, and show what it answers."""
+        try:
+            names = published(self._root, IGNORED)
+            for name in names:
+                name.encode()
+        except CommandError as e:
+            self._show_at(f"not sent: {e}")
+            return
+        except UnicodeEncodeError:
+            self._show_at("not sent: the name of a file is not UTF-8")
+            return
+        tree = {"directory": str(self._root), "files": names}
+        try:
+            result = self._connection.call("dev", "link", tree)
+            linked = result.get("linked")
+            if linked is None:
+                self._show_refused(result["message"], result["hits"])
+            else:
+                self._show_linked(linked)
+        except BridgeError as e:
+            self._show_refused(f"{e.code}: {e.message}", [])
+        except (AttributeError, KeyError, TypeError):
+            raise CommandError("the daemon has another version") from None
+
+    def _show_linked(self, linked: Any) -> None:
+        plugin_id, version = linked["id"], linked["version"]
+        if (plugin_id, version) != self._linked_as:
+            self._linked_as = plugin_id, version
+            more = "; it replaces the installed plugin" if linked["shadows"] else ""
+            self._show_at(f"linked {escaped(f'{plugin_id} {version}')}{more}")
+        report = linked["report"]
+        self._show_at(f"built in {report['durationMs']} ms")
+        self._show_lines(report["errors"])
+        self._show_lines(self._read().warnings(plugin_id, self._in_worker))
+        if self._follower is None:
+            self._begin_log()
+        self._built()
+
+    def _show_refused(self, message: str, refused: list[Any]) -> None:
+        first, *rest = message.split("\n")
+        hits = [Hit(**hit) for hit in refused]
+        is_broken = any(hit.rule == SYNTAX for hit in hits)
+        broken = self._read().broken if is_broken else {}
+        self._show_at(f"refused: {escaped(first)}")
+        self._show_lines([*rest, *quoted(self._root, first)])
+        for hit in hits:
+            for line in hit_lines(shown_hit(self._root, hit, broken)):
+                self._show(line)
+        if self._linked_as is not None:
+            self._show("  the last good build stays in use")
+
+    def _begin_log(self) -> None:
+        """From now on, show what the plugin logs."""
+        self._follower = Follower(self._log)
+        try:
+            self._follower.last(0, lambda _: None)
+        except (LogFileError, OSError) as e:
+            self._report_log(e)
+
+    def _show_log(self) -> None:
+        if self._follower is None or self._linked_as is None:
+            return
+        try:
+            for line in self._follower.more():
+                read = read_line(visible(line.decode("utf-8", "replace")))
+                if read is not None and read.scope == self._linked_as[0]:
+                    self._show_at(f"{read.level:<{_LEVEL_WIDTH}} {read.message}")
+        except (LogFileError, OSError) as e:
+            self._report_log(e)
+
+    def _report_log(self, error: LogFileError | OSError) -> None:
+        """Report why nothing of the log is shown, until the next build."""
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        self._show_at(f"the plugin's log lines are not shown: {self._log}: {why}")
+        self._stop_log()
+
+    def _stop_log(self) -> None:
+        follower, self._follower = self._follower, None
+        if follower is not None:
+            follower.close()
+
+    def _show_lines(self, lines: list[str]) -> None:
+        for line in lines:
+            self._show(f"  {escaped(line)}")
+
+    def _show_at(self, line: str) -> None:
+        self._show(f"{self._clock_text()} {line}")
 
 
 @command(

@@ -1,4 +1,9 @@
-"""``plugin-bridge release``: a version, checked, signed, committed and tagged."""
+"""
+``plugin-bridge release``: a version, checked, signed, committed and tagged.
+
+A release is one commit with the version and the signature, and a tag of its name.  Each
+step can be repeated: what an interrupted release has left is recognized, and kept.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +11,44 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import click
 
 from ....classes import frozen
 from ....datadir.paths import write_atomically
-from ....plugins.tree.signature import sign_tree
+from ....plugins.tree.jsontext import replace_string
+from ....plugins.tree.manifest import MANIFEST_FILE, Manifest, read_manifest
+from ....plugins.tree.signature import sign_tree, verify_tree
 from ....plugins.tree.tree import SIGNATURE_FILE
+from ....plugins.tree.versions import is_lower, is_plain_version, is_version
+from ....protocol.errors import BridgeError
+from ....protocol.strictjson import loads_unique
+from ....settings.host import HostProfile
 from ....settings.options import Paths
 from ...authoring.keyfiles import SigningKey, chosen_key, key_option
-from ...authoring.releasing import PARTS, Release, Repository
 from ...authoring.trial import tried
-from ...authoring.verdict import STATUS, Outcome, Verdict, as_text
-from ...authoring.worktree import check_key_outside, published
+from ...authoring.verdict import STATUS, Outcome, as_text
+from ...authoring.worktree import (
+    check_clean,
+    check_key_outside,
+    git,
+    head,
+    is_work_tree,
+    last_signed,
+    published,
+    published_tree,
+)
 from ...command import command, directory_argument, json_option, message_of
 from ...terminal import CommandError, print_json
 
-_WORDS = "|".join(reversed(PARTS))
+PARTS: Final = ("major", "minor", "patch")
+"""Which number of the version a release can raise."""
 
-
-class CheckFailedError(Exception):
-    """
-    The check did not pass.
-
-    :ivar verdict: What it came to.
-    """
-
-    def __init__(self, verdict: Verdict) -> None:
-        super().__init__(verdict)
-        self.verdict = verdict
+_VERSION_FIELD: Final = "version"
+_BOM: Final = b"\xef\xbb\xbf"
+_SHORT: Final = 12
 
 
 @command(
@@ -54,7 +66,7 @@ class CheckFailedError(Exception):
 @key_option
 @json_option
 @directory_argument
-@click.argument("version", metavar=f"VERSION|{_WORDS}")
+@click.argument("version", metavar=f"VERSION|{'|'.join(reversed(PARTS))}")
 def release(
     place: Paths, directory: Path, version: str, key: Path | None, as_json: bool
 ) -> None:
@@ -62,109 +74,301 @@ def release(
     signing = chosen_key(key, os.environ)
     repository = Repository.read(directory, place.profile)
     chosen = repository.choose(version)
-
-    def check(root: Path) -> Verdict:
-        return tried(place, root, True)
-
     try:
-        releasing = Releasing(repository, chosen, signing, check, time.time)
-        fingerprint = releasing.run()
-    except CheckFailedError as e:
-        if not as_json:
-            sys.stdout.write(as_text(e.verdict))
-        why = "the check did not pass; nothing was committed"
-        raise CommandError(why, STATUS[e.verdict.outcome]) from None
+        if not chosen.is_committed:
+            check_key_outside(signing, directory, published(directory))
+            _set_version(place, repository, chosen, as_json)
+            repository.commit(chosen, signing)
+        fingerprint = repository.verify_head()
+        if not chosen.is_tagged:
+            repository.tag(chosen)
     except OSError as e:
         why = f"a file cannot be read or written: {e.strerror}"
         raise CommandError(why) from None
-    if not as_json:
-        _report(repository, chosen, fingerprint)
+    if as_json:
+        print_json(
+            {
+                "id": repository.manifest.id,
+                "version": chosen.version,
+                "keyId": fingerprint,
+                "tag": chosen.tag,
+                "push": repository.push(chosen),
+            }
+        )
         return
-    print_json(
-        {
-            "id": repository.manifest.id,
-            "version": chosen.version,
-            "keyId": fingerprint,
-            "tag": chosen.tag,
-            "push": _push(repository, chosen),
-        }
-    )
+    released = "is released" if chosen.is_tagged else "released"
+    lines = [
+        f"{released:<12} {repository.manifest.id} {chosen.version}",
+        f"{'fingerprint':<12} {fingerprint}",
+        f"{'tag':<12} {chosen.tag}",
+        "Users get it when you push the default branch:",
+    ]
+    if not repository.remote():
+        add = ["git", "-C", str(directory), "remote", "add", "origin", "URL"]
+        lines.append(f"  {shlex.join(add)}")
+    print("\n".join([*lines, f"  {shlex.join(repository.push(chosen))}"]))
+
+
+def _set_version(
+    place: Paths, repository: Repository, chosen: Release, as_json: bool
+) -> None:
+    """
+    Write the version, unless the plugin does not pass the check with it.
+
+    :raise CommandError: It does not; nothing was changed.
+    """
+    before = repository.set_version(chosen)
+    passed = False
+    try:
+        verdict = tried(place, repository.root, True)
+        passed = verdict.outcome is Outcome.OK
+    finally:
+        if not passed:
+            (repository.root / MANIFEST_FILE).write_bytes(before)
+    if passed:
+        return
+    if not as_json:
+        sys.stdout.write(as_text(verdict))
+    why = "the check did not pass; nothing was committed"
+    raise CommandError(why, STATUS[verdict.outcome])
 
 
 @frozen
-class Releasing:
-    """One release, from wherever an earlier try was interrupted."""
+class Release:
+    """
+    A version that is to be released, or was.
 
-    _repository: Repository
-    _release: Release
-    _key: SigningKey
-    _check: Callable[[Path], Verdict]
-    _now: Callable[[], float]
+    :ivar is_committed: Whether ``HEAD`` is its commit.
+    :ivar is_tagged: Whether ``HEAD`` has its tag.
+    """
 
-    def run(self) -> str:
+    version: str
+    is_committed: bool = False
+    is_tagged: bool = False
+
+    @property
+    def tag(self) -> str:
+        """The tag's name."""
+        return f"v{self.version}"
+
+    @property
+    def subject(self) -> str:
+        """The commit's message."""
+        return f"Release {self.version}"
+
+
+@frozen
+class Repository:
+    """
+    A plugin's repository before a release.
+
+    :ivar at: The commit of ``HEAD``.
+    :ivar branch: The branch that is checked out.
+    :ivar subject: The first line of the commit's message.
+    :ivar manifest: As it is committed.
+    :ivar released: The version that the last signed commit has; ``None`` without one.
+    """
+
+    root: Path
+    profile: HostProfile
+    at: str
+    branch: str
+    subject: str
+    manifest: Manifest
+    released: str | None
+
+    @classmethod
+    def read(cls, root: Path, profile: HostProfile) -> Repository:
         """
-        Do what is left to do; return the fingerprint of the key.
+        Read the state of the repository whose top is ``root``.
 
-        :raise CheckFailedError: Nothing was changed.
-        :raise CommandError: git refuses, or something is in the way.
-        :raise BridgeError: The manifest or the tree cannot be signed.
-        :raise OSError: A file cannot be written.
+        :raise CommandError: It is none, or in no state for a release.
+        :raise BridgeError: Its manifest breaks a rule.
         """
-        repository, release = self._repository, self._release
-        if release.is_committed:
-            fingerprint = repository.verify_head(self._now())
-        else:
-            files = published(repository.root)
-            check_key_outside(self._key, repository.root, files)
-            self._set_version()
-            self._sign()
-            fingerprint = repository.commit_release(release, self._now())
-        if not release.is_tagged:
-            repository.tag(release)
-        return fingerprint
-
-    def _set_version(self) -> None:
-        """Write the version, unless the plugin does not pass the check with it."""
-        before = self._repository.set_version(self._release)
-        passed = False
-        try:
-            verdict = self._check(self._repository.root)
-            passed = verdict.outcome is Outcome.OK
-        finally:
-            if not passed:
-                self._repository.restore(before)
-        if not passed:
-            raise CheckFailedError(verdict)
-
-    def _sign(self) -> None:
-        repository = self._repository
-        text = sign_tree(
-            repository.stage_manifest(self._release),
-            repository.manifest.id,
-            repository.profile,
-            self._key.seed,
-            int(self._now()),
+        if not is_work_tree(root):
+            raise CommandError(f"{root} is not the top of a git work tree")
+        at = head(root)
+        if not at.commit:
+            raise CommandError("nothing is committed yet")
+        if not at.branch:
+            raise CommandError("no branch is checked out")
+        content = _blob(root, at.commit, MANIFEST_FILE)
+        if content is None:
+            raise CommandError(f"{MANIFEST_FILE} is not committed")
+        subject = git(root, "log", "-1", "--format=%s", at.commit)
+        return cls(
+            root,
+            profile,
+            at.commit,
+            at.branch,
+            subject.decode("utf-8", "replace").strip(),
+            read_manifest(content, profile),
+            _released(root),
         )
-        write_atomically(repository.root / SIGNATURE_FILE, text, 0o644)
+
+    def choose(self, wanted: str) -> Release:
+        """
+        Return what to release.
+
+        :param wanted: A version, or one of ``PARTS``. When ``HEAD`` is a release
+            already, finished or not, it is that one: nothing is new.
+        :raise CommandError: The version breaks a rule, or is not newer.
+        """
+        here = self._release_at_head()
+        if wanted in PARTS:
+            return here or self._check_newer(_raised(self.manifest.version, wanted))
+        if here is not None and here.version == wanted:
+            return here
+        plain = self.profile.plain_versions
+        if not (is_plain_version(wanted) if plain else is_version(wanted)):
+            rule = "N.N.N, numbers without leading zeros" if plain else "SemVer 2"
+            raise CommandError(f"a version is {rule}, or one of {', '.join(PARTS)}")
+        return self._check_newer(wanted)
+
+    def _release_at_head(self) -> Release | None:
+        release = Release(self.manifest.version)
+        tagged = _tagged(self.root, release.tag)
+        if tagged == self.at:
+            return Release(self.manifest.version, True, True)
+        if tagged is None and self.subject == release.subject:
+            return Release(self.manifest.version, True)
+        return None
+
+    def _check_newer(self, version: str) -> Release:
+        release = Release(version)
+        if self.released is not None and not is_lower(self.released, version):
+            raise CommandError(
+                f"{version} is not newer than {self.released}, which is the last "
+                "version that was signed"
+            )
+        if is_lower(version, self.manifest.version):
+            raise CommandError(
+                f"{version} is lower than {self.manifest.version} in {MANIFEST_FILE}"
+            )
+        if _tagged(self.root, release.tag) is not None:
+            raise CommandError(f"the tag {release.tag} exists already")
+        return release
+
+    def set_version(self, release: Release) -> bytes:
+        """
+        Write the version into the manifest of the work tree.
+
+        :return: What the manifest was before.
+        :raise CommandError: Something else is not committed.
+        :raise OSError: It cannot be written.
+        """
+        path = self.root / MANIFEST_FILE
+        before = path.read_bytes()
+        committed = _blob(self.root, self.at, MANIFEST_FILE) or b""
+        # The line endings here need not be the committed ones.
+        wanted = replace_string(committed, _VERSION_FIELD, release.version)
+        known = {_lines(committed), _lines(wanted)}
+        ours = {MANIFEST_FILE} if _lines(before) in known else set()
+        check_clean(self.root, {SIGNATURE_FILE, *ours})
+        path.write_bytes(replace_string(before, _VERSION_FIELD, release.version))
+        return before
+
+    def commit(self, release: Release, key: SigningKey) -> None:
+        """
+        Sign what git will commit, and commit the manifest and the signature.
+
+        :raise CommandError: git refuses, or changes the version.
+        :raise BridgeError: The manifest or the tree cannot be signed.
+        :raise OSError: The signature cannot be written.
+        """
+        self._git("add", "--", MANIFEST_FILE)
+        tree = published_tree(self.root)
+        staged = read_manifest(tree.files[MANIFEST_FILE], self.profile)
+        if staged.version != release.version:
+            raise CommandError(f"git did not add {MANIFEST_FILE} as it is here")
+        now = int(time.time())
+        text = sign_tree(tree, self.manifest.id, self.profile, key.seed, now)
+        write_atomically(self.root / SIGNATURE_FILE, text, 0o644)
+        self._git("add", "--force", "--", SIGNATURE_FILE)
+        self._git("commit", "--quiet", "--message", release.subject)
+
+    def verify_head(self) -> str:
+        """
+        Verify the signature of what is committed, whatever hooks and filters did.
+
+        :return: The fingerprint of the key.
+        :raise CommandError: It does not verify.
+        """
+        check_clean(self.root, ())
+        try:
+            tree = published_tree(self.root)
+            plugin_id = self.manifest.id
+            return verify_tree(tree, plugin_id, self.profile, time.time()).key_id
+        except BridgeError as e:
+            commit = head(self.root).commit[:_SHORT]
+            raise CommandError(
+                f"nothing was tagged, because {commit} is not as it was signed; a hook "
+                f"or an attribute of git may change it ({e.message})"
+            ) from None
+
+    def tag(self, release: Release) -> None:
+        """
+        Tag ``HEAD``.
+
+        :raise CommandError: git refuses.
+        """
+        message = f"{self.manifest.name} {release.version}"
+        self._git("tag", "--annotate", "--message", message, release.tag)
+
+    def _git(self, *arguments: str) -> None:
+        """Change the repository as its author would."""
+        git(self.root, *arguments, as_author=True)
+
+    def push(self, release: Release) -> list[str]:
+        """Return the command that publishes a release, as its words."""
+        words = ["git", "-C", str(self.root), "push", "--atomic"]
+        return [*words, self.remote() or "origin", self.branch, release.tag]
+
+    def remote(self) -> str | None:
+        """Return the name of the repository to push to, if there is one."""
+        remotes = git(self.root, "remote").decode("utf-8", "replace").split()
+        key = f"branch.{self.branch}.remote"
+        found = git(self.root, "config", "--default", "", "--get", key).decode()
+        chosen = (found.strip(), "origin", *remotes)
+        return next((name for name in chosen if name in remotes), None)
 
 
-def _push(repository: Repository, release: Release) -> list[str]:
-    """Return the command that publishes a release, as its words."""
-    git = ["git", "-C", str(repository.root), "push", "--atomic"]
-    return [*git, repository.remote() or "origin", repository.branch, release.tag]
+def _blob(root: Path, commit: str, name: str) -> bytes | None:
+    if not git(root, "ls-tree", commit, "--", name):
+        return None
+    return git(root, "cat-file", "blob", f"{commit}:{name}")
 
 
-def _report(repository: Repository, release: Release, fingerprint: str) -> None:
-    again = release.is_tagged
-    remote = repository.remote()
-    git = shlex.join(["git", "-C", str(repository.root)])
-    lines = [
-        f"{'is released' if again else 'released':<12} "
-        f"{repository.manifest.id} {release.version}",
-        f"{'fingerprint':<12} {fingerprint}",
-        f"{'tag':<12} {release.tag}",
-        "Users get it when you push the default branch:",
-        *([] if remote else [f"  {git} remote add origin URL"]),
-        f"  {shlex.join(_push(repository, release))}",
-    ]
-    print("\n".join(lines))
+def _tagged(root: Path, tag: str) -> str | None:
+    """Return the commit that a tag names."""
+    names = "%(objectname) %(*objectname)"
+    found = git(root, "for-each-ref", f"--format={names}", f"refs/tags/{tag}").split()
+    return found[-1].decode("ascii") if found else None
+
+
+def _released(root: Path) -> str | None:
+    commit = last_signed(root)
+    content = _blob(root, commit, MANIFEST_FILE) if commit else None
+    if content is None:
+        return None
+    try:
+        # The rules of another host, or of an earlier version, may have been others.
+        version = loads_unique(content.removeprefix(_BOM))[_VERSION_FIELD]
+    except (BridgeError, KeyError, TypeError):
+        return None
+    return version if type(version) is str and is_version(version) else None
+
+
+def _raised(version: str, part: str) -> str:
+    """Return the next version; that of a pre-release is its release."""
+    core, *more = version.partition("+")[0].split("-", 1)
+    numbers = [int(number) for number in core.split(".")]
+    at = PARTS.index(part)
+    if more and not any(numbers[at + 1 :]):
+        return core
+    numbers[at:] = [numbers[at] + 1, *(0 for _ in numbers[at + 1 :])]
+    return ".".join(map(str, numbers))
+
+
+def _lines(content: bytes) -> bytes:
+    return content.replace(b"\r\n", b"\n")

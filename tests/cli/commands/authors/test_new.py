@@ -6,9 +6,9 @@ import json
 import subprocess
 from unittest import mock
 
-from bridge.cli.authoring import scaffold
-from bridge.cli.authoring.scaffold import suggested_id
 from bridge.cli.commands.authors import new as module
+from bridge.cli.commands.authors import new as scaffold
+from bridge.cli.commands.authors.new import suggested_id
 
 from ...commandcase import CommandTestCase
 

@@ -7,8 +7,8 @@ import os
 import subprocess
 from unittest import mock
 
-from bridge.cli.authoring import releasing
 from bridge.cli.authoring.verdict import Outcome, StepResult, Verdict
+from bridge.cli.commands.authors import release as releasing
 from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
 from bridge.plugins.tree.tree import read_tree

@@ -9,18 +9,18 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli import developing as module
 from bridge.cli.authoring.reading import Reading
+from bridge.cli.commands.authors import dev as module
+from bridge.cli.commands.authors.dev import Link, snapshot
 from bridge.cli.connection import connect
-from bridge.cli.developing import Link, snapshot
 from bridge.cli.terminal import CommandError
 from bridge.plugins.policy.rules.table import ADVICE
 from bridge.protocol.wire import converter, structure
 from bridge.services.linking import WorkTree
 from bridge.settings.options import locate
 
-from ..directories import fresh_directory
-from .commands.calls import CallCase
+from ....directories import fresh_directory
+from ..calls import CallCase
 
 REPORT = {"ok": True, "durationMs": 12, "plugins": ["demo"], "errors": []}
 PLUGIN = {

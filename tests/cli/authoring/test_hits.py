@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.authoring.sources import hit_lines, quoted, shown_hit, source_line
+from bridge.cli.authoring.reading import hit_lines, quoted, shown_hit, source_line
 from bridge.plugins.policy.rules.table import ADVICE, Hit
 
 from ...directories import fresh_directory
