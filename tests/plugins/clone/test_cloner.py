@@ -115,56 +115,26 @@ class GoodCloneTests(CloneTestCase):
         )
         self.assertFalse(self.into.exists())
 
-    async def test_environment_is_ignored(self) -> None:
-        """Proxies and git configuration of the user and the environment do nothing."""
-        home = self.base / "home"
+    def test_attack_environment(self) -> None:
+        """A clone starts no program, and heeds no configuration of a user's."""
+        home, ran = self.base / "home", self.base / "ran"
         home.mkdir()
-        ran = self.base / "ran"
         (home / ".gitconfig").write_text(
             '[url "https://127.0.0.1:1024/"]\n\tinsteadOf = https://127.0.0.1\n'
             f'[filter "evil"]\n\tsmudge = touch {ran}\n\trequired = true\n'
             "[http]\n\tproxy = http://127.0.0.1:1\n",
             "utf-8",
         )
+        of_home = ("HOME", "XDG_CONFIG_HOME", "GIT_DIR", "GIT_TEMPLATE_DIR")
+        proxies = ("https_proxy", "HTTPS_PROXY", "ALL_PROXY", "GIT_CONFIG_VALUE_0")
         poison = {
-            "HOME": str(home),
-            "XDG_CONFIG_HOME": str(home),
+            **dict.fromkeys(of_home, str(home)),
+            **dict.fromkeys(proxies, "http://127.0.0.1:1"),
             "GIT_CONFIG_GLOBAL": str(home / ".gitconfig"),
             "GIT_CONFIG_COUNT": "1",
             "GIT_CONFIG_KEY_0": "http.proxy",
-            "GIT_CONFIG_VALUE_0": "http://127.0.0.1:1",
-            "GIT_DIR": str(home),
-            "GIT_TEMPLATE_DIR": str(home),
-            "https_proxy": "http://127.0.0.1:1",
-            "HTTPS_PROXY": "http://127.0.0.1:1",
-            "ALL_PROXY": "http://127.0.0.1:1",
             "SSLKEYLOGFILE": str(self.base / "keys"),
         }
-        self.set_environment(poison)
-        self.assertEqual(await self.clone(self.forge.url(self.name)), self.commit)
-        self.assertEqual(self.files(), CONTENT)
-        self.assertFalse(ran.exists())
-        self.assertFalse((self.base / "keys").exists())
-
-    def set_environment(self, values: dict[str, str]) -> None:
-        """Set environment variables for this test."""
-        for name, value in values.items():
-            before = os.environ.get(name)
-            if before is None:
-                self.addCleanup(os.environ.pop, name, None)
-            else:
-                self.addCleanup(os.environ.__setitem__, name, before)
-            os.environ[name] = value
-
-    def test_no_program_no_configuration(self) -> None:
-        """A clone starts no program and opens no git configuration but its own."""
-        starts = (
-            "subprocess.Popen",
-            "os.exec",
-            "os.fork",
-            "os.posix_spawn",
-            "os.system",
-        )
         script = f"""
 import sys
 from pathlib import Path
@@ -176,7 +146,7 @@ from bridge.plugins.clone.repositories import Repositories
 assert not any(name.startswith(("dulwich", "urllib3")) for name in sys.modules)
 seen = []
 def watch(event, args):
-    if event in {starts!r}:
+    if event.startswith(("subprocess", "os.exec", "os.fork", "os.posix", "os.system")):
         seen.append(event)
     if event == "open" and "git" in str(args[0]).rpartition("/")[2].lower():
         if not str(args[0]).endswith((".py", ".pyc", ".gitattributes")):
@@ -194,11 +164,14 @@ reactor.run()
         done = subprocess.run(
             [sys.executable, "-c", script],
             cwd=PROJECT,
+            env={**os.environ, **poison},
             capture_output=True,
             text=True,
             check=True,
         )
         self.assertEqual(done.stdout, f"{self.commit} []\n")
+        self.assertEqual(self.files(), CONTENT)
+        self.assertFalse(ran.exists() or (self.base / "keys").exists())
 
 
 class DialTests(CloneTestCase):

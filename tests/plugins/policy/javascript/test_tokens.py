@@ -278,8 +278,3 @@ class PropertyTests(SynchronousTestCase):
         code = "\n;".join(code for _, code in programs)
         for name in ("a.tsx", "a.ts", "a.js"):
             Code(read_source(name, code.encode()).code)
-
-    def test_every_program(self) -> None:
-        """So can each program by itself."""
-        for name, code in PROGRAMS:
-            Code(read_source(name, code.encode()).code)
