@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterator
 from enum import StrEnum
@@ -119,6 +120,10 @@ def _directory(place: Paths) -> Finding:
         text = f"{root} is open to other users"
         level = Level.WRONG if writable else Level.NOTE
         return Finding(name, level, text, f"run: chmod 700 {quote(str(root))}")
+    for path in (root, place.data.plugins, place.data.build):
+        if path.exists() and not os.access(path, os.W_OK | os.X_OK):
+            fix = "make it writable, or choose another with --data-dir"
+            return Finding(name, Level.WRONG, f"{path} cannot be written", fix)
     return Finding(name, Level.OK, str(root))
 
 
@@ -129,7 +134,8 @@ def _token(place: Paths) -> Finding:
     except FileNotFoundError:
         return Finding(name, Level.NOTE, "missing; the first start creates it")
     except TokenError as e:
-        return Finding(name, Level.WRONG, str(e), "do this, then pair again")
+        text, _, fix = str(e).partition("; ")
+        return Finding(name, Level.WRONG, text, fix)
     return Finding(name, Level.OK, f"{place.data.token}; only you can read it")
 
 

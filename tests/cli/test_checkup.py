@@ -155,6 +155,16 @@ class DiskTests(SynchronousTestCase):
         found = self.found()["data directory"]
         self.assertEqual(found.fix, "choose another with --data-dir")
 
+    def test_read_only_directory(self) -> None:
+        """One that the daemon cannot write is wrong, and so are those below it."""
+        self.data.create()
+        for closed in (self.root, self.data.plugins, self.data.build):
+            with patch.object(os, "access", lambda path, mode, no=closed: path != no):
+                found = self.found()["data directory"]
+            self.assertEqual(
+                (found.level, found.text), (WRONG, f"{closed} cannot be written")
+            )
+
     def test_attack_planted_files(self) -> None:
         """Whatever another user may have written is wrong, each with its command."""
         data = self.data
