@@ -8,7 +8,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.progress import ProgressLine
+from bridge.cli.session import ProgressLine
 
 
 def step(name: str, message: str) -> dict[str, str]:

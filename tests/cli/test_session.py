@@ -9,8 +9,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.connection import shows_prompts
-from bridge.cli.progress import ProgressLine
-from bridge.cli.session import Session
+from bridge.cli.session import ProgressLine, Session
 
 
 class Daemon:

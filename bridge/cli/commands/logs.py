@@ -10,9 +10,8 @@ from typing import Final
 
 import click
 
-from ...classes import define
 from ...pagelog.following import Follower
-from ...pagelog.logrecords import LogLine, read_line
+from ...pagelog.logrecords import read_line
 from ...pagelog.pagefile import LogFileError
 from ...protocol.strictjson import dumps
 from ...protocol.text import visible
@@ -25,41 +24,6 @@ from ..terminal import CommandError, print_line
 
 _LINES: Final = 50
 _POLL_SECONDS: Final = 0.25
-
-
-@define
-class Show:
-    """
-    Decides which lines are shown, and how.
-
-    :ivar level: The least level that is.
-    :ivar scope: The one scope that is; all when it is ``None``.
-    :ivar json: Whether it is shown as a JSON object.
-    :ivar count: How many lines were wanted so far.
-    """
-
-    level: str
-    scope: str | None
-    json: bool
-    count: int = 0
-
-    def __call__(self, line: bytes) -> str | None:
-        """Return the line to print; ``None`` for none."""
-        text = visible(line.decode("utf-8", "replace"))
-        read = read_line(text)
-        if not self._wanted(read):
-            return None
-        self.count += 1
-        if not self.json:
-            return text
-        shown = {"message": text} if read is None else unstructure(read)
-        return dumps(shown).decode("utf-8")
-
-    def _wanted(self, read: LogLine | None) -> bool:
-        if read is None:  # somebody else's: of no level and no scope
-            return self.level == LOG_LEVELS[0] and self.scope is None
-        enough = LOG_LEVELS.index(read.level) >= LOG_LEVELS.index(self.level)
-        return enough and self.scope in (None, read.scope)
 
 
 @command(
@@ -101,31 +65,13 @@ def logs(
 ) -> None:
     """Show the page's log."""
     path = log_file or place.data.log
-    show_log(path, Show(level, scope, as_json), lines, time.sleep if follow else None)
 
+    def shown(line: bytes) -> str | None:
+        return _shown(line, level, scope, as_json)
 
-def show_log(
-    path: Path, show: Show, count: int, sleep: Callable[[float], None] | None
-) -> None:
-    """
-    Show a log file.
-
-    :param count: How many of the last lines.
-    :param sleep: Waits some seconds; ``None`` to end after the last line.
-    :raise CommandError: The file can't be read.
-    """
     follower = Follower(path)
     try:
-        reading = _print_last(follower, show, count)
-        if not follower.found:
-            if sleep is None:
-                raise CommandError(f"there is no log file {path} yet")
-            sys.stderr.write(f"waiting for {path}\n")
-        elif reading and count and not show.count and sleep is None:
-            _report_nothing(path)
-        while reading and sleep is not None:
-            reading = _print_more(follower, show)
-            sleep(_POLL_SECONDS)
+        _show(follower, lines, follow, shown)
     except LogFileError as e:
         raise CommandError(str(e)) from None
     except OSError as e:
@@ -136,21 +82,49 @@ def show_log(
         follower.close()
 
 
-def _report_nothing(path: Path) -> None:
-    """Report on standard error that there is no line to show, and why."""
-    why = f"{path} has no line yet"
+def _show(
+    follower: Follower,
+    lines: int,
+    follow: bool,
+    shown: Callable[[bytes], str | None],
+) -> None:
+    """Print the last lines, and those that follow, until nobody reads them."""
+    path = follower.path
+    last = follower.last(lines, shown)
+    if not follower.found and not follow:
+        raise CommandError(f"there is no log file {path} yet")
+    if not follower.found:
+        sys.stderr.write(f"waiting for {path}\n")
+    elif lines and not (last or follow):
+        sys.stderr.write(_nothing(path))
+    reading = all(map(print_line, last))
+    while reading and follow:
+        more = map(shown, follower.more())
+        reading = all(print_line(text) for text in more if text is not None)
+        time.sleep(_POLL_SECONDS)
+
+
+def _shown(line: bytes, level: str, scope: str | None, as_json: bool) -> str | None:
+    """
+    Return the text to print of a line; ``None`` for none.
+
+    :param level: The least level that is shown.
+    :param scope: The one scope that is; all when it is ``None``.
+    """
+    text = visible(line.decode("utf-8", "replace"))
+    read = read_line(text)
+    if read is None:  # somebody else's: of no level and no scope
+        if level != LOG_LEVELS[0] or scope is not None:
+            return None
+        return dumps({"message": text}).decode() if as_json else text
+    is_enough = LOG_LEVELS.index(read.level) >= LOG_LEVELS.index(level)
+    if not is_enough or scope not in (None, read.scope):
+        return None
+    return dumps(unstructure(read)).decode() if as_json else text
+
+
+def _nothing(path: Path) -> str:
+    """Return why there is no line to show."""
     if path.stat().st_size:
-        why = f"no line of {path} matches; try --level debug, or another --scope"
-    sys.stderr.write(f"{why}\n")
-
-
-def _print_last(follower: Follower, show: Show, count: int) -> bool:
-    return all(map(print_line, follower.last(count, show)))
-
-
-def _print_more(follower: Follower, show: Show) -> bool:
-    for line in follower.more():
-        shown = show(line)
-        if shown is not None and not print_line(shown):
-            return False
-    return True
+        return f"no line of {path} matches; try --level debug, or another --scope\n"
+    return f"{path} has no line yet\n"

@@ -8,16 +8,17 @@ import click
 
 from ...protocol.text import timestamp, visible
 from ...settings.options import Paths
-from ..command import command, json_option
+from ..command import Command, command, json_option
 from ..installed import (
     NAMESPACE,
     SWITCH,
     check_installed,
     complete_keys,
     complete_plugins,
+    preview_lines,
+    preview_of,
     read_plugins,
 )
-from ..preview import preview_lines, preview_of
 from ..session import EXIT_STATUS, PROMPTED, session
 from ..terminal import table
 
@@ -98,42 +99,31 @@ def uninstall(place: Paths, plugin_id: str, as_json: bool) -> None:
         found.print({"uninstalled": plugin_id}, [f"uninstalled {plugin_id}"])
 
 
-@command(
-    "enable",
-    f"Switch an installed plugin on. {_SWITCHING}",
-    "weather",
-    status=EXIT_STATUS,
+def _switch(name: str, about: str, on: bool) -> Command:
+    """Make the command that switches a plugin on or off."""
+
+    @command(name, f"{about} {_SWITCHING}", "weather", status=EXIT_STATUS)
+    @json_option
+    @click.argument("plugin_id", metavar="ID", shell_complete=complete_plugins)
+    def switch(place: Paths, plugin_id: str, as_json: bool) -> None:
+        with session(place, as_json) as found:
+            check_installed(plugin_id, read_plugins(found))
+            at = {"ns": NAMESPACE, "key": SWITCH + plugin_id}
+            if on:
+                found.call("state", "delete", **at)
+            else:
+                found.call("state", "set", **at, value=False)
+            state = "on" if on else "off"
+            line = f"{plugin_id}: {state}; reload the page if it is open"
+            found.print({"id": plugin_id, "enabled": on}, [line])
+
+    return switch
+
+
+enable = _switch("enable", "Switch an installed plugin on.", True)
+disable = _switch(
+    "disable", "Switch an installed plugin off, without removing it.", False
 )
-@json_option
-@click.argument("plugin_id", metavar="ID", shell_complete=complete_plugins)
-def enable(place: Paths, plugin_id: str, as_json: bool) -> None:
-    """Switch a plugin on."""
-    _switch(place, plugin_id, as_json, True)
-
-
-@command(
-    "disable",
-    f"Switch an installed plugin off, without removing it. {_SWITCHING}",
-    "weather",
-    status=EXIT_STATUS,
-)
-@json_option
-@click.argument("plugin_id", metavar="ID", shell_complete=complete_plugins)
-def disable(place: Paths, plugin_id: str, as_json: bool) -> None:
-    """Switch a plugin off."""
-    _switch(place, plugin_id, as_json, False)
-
-
-def _switch(place: Paths, plugin_id: str, as_json: bool, on: bool) -> None:
-    with session(place, as_json) as found:
-        check_installed(plugin_id, read_plugins(found))
-        key = SWITCH + plugin_id
-        if on:
-            found.call("state", "delete", ns=NAMESPACE, key=key)
-        else:
-            found.call("state", "set", ns=NAMESPACE, key=key, value=False)
-        line = f"{plugin_id}: {'on' if on else 'off'}; reload the page if it is open"
-        found.print({"id": plugin_id, "enabled": on}, [line])
 
 
 @command(

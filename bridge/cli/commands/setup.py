@@ -91,12 +91,11 @@ def setup(
     bundler_only: bool,
 ) -> None:
     """Install what a build needs, and build."""
-    _check_one_of(
-        **{"bundler-only": bundler_only, "host-sources": host_sources},
-        download=download,
-    )
-    _check_one_of(**{"service": service, "bundler-only": bundler_only})
-    _check_one_of(service=service, download=download)
+    given = {"bundler-only": bundler_only, "download": download, "service": service}
+    chosen = [f"--{name}" for name, value in given.items() if value]
+    chosen += ["--host-sources"] * bool(host_sources and not service)
+    if len(chosen) > 1:
+        raise click.UsageError(f"{chosen[0]} and {chosen[1]} exclude each other")
     try:
         if download:
             download_into(download, show)
@@ -123,12 +122,6 @@ def _service_options(place: Paths) -> list[str]:
     """Name the data directory always: ``remove`` finds the service by it."""
     where = ["--data-dir", str(place.data.root)]
     return [*place.options, *(where if where[0] not in place.options else ())]
-
-
-def _check_one_of(**given: object) -> None:
-    names = [f"--{name}" for name, value in given.items() if value]
-    if len(names) > 1:
-        raise click.UsageError(f"{names[0]} and {names[1]} exclude each other")
 
 
 def _build(place: Paths) -> None:

@@ -21,8 +21,13 @@ from ..command import (
     prefix_of,
     refusal_fields,
 )
-from ..installed import check_installed, complete_plugins, read_plugins
-from ..preview import gained, preview_of
+from ..installed import (
+    check_installed,
+    complete_plugins,
+    gained,
+    preview_of,
+    read_plugins,
+)
 from ..session import EXIT_STATUS, PROMPTED, Session, session
 from ..terminal import table
 
@@ -58,17 +63,15 @@ def update(place: Paths, ids: tuple[str, ...], every: bool, as_json: bool) -> in
 
 def update_some(session: Session, ids: list[str]) -> int:
     """
-    Update plugins.
+    Update plugins; return the exit status.
 
-    :return: The exit status.
     :raise CommandError: One is not installed; nothing was updated.
     """
     plugins = read_plugins(session)
     for plugin_id in ids:
         check_installed(plugin_id, plugins)
     done, status = _update(session, ids)
-    if session.json:
-        session.print({"updated": done}, [])
+    session.print({"updated": done}, [])
     return status
 
 

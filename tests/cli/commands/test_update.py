@@ -12,8 +12,7 @@ from attrs import define, field
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.commands.update import look, show, update_all
-from bridge.cli.progress import ProgressLine
-from bridge.cli.session import Session
+from bridge.cli.session import ProgressLine, Session
 from bridge.protocol.errors import BridgeError, Code
 from bridge.settings.host import load_profile
 
