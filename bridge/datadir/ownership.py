@@ -119,14 +119,15 @@ def make_directories(path: Path) -> None:
         each.mkdir(mode=0o700, exist_ok=True)
 
 
-def write_file(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes, mode: int = 0o600) -> None:
     """
-    Make a file with mode 0600, whatever the umask.
+    Make a file.
 
+    :param mode: What of it the umask does not remove.
     :raise OSError: It can't be made, or is there already.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
-    fd = os.open(path, flags | BINARY, 0o600)
+    fd = os.open(path, flags | BINARY, mode)
     with os.fdopen(fd, "wb") as file:
         file.write(content)
 

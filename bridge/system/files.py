@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -110,23 +111,34 @@ def _opened(path: Path | str) -> Iterator[int]:
         os.close(fd)
 
 
-def remove(path: Path, *, ignore_errors: bool = False) -> None:
+def remove(path: Path) -> None:
     """
-    Remove a file, a link, or a directory with all that is in it.
+    Remove a file, a link, or a directory with all that is in it, read-only files too.
 
-    :param ignore_errors: Leave what can't be removed.
-    :raise OSError: It could not be removed, or is not there.
+    Nothing happens when there is none.
+
+    :raise OSError: It could not be removed.
     """
-    if path.is_dir() and not path.is_symlink():
-        import shutil  # with modules for compression; not at a start
-
-        shutil.rmtree(path, ignore_errors=ignore_errors)
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
         return
+    import shutil  # with modules for compression; not at a start
+
     try:
-        path.unlink()
-    except OSError:
-        if not ignore_errors:
-            raise
+        shutil.rmtree(path)
+    except PermissionError:
+        _make_writable(path)
+        shutil.rmtree(path)
+
+
+def _make_writable(root: Path) -> None:
+    os.chmod(root, stat.S_IRWXU)
+    for folder, folders, files in os.walk(root):
+        # A folder needs it for what is in it; a file only on Windows.
+        for name in (*folders, *files):
+            path = os.path.join(folder, name)
+            if not os.path.islink(path):
+                os.chmod(path, stat.S_IRWXU)
 
 
 def make_private(fd: int) -> None:

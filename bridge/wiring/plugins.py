@@ -39,6 +39,7 @@ from ..provision.readiness import build_problem
 from ..services.linking import DevLinks
 from ..services.plugins import PluginService, Pushes
 from ..settings.config import Config
+from ..system.files import remove
 from .core import Core
 from .oneshot import make_builder
 
@@ -84,8 +85,8 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     recovered = recover(journal, store, trees)
     trust = Trust(store)
     sink = Pushes(core.hub.push, trust)
-    jobs = Jobs(sink, reactor, _random_name, partial(check, trees.remove))
-    kept = KeptTree(trees, reactor, check)
+    jobs = Jobs(sink, reactor, _random_name, partial(check, remove))
+    kept = KeptTree(reactor, check)
     builder = make_builder(reactor, paths, check)
     rebuild = Rebuild(store, trees, builder, sink)
     wording = Wording(paths.profile.permission_words)

@@ -23,7 +23,7 @@ from ...datadir.ownership import check, make_directories, write_file
 from ...protocol.errors import BridgeError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, MANIFEST_BYTES
 from ...protocol.strictjson import loads
-from ...system.files import BINARY, NO_LINK, remove, sync_directory, sync_files
+from ...system.files import remove, sync_directory, sync_files
 from ...system.locks import Lock, LockedError, acquire, acquire_directory
 from ..tree.files import read_bounded
 
@@ -85,13 +85,13 @@ class Staging:
         directory.mkdir(mode=0o700)
         try:
             for name, content in files.items():
-                _write(directory / name, content)
+                write_file(directory / name, content, 0o644)
                 with contextlib.suppress(FileNotFoundError):
                     _keep(self.folder / name, directory / f"{name}{_PREVIOUS}")
             sync_files([directory / name for name in files])
             self._rename(directory, files)
         finally:
-            remove(directory, ignore_errors=True)
+            _discard(directory)
 
     def _rename(self, directory: Path, names: Iterable[str]) -> None:
         done: list[str] = []
@@ -158,7 +158,13 @@ def sweep(folder: Path) -> None:
 
 def _remove_stale(folder: Path) -> None:
     for stale in folder.glob(f"{STAGING_PREFIX}*"):
-        remove(stale, ignore_errors=True)
+        _discard(stale)
+
+
+def _discard(path: Path) -> None:
+    """Remove what a build worked with, or leave that to the next."""
+    with contextlib.suppress(OSError):
+        remove(path)
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -185,10 +191,3 @@ def _keep(path: Path, name: Path) -> None:
         raise
     except OSError:
         shutil.copyfile(path, name)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file that others may read, as far as the umask lets them."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BINARY
-    with open(os.open(path, flags, 0o644), "wb") as file:
-        file.write(content)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import stat
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -25,6 +24,7 @@ from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import MANIFEST_BYTES
 from ...protocol.text import iso_time
 from ...settings.host import HostProfile
+from ...system.files import remove
 from ..tree.about import About, read_about
 from ..tree.files import read_bounded
 from ..tree.manifest import (
@@ -179,29 +179,12 @@ class Trees:
                 fresh.mkdir(mode=0o700)
                 linked.tree.write(fresh)
             self.linked.pop(plugin_id, None)
-            self.remove(place)
+            remove(place)
             if linked is not None:
                 os.rename(fresh, place)
                 self.linked[plugin_id] = linked
         finally:
-            self.remove(fresh)
-
-    def remove(self, path: Path) -> None:
-        """
-        Remove a clone, read-only files too; nothing happens when there is none.
-
-        :raise OSError: It could not be removed.
-        """
-        if not os.path.lexists(path):
-            return
-        if path.is_symlink() or not path.is_dir():
-            path.unlink()
-            return
-        try:
-            shutil.rmtree(path)
-        except PermissionError:
-            _make_writable(path)
-            shutil.rmtree(path)
+            remove(fresh)
 
     def sweep(self, keep: str | None = None) -> list[str]:
         """
@@ -214,7 +197,7 @@ class Trees:
         removed = []
         for stray in strays:
             try:
-                self.remove(stray)
+                remove(stray)
             except OSError:
                 self._log.failure("{name} could not be removed", name=stray.name)
             else:
@@ -362,13 +345,3 @@ class Trees:
             raise plugin_error(Prefix.NOT_TRUSTED, str(e)) from None
         except OSError:
             raise unsigned("the tree cannot be read") from None
-
-
-def _make_writable(root: Path) -> None:
-    os.chmod(root, stat.S_IRWXU)
-    for folder, folders, files in os.walk(root):
-        # A folder needs it for what is in it; a file only on Windows.
-        for name in (*folders, *files):
-            path = os.path.join(folder, name)
-            if not os.path.islink(path):
-                os.chmod(path, stat.S_IRWXU)

@@ -30,6 +30,7 @@ from ...protocol.limits import (
 from ...protocol.rules import Text
 from ...protocol.steps import Step
 from ...settings.host import HostProfile
+from ...system.files import remove
 from ..clone.repositories import Remotes
 from ..esbuild.executable import BundlerError
 from ..installed.trees import Trees
@@ -72,7 +73,6 @@ class _Tree:
 class KeptTree:
     """Keeps one tree at most, for ``PREVIEW_KEPT_SECONDS``."""
 
-    _trees: Trees
     _clock: IReactorTime
     _in_thread: InThread
     _tree: _Tree | None = field(default=None, init=False)
@@ -131,7 +131,7 @@ class KeptTree:
             return succeed(None)
         if tree.expiry.active():
             tree.expiry.cancel()
-        removing = self._in_thread(self._trees.remove, tree.root)
+        removing = self._in_thread(remove, tree.root)
         return removing.addErrback(
             lambda failure: self._log.failure("a previewed tree stays", failure)
         )

@@ -23,6 +23,7 @@ from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.steps import Step
 from ...store import Edit
 from ...store.store import Store
+from ...system.files import remove
 from ..installed.exchange import Exchange, Journal, JournalError, make_durable
 from ..installed.records import read_records
 from ..installed.trees import Trees
@@ -290,6 +291,6 @@ class InstalledSet:
         self._pending = None
         if left is not None:
             try:
-                await self._in_thread(self._trees.remove, self._trees.directory / left)
+                await self._in_thread(remove, self._trees.directory / left)
             except OSError:
                 self._log.failure("{name} is removed at the next start", name=left)

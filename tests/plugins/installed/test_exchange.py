@@ -24,6 +24,7 @@ from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS
 from bridge.plugins.installed.records import Former, former
 from bridge.store import Edit, Put, Remove
+from bridge.system.files import remove
 
 from ...directories import fresh_directory, planted
 from ..operations.bench import Bench
@@ -53,7 +54,7 @@ class ExchangeTests(SynchronousTestCase):
 
     def before(self, exchange):
         """Make what is there before an exchange."""
-        self.bench.trees.remove(self.directory)
+        remove(self.directory)
         self.directory.mkdir()
         if exchange.new is not None:
             self.write(exchange.new, "new")

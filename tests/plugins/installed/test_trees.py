@@ -13,6 +13,7 @@ from bridge.plugins.tree.manifest import load_manifest
 from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
+from bridge.system.files import remove
 
 from ...directories import planted
 from ..operations.bench import (
@@ -80,7 +81,7 @@ class MovingTests(TreesTestCase):
             really(path)
 
         with patch.object(shutil, "rmtree", as_a_user):
-            self.trees.remove(clone)
+            remove(clone)
         self.assertEqual(self.names(), [])
         mode = os.stat(self.data.root / "state.json").st_mode & 0o777
         self.assertEqual(mode, 0o600)
@@ -174,7 +175,7 @@ class ListingTests(TreesTestCase):
             (bidi, {}, None, "manifest_invalid: name", False),
         ):
             with self.subTest(why=why):
-                self.trees.remove(place)
+                remove(place)
                 root = self.write(files=files_of("sample") | files, **how)
                 if change:
                     change(root)

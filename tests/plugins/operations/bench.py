@@ -48,6 +48,7 @@ from bridge.plugins.upstream.preview import Access, Previewer
 from bridge.protocol.errors import BridgeError, Code
 from bridge.settings.host import load_profile
 from bridge.store.store import Store
+from bridge.system.files import remove
 
 from ...threads import Threads
 from ..clone.remotes import FakeUpstream
@@ -313,9 +314,9 @@ class Bench:
             self.sink,
             self.clock,
             lambda: f"operation-{next(names)}",
-            lambda root: self.threads(self.trees.remove, root),
+            lambda root: self.threads(remove, root),
         )
-        self.kept = KeptTree(self.trees, self.clock, self.threads)
+        self.kept = KeptTree(self.clock, self.threads)
         self.rebuild = Rebuild(self.store, self.trees, self.builder, self.sink)
         self.journal = Journal(self.data.journal)
         self.settlement = InstalledSet(

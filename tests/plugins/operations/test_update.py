@@ -11,6 +11,7 @@ from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import recorded
 from bridge.plugins.operations.candidate import Pin
 from bridge.store import Put
+from bridge.system.files import remove
 
 from ..clone.remotes import FakeUpstream, new_commits
 from .bench import (
@@ -146,7 +147,7 @@ class UpdateTests(UpdateTestCase):
         """A plugin is whole after an update; without a version, none is too low."""
         place = self.bench.data.plugin("good")
         for damage in (
-            lambda: self.bench.trees.remove(place),
+            lambda: remove(place),
             lambda: (place / "plugin.json").write_text("{"),
         ):
             damage()
