@@ -12,12 +12,10 @@ from typing import Any, Final
 from attrs import define, evolve, field
 
 from bridge.daemon.listening import StartError
-from bridge.daemon.token import LOOK_SECONDS
-from bridge.datadir.paths import DataDir, DataDirError
+from bridge.datadir.paths import DataDirError
 from bridge.datadir.token import TokenError
 from bridge.plugins.installed.exchange import JournalError
 from bridge.store import StoreError
-from bridge.wiring import oneshot
 
 from .disk import Plan, going_wrong, in_a_child
 from .expected import OK, OPERATIONS, Answer, Ask, Model
@@ -125,41 +123,6 @@ class Driver:
         self.simulation.stop()
         expect(not self.simulation.errors, self.simulation.errors)
         self._start([], [], plan)
-
-    def rotate(self, plan: Plan | None = None) -> None:
-        """
-        Replace the token, as ``--rotate-token`` does while a daemon runs.
-
-        The reactor in memory has no control socket, so the next hello finds it.
-
-        :param plan: Kills that, or fails calls of it; the daemon goes on.
-        """
-        self._begin("confirm")
-        before, pages = self.simulation.token, list(self.observer.pages)
-        self._rotate(plan)
-        self.simulation.jump(LOOK_SECONDS)
-        stranger = self.simulation.open_page(before)
-        self.simulation.run(lambda: True, lambda: None)
-        changed = self.simulation.token != before
-        expect(changed or plan is not None, "the token is as it was")
-        for page in pages:
-            assert page is not None
-            expect((page.closed is not None) == changed, "closed:", page.closed)
-        welcomed = "welcome" in [frame["type"] for frame in stranger.take()]
-        expect(welcomed != changed, "the old token is accepted:", welcomed)
-        stranger.client.transport.abortConnection()
-        self._follow([], [], None)
-
-    def _rotate(self, plan: Plan | None) -> None:
-        data = DataDir(self.simulation.data)
-        if plan is not None and plan.kills:
-            in_a_child(lambda _: oneshot.token(data, rotate=True), plan)
-            return
-        try:
-            with going_wrong(plan):
-                oneshot.token(data, rotate=True)
-        except (DataDirError, TokenError):
-            expect(plan is not None and plan.failures, "the token can't be replaced")
 
     def jump(self, seconds: float) -> None:
         """Set the clock of the system."""

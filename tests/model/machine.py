@@ -184,11 +184,6 @@ class BridgeMachine(RuleBasedStateMachine):
         """End the daemon, and start another one."""
         self.driver.restart(None if trouble is None else trouble.plan(START_COST))
 
-    @rule(trouble=st.one_of(st.none(), kills, failures))
-    def rotate(self, trouble: Trouble | None) -> None:
-        """Replace the token."""
-        self.driver.rotate(None if trouble is None else trouble.plan(5))
-
     @rule(seconds=jumps)
     def jump(self, seconds: float) -> None:
         """Set the clock of the system."""

@@ -17,7 +17,6 @@ import bridge.plugins.operations.changes
 import bridge.plugins.operations.settlement
 import bridge.store.store
 import bridge.wiring.plugins
-from bridge.daemon.token import FollowedToken
 from bridge.plugins.installed.exchange import Journal
 from bridge.store import Remove
 from bridge.store.store import Store
@@ -61,7 +60,6 @@ def use(driver: Driver) -> None:
     driver.publish("alpha", 4, 0, NOW + 4)
     driver.ask([INSTALL])
     driver.publish("alpha", 4, 0, NOW + 7)
-    driver.rotate()
     driver.jump(-3600)
     driver.jump(3600)
     driver.restart()
@@ -123,7 +121,6 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
         "not-settled": (installed, "settle", nothing),
         "not-taken-back": (installed, "_take_back", lambda *_: None),
         "settings-kept": (changes, "Drop", lambda ns: Remove(ns, "none")),
-        "token-not-followed": (FollowedToken, "look", lambda _: None),
         "undone-in-memory": (bridge.store.store, "NotDurableError", ZeroDivisionError),
     }
 
