@@ -8,8 +8,7 @@ scopes, unless every page has it and it matters to no rule.  The mark is random,
 no source can hold it.
 
 Which words may be names is found without a lexer: a word in a comment or a string is
-found too, and costs nothing but time.  What directly follows a single dot is none in
-any place: it is a member, or no code at all.
+found too, and so is a member: they cost nothing but time.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import re
 import sys
 import unicodedata
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, Final
 
 from ...classes import frozen
@@ -63,18 +61,14 @@ _ERROR_CHARACTERS: Final = 200
 _PRAGMA: Final = b"@jsx"
 _ELEMENTS: Final = (".tsx", ".jsx")
 
-_BLANKED: Final = bytes(
-    code if chr(code).isalnum() or chr(code) in "$_." else ord(" ")
-    for code in range(128)
-).ljust(256, b" ")
-_CHAIN: Final = re.compile(r"[\w$.\x80-\U0010ffff]+", re.ASCII)
+# Whatever is not ASCII and no blank is looked at later: in code it belongs to a name.
+_RUN: Final = re.compile(r"(?:[\w$]|[^\x00-\x7f\s\ufeff])+")
 _DIGITS: Final = tuple("0123456789")
-_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _ESCAPE: Final = re.compile(r"\\u(?:\{0*([0-9A-Fa-f]{1,6})\}|([0-9A-Fa-f]{4}))")
 
 _STARTING: Final = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nl"})
 _CONTINUING: Final = frozenset({"Mn", "Mc", "Nd", "Pc"})
-_JOINERS: Final = "\u200c\u200d"
+_MORE: Final = "$\u200c\u200d"
 
 
 @frozen
@@ -195,33 +189,19 @@ def words_in(text: str) -> set[str]:
 
     :param text: Of a source, or of what the bundler made of one.
     """
-    found = _plain_words(text)
     if "\\u" in text:
-        found |= _plain_words(_ESCAPE.sub(_unescaped, text))
-    return {word for word in found if not word.startswith(_DIGITS)}
-
-
-def _plain_words(text: str) -> set[str]:
+        text = f"{text}\n{_ESCAPE.sub(_unescaped, text)}"
     found: set[str] = set()
-    if text.isascii():
-        for chain in set(text.encode().translate(_BLANKED).split()):
-            _add_words(chain.decode(), found)
-        return found
-    others = {ord(c): " " for c in set(_NOT_ASCII.findall(text)) if not _continues(c)}
-    for chain in set(_CHAIN.findall(text.translate(others))):
-        _add_words(chain, found)
-    return {word for word in found if word[0].isascii() or _starts(word[0])}
+    # By lines: a search of a whole source would let no other thread run meanwhile.
+    for line in text.split("\n"):
+        found.update(_RUN.findall(line))
+    return {word for word in found if _is_name(word)}
 
 
-def _add_words(chain: str, into: set[str]) -> None:
-    """Add the words of what has dots and no blanks, without those after one dot."""
-    first, dot, rest = chain.partition(".")
-    if first:
-        into.add(first)
-    # Two dots: after a number, or of three.
-    if dot and (rest.startswith(".") or ".." in rest):
-        parts = rest.split(".")
-        into.update(part for before, part in pairwise(parts) if part and not before)
+def _is_name(word: str) -> bool:
+    if word.isascii():
+        return not word.startswith(_DIGITS)
+    return _starts(word[0]) and all(map(_continues, word))
 
 
 def _unescaped(escape: re.Match[str]) -> str:
@@ -230,14 +210,16 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _starts(char: str) -> bool:
-    """Whether a name may start with a character that is not ASCII."""
-    return char.isidentifier() or unicodedata.category(char) in _STARTING
+    """Whether a name may start with a character."""
+    return (
+        char in "$_" or char.isidentifier() or unicodedata.category(char) in _STARTING
+    )
 
 
 def _continues(char: str) -> bool:
-    """Whether a name may have such a character in it."""
+    """Whether a name may have a character in it."""
     return (
         f"a{char}".isidentifier()
-        or char in _JOINERS
+        or char in _MORE
         or unicodedata.category(char) in _STARTING | _CONTINUING
     )
