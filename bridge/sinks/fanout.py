@@ -7,7 +7,7 @@ deadline.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from attrs import field
@@ -138,9 +138,7 @@ class Fanout:
                 "sink {name} is skipped: {why}", name=sink.name, why=self._why(failure)
             )
 
-        starting = maybeDeferred(sink.start)
-        answer = self._at_most(SINK_START_SECONDS, starting, sink.name)
-        return answer.addErrback(skipped)
+        return self._in_time(SINK_START_SECONDS, sink.start).addErrback(skipped)
 
     def deliver(self, deliveries: Sequence[Delivery]) -> Deferred[list[Failed | None]]:
         """
@@ -155,10 +153,10 @@ class Fanout:
             error = f"{delivery.requested_name}: {self._why(failure)}"
             return Failed(delivery.requested_name, error)
 
-        sink = delivery.sink
-        delivering = maybeDeferred(sink.deliver, delivery.notification)
-        answer = self._at_most(SINK_SECONDS, delivering, sink.name)
-        return answer.addCallbacks(lambda _: None, failed)
+        delivering = self._in_time(
+            SINK_SECONDS, delivery.sink.deliver, delivery.notification
+        )
+        return delivering.addCallbacks(lambda _: None, failed)
 
     def _why(self, failure: Failure) -> str:
         if failure.check(CancelledError):
@@ -170,50 +168,19 @@ class Fanout:
         self._log.failure("a sink failed", failure)
         return "unavailable: it failed; see the daemon's log"
 
-    def _at_most(
-        self, seconds: float, waited: Deferred[Any], name: str
+    def _in_time(
+        self, seconds: float, ask: Callable[..., Any], *arguments: Any
     ) -> Deferred[Any]:
-        """
-        Wait no longer, whatever becomes of ``waited``; log a failure that comes later.
-
-        Cancelling it would do, were every sink to obey: what awaits in a coroutine may
-        take the cancellation, and wait on.
-
-        :param name: The sink's.
-        """
-
-        def late() -> None:
-            answer.errback(UnavailableError("no answer in time"))
-            waited.cancel()
-
-        def settled(result: Any) -> None:
-            if not answer.called:
-                answer.callback(result)
-            elif isinstance(result, Failure):
-                self._failed_late(name, result)
+        """Call a sink; what takes longer is cancelled, and fails."""
 
         def ended(result: Any) -> Any:
             self._waiting.discard(answer)
-            if timer.active():
-                timer.cancel()
             return result
 
-        answer: Deferred[Any] = Deferred(lambda _: waited.cancel())
-        timer = self._clock.callLater(seconds, late)
+        answer = maybeDeferred(ask, *arguments)
         self._waiting.add(answer)
-        answer.addBoth(ended)
-        waited.addBoth(settled)
-        return answer
-
-    def _failed_late(self, name: str, failure: Failure) -> None:
-        """Log a failure after the deadline."""
-        if failure.check(CancelledError):
-            return
-        self._log.warn(
-            "sink {name} failed after its deadline: {why}",
-            name=name,
-            why=self._why(failure),
-        )
+        answer.addTimeout(seconds, self._clock, lambda _, __: _too_late())
+        return answer.addBoth(ended)
 
     def close(self) -> Deferred[Any]:
         """End every sink, and cancel those that do not end."""
@@ -227,3 +194,7 @@ class Fanout:
         for waiting in list(self._waiting):
             waiting.cancel()
         return closing
+
+
+def _too_late() -> Failure:
+    return Failure(UnavailableError("no answer in time"))
