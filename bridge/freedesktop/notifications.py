@@ -230,10 +230,7 @@ class Notifications:
         if before != self.health:
             self._log.info("desktop: notifications are {health}", health=self.health)
             for changed in list(self._watchers):
-                try:
-                    changed(self.health)
-                except Exception:  # noqa: BLE001
-                    self._log.failure("a change of health could not be reported")
+                changed(self.health)
 
 
 async def _owner(link: BusConnection) -> str:

@@ -185,21 +185,6 @@ class ShowTests(NotificationsCase):
         await until(lambda: self.client.health == "down")
         self.assertEqual(heard, ["up", "down", "up", "down", "up"])
 
-    async def test_watcher_that_raises(self):
-        """It is logged, and the other listeners are called."""
-        heard: list[str] = []
-
-        def broken(health):
-            raise ZeroDivisionError
-
-        self.client.watch(broken)
-        self.client.watch(heard.append)
-        await serve(self, self.bus)
-        await self.client.find()
-        self.assertEqual(heard, ["up"])
-        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
-        self.client._watchers.clear()
-
     async def test_no_bus_yet(self):
         """A bus that comes later is found when something is to be shown."""
         self.bus.kill()
