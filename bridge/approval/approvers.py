@@ -5,25 +5,25 @@ Approval by the user before something privileged is done.
 
     DesktopApprover     a notification with buttons       bridge.approval.desktop
     WindowsApprover     a message box                     bridge.approval.windows
-    RefusingApprover    no prompt can be shown: everything is refused
     DevApprover         --dev: everything is approved, and announced
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, Final
 
-from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
+from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import Attribute as Described
 from zope.interface import Interface, implementer
 
 from ..classes import frozen
-from ..freedesktop import DesktopError
+from ..freedesktop import DesktopError, INotifications, Note
 from ..protocol.errors import BridgeError, Prefix, plugin_error
-from .prompts import Prompt
+from .prompts import Prompt, sender
+
+DESKTOP_ENTRY: Final = "plugin-bridge"
 
 
 class IApprover(Interface):
@@ -46,32 +46,15 @@ class IApprover(Interface):
 
 @implementer(IApprover)
 @frozen
-class RefusingApprover:
-    """
-    Refuses everything.
-
-    :ivar reason: Why no prompt can be shown.
-    """
-
-    reason: str = "no confirmation prompt can be shown on this computer"
-    description: str = "none: privileged operations will be refused"
-
-    def approve(self, prompt: Prompt) -> Deferred[None]:
-        """See ``IApprover.approve``."""
-        return fail(unavailable(self.reason))
-
-
-@implementer(IApprover)
-@frozen
 class DevApprover:
     """
-    Approves everything at once, and notifies the user.
+    Approves everything at once, and shows a notification, which expires by itself.
 
-    :ivar announce: Shows a notification, from its title and its body; may return a
-        Deferred.  When it fails, that is logged and changes nothing.
+    :ivar application: What users know the host application by.
     """
 
-    announce: Callable[[str, str], object]
+    _notifications: INotifications
+    _application: str
     description: str = (
         "none: --dev approves every privileged operation and only notifies"
     )
@@ -83,11 +66,14 @@ class DevApprover:
         self._log.warn(
             "--dev: {operation} is approved without asking", operation=prompt.operation
         )
-        maybeDeferred(
-            self.announce,
+        note = Note(
+            sender(self._application),
             f"--dev: {prompt.operation} without asking",
             f"{prompt.title}\n{prompt.body}",
-        ).addErrback(self._not_announced)
+            icon="dialog-information",
+            desktop_entry=DESKTOP_ENTRY,
+        )
+        self._notifications.show(note).addErrback(self._not_announced)
         return succeed(None)
 
     def _not_announced(self, failure: Failure) -> None:

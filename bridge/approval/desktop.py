@@ -26,10 +26,9 @@ from ..freedesktop import (
 )
 from ..freedesktop.notes import NEVER_MS
 from ..protocol.limits import PROMPT_SECONDS
-from .approvers import IApprover, denied, unavailable
+from .approvers import DESKTOP_ENTRY, IApprover, denied, unavailable
 from .prompts import Prompt, sender, shown
 
-DESKTOP_ENTRY: Final = "plugin-bridge"
 _KEY_BYTES: Final = 16
 
 ANSWERING: Final = {

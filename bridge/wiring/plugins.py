@@ -13,7 +13,6 @@ from ..approval import (
     DevApprover,
     IApprover,
     Prompts,
-    announcer,
     native_approver,
 )
 from ..approval.wording import Wording
@@ -66,7 +65,7 @@ def make_approver(core: Core) -> IApprover:
     """Make what confirms privileged operations."""
     application = core.paths.profile.application
     if core.config.dev:
-        return DevApprover(announcer(core.desktop, application))
+        return DevApprover(core.desktop, application)
     return native_approver(
         sys.platform, core.reactor, core.desktop, application, os.urandom
     )

@@ -1,74 +1,70 @@
-"""Tests for ``bridge.approval.approvers``."""
+"""Tests for ``bridge.approval`` and ``bridge.approval.approvers``."""
 
 from twisted.internet.defer import fail
+from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import DevApprover, Prompts, RefusingApprover, denied
-from bridge.freedesktop import DesktopError
-from bridge.protocol.errors import BridgeError
+from bridge.approval import DevApprover, Prompts, denied, native_approver
+from bridge.approval.desktop import DesktopApprover
+from bridge.approval.windows import WindowsApprover
+from bridge.freedesktop import Note
 
 from ..contracts import ApproverContract
+from .screens import FakeScreen
 
-URL = "https://forge.example:8443/author/plugin.git"
-PROMPTS = Prompts("Sample Host")
+PROMPT = Prompts("Sample Host").uninstall("ab", "https://forge.example/plugin.git")
 
 
-class NobodyApproverTests(ApproverContract, SynchronousTestCase):
-    """Tests for ``RefusingApprover``."""
+class NativeApproverTests(SynchronousTestCase):
+    """Tests for ``native_approver``."""
 
-    def approver(self):
-        """See ``ApproverContract``."""
-        return RefusingApprover()
-
-    def test_it_refuses(self):
-        """Everything is refused, and the reason is reported."""
-        error = self.failureResultOf(
-            RefusingApprover("no session bus").approve(PROMPTS.uninstall("ab", URL)),
-            BridgeError,
-        ).value
-        self.assertEqual(error.message, "approval_unavailable: no session bus")
-
-    def test_banner_notes_that_all_is_refused(self):
-        """Its description starts with ``none``, which the banner warns of."""
-        self.assertEqual(
-            self.approver().description, "none: privileged operations will be refused"
-        )
+    def test_each_platform_has_its_own(self):
+        """A message box on Windows, and elsewhere a desktop, if there is one."""
+        for platform, kind in (
+            ("linux", DesktopApprover),
+            ("freebsd14", DesktopApprover),
+            ("darwin", DesktopApprover),
+            ("win32", WindowsApprover),
+        ):
+            made = native_approver(platform, Clock(), FakeScreen(), "Sample", bytes)
+            self.assertIsInstance(made, kind)
 
 
 class DevApproverTests(ApproverContract, SynchronousTestCase):
     """Tests for ``DevApprover``."""
 
+    def setUp(self):
+        """A desktop."""
+        self.screen = FakeScreen()
+
     def approver(self):
         """See ``ApproverContract``."""
-        return DevApprover(lambda title, body: None)
+        return DevApprover(self.screen, "Sample")
 
     def test_it_approves_and_announces(self):
-        """Everything is approved at once, and a notification names it."""
-        printed = []
-        approver = DevApprover(lambda title, body: printed.append((title, body)))
-        prompt = PROMPTS.uninstall("ab", URL)
-        self.assertIsNone(self.successResultOf(approver.approve(prompt)))
+        """All is approved at once; a note names it that has no buttons, and expires."""
+        self.assertIsNone(self.successResultOf(self.approver().approve(PROMPT)))
+        (note,) = self.screen.notes
         self.assertEqual(
-            printed,
-            [("--dev: uninstall without asking", f"{prompt.title}\n{prompt.body}")],
+            note,
+            Note(
+                "Sample Bridge",
+                "--dev: uninstall without asking",
+                f"{PROMPT.title}\n{PROMPT.body}",
+                icon="dialog-information",
+                desktop_entry="plugin-bridge",
+                expire_ms=-1,
+            ),
         )
 
-    def test_failed_announcement_is_only_logged(self):
+    def test_no_announcement(self):
         """A desktop that shows nothing does not keep a developer from working."""
-
-        def broken(title, body):
-            raise OSError("no bus")
-
-        approving = DevApprover(broken).approve(PROMPTS.uninstall("ab", URL))
-        self.assertIsNone(self.successResultOf(approving))
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
-
-    def test_desktop_that_is_not_there(self):
-        """A missing desktop is reported in one line."""
-        approver = DevApprover(lambda title, body: fail(DesktopError("no bus")))
-        approving = approver.approve(PROMPTS.uninstall("ab", URL))
-        self.assertIsNone(self.successResultOf(approving))
+        self.screen.failure = "no bus"
+        self.assertIsNone(self.successResultOf(self.approver().approve(PROMPT)))
         self.assertEqual(self.flushLoggedErrors(), [])
+        self.patch(self.screen, "show", lambda note: fail(ZeroDivisionError()))
+        self.assertIsNone(self.successResultOf(self.approver().approve(PROMPT)))
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
 
 class DeniedTests(SynchronousTestCase):

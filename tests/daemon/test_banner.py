@@ -7,7 +7,7 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
-from bridge.approval import IApprover, RefusingApprover
+from bridge.approval import IApprover
 from bridge.daemon.banner import Banner
 from bridge.rpc.registry import Registry
 from bridge.settings.options import config_of, daemon_command, locate, parsed
@@ -101,10 +101,12 @@ class BannerTests(SynchronousTestCase):
         """Developer mode, no prompt, added origins and notices are warned of."""
         given = ["--dev", "--allow-origin=file://"]
         config = config_of(parsed(daemon_command(), given, "run"))
+        refusing = Screen()
+        refusing.description = "none: privileged operations will be refused"
         banner = evolve(
             self.banner,
             config=config,
-            approver=RefusingApprover(),
+            approver=refusing,
             notices=("found y",),
         )
         warned = [line for level, line in banner.lines() if level == "warn"]

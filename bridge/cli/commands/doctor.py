@@ -19,7 +19,7 @@ from attrs import evolve
 from twisted.internet.defer import Deferred
 
 from ... import __version__
-from ...approval.native import native_approver
+from ...approval import native_approver
 from ...approval.prompts import Operation, Prompt
 from ...datadir.token import PairingToken, TokenError
 from ...freedesktop import Notifications
