@@ -8,7 +8,8 @@ A file that is replaced whole, and the generation before it.
     state.json.bak      the previous one
 
 At every instant ``state.json`` or ``state.json.bak`` is whole: the current one becomes
-the previous one by a rename, and for a moment, or after a kill, it is there alone.
+the previous one by a rename, and for a moment, or until the start after a kill, it is
+there alone.
 """
 
 from __future__ import annotations
@@ -81,8 +82,11 @@ class Generations:
         """
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._temporary)
-        found = None
-        source = None
+        if not os.path.lexists(self.path):
+            # A kill may have come between the two renames of ``replace``.
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(self.previous, self.path)
+        found, source = None, None
         damaged = []
         for path in (self.path, self.previous):
             try:
@@ -94,22 +98,18 @@ class Generations:
             else:
                 source = path
                 break
-        if source == self.path or not (source or damaged):
-            return found, None
-        return found, self._notice(damaged, source)
+        return found, self._notice(damaged, source) if damaged else None
 
     def _notice(self, damaged: list[Path], source: Path | None) -> str:
         notices = [
             f"{path.name} could not be read and is kept as {self._set_aside(path)}"
             for path in damaged
         ]
-        if not notices:
-            notices = [f"{self.path.name} is missing"]
         sync_directory(self.path.parent)
-        if source is None:
-            return "; ".join([*notices, "starting with an empty one"])
-        kind = "the generation before it" if damaged else "the last one there is"
-        return "; ".join([*notices, f"{source.name}, {kind}, is used"])
+        used = "starting with an empty one"
+        if source is not None:
+            used = f"{source.name}, the generation before it, is used"
+        return "; ".join([*notices, used])
 
     def _set_aside(self, path: Path) -> str:
         number = 1

@@ -178,11 +178,11 @@ class Observer:
         }
 
     def _state(self) -> dict[str, dict[str, Any]]:
-        for name in ("state.json", "state.json.bak"):
-            path = self.simulation.data / name
-            if path.exists():
-                return json.loads(path.read_bytes())  # type: ignore[no-any-return]
-        return {}
+        try:
+            state = (self.simulation.data / "state.json").read_bytes()
+        except FileNotFoundError:
+            return {}
+        return json.loads(state)  # type: ignore[no-any-return]
 
     def check(self, model: Model, excuses: Excuses) -> None:
         """Compare everything that no page can read with the model."""
