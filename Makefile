@@ -25,7 +25,7 @@ PYTEST := $(VENV)/bin/python -m pytest -q -n auto --dist loadgroup --no-loadscop
 
 test: $(VENV)/installed
 	@.ci/system test
-	@$(PYTEST) --cov --durations=20 --ignore=tests/model --ignore=tests/packaging
+	@$(PYTEST) --cov=bridge --durations=20 --ignore=tests/model --ignore=tests/packaging
 	@$(VENV)/bin/python -m coverage report --include='bridge/protocol/*' --fail-under=100
 
 # A faster subset: the checks, and what is tested from inside, without coverage.
