@@ -10,6 +10,7 @@ import os
 import queue
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -82,17 +83,19 @@ def set_up(home: Path) -> Path:
     return shutil.copytree(_template(), home / "data", symlinks=True)
 
 
-class Daemon:
-    """A running daemon."""
+class Command:
+    """
+    A command that goes on, and what it prints.
 
-    def __init__(self, process: subprocess.Popen[str], data: Path) -> None:
+    :ivar lines: What it has printed.
+    """
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
-        self.data = data
         self.lines: list[str] = []
         self._queue: queue.Queue[str | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
-        self.port = int(self.wait_for(r"listening on http://127\.0\.0\.1:(\d+)"))
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -103,11 +106,62 @@ class Daemon:
         self._queue.put(None)
 
     def wait_for(self, pattern: str) -> str:
-        """Wait for a log line; gives the first group of what it matched."""
+        """Wait for a line; gives the first group of what it matched."""
         while (line := self._queue.get(timeout=PATIENCE_SECONDS)) is not None:
             if found := re.search(pattern, line):
                 return found[1] if found.groups() else found[0]
-        raise AssertionError("the daemon ended:\n" + "".join(self.lines))
+        raise AssertionError("it ended:\n" + "".join(self.lines))
+
+    def stop(self, signal_number: int = signal.SIGTERM) -> int:
+        """End it; gives its exit status."""
+        self.process.send_signal(signal_number)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait for its end; gives its exit status."""
+        status = self.process.wait(PATIENCE_SECONDS)
+        self._reader.join()
+        return status
+
+
+@contextmanager
+def started(
+    home: Path, *arguments: str, more: Mapping[str, str] | None = None
+) -> Iterator[Command]:
+    """Run a command until the block ends, or the block has ended it."""
+    made = Command(popen(command(*arguments), home, more))
+    try:
+        yield made
+    finally:
+        if made.process.poll() is None:
+            made.process.kill()
+        made.wait()
+
+
+def popen(
+    line: list[str], home: Path, more: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
+    """Start a command line, whose output is read together with its errors."""
+    return subprocess.Popen(
+        line,
+        cwd=home,
+        env=environment(home, more),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # It has no terminal, wherever the tests are run.
+        start_new_session=True,
+    )
+
+
+class Daemon(Command):
+    """A running daemon."""
+
+    def __init__(self, process: subprocess.Popen[str], data: Path) -> None:
+        super().__init__(process)
+        self.data = data
+        self.port = int(self.wait_for(r"listening on http://127\.0\.0\.1:(\d+)"))
 
     @property
     def token(self) -> str:
@@ -127,13 +181,6 @@ class Daemon:
         texts = [task.read_text("ascii") for task in tasks]
         found = [re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", t) for t in texts]
         return sum(int(one[1]) for one in found if one is not None)
-
-    def stop(self, signal_number: int = 15) -> int:
-        """End the daemon; gives its exit status."""
-        self.process.send_signal(signal_number)
-        status = self.process.wait(PATIENCE_SECONDS)
-        self._reader.join()
-        return status
 
     def http(
         self,
@@ -267,16 +314,7 @@ def running(
         f"--data-dir={data}",
         *options,
     )
-    process = subprocess.Popen(
-        line,
-        cwd=home,
-        env=environment(home, more),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        # It has no terminal, wherever the tests are run.
-        start_new_session=True,
-    )
+    process = popen(line, home, more)
     try:
         daemon = Daemon(process, data)
         yield daemon

@@ -31,7 +31,7 @@ from ..freedesktop.session import Session
 from ..reference.bundling import lay_out_page
 from ..webserver import serving_directory
 from .browser import Browser, open_browser
-from .daemon import Daemon, command, environment, run, running, set_up
+from .daemon import Daemon, run, running, set_up, started
 
 PROFILE: Final = load_profile("reference")
 SEED: Final = b"\x07" * 32
@@ -255,23 +255,12 @@ class Stand:
         """Link a published plugin's directory, as its author does."""
         folder = str(self.home / "trees" / plugin_id)
         where = f"--data-dir={self.daemon.data}"
-        process = subprocess.Popen(
-            command("dev", "--host=reference", where, folder),
-            cwd=self.home,
-            env=environment(self.home),
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
-        try:
+        with started(self.home, "dev", "--host=reference", where, folder) as dev:
             self.desktop.until(
                 lambda: self.call("plugins/list")["plugins"], "the plugin is linked"
             )
             yield
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(PATIENCE_SECONDS)
-            process.stdout.close()
+            dev.stop(signal.SIGINT)
 
     def confirmed(self, method: str, params: Mapping[str, Any]) -> None:
         """Call a method that asks, and confirm every question."""

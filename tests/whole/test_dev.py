@@ -1,62 +1,17 @@
 """``plugin-bridge dev`` with a real daemon, a real bundler and real files."""
 
 import json
-import queue
-import re
 import signal
-import subprocess
-import threading
-from contextlib import contextmanager
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
 from ..waiting import wait_until
 from .browser import open_browser
-from .daemon import PATIENCE_SECONDS, command, environment, running, set_up
+from .daemon import running, set_up, started
 from .test_install import tree
 
 LINK = ".tmp-dev-mine"
-
-
-class DevCommand:
-    """A running ``plugin-bridge dev``."""
-
-    def __init__(self, process):
-        self.process = process
-        self.lines = []
-        self._queue: queue.Queue[str | None] = queue.Queue()
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            self.lines.append(line)
-            self._queue.put(line)
-        self.process.stdout.close()
-        self._queue.put(None)
-
-    def wait_for(self, pattern):
-        """Wait for a line."""
-        self.find(pattern)
-
-    def find(self, pattern):
-        """Wait for a line; gives the first group of what it matched."""
-        while (line := self._queue.get(timeout=PATIENCE_SECONDS)) is not None:
-            if found := re.search(pattern, line):
-                return found[1] if found.groups() else found[0]
-        raise AssertionError("it ended:\n" + "".join(self.lines))
-
-    def stop(self, number=signal.SIGINT):
-        """End it; gives its exit status."""
-        self.process.send_signal(number)
-        return self.wait()
-
-    def wait(self):
-        """Wait for its end; gives its exit status."""
-        status = self.process.wait(PATIENCE_SECONDS)
-        self._reader.join()
-        return status
 
 
 class DevTests(SynchronousTestCase):
@@ -82,24 +37,9 @@ class DevTests(SynchronousTestCase):
         path = self.tree / "main.ts"
         path.write_text(path.read_text().replace(old, new))
 
-    @contextmanager
     def dev(self):
         """Run the command until the block ends, or the block has ended it."""
-        process = subprocess.Popen(
-            command("dev", *self.where, str(self.tree)),
-            cwd=self.home,
-            env=environment(self.home),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        dev = DevCommand(process)
-        try:
-            yield dev
-        finally:
-            if process.poll() is None:
-                dev.stop(signal.SIGTERM)
-            dev.wait()
+        return started(self.home, "dev", *self.where, str(self.tree))
 
     @property
     def bundle(self):
@@ -142,7 +82,7 @@ class DevTests(SynchronousTestCase):
                 self.write("main.ts", tree("mine")["main.ts"])
                 dev.wait_for("built in")
                 self.assertIn(b"Marker of mine", self.bundle)
-                self.assertEqual(dev.stop(), 0)
+                self.assertEqual(dev.stop(signal.SIGINT), 0)
             wait_until(lambda: b"Marker of mine" not in self.bundle)
             wait_until(lambda: self.trees() == [])
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
@@ -153,7 +93,7 @@ class DevTests(SynchronousTestCase):
         source = tree("mine")["main.ts"]
         logging = "ctx.logger.info('said hello');\n    ctx.ui.card"
         with running(self.home, "--dev"), self.dev() as dev:
-            address = dev.find(r"^page: (\S+)$")
+            address = dev.wait_for(r"^page: (\S+)$")
             dev.wait_for("built in")
             with open_browser() as browser:
                 browser.open(address)
@@ -165,7 +105,7 @@ class DevTests(SynchronousTestCase):
                 self.replace("Marker of mine", "Another marker")
                 browser.until_text(card, "Another marker")
                 self.assertEqual(browser.console_errors(), [])
-            self.assertEqual(dev.stop(), 0)
+            self.assertEqual(dev.stop(signal.SIGINT), 0)
 
     def test_faults_have_their_place(self):
         """What throws, or does not parse, has the line that its author wrote."""
@@ -175,7 +115,7 @@ class DevTests(SynchronousTestCase):
         line = good[: good.index(call)].count("\n") + 1
         self.write("part.ts", "export function fail(): never {\n  null!.x;\n}\n")
         with running(self.home, "--dev"), self.dev() as dev:
-            address = dev.find(r"^page: (\S+)$")
+            address = dev.wait_for(r"^page: (\S+)$")
             dev.wait_for("built in")
             with open_browser() as browser:
                 browser.open(address)
@@ -192,7 +132,7 @@ class DevTests(SynchronousTestCase):
             self.write("main.ts", good + "let = ;\n")
             dev.wait_for("syntax error")
             dev.wait_for('fix: Unexpected ";"')
-            self.assertEqual(dev.stop(), 0)
+            self.assertEqual(dev.stop(signal.SIGINT), 0)
 
     def test_killed_daemon(self):
         """After SIGKILL the next daemon has neither the copy nor the bundle of it."""

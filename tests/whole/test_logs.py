@@ -1,13 +1,12 @@
 """``plugin-bridge logs`` alongside a real daemon."""
 
 import signal
-import subprocess
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
 from ..waiting import wait_until
-from .daemon import PATIENCE_SECONDS, command, environment, run, running
+from .daemon import run, running, started
 
 
 class LogsTests(SynchronousTestCase):
@@ -20,22 +19,14 @@ class LogsTests(SynchronousTestCase):
         with running(home, "--log-max-bytes=4096") as daemon, daemon.page() as page:
             self.log(page, ["line 0"])
             wait_until(lambda: page.result("logs", "info")["bytes"])
-            following = subprocess.Popen(
-                command("logs", "-f", "--scope=a-plugin", *where),
-                env=environment(home),
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            assert following.stdout is not None
-            self.addCleanup(following.stdout.close)
-            got = [following.stdout.readline()]
-            for start in range(1, 301, 60):
-                self.log(page, [f"line {n}" for n in range(start, start + 60)])
-                got += [following.stdout.readline() for _ in range(60)]
-            following.send_signal(signal.SIGINT)
-            self.assertEqual(following.wait(PATIENCE_SECONDS), 0)
+            with started(home, "logs", "-f", "--scope=a-plugin", *where) as following:
+                following.wait_for("line 0$")
+                for start in range(1, 301, 60):
+                    self.log(page, [f"line {n}" for n in range(start, start + 60)])
+                    following.wait_for(f"line {start + 59}$")
+                self.assertEqual(following.stop(signal.SIGINT), 0)
             self.assertTrue((home / "data/logs/plugins.log.1").exists())
-        messages = [line.rstrip("\n").partition("] ")[2] for line in got]
+        messages = [line.rstrip("\n").partition("] ")[2] for line in following.lines]
         self.assertEqual(messages, [f"line {n}" for n in range(301)])
         # The daemon has ended; the log can be read all the same.
         ran = run(home, "logs", "-n1", "--json", *where)

@@ -167,7 +167,7 @@ class PromptedTests(_Typed, PromptCase):
 
     def test_confirmed_on_a_terminal(self):
         """The prompts are confirmed; the terminal shows plugin, bar and result."""
-        url = self.publish("good")
+        url = self.offer("good")
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)
         shown = bytearray()
@@ -190,7 +190,7 @@ class PromptedTests(_Typed, PromptCase):
 
     def test_ctrl_c_withdraws_the_prompt(self):
         """Ctrl-C cancels the operation in the daemon; its prompt disappears."""
-        url = self.publish("good")
+        url = self.offer("good")
         with self.daemon():
             pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
             started = self.begin("install", url, **pipes)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -17,55 +14,15 @@ from bridge.system.locks import is_held
 
 from ..directories import fresh_directory
 from .browser import open_browser
-from .daemon import PATIENCE_SECONDS, command, environment, running, set_up
+from .daemon import Command, running, set_up, started
 
 
-class Opened:
-    """The command while it runs: its lines, and how it ended."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
-        self.lines: list[str] = []
-
-    def wait_for(self, pattern: str) -> str:
-        """Read lines until one matches; gives its first group."""
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.append(line)
-            if (found := re.search(pattern, line)) is not None:
-                return found[1] if found.groups() else found[0]
-        raise AssertionError("".join(self.lines))
-
-    def interrupt(self) -> int:
-        """Press Ctrl-C; gives the exit status."""
-        self.process.send_signal(signal.SIGINT)
-        return self.process.wait(PATIENCE_SECONDS)
-
-
-@contextmanager
-def opened(home: Path, *options: str) -> Iterator[Opened]:
+def opened(home: Path, *options: str) -> AbstractContextManager[Command]:
     """Run the command for the reference host, at a free port, without a browser."""
-    line = command("open", "--host=reference", f"--data-dir={home / 'data'}")
-    process = subprocess.Popen(
-        [*line, "--no-browser", "--page-port=0", *options],
-        cwd=home,
-        env=environment(home, {"BRIDGE_LISTEN": "127.0.0.1:0"}),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    # A command that hangs does not hang the test.
-    watch = threading.Timer(PATIENCE_SECONDS, process.kill)
-    watch.start()
-    try:
-        yield Opened(process)
-    finally:
-        watch.cancel()
-        process.kill()
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
+    where = ("--host=reference", f"--data-dir={home / 'data'}")
+    free = ("--no-browser", "--page-port=0")
+    listen = {"BRIDGE_LISTEN": "127.0.0.1:0"}
+    return started(home, "open", *where, *free, *options, more=listen)
 
 
 class OpenTests(SynchronousTestCase):
@@ -86,7 +43,7 @@ class OpenTests(SynchronousTestCase):
                 browser.until_text("#bridge-state", "Connected")
                 self.assertEqual(browser.chrome.current_url.partition("#")[2], "")
                 self.assertEqual(browser.console_errors(), [])
-            self.assertEqual(command.interrupt(), 0)
+            self.assertEqual(command.stop(signal.SIGINT), 0)
         self.assertFalse(is_held(self.data / "lock"))
         self.assertFalse((self.data / "page.html").exists())
 
@@ -97,7 +54,7 @@ class OpenTests(SynchronousTestCase):
             with opened(self.home) as command:
                 command.wait_for(f"the daemon that runs at .*:{daemon.port}$")
                 command.wait_for("^Open  ")
-                self.assertEqual(command.interrupt(), 0)
+                self.assertEqual(command.stop(signal.SIGINT), 0)
             with daemon.page() as page:
                 self.assertEqual(page.result("plugins", "list")["plugins"], [])
 
@@ -109,14 +66,14 @@ class OpenTests(SynchronousTestCase):
             lock = json.loads((self.data / "lock").read_text("ascii"))
             subprocess.run(["kill", "-KILL", str(lock)], check=True)
             command.wait_for(f"the daemon has ended; its log is {self.data}/logs/")
-            self.assertEqual(command.process.wait(PATIENCE_SECONDS), 1)
+            self.assertEqual(command.wait(), 1)
 
     def test_refused(self) -> None:
         """What stands in the way is one line, with what to do; the status is 1."""
         with opened(self.home) as command:
             command.wait_for("it has to download esbuild and .*; add --yes")
-            self.assertEqual(command.process.wait(PATIENCE_SECONDS), 1)
+            self.assertEqual(command.wait(), 1)
         self.assertFalse(self.data.exists())
         with opened(self.home, "--host=vrcnext") as command:
             command.wait_for("VRCNext shows its page itself; .*: add --host reference")
-            self.assertEqual(command.process.wait(PATIENCE_SECONDS), 1)
+            self.assertEqual(command.wait(), 1)

@@ -18,7 +18,7 @@ from bridge.settings.host import load_profile
 from ..directories import fresh_directory
 from ..forge import empty_forge
 from ..npm import esbuild
-from .daemon import Daemon, command, environment
+from .daemon import Daemon, command, environment, popen
 from .test_install import SEED, manifest
 
 PROFILE = load_profile("vrcnext")
@@ -123,19 +123,8 @@ class OriginalTests(SynchronousTestCase):
 
     def daemon(self, *options):
         """Start the daemon with its defaults, as its user does."""
-        process = subprocess.Popen(
-            command(
-                "run",
-                "--listen=127.0.0.1:0",
-                f"--ca-file={self.forge.ca_file}",
-                *options,
-            ),
-            cwd=self.home,
-            env=environment(self.home),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        listen = ("--listen=127.0.0.1:0", f"--ca-file={self.forge.ca_file}")
+        process = popen(command("run", *listen, *options), self.home)
         daemon = Daemon(process, self.data)
         self.addCleanup(lambda: process.poll() is None and daemon.stop())
         return daemon
@@ -236,15 +225,10 @@ class OriginalTests(SynchronousTestCase):
         overlay.bind(("127.0.0.1", 0))
         overlay.settimeout(30)
         port = overlay.getsockname()[1]
-        process = subprocess.Popen(
+        process = popen(
             [*self.script(), "--listen", "127.0.0.1:0", "--sink", "wayvr"],
-            cwd=self.home,
-            env=environment(
-                self.home, {"VRCNEXT_BRIDGE_WAYVR_ADDR": f"127.0.0.1:{port}"}
-            ),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+            self.home,
+            {"VRCNEXT_BRIDGE_WAYVR_ADDR": f"127.0.0.1:{port}"},
         )
         daemon = Daemon(process, self.data)
         self.addCleanup(lambda: process.poll() is None and daemon.stop())

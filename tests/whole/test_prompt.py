@@ -1,20 +1,14 @@
 """A real daemon that asks on a real desktop, with somebody who clicks."""
 
 import socket
-import time
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.tree.signature import sign_tree
-from bridge.plugins.tree.tree import read_tree
-from bridge.settings.host import load_profile
-
 from ..directories import fresh_directory
-from ..forge import empty_forge
 from ..freedesktop.session import Session, notification_server
 from ..waiting import wait_until
-from .daemon import running, set_up
-from .test_install import manifest, tree
+from .daemon import running
+from .test_install import InstallCase, manifest, tree
 
 CONFIRM, DENY = 0, 1
 
@@ -39,31 +33,19 @@ class MuteBusTests(SynchronousTestCase):
             self.assertTrue(message.startswith("approval_unavailable: "), message)
 
 
-class PromptCase(SynchronousTestCase):
+class PromptCase(InstallCase):
     """Has a desktop with somebody who clicks."""
 
     def setUp(self):
         """A desktop, a git server with a plugin, and a data directory."""
-        self.home = fresh_directory(self)
-        set_up(self.home)
-        self.forge = empty_forge(self)
+        super().setUp()
         self.session = Session()
         self.addCleanup(self.session.end)
 
-    def publish(self, name, **fields):
+    def offer(self, name, **fields):
         """Publish a good plugin, signed; gives its URL."""
-        directory = self.home / "trees" / name
-        directory.mkdir(parents=True, exist_ok=True)
-        files = {**tree(name), "plugin.json": manifest(name, **fields)}
-        for path, content in files.items():
-            (directory / path).write_text(content)
-        profile = load_profile("reference")
-        signature = sign_tree(
-            read_tree(directory), name, profile, b"\x01" * 32, int(time.time())
-        )
-        (directory / "plugin.sig").write_bytes(signature)
-        self.forge.publish(directory, name)
-        return self.forge.url(name)
+        text = manifest(name, **fields)
+        return self.publish(name, {**tree(name), "plugin.json": text})
 
     def daemon(self, *options):
         """A daemon on the session's bus."""
@@ -121,7 +103,7 @@ class PromptTests(PromptCase):
 
     def test_a_person_confirms_and_denies(self):
         """Confirmed twice, a plugin is installed; denied, it stays installed."""
-        url = self.publish("good")
+        url = self.offer("good")
         self.empty = self.session.picture()
         # notification-daemon 3.20 leaves on the screen what it was asked to close.
         self.session.serve(notification_server("xfce4-notifyd"))
@@ -152,7 +134,7 @@ class PromptTests(PromptCase):
 
     def test_a_person_is_asked_for_a_private_host_and_for_growth(self):
         """A confirmed private host is previewed; a denied growth changes nothing."""
-        url = self.publish("good")
+        url = self.offer("good")
         self.empty = self.session.picture()
         self.session.serve(notification_server("xfce4-notifyd"))
         self.wait_for_server()
@@ -168,7 +150,7 @@ class PromptTests(PromptCase):
                 self.until_asked(page, asked)
                 self.press(CONFIRM, f"prompt-pinned-{asked}.png")
             self.assertTrue(self.answered(page, "b")["ok"])
-            self.publish(
+            self.offer(
                 "good",
                 version="1.1.0",
                 permissions=["network", "clipboard"],
@@ -199,7 +181,7 @@ class PromptTests(PromptCase):
 
     def test_dev_announces(self):
         """With ``--dev`` nothing is asked, and what was done is shown."""
-        url = self.publish("good")
+        url = self.offer("good")
         self.empty = self.session.picture()
         self.session.serve(notification_server("notification-daemon"))
         self.wait_for_server()
@@ -210,7 +192,7 @@ class PromptTests(PromptCase):
 
     def test_desktop_that_begins_after_the_daemon(self):
         """Refused while there is no desktop; asked as soon as there is one."""
-        url = self.publish("good")
+        url = self.offer("good")
         self.empty = self.session.picture()
         with self.daemon() as daemon, daemon.page() as page:
             reported = "".join(daemon.lines)
