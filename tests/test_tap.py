@@ -123,11 +123,17 @@ class DaemonTests(TestCase):
         daemon = await self.begun("--sink=freedesktop")
         await daemon._settling
         await self.get(daemon, "/v1/health")
-        return [
-            call.func.__qualname__
-            for call in set(reactor.getDelayedCalls()) - before
-            if call.func.__module__.startswith("bridge.")
-        ]
+
+        def set_since() -> list[str]:
+            return [
+                call.func.__qualname__
+                for call in set(reactor.getDelayedCalls()) - before
+                if call.func.__module__.startswith("bridge.")
+            ]
+
+        # The end of the connection may come later than the answer.
+        await until(lambda: "GuardedChannel._expired" not in set_since())
+        return set_since()
 
     async def test_idle_daemon_has_no_timers(self):
         """Nothing wakes an idle daemon up."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -13,7 +12,7 @@ import bridge
 
 from ..docs.commands import fences
 from ..npm import ROOT
-from ..whole.daemon import environment, run
+from ..whole.daemon import printing, run
 from ..whole.test_install import InstallCase, tree
 
 LINES = 60
@@ -49,53 +48,26 @@ class TextTests(SynchronousTestCase):
 class ProgramTests(InstallCase):
     """Tests for what the program prints."""
 
-    @contextmanager
-    def printing(self) -> Iterator[subprocess.Popen[str]]:
-        """Run the program until the block ends."""
-        file = self.home / "client.py"
-        file.write_text(program(), "utf-8")
-        process = subprocess.Popen(
-            [sys.executable, str(file), str(self.data)],
-            env=environment(self.home),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.wait()
-            assert process.stdout is not None
-            process.stdout.close()
-
-    def expect(self, process: subprocess.Popen[str], beginning: str) -> str:
-        """Read its output until a line begins so; return the line."""
-        assert process.stdout is not None
-        seen = []
-        for line in process.stdout:
-            if line.startswith(beginning):
-                return line
-            seen.append(line)
-        raise AssertionError(f"{beginning}: not in {seen}")
-
     def test_program(self) -> None:
         """It lists plugins, prints events, connects again, and ends when unpaired."""
         url = self.publish("good", tree("good"))
-        with self.printing() as printing:
-            self.expect(printing, "no connection: ")
+        file = self.home / "client.py"
+        file.write_text(program(), "utf-8")
+        line = [sys.executable, "-u", str(file), str(self.data)]
+        with printing(line, self.home) as client:
+            client.wait_for("^no connection: ")
             with self.daemon("--dev") as daemon, daemon.page() as page:
-                greeting = f"connected to version {bridge.__version__}"
-                self.expect(printing, greeting)
+                greeting = f"^connected to version {re.escape(bridge.__version__)}"
+                client.wait_for(greeting)
                 page.result("plugins", "install", {"url": url})
-                self.expect(printing, 'progress {"op": "install"')
-                self.assertIn('"ok": true', self.expect(printing, "build {"))
+                client.wait_for('^progress {"op": "install"')
+                client.wait_for('^build {.*"ok": true')
             with self.daemon("--dev"):
-                self.expect(printing, greeting)
-                self.expect(printing, "plugin good 1.0.0")
+                client.wait_for(greeting)
+                client.wait_for("^plugin good 1.0.0")
                 done = run(
                     self.home, "run", f"--data-dir={self.data}", "--rotate-token"
                 )
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.expect(printing, "pair again: token_rotated")
-                self.assertEqual(printing.wait(), 1)
+                client.wait_for("^pair again: token_rotated")
+                self.assertEqual(client.wait(), 1)

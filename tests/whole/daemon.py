@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -124,12 +124,19 @@ class Command:
         return status
 
 
-@contextmanager
 def started(
     home: Path, *arguments: str, more: Mapping[str, str] | None = None
-) -> Iterator[Command]:
+) -> AbstractContextManager[Command]:
     """Run a command until the block ends, or the block has ended it."""
-    made = Command(popen(command(*arguments), home, more))
+    return printing(command(*arguments), home, more)
+
+
+@contextmanager
+def printing(
+    line: list[str], home: Path, more: Mapping[str, str] | None = None
+) -> Iterator[Command]:
+    """Run a program until the block ends, or the block has ended it."""
+    made = Command(popen(line, home, more))
     try:
         yield made
     finally:
