@@ -34,6 +34,7 @@ from .directories import fresh_directory
 from .npm import esbuild, library
 from .reactors import brief_reactor
 from .threads import at_once
+from .waiting import until
 
 
 class DaemonTests(TestCase):
