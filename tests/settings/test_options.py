@@ -319,17 +319,8 @@ class NamesTests(CommandLines):
         path.write_text(PROFILE.format(flags=flags))
         return str(path)
 
-    def test_flag(self) -> None:
-        """A flag of the profile is the option it stands for; the last one wins."""
-        self.assertEqual(
-            self.config("--wayvr-addr", "127.0.0.1:5").overlay_addr.port, 5
-        )
-        both = ["--wayvr-addr=127.0.0.1:5", "--overlay-addr=127.0.0.1:6"]
-        self.assertEqual(self.config(*both).overlay_addr.port, 6)
-        self.assertEqual(self.config(*reversed(both)).overlay_addr.port, 5)
-
     def test_original_names(self) -> None:
-        """Everything the earlier daemon of VRCNext took is taken."""
+        """Everything the earlier daemon of VRCNext took is taken; the last wins."""
         config = self.config(
             *("--listen", "127.0.0.1:1", "--sink", "wayvr", "--sink", "freedesktop"),
             *("--wayvr-addr", "127.0.0.1:2", "--data-dir", "/d", "--rate", "2.5"),
@@ -339,6 +330,9 @@ class NamesTests(CommandLines):
         )
         self.assertEqual(config.sink, ("wayvr", "freedesktop"))
         self.assertEqual(config.overlay_addr.port, 2)
+        both = ["--wayvr-addr=127.0.0.1:5", "--overlay-addr=127.0.0.1:6"]
+        self.assertEqual(self.config(*both).overlay_addr.port, 6)
+        self.assertEqual(self.config(*reversed(both)).overlay_addr.port, 5)
 
     def test_variables(self) -> None:
         """A variable of the profile is looked up after ours, and after the flag."""
@@ -361,7 +355,10 @@ class NamesTests(CommandLines):
     def test_another_host_has_none(self) -> None:
         """They are the profile's: wherever another host is named they are unknown."""
         os.environ["VRCNEXT_BRIDGE_LOG"] = "warn"
-        self.assertEqual(self.config().log, "warn")
+        # Which profile is meant is known before any profile has been read.
+        os.environ["VRCNEXT_BRIDGE_HOST"] = "reference"
+        config = self.config()
+        self.assertEqual((config.log, config.host), ("warn", "vrcnext"))
         for words in (
             ["--host", "reference"],
             ["--host=vrcnext", "--host=reference"],
@@ -379,11 +376,6 @@ class NamesTests(CommandLines):
             config = self.config("--host=vrcnext", "--wayvr-addr=[::1]:5")
             self.assertEqual(config.log, "warn")
             os.environ["BRIDGE_HOST"] = ""
-
-    def test_host_is_not_renamed(self) -> None:
-        """Which profile is meant is known before any profile has been read."""
-        os.environ["VRCNEXT_BRIDGE_HOST"] = "reference"
-        self.assertEqual(self.config().host, "vrcnext")
 
     def test_refusals(self) -> None:
         """All names of a flag are named, and the one variable that is set."""
@@ -414,17 +406,12 @@ class NamesTests(CommandLines):
         self.assertNotIn("--wayvr", self.exits("--host=reference", "-h")[1])
 
     def test_a_profile_of_somebody_s_own(self) -> None:
-        """Flags without a value work, too."""
+        """Flags without a value work; other commands find it from any directory."""
         path = self.profile('debug = "dev"')
         os.environ["MINE_DEBUG"] = "1"
         self.assertTrue(self.config(f"--host={path}").dev)
         self.assertTrue(self.config("--debug", "--host", path).dev)
-
-    def test_relative_path(self) -> None:
-        """Other commands find the profile from any directory; so does the service."""
-        path = self.profile("")
-        paths = locate(os.path.relpath(path), None, None)
-        found = Path(paths.options[1])
+        found = Path(locate(os.path.relpath(path), None, None).options[1])
         self.assertTrue(found.is_absolute())
         self.assertTrue(found.samefile(path))
 

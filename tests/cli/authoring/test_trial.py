@@ -326,17 +326,12 @@ class TrialTests(TestCase):
     async def test_attack_import_outside(self):
         """What names files outside is neither built nor type-checked."""
         self.environ = compiler_environ()
-        (self.root / "main.ts").write_text('export * from "../secret";\n')
-        outcomes, _ = await self.outcomes(unsigned=True)
-        self.assertEqual((outcomes["types"], outcomes["build"]), ("not_done",) * 2)
-
-    async def test_attack_hidden_import(self):
-        """That holds too when so much is reported that the import is not."""
-        lines = "eval('1');\n" * 60
-        (self.root / "main.ts").write_text(f'{lines}export * from "../secret";\n')
-        outcomes, made = await self.outcomes(unsigned=True)
-        self.assertNotIn("import outside the plugin", [hit.rule for hit in made.hits])
-        self.assertEqual(outcomes["build"], "not_done")
+        # Also when so much is reported that the import is not.
+        for lines in ("", "eval('1');\n" * 60):
+            text = f'{lines}export * from "../secret";\n'
+            (self.root / "main.ts").write_text(text)
+            outcomes, _ = await self.outcomes(unsigned=True)
+            self.assertEqual((outcomes["types"], outcomes["build"]), ("not_done",) * 2)
 
     async def test_ignored_files(self):
         """In a git work tree, what git ignores is not checked."""
@@ -388,26 +383,11 @@ class PrintingTests(SynchronousTestCase):
         text = as_json_text(self.verdict)
         self.assertEqual(text.count("\n"), 1)
         value = json.loads(text)
-        self.assertEqual(
-            list(value),
-            [
-                "ok",
-                "outcome",
-                "host",
-                "id",
-                "version",
-                "keyId",
-                "steps",
-                "hits",
-                "signedCommit",
-                "changed",
-            ],
-        )
+        keys = "ok outcome host id version keyId steps hits signedCommit changed"
+        self.assertEqual(list(value), keys.split())
         self.assertEqual(value["outcome"], "refused")
-        self.assertEqual(
-            value["steps"][4],
-            {"step": "build", "outcome": "not_done", "message": "one\ntwo"},
-        )
+        step = {"step": "build", "outcome": "not_done", "message": "one\ntwo"}
+        self.assertEqual(value["steps"][4], step)
         hit = {"file": "main.ts", "line": 1, "rule": "eval", "source": "eval('1')"}
         self.assertEqual(value["hits"], [{**hit, "advice": ADVICE["eval"]}])
 

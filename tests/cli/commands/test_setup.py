@@ -219,23 +219,18 @@ class FailureTests(SetupCase):
         self.assertFalse((self.data.bin / "esbuild").exists())
         self.assertTrue(self.data.host.exists())
 
-    def test_several_failures(self):
+    def test_unreadable(self):
         """All that failed is in one line."""
-        outputs = self.refused(
-            bundler=self.root / "none", host_sources=self.root / "none"
-        )
-        self.assertEqual(
-            outputs,
-            "the bundler cannot be read: No such file or directory; --host-sources: "
-            "cannot be read: No such file or directory",
-        )
-
-    def test_bundler_is_a_directory(self):
-        """What is not a file is reported."""
-        self.assertEqual(
-            self.refused(bundler=self.root),
-            "the bundler cannot be read: not a regular file",
-        )
+        none = self.root / "none"
+        for given, why in (
+            (
+                {"bundler": none, "host_sources": none},
+                "the bundler cannot be read: No such file or directory; "
+                "--host-sources: cannot be read: No such file or directory",
+            ),
+            ({"bundler": self.root}, "the bundler cannot be read: not a regular file"),
+        ):
+            self.assertEqual(self.refused(**given), why)
 
     def test_no_bundler_for_this_system(self):
         """A system without a pinned bundler is reported."""
@@ -243,30 +238,20 @@ class FailureTests(SetupCase):
             self.assertIn("there is no esbuild 0.28.2 for this", self.refused())
 
     def test_nowhere_to_write(self):
-        """A data directory that can't be made is reported."""
-        self.data.root.write_text("")
-        outputs = self.refused()
-        self.assertIn(f"{self.data.root} is not a directory", outputs)
-
-    def test_full_disk(self):
-        """What keeps several things from being installed is reported once."""
+        """A data directory that can't be made, or filled, is reported once."""
+        why = "the data directory cannot be written: "
+        broken = sqlite3.OperationalError("full")
+        with mock.patch.object(command.sqlite3, "connect", side_effect=broken):
+            self.assertEqual(self.refused(), f"{why}full")
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         with (
             mock.patch.object(command, "install_bundler", side_effect=full),
             mock.patch.object(command, "install_sources", side_effect=full),
         ):
-            outputs = self.refused()
-        self.assertEqual(
-            outputs, "the data directory cannot be written: No space left on device"
-        )
-
-    def test_database_that_cannot_be_made(self):
-        """A database that can't be made is reported."""
-        with mock.patch.object(
-            command.sqlite3, "connect", side_effect=sqlite3.OperationalError("full")
-        ):
-            outputs = self.refused()
-        self.assertEqual(outputs, "the data directory cannot be written: full")
+            self.assertEqual(self.refused(), f"{why}No space left on device")
+        self.data.root.rename(self.root / "aside")
+        self.data.root.write_text("")
+        self.assertIn(f"{self.data.root} is not a directory", self.refused())
 
 
 class CommandTests(CommandTestCase, SetupCase):

@@ -114,13 +114,8 @@ class SignTests(SignTestCase):
             path.parent.mkdir(parents=True)
             self.key.rename(path)
             self.assert_signed(BRIDGE_HOST="vrcnext")
-
-    def test_no_key(self):
-        """A key file that is not there is named."""
-        self.key.unlink()
-        self.assert_refused(
-            f"there is no key file {self.key}; plugin-bridge keygen creates one"
-        )
+        why = f"there is no key file {self.key}; plugin-bridge keygen creates one"
+        self.assert_refused(why)
 
     def test_host(self):
         """The host decides the rules of the manifest and whom a signature is for."""
@@ -236,16 +231,6 @@ class WorkTreeTests(SignTestCase):
             self.write(f"{name}.ts", "")
         self.git("add", "--all")
         self.assert_refused(f"not committed: a.ts, b.ts, c.ts and 2 more{tail}")
-
-    def test_removed(self):
-        """A file that was removed but not committed so is a change."""
-        self.write("src/a.ts", "")
-        self.commit()
-        (self.plugin / "src" / "a.ts").rename(self.plugin / "b.ts")
-        self.git("add", "--all")
-        self.assert_refused(
-            "not committed: b.ts, src/a.ts; a clone would not get this tree"
-        )
 
     def test_no_commit(self):
         """A repository without a commit has nothing to sign."""
