@@ -146,11 +146,6 @@ class TurnTests(SynchronousTestCase):
         self.successResultOf(calling)
         self.assertEqual(len(self.databases._idle["places"]), 1)
 
-    def test_missing_file(self) -> None:
-        """Each has a file of its own, and one may not be there."""
-        error = self.failureResultOf(self.read("later"), BridgeError)
-        self.assertEqual(error.value.code, Code.UNAVAILABLE)
-
     def test_close(self) -> None:
         """It waits for what is in a thread, refuses the rest, and leaves no timer."""
         self.successResultOf(self.read())  # its connection stays open for a while

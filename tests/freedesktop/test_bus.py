@@ -103,11 +103,6 @@ class ConnectionTests(TestCase):
         self.other = await join(self, self.bus)
         self.remote = RemoteInterface(self.other.name, "/x", "x.y.Z")
 
-    async def test_call_of_the_bus(self):
-        """The bus itself answers."""
-        (exists,) = await self.us.link.call(Call(BUS, "NameHasOwner", "s", ["x.y"]))
-        self.assertFalse(exists)
-
     async def test_refused_call(self):
         """An error is reported, but not in its sender's words."""
         call = Call(BUS, "GetNameOwner", "s", ["no.such"])

@@ -203,17 +203,6 @@ class PacketTests(SynchronousTestCase):
         for start in (b"", b"/a\0\0", b"/a\0\0,", b"#bundle\0" + NOW):
             self.survives(start + packet)
 
-    @given(MESSAGES, st.lists(st.tuples(st.integers(0), st.integers(0, 255))))
-    @settings(deadline=None)
-    def test_attack_changed_bytes(
-        self, message: Message, changes: list[tuple[int, int]]
-    ) -> None:
-        """So is a bundle in which bytes were changed."""
-        packet = bytearray(bundle(encode(message), bundle(encode(message))))
-        for place, value in changes:
-            packet[place % len(packet)] = value
-        self.survives(bytes(packet))
-
     def survives(self, packet: bytes) -> None:
         """Read a packet; nothing but the one refusal may happen."""
         try:

@@ -89,22 +89,6 @@ class LastTests(FollowerCase):
 class MoreTests(FollowerCase):
     """Tests for following."""
 
-    def test_from_the_beginning(self) -> None:
-        """A file that is made later is given from its beginning."""
-        self.assertEqual(self.more(), [])
-        self.open().append(b"one\ntwo\n")
-        self.assertEqual(self.more(), [b"one", b"two"])
-        self.assertEqual(self.more(), [])
-
-    def test_two_rotations_at_once(self) -> None:
-        """Two rotations between two looks lose nothing."""
-        file = self.open(6)
-        file.append(b"one\n")
-        self.assertEqual(self.last(), [b"one"])
-        for line in (b"1\n", b"two\n", b"2\n", b"three\n"):
-            file.append(line)
-        self.assertEqual(self.more(), [b"1", b"two", b"2", b"three"])
-
     def test_writer_that_can_not_reopen(self) -> None:
         """Lines that go on in the renamed file are given; so is the new file."""
         file = self.open(4)

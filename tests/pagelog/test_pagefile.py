@@ -239,13 +239,3 @@ class AppendTests(PageFileCase):
         self.assertEqual(file.size, 6)
         file.append(b"again\n")
         self.assertEqual(self.path.read_bytes(), b"whole\nagain\n")
-
-    def test_short_writes(self) -> None:
-        """Writes that take only a part are continued."""
-        file = self.open()
-        real = os.write
-        with mock.patch.object(
-            pagefile.os, "write", lambda fd, content: real(fd, content[:1])
-        ):
-            file.append(b"line\n")
-        self.assertEqual(self.path.read_bytes(), b"line\n")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from twisted.internet.defer import Deferred
-from twisted.internet.threads import deferToThread
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.pagelog.pagefile import PageFile
 from bridge.pagelog.writer import LogWriter
@@ -129,19 +128,3 @@ class WriterTests(SynchronousTestCase):
         self.thread.let_through()
         self.thread.let_through()
         self.successResultOf(second[0])
-
-
-class ThreadTests(TestCase):
-    """Tests in real threads."""
-
-    async def test_many(self) -> None:
-        """Many writes arrive in order and whole, over rotations."""
-        path = fresh_directory(self) / "logs" / "plugins.log"
-        writer = LogWriter(PageFile.open(path, 4000), deferToThread)
-        for number in range(500):
-            written = writer.write(b"%d\n" % number)
-            if number % 100 == 99:
-                await written
-        await writer.close()
-        lines = path.read_bytes().split()
-        self.assertEqual(lines, [b"%d" % n for n in range(500 - len(lines), 500)])
