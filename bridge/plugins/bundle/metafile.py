@@ -8,7 +8,8 @@ was scanned, and read as the kind of file it was scanned as.  Nothing here does 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -16,12 +17,11 @@ import orjson
 from attrs import Factory
 
 from ...classes import frozen
-from ...protocol.limits import BUILD_METAFILE_BYTES
+from ...protocol.limits import BUILD_METAFILE_BYTES, SOURCE_BYTES
 from ..esbuild.executable import BundlerError
 from ..esbuild.language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
 from ..tree.files import shown
 from ..tree.tree import EXEMPT, SIGNATURE_FILE, is_test_name
-from .places import PATTERN, Edge, place_of, specifier_shown
 from .plugintable import MADE, TABLE_FILE
 
 API: Final = "host/packages/api/src/"
@@ -31,6 +31,14 @@ PLUGINS: Final = "plugins/"
 
 API_TEXT: Final = f"{MADE}plugin-api.js"
 """What stands for the API's module where a plugin is bundled alone."""
+
+PATTERN: Final = "*"
+"""In what stands for all the files that an import with a computed name may mean."""
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9@._/-]{1,100}")
+# Possessive, or a megabyte of blanks would take hours.
+_IMPORTS: Final = rb"\b(?:from|import|require)\s*+\(?+\s*+"
+_QUOTE: Final = rb"[\"'`]"
 
 # A module that a package's `browser` map leaves out: an empty one stands for it.
 _DISABLED: Final = "(disabled):"
@@ -55,33 +63,20 @@ class BuildError(BundlerError):
 
 
 @frozen
-class Input:
+class Edge:
     """
-    A file that was read.
+    An import, as the bundler reports it.
 
-    :ivar path: Its path, relative to where the bundler ran, with ``/``.
-    :ivar as_data: Whether the import asked for it as JSON, text or bytes, whatever its
-        name is.
-    """
-
-    path: str
-    as_data: bool
-
-
-@frozen
-class Metafile:
-    """
-    A metafile.
-
-    :ivar edges: Every import of every input.
-    :ivar outputs: The names of the files that were made.
-    :ivar left: What the outputs leave for the browser to import: specifiers.
+    :ivar importer: The file it is in, relative to the data directory, with ``/``.
+    :ivar target: The file it leads to, or the specifier when it leads to none.
+    :ivar specifier: What is written in the importer.
+    :ivar external: Whether it leads to no file.
     """
 
-    inputs: list[Input]
-    edges: list[Edge]
-    outputs: list[str]
-    left: frozenset[str]
+    importer: str
+    target: str
+    specifier: str
+    external: bool
 
 
 def read_json(text: bytes) -> Any:
@@ -96,26 +91,24 @@ def read_json(text: bytes) -> Any:
     raise BuildError("what the bundler says of the bundle cannot be read")
 
 
-def parse_metafile(text: bytes) -> Metafile:
+def _read_inputs(
+    inputs: Mapping[str, Any],
+) -> tuple[list[tuple[str, bool]], list[Edge]]:
     """
-    Read a metafile, as the pinned bundler writes it.
+    Read what was read, and every import of it, as the pinned bundler writes them.
 
-    :raise BuildError: See ``read_json``.
+    :return: Paths, relative to where the bundler ran, with ``/``; each with whether the
+        import asked for it as JSON, text or bytes, whatever its name is.
     """
-    whole = read_json(text)
-    inputs, edges = [], []
-    for key, about in whole["inputs"].items():
+    files, edges = [], []
+    for key, about in inputs.items():
         path = _named(key, about)
-        inputs.append(Input(path, bool(about.get("with"))))
+        files.append((path, bool(about.get("with"))))
         for one in about["imports"]:
             written = one.get("original", one["path"])
             external = one.get("external", False)
             edges.append(Edge(path, _named(one["path"], one), written, external))
-    left = (
-        one["path"] for made in whole["outputs"].values() for one in made["imports"]
-    )
-    names = (path.rpartition("/")[2] for path in map(_slashed, whole["outputs"]))
-    return Metafile(inputs, edges, list(names), frozenset(map(_slashed, left)))
+    return files, edges
 
 
 def _named(key: str, about: dict[str, Any]) -> str:
@@ -161,15 +154,24 @@ def check_metafile(text: bytes, allowed: Allowed) -> frozenset[str]:
     """
     if len(text) > BUILD_METAFILE_BYTES:
         raise BuildError(f"the metafile is over {BUILD_METAFILE_BYTES} bytes")
-    given = parse_metafile(text)
-    _Rules(allowed, {edge.target: edge for edge in reversed(given.edges)}).check(given)
-    _check_outputs(given.outputs, allowed.outputs)
-    paths = (file.path for file in given.inputs)
-    return frozenset(path for path in paths if not path.startswith(_DISABLED))
+    whole = read_json(text)
+    files, edges = _read_inputs(whole["inputs"])
+    outputs = whole["outputs"]
+    left = {
+        _slashed(one["path"]) for made in outputs.values() for one in made["imports"]
+    }
+    rules = _Rules(allowed, {edge.target: edge for edge in reversed(edges)})
+    rules.check_patterns(edges)
+    for path, as_data in files:
+        rules.check_input(path, as_data)
+    rules.check_edges([edge for edge in edges if not edge.external])
+    rules.check_left([edge for edge in edges if edge.external], left)
+    _check_outputs({_slashed(path).rpartition("/")[2] for path in outputs}, allowed)
+    return frozenset(path for path, _ in files if not path.startswith(_DISABLED))
 
 
-def _check_outputs(written: Collection[str], wanted: Collection[str]) -> None:
-    extra = sorted(set(written) - set(wanted))
+def _check_outputs(written: set[str], allowed: Allowed) -> None:
+    extra = sorted(written.difference(allowed.outputs))
     if extra:
         raise BuildError(
             f"the bundler wrote {shown(extra[0])} as well as the bundle; a bundle is "
@@ -189,14 +191,6 @@ class _Rules:
     first: dict[str, Edge]
     _areas: dict[str, str | None] = Factory(dict)
 
-    def check(self, given: Metafile) -> None:
-        """Check every file and every import."""
-        self.check_patterns(given.edges)
-        for file in given.inputs:
-            self.check_input(file)
-        self.check_edges([edge for edge in given.edges if not edge.external])
-        self.check_left([edge for edge in given.edges if edge.external], given.left)
-
     def check_patterns(self, edges: Collection[Edge]) -> None:
         """
         Check that plugins have no import of a computed name.
@@ -209,27 +203,27 @@ class _Rules:
                 where = self._place(edge)
                 raise BuildError(f"{where} imports files by a pattern; name each")
 
-    def check_input(self, given: Input) -> None:
+    def check_input(self, path: str, as_data: bool) -> None:
         """Check that a file may be in the bundle at all."""
-        named = given.path.removeprefix(_DISABLED)
+        named = path.removeprefix(_DISABLED)
         area = self._area(named)
         if area is None:
             # Nothing of a module that was left out is in the bundle; who may name one
             # outside every area is a question of the import.
-            if named == given.path:
+            if named == path:
                 raise self._refusal(
-                    given.path,
+                    path,
                     "a bundle holds only the host, the generated table and the bundled "
                     "plugins' own files",
                     mark=";",
                 )
         elif named.lower().endswith(".css"):
-            raise self._refusal(given.path, _STYLES)
+            raise self._refusal(path, _STYLES)
         elif area.startswith(PLUGINS):
-            why = _why_not(named.removeprefix(area), given.as_data)
-            why = why or self._why_not_here(given.path)
+            why = _why_not(named.removeprefix(area), as_data)
+            why = why or self._why_not_here(path)
             if why is not None:
-                raise self._refusal(given.path, why)
+                raise self._refusal(path, why)
 
     def _why_not_here(self, path: str) -> str | None:
         """Why a file of a plugin may not be in this bundle."""
@@ -327,7 +321,7 @@ def _why_not(inside: str, as_data: bool) -> str | None:
     what is git's and the signature are not signed.
 
     :param inside: Its path in the plugin's tree.
-    :param as_data: See ``Input``.
+    :param as_data: Whether an import asked for it as JSON, text or bytes.
     """
     name, lower = inside.rpartition("/")[2], inside.lower()
     reasons = (
@@ -345,3 +339,30 @@ def _why_not(inside: str, as_data: bool) -> str | None:
 def _shown_path(path: str) -> str:
     # Not a file: what the bundler calls the text of a data: URL.
     return "a data: URL" if path.startswith("<") else shown(path)
+
+
+def place_of(edge: Edge, read: Callable[[str], bytes]) -> str:
+    """
+    Where an import is: the file, and the line when it can be found.
+
+    :param read: Return a file's bytes.
+    :return: ``file:line``, lines counted from 1, or ``file``.
+    """
+    try:
+        text = read(edge.importer)[:SOURCE_BYTES]
+    except OSError:
+        text = b""
+    known, pattern, _ = edge.specifier.partition(PATTERN)
+    quoted = _QUOTE + re.escape(known.encode("utf-8", "replace"))
+    if not pattern:
+        quoted += _QUOTE
+    # Behind anything else it may be a text that only looks the same.
+    found = re.search(_IMPORTS + quoted, text) or re.search(quoted, text)
+    if found is None:
+        return shown(edge.importer)
+    return f"{shown(edge.importer)}:{text.count(10, 0, found.end()) + 1}"
+
+
+def specifier_shown(specifier: str) -> str:
+    """Return a specifier as a message may repeat it: in quotes when it is plain."""
+    return f'"{specifier}"' if _PLAIN.fullmatch(specifier) else "another module"

@@ -1,4 +1,4 @@
-"""Where an import is written."""
+"""Where an import is written, as the refusals of a bundle name it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.places import Edge, place_of, specifier_shown
+from bridge.plugins.bundle.metafile import Edge, place_of, specifier_shown
 
 
 def place(specifier: str, text: bytes) -> str:
