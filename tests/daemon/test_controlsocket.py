@@ -33,7 +33,6 @@ from bridge.protocol.limits import (
     CONTROL_CONNECTIONS,
     FRAME_BYTES,
     HELLO_FRAME_BYTES,
-    HELLO_SECONDS,
 )
 
 from ..directories import fresh_directory, planted
@@ -137,17 +136,6 @@ class ConversationTests(SynchronousTestCase):
         for line in (b"GET / HTTP/1.1\r", b"\xff\xfe", b"[]", b"{}"):
             self.connect()
             self.assert_closed(CloseReason.HELLO_REQUIRED, self.send(line))
-
-    def test_attack_wrong_token(self):
-        """A wrong token closes it."""
-        self.assert_closed(
-            CloseReason.UNAUTHORIZED, self.send({**HELLO, "token": "x" * 43})
-        )
-
-    def test_silence(self):
-        """Silence closes it."""
-        self.clock.advance(HELLO_SECONDS)
-        self.assert_closed(CloseReason.HELLO_REQUIRED, self.received())
 
     def test_attack_endless_line(self):
         """A line without an end is not kept for ever, before the hello or after."""

@@ -14,7 +14,6 @@ from bridge.datadir.paths import (
     DataDirError,
     write_atomically,
 )
-from bridge.system.files import sync_directory
 
 from ..directories import fresh_directory, planted
 
@@ -201,17 +200,6 @@ class WriteTests(SynchronousTestCase):
         self.assertEqual(self.path.read_bytes(), b"old")
         self.assertEqual(self.files(), ["file"])
 
-    def test_failure_is_reported_though_cleaning_up_fails(self) -> None:
-        """The first failure is what is raised, not the one of tidying."""
-
-        def fail(fd: int) -> None:
-            (self.directory / "file.tmp").unlink()
-            raise OSError(28, "No space left on device")
-
-        self.patch(os, "fsync", fail)
-        error = self.assertRaises(OSError, write_atomically, self.path, b"new")
-        self.assertEqual(error.errno, 28)
-
     def test_synced_before_and_after_the_rename(self) -> None:
         """The content is durable before it gets its name, the name after."""
         order: list[str] = []
@@ -230,11 +218,3 @@ class WriteTests(SynchronousTestCase):
         self.patch(os, "replace", replaced)
         write_atomically(self.path, b"x")
         self.assertEqual(order, ["file", "rename", "directory"])
-
-    def test_windows_has_no_directory_sync(self) -> None:
-        """Where directories can't be opened, nothing is tried."""
-        self.patch(os, "name", "nt")
-        opened: list[object] = []
-        self.patch(os, "open", lambda *args: opened.append(args))
-        sync_directory(self.directory)
-        self.assertEqual(opened, [])

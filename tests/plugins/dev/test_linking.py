@@ -261,13 +261,3 @@ class ShadowTests(LinkingTestCase):
         slow.callback(None)
         self.successResultOf(linking)
         self.successResultOf(installing)
-
-
-class RestartTests(LinkingTestCase):
-    """What a daemon that was killed has left."""
-
-    def test_copies_are_swept(self):
-        """A daemon that begins removes the copies of linked trees."""
-        self.linked()
-        self.assertEqual(self.bench.trees.sweep(), [LINK])
-        self.assertEqual(self.kept(), [])
