@@ -52,38 +52,6 @@ class TransformTests(SynchronousTestCase):
         for name in ("Function", "Worker", "window"):
             self.assertNotIn(MARK, self.code(f"let x: {name} | typeof {name}; f(x)"))
 
-    def test_attack_erased_declarations(self) -> None:
-        """What declares a name for the types alone declares nothing that runs."""
-        for code in (
-            "declare const fetch: any",
-            "declare let a, fetch",
-            "declare function fetch(): void",
-            "export declare function fetch(): void",
-            "function fetch(): void",
-            "declare class fetch {}",
-            "declare enum fetch { a }",
-            "declare namespace fetch { const a: 1 }",
-            "declare global { const fetch: any }",
-            "namespace fetch {}",
-            "namespace fetch { export type a = 1 }",
-            "interface fetch {}",
-            "type fetch = 1",
-            "import type fetch from './a'",
-            "import type { fetch } from './a'",
-            "import { type fetch } from './a'",
-            "import type * as fetch from './a'",
-            "import type fetch = a.b",
-            "import type fetch = require('./a')",
-            "class A { fetch() {} }",
-            "fetch: for (;;) break fetch",
-            "x = class fetch {}",
-            "x = function fetch() {}",
-            "try { a() } catch (fetch) {}",
-            "for (let fetch of x);",
-            "{ let fetch }",
-        ):
-            self.assertIn(f"{MARK}fetch", self.code(f"{code}\nx = fetch(u)"), code)
-
     def test_typescript(self) -> None:
         """Types are gone, and what is only TypeScript is JavaScript."""
         for name in ("a.ts", "a.mts", "a.cts", "a.tsx"):

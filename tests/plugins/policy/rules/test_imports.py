@@ -11,78 +11,12 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.policy.rules.imports import (
     document_lines,
     import_rule,
-    names_tooling,
     unescape,
 )
 
-OUTSIDE = "import outside the plugin"
-TEST = "imports a test file"
-TOOLING = "references a tooling config"
-
 
 class ImportTests(SynchronousTestCase):
-    """What a specifier may be."""
-
-    def test_accepted(self) -> None:
-        """Files of the plugin and bare module names are accepted."""
-        for specifier in (
-            "./b",
-            "../main.ts",
-            "../x/../main.ts",
-            "./a b.ts",
-            "lodash",
-            "@a/b/c.js",
-            "node:path",
-            "./test.ts",
-            "./latest",
-            "../tests/a.ts",
-            "./100%.ts",
-            "vitest/config",
-        ):
-            self.assertIsNone(import_rule("src/a.ts", specifier), specifier)
-
-    def test_attack_outside(self) -> None:
-        """Every way out of the plugin's directory is refused."""
-        for specifier in (
-            "../../x",
-            "./../../x",
-            "x/../../src/../y",
-            "/x",
-            "\\x",
-            "C:\\x",
-            "c:x",
-            "file:///x",
-            "FILE:x",
-            "data:text/javascript,1",
-            "https://a.example/x",
-            "..\\..\\x",
-            "%2e%2e/%2E%2E/x",
-            "../..%2fx",
-            "a/../b/../../c",
-            " ../../x",
-        ):
-            self.assertEqual(import_rule("src/a.ts", specifier), OUTSIDE, specifier)
-
-    def test_depth(self) -> None:
-        """How far up is allowed depends on where the importing file is."""
-        self.assertIsNone(import_rule("a/b/c.ts", "../../x"))
-        self.assertEqual(import_rule("a/b/c.ts", "../../../x"), OUTSIDE)
-        self.assertEqual(import_rule("a.ts", "../x"), OUTSIDE)
-
-    def test_attack_test_files(self) -> None:
-        """A test file is refused with and without its extension."""
-        for specifier in ("./a.test", "./a.SPEC.ts", "./a.test.js#x", "./a%2etest"):
-            self.assertEqual(import_rule("a.ts", specifier), TEST, specifier)
-
-    def test_attack_tooling(self) -> None:
-        """An exempt file is refused under every extension the bundler would try."""
-        for specifier in (
-            "./eslint.config.mjs",
-            "./ESLint.Config",
-            "./vitest.config.mjs",
-            "../scripts/sign-plugin.mjs?x",
-        ):
-            self.assertEqual(import_rule("a.ts", specifier), TOOLING, specifier)
+    """What a specifier may be; the corpus has the verdict on each kind."""
 
     def test_host_modules(self) -> None:
         """The host's modules are no files of the plugin."""
@@ -92,21 +26,13 @@ class ImportTests(SynchronousTestCase):
     @settings(deadline=None)
     def test_any_text(self, specifier: str) -> None:
         """Any specifier gets a verdict."""
-        self.assertIn(
-            import_rule("src/a.ts", specifier), (None, OUTSIDE, TEST, TOOLING)
-        )
+        rules = (None, "import outside the plugin", "imports a test file")
+        rules += ("references a tooling config",)
+        self.assertIn(import_rule("src/a.ts", specifier), rules)
 
 
 class MentionTests(SynchronousTestCase):
     """Where exempt files are mentioned."""
-
-    def test_strings(self) -> None:
-        """A path of an exempt file counts, a sentence with its name does not."""
-        self.assertTrue(names_tooling("./a/eslint.config.MJS"))
-        self.assertTrue(names_tooling("sign-plugin.mjs"))
-        self.assertTrue(names_tooling("x" * 300 + "\\vitest.config.ts"))
-        self.assertFalse(names_tooling("see eslint.config.mjs"))
-        self.assertFalse(names_tooling("eslint.config.mjs is fine"))
 
     def lines(self, text: str, name: str = "x.json") -> list[int]:
         """The lines with mentions."""
