@@ -98,19 +98,14 @@ class AnswerTests(UpdatesTestCase):
     """What is answered, and when."""
 
     def test_entry(self) -> None:
-        """An update has the old and the new commit, and what is new."""
-        self.install("one")
-        self.upstream.answers[url_of("one")] = new_commits(2)
-        (update,) = self.successResultOf(self.check()).updates
-        expected = Update("one", COMMIT, LATEST, 2, new_commits(2).changelog)
-        self.assertEqual(update, expected)
-
-    def test_not_behind(self) -> None:
-        """What is at the tip, or was overtaken by nothing, is not listed."""
-        self.install("ahead", "behind", "same")
+        """What is behind has both commits, and what is new; nothing else is listed."""
+        self.install("ahead", "one", "same")
         self.upstream.answers[url_of("same")] = None
         self.upstream.answers[url_of("ahead")] = new_commits(0)
-        self.assertEqual(self.behind(), ["behind"])
+        self.upstream.answers[url_of("one")] = new_commits(2)
+        answer = self.successResultOf(self.check())
+        expected = Update("one", COMMIT, LATEST, 2, new_commits(2).changelog)
+        self.assertEqual(answer, UpdatesResult([expected], [], []))
 
     def test_unreachable(self) -> None:
         """A remote that cannot be reached is named, and logged once a minute."""
@@ -137,26 +132,18 @@ class AnswerTests(UpdatesTestCase):
         self.assertEqual(len(self.flushLoggedErrors(KeyError)), 1)
 
     def test_late(self) -> None:
-        """The answer comes after 3.5 s, with what is known by then."""
+        """The answer comes after 3.5 s, with what is known by then, or was before."""
         self.install("good", "slow")
         self.slow("slow")
-        answer = self.check()
-        self.clock.advance(LATE - 0.1)
-        self.assertNoResult(answer)
-        self.clock.advance(0.1)
-        found = self.successResultOf(answer)
-        self.assertEqual((ids_of(found), found.pending), (["good"], ["slow"]))
-
-    def test_known_while_asked_again(self) -> None:
-        """What was known stays in the answer while a slow remote is asked again."""
-        self.install("slow")
-        self.assertEqual(self.behind(), ["slow"])
-        self.clock.advance(FRESH)
-        self.slow("slow")
-        answer = self.check()
-        self.clock.advance(LATE)
-        found = self.successResultOf(answer)
-        self.assertEqual((ids_of(found), found.pending), (["slow"], ["slow"]))
+        for known in (["good"], ["good", "slow"]):
+            answer = self.check()
+            self.clock.advance(LATE - 0.1)
+            self.assertNoResult(answer)
+            self.clock.advance(0.1)
+            found = self.successResultOf(answer)
+            self.assertEqual((ids_of(found), found.pending), (known, ["slow"]))
+            self.end("slow")
+            self.clock.advance(FRESH)
 
     def test_one_look_for_all(self) -> None:
         """Callers that ask at the same time share the looks."""
@@ -212,30 +199,17 @@ class FreshnessTests(UpdatesTestCase):
         self.end("slow")
         self.assertEqual(ids_of(self.successResultOf(answer)), ["new", "slow"])
 
-    def test_clock_set_back(self) -> None:
-        """A clock that was set back does not keep an outcome fresh."""
+    def test_outdated(self) -> None:
+        """After the clock was set back, an update, or a move it is looked at again."""
         self.install("one")
-        self.behind()
+        self.assertEqual((self.behind(), self.asked()), (["one"], ["one"]))
         self.clock.rightNow -= 3600
-        self.behind()
-        self.assertEqual(self.asked(), ["one", "one"])
-
-    def test_updated(self) -> None:
-        """After an update, what was found before counts no more."""
-        self.install("one")
-        self.behind()
+        self.assertEqual((self.behind(), self.asked()), (["one"], ["one"]))
+        self.installed.put("one", url=url_of("fork"))
+        self.assertEqual((self.behind(), self.asked()), (["one"], ["fork"]))
         self.installed.put("one", commit=LATEST)
         self.upstream.answers[url_of("one")] = None
-        self.assertEqual(self.behind(), [])
-        self.assertEqual(self.asked(), ["one", "one"])
-
-    def test_other_origin(self) -> None:
-        """A plugin installed from elsewhere is looked for there."""
-        self.install("one")
-        self.behind()
-        self.installed.put("one", url=url_of("fork"))
-        self.assertEqual(self.behind(), ["one"])
-        self.assertEqual(self.asked(), ["one", "fork"])
+        self.assertEqual((self.behind(), self.asked()), ([], ["one"]))
 
     def test_uninstalled(self) -> None:
         """What is uninstalled is not listed, nor remembered."""
@@ -290,24 +264,19 @@ class PlacesTests(UpdatesTestCase):
                 self.end(plugin_id)
         self.assertEqual(ids_of(self.successResultOf(answer)), ids)
 
-    def test_closed(self) -> None:
-        """Nothing is asked after the end."""
-        self.install("one")
-        self.successResultOf(self.updates.close())
-        error = self.failureResultOf(self.check(), BridgeError)
-        self.assertEqual(error.value.message, shutting_down().message)
-        self.assertEqual(self.asked(), [])
-
     def test_close(self) -> None:
-        """Looks are ended; those that wait do not begin."""
+        """Looks are ended, those that wait do not begin, and no others do."""
         ids = [f"p{number:02}" for number in range(18)]
         self.install(*ids)
         self.slow(*ids)
         answer = self.check()
         self.successResultOf(self.updates.close())
         self.assertEqual(sorted(self.upstream.cancelled), list(map(url_of, ids[:16])))
+        again = self.check()
         self.assertEqual(self.asked(), ids[:16])
-        self.failureResultOf(answer, BridgeError)
+        for one in (answer, again):
+            error = self.failureResultOf(one, BridgeError)
+            self.assertEqual(error.value.message, shutting_down().message)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
 
