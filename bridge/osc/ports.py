@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 
 from ..classes import define
 from ..protocol.errors import BridgeError, Code
-from ..protocol.limits import OSC_DATAGRAM_BYTES
+from ..protocol.limits import OSC_BUFFER_BYTES, OSC_DATAGRAM_BYTES
 from .leases import PortLeases
 from .pacing import Pacing
 from .packets import Message, UnreadableError, decode
@@ -30,6 +30,8 @@ def _bound(reactor: Any, port: int, protocol: DatagramProtocol) -> Any:
     ``listenUDP`` would leave the socket of a failed bind to the garbage collection.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound:
+        # An avatar change sends hundreds of values at once.
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, OSC_BUFFER_BYTES)
         bound.bind((_LOOPBACK, port))
         bound.setblocking(False)
         # A byte more than may come, or what is longer would be cut off unseen.

@@ -128,6 +128,15 @@ class ListenerTests(TestCase):
         self.assertEqual((receiver.received, receiver.undecodable), (1, 3))
         self.assertEqual((self.heard, self.listener.port), ([HELLO], self.port))
 
+    async def test_many_at_once(self) -> None:
+        """Hundreds of values are kept while the reactor is busy with something else."""
+        await self.listener.hold("a", self.port)
+        for _ in range(400):
+            self.send(encode(HELLO))
+        receiver = self.listener.receiver
+        assert receiver is not None
+        await until(lambda: receiver.received == 400)
+
     async def test_attack_from_another_machine(self) -> None:
         """Only 127.0.0.1 is bound: other addresses of this machine do not reach it."""
         await self.listener.hold("a", self.port)

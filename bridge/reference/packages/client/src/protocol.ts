@@ -1084,6 +1084,7 @@ export const LIMITS = {
   oscAddressBytes: 255,
   oscArguments: 32,
   oscDatagramBytes: 8192,
+  oscBufferBytes: 1048576,
   oscBundleDepth: 8,
   oscPushesPerSecond: 120,
   oscAddressPushesPerSecond: 30,
