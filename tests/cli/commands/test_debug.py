@@ -22,20 +22,20 @@ class CallTests(CallCase):
         params = {"ns": "host", "key": "é"}
         self.assertEqual(self.server.asked, [("state", "get", params)])
 
-    def test_compact(self):
-        """With ``--compact`` it is one line."""
+    def test_parameters(self):
+        """They are an argument, standard input, or nothing; one word names a method."""
+        for line, stdin, params in (
+            ("a b -", '{"x": 1}', {"x": 1}),
+            ("a b", "", {}),
+            ("a/b", "", {}),
+            ('a/b {"x":1}', "", {"x": 1}),
+        ):
+            self.assertEqual(self.call(*line.split(), stdin=stdin)[0], 0)
+            self.assertEqual(self.server.asked[-1], ("a", "b", params))
+        # An option may stand before and after them.
         self.answering({"a": [1, 2]})
-        self.assertEqual(self.call("--compact", "a", "b"), (0, '{"a":[1,2]}\n', ""))
-
-    def test_standard_input(self):
-        """With ``-`` the parameters are read from standard input."""
-        self.assertEqual(self.call("a", "b", "-", stdin='{"x": 1}')[0], 0)
-        self.assertEqual(self.server.asked[0][2], {"x": 1})
-
-    def test_no_parameters(self):
-        """Without any, they are an empty object."""
-        self.assertEqual(self.call("plugins", "list")[0], 0)
-        self.assertEqual(self.server.asked[0][2], {})
+        for line in ("--compact a b", "a b {} --compact"):
+            self.assertEqual(self.call(*line.split()), (0, '{"a":[1,2]}\n', ""))
 
     def test_refusal(self):
         """A refusal is reported on standard error: its code and message, status 1."""
@@ -43,13 +43,6 @@ class CallTests(CallCase):
         status, out, err = self.call("state", "get")
         self.assertEqual((status, out), (1, ""))
         self.assertEqual(err, "plugin-bridge call: bad_request: ns: required\n")
-
-    def test_one_name(self):
-        """A method can be named as pages do; the parameters follow."""
-        self.assertEqual(self.call("state/get", '{"x": 1}')[0], 0)
-        self.assertEqual(self.call("plugins/list")[0], 0)
-        asked = [("state", "get", {"x": 1}), ("plugins", "list", {})]
-        self.assertEqual(self.server.asked, asked)
 
     def test_wrong_parameters(self):
         """What is wrong with names and parameters is reported, status 2."""
@@ -67,12 +60,6 @@ class CallTests(CallCase):
             self.assertEqual((status, err.count("\n")), (2, 1), arguments)
             self.assertIn(shown, err)
         self.assertEqual(self.server.asked, [])
-
-    def test_options_follow(self):
-        """An option may stand after the parameters."""
-        self.answering({"a": [1, 2]})
-        done = self.call("a", "b", "{}", "--compact")
-        self.assertEqual(done, (0, '{"a":[1,2]}\n', ""))
 
 
 class EvalTests(CallCase):

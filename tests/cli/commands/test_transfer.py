@@ -122,15 +122,24 @@ class ReadTests(SynchronousTestCase):
         return str(refused.exception)
 
     def test_not_ours(self) -> None:
-        """What is none of ours is refused, and not repeated."""
-        for text in (b"", b"[]", b"SECRET", b'{"version":1,"SECRET":2}'):
+        """What is none of ours, or newer, or no file, is refused, and not repeated."""
+        ours = "not written by plugin-bridge export"
+        for text, why in (
+            *((text, ours) for text in (b"", b"[]", b"SECRET")),
+            (b'{"version":1,"SECRET":2}', ours),
+            (b'{"version":2}', "must have version 1"),
+            (b" " * 10_000_000, "over"),
+        ):
             printed = self.refused(text)
-            self.assertIn("not written by plugin-bridge export", printed)
+            self.assertIn(why, printed)
             self.assertNotIn("SECRET", printed)
-
-    def test_newer(self) -> None:
-        """A newer version is refused whole."""
-        self.assertIn("must have version 1", self.refused(b'{"version":2}'))
+        for path, why in (("/dev/null", "not a regular file"), ("/none", "No such")):
+            error = self.assertRaises(CommandError, read_export, Path(path))
+            self.assertIn(why, str(error))
+        for given, why in ((b"\xff", ours), (b" " * 10_000_000, "over")):
+            with mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(given))):
+                error = self.assertRaises(CommandError, read_export, Path("-"))
+            self.assertIn(why, str(error))
 
     def test_of_another_host(self) -> None:
         """What another application's page has set is not brought to this one."""
@@ -143,23 +152,6 @@ class ReadTests(SynchronousTestCase):
             "the file is for VRCNext, not for plugin-bridge; choose the host with "
             "--host",
         )
-
-    def test_no_file(self) -> None:
-        """What is not a file is reported."""
-        with self.assertRaises(CommandError) as raised:
-            read_export(Path("/dev/null"))
-        self.assertIn("not a regular file", str(raised.exception))
-
-    def test_too_large_or_absent(self) -> None:
-        """So is a file that is too large, and one that is not there."""
-        self.assertIn("over", self.refused(b" " * 10_000_000))
-        for given, why in ((b"\xff", "not written by"), (b" " * 10_000_000, "over")):
-            stdin = io.TextIOWrapper(io.BytesIO(given))
-            with mock.patch("sys.stdin", stdin), self.assertRaises(CommandError) as e:
-                read_export(Path("-"))
-            self.assertIn(why, str(e.exception))
-        with self.assertRaises(CommandError):
-            read_export(Path("/nonexistent"))
 
 
 class RoundTripTests(InstallCase):
