@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from enum import StrEnum
 from shlex import quote
 
@@ -17,7 +18,7 @@ from ..datadir.token import PairingToken, TokenError
 from ..freedesktop import DesktopError, INotifications
 from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ..plugins.installed.exchange import Journal, JournalError
-from ..plugins.installed.records import read_records
+from ..plugins.installed.records import Record, read_records
 from ..plugins.installed.trees import Trees
 from ..protocol.text import visible
 from ..provision.bundlersource import installed_bundler, would_run
@@ -26,7 +27,7 @@ from ..provision.readiness import missing_sources, setup_command, theme_problem
 from ..provision.service import UNIT, has_systemd, is_service_of
 from ..settings.options import Paths
 from ..settings.values import Address
-from ..store import StoreError, read_state
+from ..store import StoreError, Tables, read_state
 from ..store.generations import Generations
 from ..system.locks import is_held
 from ..system.users import is_own
@@ -69,10 +70,7 @@ def on_disk(place: Paths) -> Iterator[Finding]:
     for other in _files_of_others(place.data):
         yield Finding("files of others", Level.WRONG, other.finding, other.fix)
     yield _token(place)
-    yield _state(place)
-    yield from _interrupted(place)
-    yield from _unrecorded(place)
-    yield from _changed(place)
+    yield from _state(place)
     yield _bundler(place)
     yield _sources(place)
     yield _theme(place)
@@ -139,38 +137,17 @@ def _token(place: Paths) -> Finding:
     return Finding(name, Level.OK, f"{place.data.token}; only you can read it")
 
 
-def _state(place: Paths) -> Finding:
+def _state(place: Paths) -> Iterator[Finding]:
+    """Check the settings, an interrupted operation, and what is installed."""
+    journal, view = Journal(place.data.journal), None
     try:
         view = read_state(place.data.state)
     except StoreError as e:
-        return Finding("settings", Level.WRONG, str(e), _loss(place))
-    values = sum(len(view.entries(ns)) for ns in view.namespaces())
-    counted = f"{values} value{'' if values == 1 else 's'}"
-    return Finding("settings", Level.OK, counted)
-
-
-def _loss(place: Paths) -> str:
-    """Return what a start would lose of damaged settings."""
-    previous = Generations(place.data.state).previous
-    aside = "make a copy of both files first"
+        yield Finding("settings", Level.WRONG, str(e), _loss(place))
+    else:
+        yield Finding("settings", Level.OK, _counted(view))
     try:
-        view = read_state(previous)
-    except StoreError:
-        return f"a start would lose all settings, and forget every plugin; {aside}"
-    if not previous.exists():
-        return f"a start would lose all settings, and forget every plugin; {aside}"
-    values = sum(len(view.entries(ns)) for ns in view.namespaces())
-    plugins = len(read_records(view))
-    return (
-        f"a start would load the previous version ({values} values, {plugins} "
-        f"plugins), and lose the last change; {aside}"
-    )
-
-
-def _interrupted(place: Paths) -> Iterator[Finding]:
-    """Check whether a start could finish or undo an interrupted operation."""
-    try:
-        exchange = Journal(place.data.journal).read()
+        exchange = journal.read()
         if exchange is not None and not is_held(place.data.lock):
             text = f"an {exchange.op} of {exchange.plugin_id} was interrupted"
             fix = "a start completes or undoes it; nothing else is lost"
@@ -178,37 +155,46 @@ def _interrupted(place: Paths) -> Iterator[Finding]:
     except JournalError as e:
         fix = "follow this message, then start the daemon"
         yield Finding("journal", Level.WRONG, str(e), fix)
+    # What an operation has under way, or left, will be settled.
+    if view is not None and not journal.exists():
+        yield from _installed(place, read_records(view))
 
 
-def _unrecorded(place: Paths) -> Iterator[Finding]:
-    """Find plugin trees without a record, which block an install of their id."""
-    if Journal(place.data.journal).exists():
-        return  # an operation is under way, or will be settled
-    try:
-        known = read_records(read_state(place.data.state))
-        entries = sorted(path.name for path in place.data.plugins.iterdir())
-    except (StoreError, OSError):
-        return
-    for name in entries:
-        if not name.startswith(".") and name not in known:
+def _counted(view: Tables) -> str:
+    values = sum(len(view.entries(ns)) for ns in view.namespaces())
+    return f"{values} value{'' if values == 1 else 's'}"
+
+
+def _installed(place: Paths, records: Mapping[str, Record]) -> Iterator[Finding]:
+    """Find trees without a record, and plugins that were changed, or are gone."""
+    trees = Trees(place.data, place.profile, str)
+    names: list[str] = []
+    with suppress(OSError):
+        names = sorted(path.name for path in place.data.plugins.iterdir())
+    for name in names:
+        if not name.startswith(".") and name not in records:
             text = f"{place.data.plugins / name} belongs to no installed plugin"
             fix = "move it elsewhere; then you can install the plugin again"
             yield Finding("plugin tree", Level.WRONG, visible(text), fix)
-
-
-def _changed(place: Paths) -> Iterator[Finding]:
-    """Find installed plugins that were changed, or whose tree is gone."""
-    if Journal(place.data.journal).exists():
-        return
-    try:
-        records = read_records(read_state(place.data.state))
-    except StoreError:
-        return
-    trees = Trees(place.data, place.profile, str)
     for plugin_id, why in sorted(trees.verified_trees(records)[1].items()):
         text = f"{plugin_id} is left out of the next build: {why}"
         fix = f"uninstall it and install it again, from {records[plugin_id].url}"
         yield Finding("plugin", Level.WRONG, visible(text), visible(fix))
+
+
+def _loss(place: Paths) -> str:
+    """Return what a start would lose of damaged settings."""
+    previous = Generations(place.data.state).previous
+    aside = "make a copy of both files first"
+    view = None
+    with suppress(StoreError):
+        view = read_state(previous)
+    if view is None or not previous.exists():
+        return f"a start would lose all settings, and forget every plugin; {aside}"
+    return (
+        f"a start would load the previous version ({_counted(view)}, "
+        f"{len(read_records(view))} plugins), and lose the last change; {aside}"
+    )
 
 
 def _bundler(place: Paths) -> Finding:

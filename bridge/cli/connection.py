@@ -165,10 +165,10 @@ def connect(place: Paths, *, dev: bool = False) -> Connection:
     :raise NoDaemonError: There is none.
     :raise CommandError: It can't be used; the message has the reason.
     """
-    data, words = place.data, place.options
-    start = shlex.join(["plugin-bridge", "run", *(["--dev"] * dev), *words])
+    data = place.data
+    start = f"plugin-bridge run {'--dev ' * dev}{place.typed}"
     _check_running(data, start)
-    token = _token(data, words)
+    token = _token(place)
     made = _connected(data, start)
     connection = Connection(made, made.makefile("rb"))
     try:
@@ -232,14 +232,14 @@ def _connected(data: DataDir, start: str) -> socket.socket:
         raise NoDaemonError(f"{why}; run: {start}") from None
 
 
-def _token(data: DataDir, words: tuple[str, ...]) -> PairingToken:
+def _token(place: Paths) -> PairingToken:
     try:
-        return PairingToken.load(data.token)
+        return PairingToken.load(place.data.token)
     except FileNotFoundError:
-        make = ["plugin-bridge", "run", "--rotate-token", *words]
         raise NoDaemonError(
-            f"the daemon of {data.root} has no token: it is just starting, or the file "
-            f"was removed; to create a token, run: {shlex.join(make)}"
+            f"the daemon of {place.data.root} has no token: it is just starting, or "
+            "the file was removed; to create a token, run: plugin-bridge run "
+            f"--rotate-token {place.typed}"
         ) from None
     except TokenError as e:
         raise CommandError(str(e)) from None

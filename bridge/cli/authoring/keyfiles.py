@@ -11,7 +11,7 @@ import click
 import platformdirs
 
 from ...classes import frozen
-from ..terminal import CommandError, private_file
+from ..terminal import CommandError
 
 KEY_VARIABLE: Final = "BRIDGE_SIGNING_KEY"
 key_option = click.option(
@@ -31,17 +31,6 @@ _SEED = re.compile(r"[0-9A-Fa-f]{64}")
 def default_key_file() -> Path:
     """Return the default path of a signing key, outside every plugin's tree."""
     return platformdirs.user_config_path("plugin-bridge") / "signing-key"
-
-
-def write_seed(path: Path, seed: bytes) -> None:
-    """
-    Create a key file: 64 hexadecimal digits, for its owner only.
-
-    :raise FileExistsError: There is something at ``path``.
-    :raise OSError: It could not be made, and nothing of it is left.
-    """
-    with private_file(path) as file:
-        file.write(seed.hex().encode() + b"\n")
 
 
 def read_seed(path: Path) -> bytes:

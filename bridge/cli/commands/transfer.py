@@ -153,6 +153,8 @@ def read_export(path: Path) -> Export:
     """
     try:
         value = loads_unique(_content(path))
+        if type(value) is not dict or value.get("version") == VERSION:
+            return structure(converter, value, Export)
     except TooLargeError:
         raise CommandError(f"the file is over {_FILE_BYTES} bytes") from None
     except OSError as e:
@@ -161,14 +163,7 @@ def read_export(path: Path) -> Export:
         raise CommandError(
             f"the file was not written by plugin-bridge export: {e.message}"
         ) from None
-    if type(value) is dict and value.get("version") != VERSION:
-        raise CommandError(f"the file must have version {VERSION} of the export format")
-    try:
-        return structure(converter, value, Export)
-    except BridgeError as e:
-        raise CommandError(
-            f"the file was not written by plugin-bridge export: {e.message}"
-        ) from None
+    raise CommandError(f"the file must have version {VERSION} of the export format")
 
 
 def _content(path: Path) -> bytes:

@@ -25,7 +25,6 @@ from ...authoring.keyfiles import (
     chosen_key,
     default_key_file,
     key_option,
-    write_seed,
 )
 from ...authoring.worktree import (
     check_clean,
@@ -34,7 +33,7 @@ from ...authoring.worktree import (
     published_tree,
 )
 from ...command import command, directory_argument, json_option, message_of
-from ...terminal import CommandError, print_json
+from ...terminal import CommandError, print_json, private_file
 
 
 @command(
@@ -73,7 +72,8 @@ def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> Non
     try:
         if not out:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_seed(path, seed)
+        with private_file(path) as file:
+            file.write(seed.hex().encode() + b"\n")
     except FileExistsError:
         raise CommandError(
             f"{path} exists already; keygen never replaces a key"
