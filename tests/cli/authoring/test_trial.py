@@ -40,6 +40,41 @@ from .test_worktree import commit
 
 NOW = 1_700_000_000
 
+MANIFEST = str(files_of("demo")["plugin.json"])
+FAULTY = '{\n "id": "demo"\n "name": "\x1bN"\n}'
+UNKNOWN = MANIFEST.replace('"name"', '"permision": [], "name"')
+VERSION = MANIFEST.replace('"1.0.0"', '"1"')
+
+# A file, its text, what steps come to, and the words of the first of them.
+CASES: list[tuple[str, str | None, str, str]] = [
+    ("plugin.sig", None, "signature:refused build:ok", "there is no plugin.sig"),
+    (
+        *("plugin.json", "{}"),
+        "manifest:refused policy:ok signature:not_done build:not_done",
+        "manifest_invalid: ",
+    ),
+    (
+        *("plugin.json", UNKNOWN, "manifest:refused signature:refused build:ok"),
+        "unknown field; did you mean permissions?\nplugin.json:1 {",
+    ),
+    (
+        *("plugin.json", VERSION, "manifest:refused signature:refused build:ok"),
+        "version: must be a version by SemVer 2",
+    ),
+    ("plugin.json", FAULTY, "manifest:refused", '\nplugin.json:3 "name": "\\x1bN"'),
+    (
+        *("plugin.json", MANIFEST.replace('"demo"', '"con"')),
+        *("manifest:refused build:not_done", "invalid_id: an id must not be"),
+    ),
+    ("main.ts", None, "id:not_done types:not_done build:not_done", "no main.ts"),
+    ("main.ts", 'import "./no";', "build:refused", "build_failed: esbuild failed:\n"),
+    ("main.ts", "export default { id: 'demo' };", "id:ok", "exports demo"),
+    ("main.ts", "export default { id: 'no' };", "id:refused", "the id no, plugin.json"),
+    ("main.ts", "export default { id: name };", "id:left_out", "as a plain string"),
+    # What the bundler only warns of is reported, too.
+    ("main.ts", "export default { numbr: 1, numbr: 2 };", "build:ok", "numbr"),
+]
+
 
 def compiler_environ() -> dict[str, str]:
     """An environment in which the TypeScript compiler is on PATH."""
@@ -107,15 +142,38 @@ class TrialTests(TestCase):
         self.assertEqual(made.key_id, key_id(public_key_of(SEED)))
         self.assertEqual(made.hits, [])
 
+    async def test_faults(self):
+        """Each fault is in its step, and others are taken, as far as they can be."""
+        for name, text, wanted, words in CASES:
+            write_tree(self.root, self.files, "demo", SEED, NOW)
+            (self.root / name).write_text(text or "")
+            if text is None:
+                (self.root / name).unlink()
+            found, made = await self.outcomes()
+            outcomes = dict(one.split(":") for one in wanted.split())
+            self.assertEqual({step: found[step] for step in outcomes}, outcomes, text)
+            messages = {step.step: step.message for step in made.steps}
+            self.assertIn(words, messages[next(iter(outcomes))])
+            self.assertFalse(made.ok)
+
     async def test_unsigned(self):
-        """No signature is refused, unless the author is not there yet."""
+        """No signature is needed while the author is not there yet."""
         (self.root / "plugin.sig").unlink()
-        outcomes, made = await self.outcomes()
-        self.assertEqual((outcomes["signature"], made.ok), ("refused", False))
-        self.assertEqual(outcomes["build"], "ok")
         outcomes, made = await self.outcomes(unsigned=True)
         self.assertEqual((outcomes["signature"], made.ok), ("left_out", True))
         self.assertIs(made.key_id, None)
+
+    async def test_syntax_error(self):
+        """The bundler's sentence stands once: below the line that does not parse."""
+        (self.root / "main.ts").write_text("export default {};\nlet = ;\n")
+        outcomes, made = await self.outcomes(unsigned=True)
+        (hit,) = made.hits
+        self.assertEqual(
+            (hit.line, hit.rule, hit.advice), (2, "syntax error", 'Unexpected ";"')
+        )
+        self.assertEqual(as_text(made).count("Unexpected"), 1)
+        for name in ("id", "types", "build"):
+            self.assertEqual(outcomes[name], "not_done", name)
 
     async def test_changed_since_signed(self):
         """In a git work tree, the files that differ from the signed ones are named."""
@@ -166,80 +224,6 @@ class TrialTests(TestCase):
         self.assertEqual(outcomes["build"], "not_done")
         self.assertEqual((made.ok, made.outcome), (False, Outcome.NOT_DONE))
 
-    async def test_manifest(self):
-        """Without an id in the manifest neither signature nor build are tried."""
-        (self.root / "plugin.json").write_text("{}")
-        outcomes, made = await self.outcomes()
-        self.assertEqual(
-            [outcomes[step] for step in ("manifest", "policy", "signature", "build")],
-            ["refused", "ok", "not_done", "not_done"],
-        )
-        self.assertIs(made.id, None)
-        self.assertTrue(made.steps[1].message.startswith("manifest_invalid: "))
-
-    async def test_manifest_with_an_id(self):
-        """With one they are, whatever else is wrong; the line is quoted."""
-        text = (self.root / "plugin.json").read_text()
-        for old, new, message in (
-            ('"name"', '"permision": [], "name"', "unknown field; did you mean perm"),
-            ('"1.0.0"', '"1"', "version: must be a version by SemVer 2"),
-        ):
-            broken = text.replace(old, new)
-            (self.root / "plugin.json").write_text(broken)
-            outcomes, made = await self.outcomes()
-            self.assertEqual(outcomes["manifest"], "refused", broken)
-            self.assertEqual(outcomes["signature"], "refused")
-            self.assertEqual(outcomes["build"], "ok")
-            first, line = made.steps[1].message.split("\n")
-            self.assertIn(message, first)
-            self.assertEqual(line, f"plugin.json:1 {broken.strip()}"[: len(line)])
-
-    async def test_json_fault(self):
-        """A fault in the JSON has its place, and its line is quoted."""
-        (self.root / "plugin.json").write_text('{\n "id": "demo"\n "name": "\x1bN"\n}')
-        step = await self.step("manifest")
-        self.assertEqual(
-            step.message,
-            "manifest_invalid: plugin.json:3:2 not JSON: Expecting ',' delimiter\n"
-            'plugin.json:3 "name": "\\x1bN"',
-        )
-
-    async def test_device_name(self):
-        """An id that Windows cannot have is refused; nothing can be made of it."""
-        write_tree(self.root, files_of("con"), None)
-        outcomes, made = await self.outcomes(unsigned=True)
-        self.assertEqual(
-            (outcomes["manifest"], outcomes["build"]), ("refused", "not_done")
-        )
-        self.assertTrue(made.steps[1].message.startswith("invalid_id: "))
-        self.assertIn('"con"', made.steps[1].message)
-
-    async def test_no_entry(self):
-        """Without main.ts there is nothing to compare or build."""
-        (self.root / "main.ts").unlink()
-        outcomes, _ = await self.outcomes(unsigned=True)
-        for name in ("id", "types", "build"):
-            self.assertEqual(outcomes[name], "not_done", name)
-
-    async def test_build(self):
-        """What does not compile is refused with the bundler's words."""
-        (self.root / "main.ts").write_text('import "./missing";\nexport default 1;\n')
-        step = await self.step("build")
-        self.assertEqual(step.outcome, Outcome.REFUSED)
-        self.assertIn("build_failed: esbuild failed:\n", step.message)
-        self.assertIn("./missing", step.message)
-
-    async def test_exported_id(self):
-        """The exported id is compared when it is certain."""
-        for source, outcome in (
-            ("export default { id: 'demo' };\n", "ok"),
-            ("export default { id: 'other' };\n", "refused"),
-            ("export default { id: name };\n", "left_out"),
-        ):
-            (self.root / "main.ts").write_text(source)
-            step = await self.step("id")
-            self.assertEqual(str(step.outcome), outcome, source)
-
     async def test_realm(self):
         """What only a page has is warned of where plugins run in workers."""
         self.assertEqual((await self.step("realm")).outcome, Outcome.LEFT_OUT)
@@ -248,18 +232,6 @@ class TrialTests(TestCase):
         step = await self.step("realm")
         self.assertEqual(step.outcome, Outcome.WARNED)
         self.assertIn("which does not have these:\na.ts:2 document", step.message)
-
-    async def test_syntax_error(self):
-        """The bundler's sentence stands once: below the line that does not parse."""
-        (self.root / "main.ts").write_text("export default {};\nlet = ;\n")
-        outcomes, made = await self.outcomes(unsigned=True)
-        (hit,) = made.hits
-        self.assertEqual(
-            (hit.line, hit.rule, hit.advice), (2, "syntax error", 'Unexpected ";"')
-        )
-        self.assertEqual(as_text(made).count("Unexpected"), 1)
-        for name in ("id", "types", "build"):
-            self.assertEqual(outcomes[name], "not_done", name)
 
     async def test_api_version(self):
         """A version outside of apiVersion is warned of, and refuses nothing."""
@@ -281,13 +253,6 @@ class TrialTests(TestCase):
         step = next(step for step in made.steps if step.step == "types")
         self.assertEqual((step.outcome, made.outcome), ("refused", "refused"))
         self.assertRegex(step.message, r"^1 type error\nmain.ts:2 TS\d+: ")
-
-    async def test_bundler_warns(self):
-        """What the bundler only warns of is reported, too."""
-        (self.root / "main.ts").write_text("export default { numbr: 1, numbr: 2 };\n")
-        made = await self.verdict(unsigned=True)
-        self.assertTrue(made.ok)
-        self.assertIn("numbr", made.steps[-1].message)
 
     async def test_not_set_up(self):
         """Without bundler or host the build is not done; the command is shown."""
