@@ -92,6 +92,7 @@ class Freedesktop:
         self.has_started = True
 
     def _not_found(self, failure: Failure) -> None:
+        self._stop_retry()
         if self.health() == Health.UP:
             # No signal shows when a server that was mute answers.
             self._retry = self._clock.callLater(DESKTOP_SECONDS, self._look_again)
@@ -146,10 +147,13 @@ class Freedesktop:
         self._unwatch()
         self._unwatch = lambda: None
         self._looking.cancel()
-        if self._retry is not None and self._retry.active():
-            self._retry.cancel()
+        self._stop_retry()
         self.has_started = False
         self._icons.close()
+
+    def _stop_retry(self) -> None:
+        if self._retry is not None and self._retry.active():
+            self._retry.cancel()
 
 
 def note(
