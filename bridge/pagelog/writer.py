@@ -6,43 +6,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from attrs import field
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from ..classes import define
-from ..concurrency.singleflight import SingleFlight
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import LOG_UNWRITTEN_BYTES
 from .pagefile import PageFile
 
 
 @define(eq=False, repr=False)
-class _Batch:
-    lines: bytes
-    done: Deferred[None] = field(factory=Deferred)
-
-
-@define(eq=False, repr=False)
 class LogWriter:
     """
-    Appends to a page file, one write at a time.
+    Appends to a page file.
 
-    Lines that come while a write runs share the next one.
+    :ivar in_thread: Calls functions in a thread, the same for all: in their order.
     """
 
     _file: PageFile
     _in_thread: Callable[..., Deferred[Any]]
-    _waiting: list[_Batch] = field(factory=list)
     _unwritten: int = 0
-    _is_moved: bool = False
     _closed: bool = False
-    _flight: SingleFlight = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
-
-    def __attrs_post_init__(self) -> None:
-        self._flight = SingleFlight("writing the page's log", self._write_waiting)
 
     @property
     def path(self) -> Path:
@@ -72,17 +59,27 @@ class LogWriter:
         if self.overloaded:
             late = "log lines come faster than they can be written"
             return fail(BridgeError(Code.UNAVAILABLE, late))
-        batch = _Batch(lines)
         self._unwritten += len(lines)
-        self._waiting.append(batch)
-        self._flight.ask()
-        return batch.done
+        writing = self._in_thread(self._file.append, lines)
+        return writing.addBoth(self._written, len(lines))
+
+    def _written(self, result: Any, size: int) -> None:
+        self._unwritten -= size
+        if isinstance(result, Failure):
+            error = result.value
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            message = f"the log file could not be written: {reason}"
+            raise BridgeError(Code.INTERNAL, message)
 
     def reopen(self) -> None:
         """Continue, with the next write, in the file that has the name now."""
         if not self._closed:
-            self._is_moved = True
-            self._flight.ask()
+            self._in_thread(self._file.reopen).addCallbacks(
+                lambda _: self._log.info("the page's log file is reopened"),
+                lambda failure: self._log.failure(
+                    "the page's log file could not be reopened", failure
+                ),
+            )
 
     def close(self) -> Deferred[None]:
         """
@@ -94,37 +91,4 @@ class LogWriter:
         if self._closed:
             return succeed(None)
         self._closed = True
-        return Deferred.fromCoroutine(self._close())
-
-    async def _close(self) -> None:
-        await self._flight.idle()
-        self._file.close()
-
-    async def _write_waiting(self) -> None:
-        if self._is_moved:
-            await self._reopen()
-        batches, self._waiting = self._waiting, []
-        if not batches:
-            return
-        lines = b"".join(batch.lines for batch in batches)
-        try:
-            await self._in_thread(self._file.append, lines)
-        except Exception as e:  # noqa: BLE001
-            reason = getattr(e, "strerror", None) or type(e).__name__
-            message = f"the log file could not be written: {reason}"
-            for batch in batches:
-                self._unwritten -= len(batch.lines)
-                batch.done.errback(BridgeError(Code.INTERNAL, message))
-        else:
-            for batch in batches:
-                self._unwritten -= len(batch.lines)
-                batch.done.callback(None)
-
-    async def _reopen(self) -> None:
-        self._is_moved = False
-        try:
-            await self._in_thread(self._file.reopen)
-        except Exception:  # noqa: BLE001
-            self._log.failure("the page's log file could not be reopened")
-        else:
-            self._log.info("the page's log file is reopened")
+        return self._in_thread(self._file.close)

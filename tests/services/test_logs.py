@@ -19,12 +19,16 @@ from bridge.protocol.limits import LOG_RECORDS, LOG_SCOPES, LOG_UNWRITTEN_BYTES
 from bridge.rpc.registry import Registry
 from bridge.services.logs import Logs
 from tests.directories import fresh_directory
-from tests.store.test_store import Turnstile
 
 from ..schemas.checking import CheckedDispatcher
 
 GOOD = {"level": "info", "scope": "a", "message": "m", "ts": 0}
 LINE = b"1970-01-01T00:00:00.000Z INFO  [a] m\n"
+
+
+def full(f: Any, *args: Any) -> Deferred[Any]:
+    """Call what writes nothing; the disk is full."""
+    return fail(OSError(28, "full")) if args else execute(f)
 
 
 class LogsCase(SynchronousTestCase):
@@ -128,7 +132,7 @@ class MethodTests(LogsCase):
 
     def test_full_disk(self) -> None:
         """A batch that cannot be written is answered as internal."""
-        self.serve(self.writer(lambda *_: fail(OSError(28, "full"))))
+        self.serve(self.writer(full))
         self.assertEqual(self.refused("write", records=[GOOD]).code, Code.INTERNAL)
 
     def test_secret(self) -> None:
@@ -176,7 +180,7 @@ class FrameTests(LogsCase):
 
     def test_full_disk(self) -> None:
         """Records that cannot be written are counted, and the reason is logged."""
-        self.serve(self.writer(lambda *_: fail(OSError(28, "full"))))
+        self.serve(self.writer(full))
         self.logs.frame([GOOD] * 3)
         self.assertEqual(
             self.reported,
@@ -188,8 +192,15 @@ class FrameTests(LogsCase):
 
     def test_overloaded(self) -> None:
         """When the file can't keep up, frames are dropped, and it can be asked for."""
-        thread = Turnstile()
-        self.serve(self.writer(thread))
+        writing: list[Deferred[None]] = []
+
+        def slow(f: Any, *args: Any) -> Any:
+            if not args:
+                return execute(f)
+            writing.append(Deferred())
+            return writing[-1]
+
+        self.serve(self.writer(slow))
         many = [{**GOOD, "scope": str(n), "message": "x" * 4000} for n in range(200)]
         for _ in range(LOG_UNWRITTEN_BYTES // (4000 * 200) + 2):
             self.assertFalse(self.logs.overloaded)
@@ -198,8 +209,8 @@ class FrameTests(LogsCase):
                 break
         self.logs.frame(many)
         self.assertIn("faster than they can be written", self.reported[0])
-        while thread.waiting:
-            thread.let_through()
+        for written in writing:
+            written.callback(None)
         self.assertFalse(self.logs.overloaded)
 
     @given(
