@@ -7,12 +7,12 @@ It serves every bare repository in one directory, to this machine only, at
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 
 # The demonstration's forge is no part of the daemon.
 import subprocess  # noqa: TID251
+import warnings
 from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -20,16 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from OpenSSL import SSL
 from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.internet.error import ProcessExitedAlready
-from twisted.internet.interfaces import (
-    IListeningPort,
-    IOpenSSLContextFactory,
-    IPushProducer,
-)
-from twisted.internet.protocol import ProcessProtocol
+from twisted.internet.interfaces import IListeningPort, IOpenSSLContextFactory
 from twisted.protocols.tls import TLSMemoryBIOFactory
-from twisted.python.failure import Failure
-from twisted.web.http import INTERNAL_SERVER_ERROR
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 from zope.interface import implementer
@@ -38,6 +30,11 @@ from ..classes import frozen
 from ..plugins.tree.signature import sign_tree
 from ..plugins.tree.tree import SIGNATURE_FILE, read_tree
 from ..settings.host import HostProfile
+
+with warnings.catch_warnings():
+    # It imports twisted.web.static, which warns of itself.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from twisted.web.twcgi import CGIProcessProtocol
 
 if TYPE_CHECKING:
     from trustme import CA
@@ -66,7 +63,6 @@ _PERSON = {
 
 # Files are published as the bytes they are, whatever their own attributes name.
 _RAW = b"* -text -filter -ident -working-tree-encoding\n"
-_END_OF_HEADERS = b"\r\n\r\n"
 
 
 class ForgeError(Exception):
@@ -255,14 +251,13 @@ class _Backend(Resource):
         """See ``IResource.render``."""
         content = request.content
         assert content is not None  # noqa: S101 - for mypy
-        body = content.read()
         _, _, query = request.uri.partition(b"?")
         environment: dict[str, Any] = {
             **self._fixed,
             "REQUEST_METHOD": request.method,
             "PATH_INFO": b"/" + b"/".join(request.postpath or ()),
             "QUERY_STRING": query,
-            "CONTENT_LENGTH": str(len(body)),
+            "CONTENT_LENGTH": str(content.seek(0, os.SEEK_END)),
             "REMOTE_ADDR": _ADDRESS,
             "SERVER_PROTOCOL": request.clientproto,
         }
@@ -271,80 +266,6 @@ class _Backend(Resource):
             if value is not None:
                 environment[name] = value
         program = str(self._program)
-        self._reactor.spawnProcess(
-            CGIAnswer(request, body), program, [program], environment
-        )
+        answer = CGIProcessProtocol(request)
+        self._reactor.spawnProcess(answer, program, [program], environment)
         return NOT_DONE_YET
-
-
-@implementer(IPushProducer)
-class CGIAnswer(ProcessProtocol):
-    """
-    Feeds a program the request's body and sends what it writes as the answer.
-
-    :param body: All of the request's body.
-    """
-
-    def __init__(self, request: Request, body: bytes) -> None:
-        self._request = request
-        self._body = body
-        self._head: bytes | None = b""
-        self._gone = False
-
-    def connectionMade(self) -> None:
-        """See ``ProcessProtocol.connectionMade``."""
-        finished = self._request.notifyFinish()
-        finished.addErrback(self._abandoned)
-        self._request.registerProducer(self, True)
-        self._transport.write(self._body)
-        self._transport.closeStdin()
-
-    def outReceived(self, data: bytes) -> None:
-        """See ``ProcessProtocol.outReceived``."""
-        if self._head is not None:
-            self._head += data
-            head, end, data = self._head.partition(_END_OF_HEADERS)
-            if not end:
-                return
-            self._head = None
-            self._start(head)
-        self._request.write(data)
-
-    def processEnded(self, reason: Failure) -> None:
-        """See ``ProcessProtocol.processEnded``."""
-        if self._gone:
-            return
-        if self._head is not None:
-            self._request.setResponseCode(INTERNAL_SERVER_ERROR)
-        self._request.unregisterProducer()
-        self._request.finish()
-
-    def pauseProducing(self) -> None:
-        """See ``IPushProducer.pauseProducing``."""
-        self._transport.pauseProducing()
-
-    def resumeProducing(self) -> None:
-        """See ``IPushProducer.resumeProducing``."""
-        self._transport.resumeProducing()
-
-    def stopProducing(self) -> None:
-        """See ``IProducer.stopProducing``: ``notifyFinish`` reports it too."""
-
-    @property
-    def _transport(self) -> Any:
-        return self.transport
-
-    def _start(self, head: bytes) -> None:
-        for line in head.split(b"\r\n"):
-            name, _, value = line.partition(b": ")
-            if name.lower() == b"status":
-                self._request.setResponseCode(int(value[:3]))
-            else:
-                self._request.responseHeaders.addRawHeader(name, value)
-
-    def _abandoned(self, reason: Failure) -> None:
-        self._gone = True
-        with contextlib.suppress(ProcessExitedAlready):
-            self._transport.signalProcess("KILL")
-        # What it has started ends when it is not read any more.
-        self._transport.loseConnection()
