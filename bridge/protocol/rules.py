@@ -98,11 +98,11 @@ class Text:
         """See ``Rule.violates``."""
         if not self.least <= len(value) <= self.most:
             return True
+        if self._pattern is not None and self._pattern.fullmatch(value) is None:
+            return True
         if not (self.control or value.isprintable()) and has_control(value, self.lines):
             return True
-        if not self.blank and not value.strip():
-            return True
-        return self._pattern is not None and self._pattern.fullmatch(value) is None
+        return not (self.blank or value.strip())
 
     def describe(self) -> str:
         """See ``Rule.describe``."""

@@ -55,6 +55,8 @@ class SendQueue:
     @property
     def unsent(self) -> int:
         """How many bytes wait until the peer reads."""
+        if not self.paused:
+            return 0
         return self._bytes + max(0, len(self._begun) - self._position)
 
     def put(self, text: bytes, event: str | None = None) -> None:
