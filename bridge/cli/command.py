@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from ..protocol.errors import BridgeError, Code, Prefix
+from ..protocol.errors import BridgeError, Code, Prefix, UserError
 from ..protocol.text import visible
 from ..settings.config import HOST_OPTIONS, Option
 from ..settings.options import TableCommand, Value, locate
@@ -101,8 +101,9 @@ class Command(TableCommand):
             status = INTERRUPTED if cancelled else REFUSED
             words = self._words(e)
             return self._failed(as_json, str(e.code), e.message, status, words)
-        except CommandError as e:
-            return self._failed(as_json, "failed", str(e), e.status)
+        except UserError as e:
+            status = e.status if isinstance(e, CommandError) else REFUSED
+            return self._failed(as_json, "failed", str(e), status)
 
     def _failed(
         self, as_json: bool, code: str, message: str, status: int, line: str = ""

@@ -20,7 +20,7 @@ from ..classes import define
 from ..datadir.control import NotASocketError, connected, control_address
 from ..datadir.ownership import check
 from ..datadir.paths import DataDir
-from ..datadir.token import PairingToken, TokenError
+from ..datadir.token import PairingToken
 from ..protocol.errors import BridgeError, CloseReason, Code
 from ..protocol.strictjson import dumps, loads_own
 from ..protocol.text import visible
@@ -241,8 +241,6 @@ def _token(place: Paths) -> PairingToken:
             "the file was removed; to create a token, run: plugin-bridge run "
             f"--rotate-token {place.typed}"
         ) from None
-    except TokenError as e:
-        raise CommandError(str(e)) from None
 
 
 def listens_on(data: DataDir) -> Address | UnixAddress:

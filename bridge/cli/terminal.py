@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Final, TextIO
 
 import click
 
+from ..protocol.errors import UserError
 from ..protocol.text import INVISIBLE
 from ..system.files import BINARY, NO_LINK
 
@@ -28,9 +29,9 @@ _TOKEN = re.compile(
 )
 
 
-class CommandError(Exception):
+class CommandError(UserError):
     """
-    Why a command failed: one line for the user, never a secret.
+    Why a command failed.
 
     :ivar status: The exit status.
     """

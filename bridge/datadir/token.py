@@ -19,6 +19,7 @@ from pathlib import Path
 from attrs import field
 
 from ..classes import define
+from ..protocol.errors import UserError
 from ..system.files import NO_LINK, NO_WAIT
 from ..system.users import has_owners, is_own
 from .paths import write_atomically
@@ -29,7 +30,7 @@ _READ = os.O_RDONLY | NO_LINK | NO_WAIT
 _FORM = re.compile(rb"[A-Za-z0-9_-]{43}")
 
 
-class TokenError(Exception):
+class TokenError(UserError):
     """The token file cannot be used; the message gives the reason and the fix."""
 
 

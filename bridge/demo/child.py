@@ -13,12 +13,13 @@ from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
 from ..classes import define
+from ..protocol.errors import UserError
 from ..settings.options import Paths
 
 _LISTENING: Final = b"listening on "
 
 
-class ChildError(Exception):
+class ChildError(UserError):
     """The daemon did not start; the message is what it printed."""
 
 

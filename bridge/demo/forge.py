@@ -29,6 +29,7 @@ from zope.interface import implementer
 from ..classes import frozen
 from ..plugins.tree.signature import sign_tree
 from ..plugins.tree.tree import SIGNATURE_FILE, read_tree
+from ..protocol.errors import UserError
 from ..settings.host import HostProfile
 
 with warnings.catch_warnings():
@@ -65,7 +66,7 @@ _PERSON = {
 _RAW = b"* -text -filter -ident -working-tree-encoding\n"
 
 
-class ForgeError(Exception):
+class ForgeError(UserError):
     """The forge can't run or publish; the message shows how to fix it."""
 
 

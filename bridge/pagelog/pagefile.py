@@ -8,11 +8,12 @@ import stat
 from pathlib import Path
 
 from ..classes import define
+from ..protocol.errors import UserError
 from ..system.files import NO_LINK, NO_WAIT, RENAMES_OPEN_FILES, make_private
 from ..system.users import has_owners, is_own
 
 
-class LogFileError(Exception):
+class LogFileError(UserError):
     """The log file cannot be used safely; the message gives the path and the reason."""
 
 

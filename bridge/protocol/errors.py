@@ -198,6 +198,10 @@ class Prefix(WireString):
     )
 
 
+class UserError(Exception):
+    """Why something can't be done: one line for the user of a command, no secret."""
+
+
 # Not frozen: Twisted and Python both set attributes on a raised exception.
 @define(auto_exc=True)
 class BridgeError(Exception):

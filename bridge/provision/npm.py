@@ -22,6 +22,7 @@ from typing import Final
 
 from ..classes import frozen
 from ..plugins.tree.files import TooLargeError, read_bounded
+from ..protocol.errors import UserError
 from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
 
 # What npm needs to find itself, its configuration and a way out.
@@ -33,7 +34,7 @@ _VARIABLES: Final = re.compile(
 )
 
 
-class SetupError(Exception):
+class SetupError(UserError):
     """Why a part of setup failed; one line for the user."""
 
 

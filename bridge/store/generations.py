@@ -25,7 +25,7 @@ from typing import TypeVar
 
 from ..classes import frozen
 from ..datadir.ownership import NotOwnError, check
-from ..protocol.errors import BridgeError
+from ..protocol.errors import BridgeError, UserError
 from ..protocol.strictjson import loads_unique
 from ..system.files import NO_WAIT, sync_directory, write_new
 from .tables import Tables
@@ -33,7 +33,7 @@ from .tables import Tables
 T = TypeVar("T")
 
 
-class StoreError(Exception):
+class StoreError(UserError):
     """The state file cannot be used, and must not be overwritten."""
 
 

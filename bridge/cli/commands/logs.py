@@ -12,7 +12,6 @@ import click
 
 from ...pagelog.following import Follower
 from ...pagelog.logrecords import read_line
-from ...pagelog.pagefile import LogFileError
 from ...protocol.strictjson import dumps
 from ...protocol.text import visible
 from ...protocol.wire import unstructure
@@ -72,8 +71,6 @@ def logs(
     follower = Follower(path)
     try:
         _show(follower, lines, follow, shown)
-    except LogFileError as e:
-        raise CommandError(str(e)) from None
     except OSError as e:
         raise CommandError(f"{path} can't be read: {e.strerror}") from None
     except KeyboardInterrupt:

@@ -20,10 +20,10 @@ from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 
 from ...classes import define
-from ...demo.child import ChildError, spawn_daemon
-from ...demo.forge import ForgeError, make_authority, publish_sample, start_forge
+from ...demo.child import spawn_daemon
+from ...demo.forge import make_authority, publish_sample, start_forge
+from ...protocol.errors import UserError
 from ...protocol.limits import BUILD_SECONDS
-from ...provision.npm import SetupError
 from ...provision.readiness import OWN_HOST, build_problem
 from ...provision.setup import Setup
 from ...settings.options import Paths, locate
@@ -76,17 +76,14 @@ def set_up(place: Paths, yes: bool) -> None:
     """
     Install what a build needs, if the user wants that.
 
-    :raise CommandError: The user does not, or can't be asked; or it failed.
+    :raise UserError: The user does not, or can't be asked; or it failed.
     """
     what = f"esbuild and the page's library, about 11 MB, into {place.data.root}"
     if not yes and not confirmed(
         f"This downloads {what} with npm. Go on?", f"it has to download {what}", True
     ):
         raise CommandError("nothing was set up")
-    try:
-        Setup(place.profile, place.data, show).install()
-    except SetupError as e:
-        raise CommandError(str(e)) from None
+    Setup(place.profile, place.data, show).install()
 
 
 @command(
@@ -104,10 +101,7 @@ def demo(opens: bool) -> None:
 
     with TemporaryDirectory(prefix="plugin-bridge-demo-") as root:
         place = locate(OWN_HOST, Path(root) / "data", None)
-        try:
-            certificate, plugin = prepare_demo(reactor, Path(root), place)
-        except (ForgeError, SetupError) as e:
-            raise CommandError(str(e)) from None
+        certificate, plugin = prepare_demo(reactor, Path(root), place)
         show("- starting the daemon in developer mode, which installs without asking")
         options = ["--dev", "--listen=127.0.0.1:0", f"--ca-file={certificate}"]
 
@@ -196,7 +190,7 @@ class Opened:
     async def _run(self, browses: bool) -> None:
         try:
             address = await self._address()
-        except (ChildError, CommandError) as e:
+        except UserError as e:
             self.fail(str(e))
             return
         self._opened(address)

@@ -9,7 +9,6 @@ import click
 
 from ...plugins.esbuild.pins import VERSION
 from ...provision.library import LIBRARY
-from ...provision.npm import SetupError
 from ...provision.removal import check_removable, published, remove_all
 from ...provision.service import UNIT, install_service, is_service_of, remove_service
 from ...provision.setup import Setup
@@ -96,26 +95,24 @@ def setup(
     chosen += ["--host-sources"] * bool(host_sources and not service)
     if len(chosen) > 1:
         raise click.UsageError(f"{chosen[0]} and {chosen[1]} exclude each other")
-    try:
-        if download:
+    if download:
+        try:
             download_into(download, show)
-            return
-        wanted = Setup(
-            place.profile, place.data, show, bundler, host_sources, library, force
-        )
-        wanted.install(bundler_only=bundler_only)
-        if bundler_only:
-            show(f"the bundler is installed in {place.data.root}")
-            return
-        show(f"everything is installed in {place.data.root}")
-        _build(place)
-        if service:
-            install_service(place.data, _service_options(place))
-            show(f"the daemon runs now and after each login; see: {_STATUS}")
-    except SetupError as e:
-        raise CommandError(str(e)) from None
-    except OSError as e:
-        raise CommandError(f"--download: {e.strerror}") from None
+        except OSError as e:
+            raise CommandError(f"--download: {e.strerror}") from None
+        return
+    wanted = Setup(
+        place.profile, place.data, show, bundler, host_sources, library, force
+    )
+    wanted.install(bundler_only=bundler_only)
+    if bundler_only:
+        show(f"the bundler is installed in {place.data.root}")
+        return
+    show(f"everything is installed in {place.data.root}")
+    _build(place)
+    if service:
+        install_service(place.data, _service_options(place))
+        show(f"the daemon runs now and after each login; see: {_STATUS}")
 
 
 def _service_options(place: Paths) -> list[str]:
@@ -158,13 +155,6 @@ def _build(place: Paths) -> None:
 @click.option("--yes", is_flag=True, help="Remove it without asking.")
 def remove(place: Paths, yes: bool) -> None:
     """Remove an installation."""
-    try:
-        _remove(place, yes)
-    except SetupError as e:
-        raise CommandError(str(e)) from None
-
-
-def _remove(place: Paths, yes: bool) -> None:
     check_removable(place)
     service = is_service_of(place.data)
     running = holder(place.data.lock)

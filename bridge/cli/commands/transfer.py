@@ -19,7 +19,7 @@ from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import timestamp, visible
 from ...protocol.wire import converter, structure, unstructure
 from ...settings.options import Paths
-from ...store import DAEMON_PREFIX, StoreError, Tables, read_state
+from ...store import DAEMON_PREFIX, Tables, read_state
 from ..command import command
 from ..session import Session, session
 from ..terminal import CommandError, private_file, show
@@ -81,10 +81,7 @@ def export(place: Paths, file: str) -> None:
             f"there is no data directory {place.data.root}; choose one with --host or "
             "--data-dir"
         )
-    try:
-        view = read_state(place.data.state)
-    except StoreError as e:
-        raise CommandError(str(e)) from None
+    view = read_state(place.data.state)
     made = taken(view, place.profile.application, time.time())
     try:
         _write(file, dumps(unstructure(made)) + b"\n")
