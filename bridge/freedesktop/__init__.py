@@ -9,8 +9,7 @@ The user's desktop, reached over the session bus.
     notes           what users of notifications need to know
     notifications   the client of ``org.freedesktop.Notifications``
 
-Users need ``INotifications`` and ``Note``; the first import of txdbus happens when the
-first connection is made.
+Users need ``INotifications`` and ``Note``.
 """
 
 from __future__ import annotations

@@ -20,39 +20,21 @@ from ..classes import define
 from ..protocol.errors import SHUTTING_DOWN
 from ..protocol.limits import DESKTOP_RETRY_SECONDS, DESKTOP_SECONDS
 from ..system.users import is_own
-from .connection import connect
-from .messages import Call, DesktopError, Signal
+from .connection import SessionBusConnection, connect
+from .messages import DesktopError, Signal
 
 FIRST_PAUSE_SECONDS: Final = 1.0
 CLOSE_SECONDS: Final = 1.0
 
 
-class BusConnection(Protocol):
-    """A connection to a bus; see ``bridge.freedesktop.connection``."""
-
-    lost: Callable[[], object]
-
-    def call(self, call: Call) -> Deferred[tuple[Any, ...]]:
-        """Call a method."""
-
-    def send(self, call: Call) -> None:
-        """Call a method whose result nothing depends on."""
-
-    def drop(self) -> None:
-        """Close the connection at once."""
-
-    def close(self) -> None:
-        """Send what was written, then close the connection."""
-
-
 Opener = Callable[[Any, str, Callable[[Signal], object]], "Deferred[Any]"]
-"""Opens a ``BusConnection``: ``bridge.freedesktop.connection.connect``, or a test's."""
+"""Opens a connection: ``bridge.freedesktop.connection.connect``, or a test's."""
 
 
 class User(Protocol):
     """The user of a bus."""
 
-    async def joined(self, link: BusConnection) -> None:
+    async def joined(self, link: SessionBusConnection) -> None:
         """
         Set up a new connection, before others use it.
 
@@ -79,10 +61,10 @@ class Bus:
     _environ: Mapping[str, str]
     _user: User
     _open: Opener = connect
-    _link: BusConnection | None = field(default=None, init=False)
+    _link: SessionBusConnection | None = field(default=None, init=False)
     _since: float = field(default=0.0, init=False)
-    _attempt: Deferred[BusConnection] | None = field(default=None, init=False)
-    _waiting: list[Deferred[BusConnection]] = field(factory=list, init=False)
+    _attempt: Deferred[SessionBusConnection] | None = field(default=None, init=False)
+    _waiting: list[Deferred[SessionBusConnection]] = field(factory=list, init=False)
     _retry: Any = field(default=None, init=False)
     _pause: float = field(default=FIRST_PAUSE_SECONDS, init=False)
     _is_closed: bool = field(default=False, init=False)
@@ -91,7 +73,7 @@ class Bus:
     _log: ClassVar[Logger] = Logger()
 
     @property
-    def link(self) -> BusConnection | None:
+    def link(self) -> SessionBusConnection | None:
         """The connection; ``None`` without one."""
         return self._link
 
@@ -102,7 +84,7 @@ class Bus:
             self._attempt = attempt = Deferred.fromCoroutine(self._connect())
             attempt.addCallbacks(self._connected, self._not_connected)
 
-    def connected(self) -> Deferred[BusConnection]:
+    def connected(self) -> Deferred[SessionBusConnection]:
         """
         Return the connection; without one, try at once to connect.
 
@@ -112,7 +94,7 @@ class Bus:
             return fail(_stopping())
         if self._link is not None:
             return succeed(self._link)
-        waiting: Deferred[BusConnection] = Deferred()
+        waiting: Deferred[SessionBusConnection] = Deferred()
         self._waiting.append(waiting)
         self.start()
         return waiting
@@ -132,8 +114,8 @@ class Bus:
         # A bus that reads no more would keep the daemon from ending.
         return gone.addTimeout(CLOSE_SECONDS, self._reactor, lambda _, __: link.drop())
 
-    async def _connect(self) -> BusConnection:
-        link: BusConnection = await self._opened()
+    async def _connect(self) -> SessionBusConnection:
+        link: SessionBusConnection = await self._opened()
         try:
             joining = Deferred.fromCoroutine(self._user.joined(link))
             await joining.addTimeout(DESKTOP_SECONDS, self._reactor)
@@ -153,7 +135,7 @@ class Bus:
                 return await self._open(self._reactor, path, self._user.received)
         return await self._open(self._reactor, sockets[-1], self._user.received)
 
-    def _connected(self, link: BusConnection) -> None:
+    def _connected(self, link: SessionBusConnection) -> None:
         self._link, self._attempt = link, None
         self._since = self._reactor.seconds()
         link.lost = self._lost
@@ -174,7 +156,7 @@ class Bus:
         for waiter in self._released():
             waiter.errback(failure)
 
-    def _released(self) -> list[Deferred[BusConnection]]:
+    def _released(self) -> list[Deferred[SessionBusConnection]]:
         released, self._waiting = self._waiting, []
         return released
 

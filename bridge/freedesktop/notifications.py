@@ -19,7 +19,8 @@ from zope.interface import implementer
 
 from ..classes import define
 from ..protocol.limits import DESKTOP_SECONDS, WITHDRAW_SECONDS
-from .bus import Bus, BusConnection
+from .bus import Bus
+from .connection import SessionBusConnection
 from .messages import BUS, Byte, Call, DesktopError, RemoteInterface, Signal
 from .notes import INotifications, Note, QuestionExpiredError, Server
 
@@ -104,7 +105,7 @@ class Notifications:
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed)
 
-    async def joined(self, link: BusConnection) -> None:
+    async def joined(self, link: SessionBusConnection) -> None:
         """Follow the owner of the server's name; see ``bridge.freedesktop.bus``."""
         for rule in (
             f"type='signal',sender='{BUS.destination}',path='{BUS.path}',"
@@ -148,7 +149,7 @@ class Notifications:
             self.server = server
         return self.server
 
-    async def _have_one_started(self, link: BusConnection) -> None:
+    async def _have_one_started(self, link: SessionBusConnection) -> None:
         # Refused when there is none to start; one may run by now all the same.
         with contextlib.suppress(DesktopError):
             await link.call(Call(BUS, "StartServiceByName", "su", [SERVICE, 0]))
@@ -233,7 +234,7 @@ class Notifications:
                 changed(self.health)
 
 
-async def _owner(link: BusConnection) -> str:
+async def _owner(link: SessionBusConnection) -> str:
     """Return the owner of the server's name; empty without one."""
     (exists,) = await link.call(Call(BUS, "NameHasOwner", "s", [SERVICE]))
     if not exists:
