@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Final
 
 from attrs import field
+from twisted.internet.defer import gatherResults
 from twisted.logger import Logger
 
 from ..classes import define, frozen
@@ -16,7 +17,7 @@ from ..protocol.rules import PARTIAL, Check, Lenient
 from ..protocol.wire import converter, structure, unstructure
 from ..rpc.caller import Caller
 from ..rpc.registry import NoParams, method
-from ..sinks.fanout import Delivery, Failed, Fanout
+from ..sinks.fanout import Fanout
 from ..sinks.notification import (
     FIELDS,
     Message,
@@ -79,6 +80,20 @@ class SendParams(Message):
         Annotated[dict[str, Annotated[Any, Lenient(Patch)]], _FEW_SINKS, _KNOWN_FIELDS]
         | None
     ) = None
+
+
+@frozen
+class Failed:
+    """
+    A sink that did not show a notification.
+
+    :ivar sink: Its name, as the caller wrote it.
+    :ivar error: The name, whether it was unavailable or rejected the notification,
+        and why.
+    """
+
+    sink: str
+    error: str
 
 
 @frozen(eq=False, repr=False)
@@ -154,18 +169,20 @@ class Notify:
         """
         # The base must be valid even if no target shows it: targets come and go.
         base = notification(params, self._application, caller)
-        deliveries = list(self._deliveries(params, base))
-        outcomes = await self._fanout.deliver(deliveries)
-        failed = [outcome for outcome in outcomes if outcome is not None]
-        delivered = [
-            delivery.requested_name
-            for delivery, outcome in zip(deliveries, outcomes, strict=True)
-            if outcome is None
-        ]
+        shown = list(self._deliveries(params, base))
+        reasons = await gatherResults(
+            [self._fanout.deliver(sink, one) for _, sink, one in shown]
+        )
+        delivered, failed = [], []
+        for (name, _, _), why in zip(shown, reasons, strict=True):
+            if why is None:
+                delivered.append(name)
+            else:
+                failed.append(Failed(name, f"{name}: {why}"))
         self._log.debug(
             "a notification was delivered to {delivered}; failed: {failed}",
             delivered=", ".join(delivered) or "no sink",
-            failed="; ".join(outcome.error for outcome in failed) or "none",
+            failed="; ".join(one.error for one in failed) or "none",
         )
         return SendResult(bool(delivered), delivered, failed)
 
@@ -188,13 +205,15 @@ class Notify:
             ]
         )
 
-    def _deliveries(self, params: SendParams, base: Notification) -> Iterator[Delivery]:
-        """Pair each target with what it shows."""
+    def _deliveries(
+        self, params: SendParams, base: Notification
+    ) -> Iterator[tuple[str, Any, Notification]]:
+        """Yield the name that the caller used of each target, it, and what it shows."""
         patches = {} if params.overrides is None else params.overrides
         for requested_name, sink in self._requested(params.sinks).items():
             patch = self._patch(patches, sink.name)
             shown = base if patch is None else self._patched(params, patch, base)
-            yield Delivery(requested_name, sink, shown)
+            yield requested_name, sink, shown
 
     def _patched(
         self, params: SendParams, patch: Any, base: Notification

@@ -1,8 +1,7 @@
 """
-Delivers a notification to its targets, all of them at once.
+The sinks, started, delivered to, and closed.
 
-A sink that fails or hangs is an entry in ``failed``, and never more: each has its own
-deadline.
+A sink that fails or hangs is a reason, and never more: each has its own deadline.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 from zope.interface import Attribute, Interface
 
-from ..classes import define, frozen
+from ..classes import define
 from ..protocol.errors import WireString
 from ..protocol.limits import SINK_SECONDS, SINK_START_SECONDS
 from .notification import Notification
@@ -79,33 +78,6 @@ class ISink(Interface):
         """End, and release what is held; ``None`` or a Deferred."""
 
 
-@frozen(eq=False, repr=False)
-class Delivery:
-    """
-    What one sink shows.
-
-    :ivar requested_name: The name its caller used.
-    """
-
-    requested_name: str
-    sink: Any
-    notification: Notification
-
-
-@frozen
-class Failed:
-    """
-    A sink that did not show a notification.
-
-    :ivar sink: Its name, as the caller wrote it.
-    :ivar error: The name, whether it was unavailable or rejected the notification,
-        and why.
-    """
-
-    sink: str
-    error: str
-
-
 @define(eq=False, repr=False)
 class Fanout:
     """
@@ -140,23 +112,14 @@ class Fanout:
 
         return self._in_time(SINK_START_SECONDS, sink.start).addErrback(skipped)
 
-    def deliver(self, deliveries: Sequence[Delivery]) -> Deferred[list[Failed | None]]:
+    def deliver(self, sink: Any, notification: Notification) -> Deferred[str | None]:
         """
-        Deliver each its notification.
+        Deliver a notification to a sink.
 
-        :return: Fires, within seconds, with the outcome of each; never fails.
+        :return: Fires, within seconds, with why it was not delivered; never fails.
         """
-        return gatherResults([self._deliver(delivery) for delivery in deliveries])
-
-    def _deliver(self, delivery: Delivery) -> Deferred[Failed | None]:
-        def failed(failure: Failure) -> Failed:
-            error = f"{delivery.requested_name}: {self._why(failure)}"
-            return Failed(delivery.requested_name, error)
-
-        delivering = self._in_time(
-            SINK_SECONDS, delivery.sink.deliver, delivery.notification
-        )
-        return delivering.addCallbacks(lambda _: None, failed)
+        delivering = self._in_time(SINK_SECONDS, sink.deliver, notification)
+        return delivering.addCallbacks(lambda _: None, self._why)
 
     def _why(self, failure: Failure) -> str:
         if failure.check(CancelledError):
