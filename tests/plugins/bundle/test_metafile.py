@@ -259,51 +259,73 @@ class MetafileTests(MetafileCase):
                 )
         self.assertIn("neither", self.refused(written({f"{MAIN} with {{ }}": []})))
 
-    def test_attack_input_that_nothing_imports(self):
-        """A file of a plugin is in the bundle because something names it."""
+    def test_attack_others(self):
+        """What else has no business in a bundle, or is not named by an import."""
+        url, files = "https://x.example/a.js", {TABLE: [{"path": MAIN}]}
+        pattern = {"path": "../bb/**/*", "external": True}
+        half = metafile((MAIN, "https://x"), left=["https://x"])
+        sheet = "which is a style sheet; a bundle is one script, so styles belong into "
+        for text, refusal in (
+            (
+                written({ENTRY: [], MAIN: []}),
+                f"the bundle may not include {MAIN}, which no import names",
+            ),
+            (
+                written({**files, MAIN: [pattern]}),
+                f"{MAIN} imports files by a pattern; name each",
+            ),
+            *(
+                (metafile((path, file)), f"{path} may not import {file}, {sheet}")
+                for path, file in (
+                    (MAIN, "plugins/aa/a.css"),
+                    (ENTRY, f"{ENTRY}.module.css"),
+                )
+            ),
+            (
+                metafile((MAIN, url), left=[url]),
+                f"{MAIN} imports another module, which is not in the bundle",
+            ),
+            (metafile(left=["x"]), "the bundle imports what no file of it imports"),
+            (
+                metafile().replace(b"../x/b.js.map", b"..\\\\x\\\\b.css"),
+                "the bundler wrote b.css as well as",
+            ),
+            (half.replace(b"//x", rb"\ud800"), "what the bundler says of the bundle"),
+            # The table is not left out, as a package above may ask.
+            (
+                written({ENTRY: [{"path": f"(disabled):{TABLE}"}]}),
+                f"{ENTRY} may not import {TABLE}",
+            ),
+            (
+                written(
+                    {ENTRY: [{"path": TABLE}], TABLE: [{"path": f"(disabled):{MAIN}"}]}
+                ),
+                f"{TABLE} may not import {MAIN}",
+            ),
+        ):
+            with self.subTest(refusal=refusal):
+                self.assertEqual(self.refused(text)[: len(refusal)], refusal)
+        # The host may do so.
+        self.check(written({ENTRY: [pattern]}))
+        self.check(metafile((ENTRY, url), left=[url]))
+
+    def test_attack_file_that_was_not_there(self):
+        """A file that came after the verification is not in any bundle."""
         self.assertEqual(
-            self.refused(written({ENTRY: [], MAIN: []})),
-            f"the bundle may not include {MAIN}, which no import names",
+            self.refused(metafile((MAIN, "plugins/aa/x.ts")), missing),
+            f"{TABLE} may not import {MAIN}, which was not there when the plugin was "
+            "verified",
         )
 
-    def test_attack_pattern(self):
-        """A name that stands for many files is no import that was dropped."""
-        edge = {"path": "../bb/**/*", "external": True}
-        self.assertEqual(
-            self.refused(written({TABLE: [{"path": MAIN}], MAIN: [edge]})),
-            f"{MAIN} imports files by a pattern; name each",
-        )
-        self.check(written({ENTRY: [edge]}))
+    def test_attack_too_large(self):
+        """A metafile of any size is not read."""
+        with mock.patch.object(module, "BUILD_METAFILE_BYTES", 3):
+            self.assertEqual(self.refused(b"12345"), "the metafile is over 3 bytes")
 
     def test_names_that_only_look_like_tests(self):
         """A name is a test file's by its middle parts alone."""
         for name in ("test.ts", "latest.ts", "tests/a.ts", "src/eslint.config.mjs"):
             self.check(metafile((MAIN, f"plugins/aa/{name}")))
-
-    def test_style_sheet(self):
-        """A style sheet is refused by its name, in every area."""
-        for path, sheet in ((MAIN, "plugins/aa/a.css"), (ENTRY, f"{ENTRY}.module.css")):
-            self.assertEqual(
-                self.refused(metafile((path, sheet))),
-                f"{path} may not import {sheet}, which is a style sheet; a bundle is "
-                "one script, so styles belong into it as text",
-            )
-
-    def test_attack_module_left_to_the_browser(self):
-        """What a plugin leaves unresolved is refused; the host may do so."""
-        url = "https://x.example/a.js"
-        self.assertEqual(
-            self.refused(metafile((MAIN, url), left=[url])),
-            f"{MAIN} imports another module, which is not in the bundle",
-        )
-        self.check(metafile((ENTRY, url), left=[url]))
-
-    def test_attack_import_that_nothing_explains(self):
-        """An import in the bundle that no file of it has is refused."""
-        self.assertEqual(
-            self.refused(metafile(left=["x"])),
-            "the bundle imports what no file of it imports",
-        )
 
     def test_erased_imports(self):
         """What the language drops, and helpers of the bundler, are no imports."""
@@ -338,16 +360,6 @@ class MetafileTests(MetafileCase):
         )
         self.assertTrue(refusal.startswith(f"{MAIN}:4 may not import plugins/aa/y.htm"))
 
-    def test_further_outputs(self):
-        """A further file is refused."""
-        text = metafile().replace(b"../x/b.js.map", b"..\\\\x\\\\b.css")
-        self.assertIn("the bundler wrote b.css as well as", self.refused(text))
-
-    def test_attack_half_of_a_pair(self):
-        """An import with half of a surrogate pair is refused in words of a build."""
-        text = metafile((MAIN, "https://x"), left=["https://x"])
-        self.assertIn("cannot be read", self.refused(text.replace(b"//x", rb"\ud800")))
-
     @settings(deadline=None)
     @given(st.text(st.characters(codec="utf-8"), max_size=60), st.text(max_size=9))
     def test_any_path(self, path, plugin_id):
@@ -360,32 +372,6 @@ class MetafileTests(MetafileCase):
         areas = ("host/", "plugins/aa/", f"plugins/{plugin_id}/", TABLE)
         self.assertTrue(all(name.startswith(areas) for name in read))
         self.assertFalse(any(".." in name.split("/") for name in read))
-
-
-class MemoryTests(MetafileCase):
-    """Bundles against the files that were verified."""
-
-    def test_attack_file_that_was_not_there(self):
-        """A file that came after the verification is not in any bundle."""
-        self.assertEqual(
-            self.refused(metafile((MAIN, "plugins/aa/x.ts")), missing),
-            f"{TABLE} may not import {MAIN}, which was not there when the plugin was "
-            "verified",
-        )
-
-    def test_attack_table_left_out(self):
-        """The table is not left out, as a package above may ask."""
-        text = written({ENTRY: [{"path": f"(disabled):{TABLE}"}]})
-        self.assertEqual(self.refused(text), f"{ENTRY} may not import {TABLE}")
-        text = written(
-            {ENTRY: [{"path": TABLE}], TABLE: [{"path": f"(disabled):{MAIN}"}]}
-        )
-        self.assertEqual(self.refused(text), f"{TABLE} may not import {MAIN}")
-
-    def test_attack_too_large(self):
-        """A metafile of any size is not read."""
-        with mock.patch.object(module, "BUILD_METAFILE_BYTES", 3):
-            self.assertEqual(self.refused(b"12345"), "the metafile is over 3 bytes")
 
 
 class AloneTests(MetafileCase):
