@@ -39,20 +39,10 @@ _HEADERS: Final = (
 _OF_A_REQUEST: Final = ("Content-Type", f"application/x-{_SERVICE}-request")
 
 
-@define(eq=False, repr=False)
-class _Pieces:
+class _Received(bytearray):
     """A body as it was received; see ``exchange.Body``."""
 
-    _pieces: list[bytes] = field(factory=list)
-
-    def add(self, piece: bytes) -> None:
-        self._pieces.append(piece)
-
-    def whole(self) -> bytes:
-        return b"".join(self._pieces)
-
-    def clear(self) -> None:
-        self._pieces.clear()
+    add = bytearray.extend
 
 
 @define(eq=False, repr=False)
@@ -117,13 +107,13 @@ class Server:
                 self._connections = await self._client.connect(
                     target, self._policy, self._limits.seconds, self._count, keep=True
                 )
-            head, pieces = await self._connections.ask(request, _pieces)
+            head, answer = await self._connections.ask(request, _received)
         except NotPublicError as e:
             failed = clone_failed("the host is not on the public internet")
             raise evolve(e, code=failed.code, message=failed.message) from None
         except BridgeError as e:
             raise _as_clone_failed(e) from None
-        return head, pieces.whole()
+        return head, bytes(answer)
 
     def _followed(self, location: str) -> str:
         target = urljoin(self._url + _DISCOVERY, location)
@@ -139,7 +129,7 @@ class Server:
         return target
 
 
-def _pieces(head: Head) -> _Pieces:
+def _received(head: Head) -> _Received:
     """Return what a body goes into, unless the response is of no use."""
     if head.status in _OF_NO_REPOSITORY:
         why = "no such repository, or a private one"
@@ -148,7 +138,7 @@ def _pieces(head: Head) -> _Pieces:
         raise clone_failed(f"the host answered HTTP status {head.status}")
     if head.coding:
         raise clone_failed("the host's answer is compressed unasked")
-    return _Pieces()
+    return _Received()
 
 
 def _header(head: Head, name: str) -> str:

@@ -195,17 +195,11 @@ def _copied(binary: Path, to: int) -> str:
     """Copy a file and return the digest of what was written."""
     hashed = hashlib.sha256()
     left = BUNDLER_BYTES
-    with open_regular(binary) as file:
+    with open_regular(binary) as file, open(to, "wb", closefd=False) as copy:
         while chunk := file.read(_CHUNK_BYTES):
             left -= len(chunk)
             if left < 0:
                 raise TooLargeError
             hashed.update(chunk)
-            _write(to, chunk)
+            copy.write(chunk)
     return hashed.hexdigest()
-
-
-def _write(fd: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
