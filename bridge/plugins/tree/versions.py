@@ -29,6 +29,9 @@ _PARTIAL = re.compile(
     rf"v?{_PART}(?:\.{_PART}(?:\.{_PART}(?:-{_PRE_RELEASE})?(?:\+{_BUILD})?)?)?"
 )
 _OPERATOR = re.compile(r"[<>]=?|=|~>?|\^")
+# One that stands apart from its version.
+_APART = re.compile(rf"(?<![^ ])({_OPERATOR.pattern}) +")
+_SPANS: Final = ("^", "~", "~>")
 _PARTS: Final = 3
 
 PLAIN_COMPARATORS: Final = 4
@@ -201,7 +204,7 @@ def _all_hold(bounds: list[_Bound], version: str) -> bool:
 def _alternative(text: str) -> list[_Bound] | None:
     """Read what is between ``||``; ``None``: it is not of a range."""
     words = _words(text)
-    pairs = _hyphened(words) if "-" in words else _compared(words)
+    pairs = _hyphened(words) if "-" in words else _compared(text)
     bounds: list[_Bound] = []
     for sign, partial in pairs:
         if partial is None:
@@ -216,19 +219,11 @@ def _hyphened(words: list[str]) -> Iterator[tuple[str, _Partial | None]]:
     yield "<=", _partial(high)
 
 
-def _compared(words: list[str]) -> Iterator[tuple[str, _Partial | None]]:
-    operator = ""
-    for word in words:
-        if not operator and _OPERATOR.fullmatch(word):
-            operator = word  # it stands apart from its version
-            continue
-        text = operator + word
-        found = _OPERATOR.match(text)
+def _compared(text: str) -> Iterator[tuple[str, _Partial | None]]:
+    for word in _words(_APART.sub(r"\1", text)):
+        found = _OPERATOR.match(word)
         sign = found[0] if found else ""
-        yield sign or "=", _partial(text[len(sign) :], sign not in ("^", "~", "~>"))
-        operator = ""
-    if operator:
-        yield operator, None
+        yield sign or "=", _partial(word[len(sign) :], sign not in _SPANS)
 
 
 def _partial(text: str, ordered: bool = False) -> _Partial | None:
@@ -253,15 +248,13 @@ def _partial(text: str, ordered: bool = False) -> _Partial | None:
 def _comparator(sign: str, partial: _Partial) -> Iterator[_Bound]:
     whole = len(partial.numbers) == _PARTS
     written = partial.has_pre_release
-    if sign in ("^", "~", "~>") or (sign == "=" and not whole):
+    if sign in _SPANS or (sign == "=" and not whole):
         yield _Bound(">=", partial.lowest, written)
         if partial.numbers:
             yield _Bound("<", partial.above(_fixed(sign, partial.numbers)))
-    elif sign == "=":
-        yield _Bound(">=", partial.text, written)
-        yield _Bound("<=", partial.text, written)
     elif whole:
-        yield _Bound(sign, partial.text, written)
+        for one in (">=", "<=") if sign == "=" else (sign,):
+            yield _Bound(one, partial.text, written)
     else:
         yield _half_open(sign, partial)
 
