@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval.wording import LIST_CHARACTERS, Wording, listed
-from bridge.settings.host import SHIPPED, load_profile
+from bridge.settings.host import SHIPPED, PermissionWords, load_profile
 
 WORDS = load_profile("reference").permission_words
 permission_lines = Wording(WORDS).permission_lines
@@ -39,6 +39,12 @@ class PermissionLinesTests(SynchronousTestCase):
             self.assertIn(meaning.label, line)
         self.assertNotRegex(line, r" and \d+ more")
 
+    def test_long_texts(self):
+        """At most three hundred characters are a line for each; more are one line."""
+        for size, shown in ((291, f"- label: {'y' * 291}"), (292, "- label")):
+            words = {"p": PermissionWords("label", "y" * size, risky=False)}
+            self.assertEqual(Wording(words).permission_lines(["p"]), [shown])
+
     def test_unknown_permission(self):
         """One that the profile has no words for is shown by its name, as a risk."""
         lines = permission_lines(["routes", "custom:thing"])
@@ -62,8 +68,12 @@ class ListedTests(SynchronousTestCase):
         self.assertFalse(set(line) & set('<>&"'))
 
     def test_attack_names_past_the_end(self):
-        """The reader sees how many names are not shown."""
-        line = listed([f"host{n:02}.example" for n in range(64)])
-        self.assertRegex(line, r"host00\.example, .*, and \d+ more\Z")
-        shown = line.count(".example")
-        self.assertTrue(line.endswith(f"and {64 - shown} more"))
+        """The reader sees how many names are not shown, and at least one name."""
+        names = [f"host{n:02}.example" for n in range(64)]
+        self.assertEqual(listed(names), f"{', '.join(names[:17])}, and 47 more")
+        exactly = ["x" * 149, "y" * 149]
+        self.assertEqual(listed(exactly), ", ".join(exactly))
+        self.assertEqual(listed([*exactly, "z"]), f"{exactly[0]}, and 2 more")
+        for count in (2, 500):
+            long = ["x" * 400] * count
+            self.assertEqual(listed(long), f"{'x' * 283}..., and {count - 1} more")
