@@ -18,45 +18,58 @@ SHUTTING_DOWN: Final = "the daemon is shutting down"
 """Why nothing more is begun, in every message that reports it."""
 
 
-class Code(StrEnum):
-    """The ``code`` of an error, with the HTTP status REST answers it with."""
+class WireString(StrEnum):
+    """
+    A string that is fixed by the protocol.
 
-    status: int
+    :ivar meaning: For the reference.
+    :ivar number: What stands for it where only a number can; 0 for nothing.
+    """
+
     meaning: str
+    number: int
 
-    def __new__(cls, value: str, status: int, meaning: str) -> Self:
+    def __new__(cls, value: str, meaning: str, number: int = 0) -> Self:
         """Make a member that is its own wire string."""
-        code = str.__new__(cls, value)
-        code._value_ = value
-        code.status = status
-        code.meaning = meaning
-        return code
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.meaning, member.number = meaning, number
+        return member
 
-    BAD_REQUEST = "bad_request", 400, "a parameter or a frame breaks a rule"
-    MALFORMED_BODY = "malformed_body", 400, "the body is not UTF-8"
-    UNAUTHORIZED = "unauthorized", 401, "the pairing token is missing or wrong"
-    FORBIDDEN_ORIGIN = "forbidden_origin", 403, "the page's origin is not allowed"
-    FORBIDDEN_HOST = "forbidden_host", 403, "the Host header is not a loopback name"
-    NOT_FOUND = "not_found", 404, "there is nothing at this path"
-    UNKNOWN_SERVICE = "unknown_service", 404, "no service has this name"
-    UNKNOWN_METHOD = "unknown_method", 404, "the service has no such method"
+
+class Code(WireString):
+    """The ``code`` of an error."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status REST answers it with."""
+        return self.number
+
+    BAD_REQUEST = "bad_request", "a parameter or a frame breaks a rule", 400
+    MALFORMED_BODY = "malformed_body", "the body is not UTF-8", 400
+    UNAUTHORIZED = "unauthorized", "the pairing token is missing or wrong", 401
+    FORBIDDEN_ORIGIN = "forbidden_origin", "the page's origin is not allowed", 403
+    FORBIDDEN_HOST = "forbidden_host", "the Host header is not a loopback name", 403
+    NOT_FOUND = "not_found", "there is nothing at this path", 404
+    UNKNOWN_SERVICE = "unknown_service", "no service has this name", 404
+    UNKNOWN_METHOD = "unknown_method", "the service has no such method", 404
     METHOD_NOT_ALLOWED = (
         "method_not_allowed",
-        405,
         "the path does not accept the method",
+        405,
     )
-    TIMED_OUT = "timed_out", 408, "the request did not arrive in time"
-    PAYLOAD_TOO_LARGE = "payload_too_large", 413, "the body is too large"
-    URI_TOO_LONG = "uri_too_long", 414, "the request line is too long"
+    TIMED_OUT = "timed_out", "the request did not arrive in time", 408
+    PAYLOAD_TOO_LARGE = "payload_too_large", "the body is too large", 413
+    URI_TOO_LONG = "uri_too_long", "the request line is too long", 414
     UNSUPPORTED_MEDIA_TYPE = (
         "unsupported_media_type",
-        415,
         "the body's Content-Type is not application/json",
+        415,
     )
-    RATE_LIMITED = "rate_limited", 429, "too many requests; wait and ask again"
-    HEAD_TOO_LARGE = "head_too_large", 431, "the headers are too many or too large"
-    INTERNAL = "internal", 500, "a defect or an I/O failure of the daemon"
-    UNAVAILABLE = "unavailable", 503, "what would answer is not available now"
+    RATE_LIMITED = "rate_limited", "too many requests; wait and ask again", 429
+    HEAD_TOO_LARGE = "head_too_large", "the headers are too many or too large", 431
+    INTERNAL = "internal", "a defect or an I/O failure of the daemon", 500
+    UNAVAILABLE = "unavailable", "what would answer is not available now", 503
 
 
 class CloseCode(IntEnum):
@@ -75,19 +88,6 @@ class CloseCode(IntEnum):
     TRY_AGAIN_LATER = 1013
 
 
-class WireString(StrEnum):
-    """A string that is fixed by the protocol, with its meaning for the reference."""
-
-    meaning: str
-
-    def __new__(cls, value: str, meaning: str) -> Self:
-        """Make a member that is its own wire string."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.meaning = meaning
-        return member
-
-
 class Retry(WireString):
     """When a page may connect again after a socket was closed."""
 
@@ -96,19 +96,13 @@ class Retry(WireString):
     PAIRED = "paired", "only with a token that its user has given it since"
 
 
-class CloseReason(StrEnum):
-    """Why the daemon closes a socket, with the code it closes it with."""
+class CloseReason(WireString):
+    """Why the daemon closes a socket."""
 
-    code: CloseCode
-    meaning: str
-
-    def __new__(cls, value: str, code: CloseCode, meaning: str) -> Self:
-        """Make a member that is its own wire string."""
-        reason = str.__new__(cls, value)
-        reason._value_ = value
-        reason.code = code
-        reason.meaning = meaning
-        return reason
+    @property
+    def code(self) -> CloseCode:
+        """The code it is closed with."""
+        return CloseCode(self.number)
 
     @property
     def retry(self) -> Retry:
@@ -119,48 +113,44 @@ class CloseReason(StrEnum):
 
     HELLO_REQUIRED = (
         "hello_required",
-        CloseCode.POLICY,
         "anything but a hello came first, or nothing in time",
+        CloseCode.POLICY,
     )
-    UNAUTHORIZED = "unauthorized", CloseCode.POLICY, "the hello's token is wrong"
-    SHUTDOWN = "shutdown", CloseCode.GOING_AWAY, "the daemon shuts down"
+    UNAUTHORIZED = "unauthorized", "the hello's token is wrong", CloseCode.POLICY
+    SHUTDOWN = "shutdown", "the daemon shuts down", CloseCode.GOING_AWAY
     TOKEN_ROTATED = (
         "token_rotated",
-        CloseCode.GOING_AWAY,
         "the pairing token was replaced",
+        CloseCode.GOING_AWAY,
     )
     PROTOCOL_ERROR = (
         "protocol_error",
-        CloseCode.PROTOCOL_ERROR,
         "a frame breaks RFC 6455",
+        CloseCode.PROTOCOL_ERROR,
     )
-    TEXT_ONLY = (
-        "text_frames_only",
-        CloseCode.UNSUPPORTED_DATA,
-        "a binary message came",
-    )
-    NOT_UTF8 = "not_utf8", CloseCode.INVALID_TEXT, "a text is not UTF-8"
-    TOO_BIG = "frame_too_large", CloseCode.TOO_BIG, "a message is over the cap"
+    TEXT_ONLY = "text_frames_only", "a binary message came", CloseCode.UNSUPPORTED_DATA
+    NOT_UTF8 = "not_utf8", "a text is not UTF-8", CloseCode.INVALID_TEXT
+    TOO_BIG = "frame_too_large", "a message is over the cap", CloseCode.TOO_BIG
     SLOW_READER = (
         "slow_reader",
-        CloseCode.TRY_AGAIN_LATER,
         "more is unsent than can be kept; a page that still does not read for "
         "five seconds is cut off, which browsers report as 1006",
+        CloseCode.TRY_AGAIN_LATER,
     )
     LOGS_BEHIND = (
         "logs_behind",
-        CloseCode.TRY_AGAIN_LATER,
         "log lines come faster than they can be written",
+        CloseCode.TRY_AGAIN_LATER,
     )
     LOG_FLOOD = (
         "log_flood",
-        CloseCode.TRY_AGAIN_LATER,
         "too many log frames, for too long",
+        CloseCode.TRY_AGAIN_LATER,
     )
     TOO_MANY_SOCKETS = (
         "too_many_sockets",
-        CloseCode.TRY_AGAIN_LATER,
         "a newer socket, or the last page that fits, took its place before its hello",
+        CloseCode.TRY_AGAIN_LATER,
     )
 
 

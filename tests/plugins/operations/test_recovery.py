@@ -243,6 +243,16 @@ class RecoverTests(OperationTestCase):
             self.assertIsNotNone(self.recover())
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
+    def test_full_disk(self) -> None:
+        """The start says why what was interrupted can't be settled."""
+        self.interrupted_update()
+        full = mock.Mock(side_effect=OSError(28, os.strerror(28)))
+        with (
+            mock.patch.object(Exchange, "settling", return_value=full),
+            self.assertRaisesRegex(JournalError, f"settled: {os.strerror(28)}"),
+        ):
+            self.recover()
+
     def test_unusable(self) -> None:
         """A foreign journal, or something in the way, ends the start as it is."""
         self.interrupted_update()

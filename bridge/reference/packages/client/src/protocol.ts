@@ -64,7 +64,7 @@ export type Differences = {
 /** How an operation ended. */
 export type End = "done" | "refused" | "cancelled";
 
-/** The code of an error, with the HTTP status REST answers it with. */
+/** The code of an error. */
 export type ErrorCode = "bad_request" | "malformed_body" | "unauthorized" | "forbidden_origin" | "forbidden_host" | "not_found" | "unknown_service" | "unknown_method" | "method_not_allowed" | "timed_out" | "payload_too_large" | "uri_too_long" | "unsupported_media_type" | "rate_limited" | "head_too_large" | "internal" | "unavailable";
 
 /** Why something was refused. */
