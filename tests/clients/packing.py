@@ -112,6 +112,8 @@ def compiled(directory: Path) -> str:
         "module": "nodenext",
         "noEmit": True,
         "strict": True,
+        "exactOptionalPropertyTypes": True,
+        "noUncheckedIndexedAccess": True,
         "target": "ES2022",
         "types": [],
     }

@@ -16,7 +16,11 @@ from ..npm import ESBUILD_VERSION, ROOT, TYPESCRIPT, node, npm, npm_package
 from .packing import NODE_TYPES, PACKAGE, SOURCE, checkout, compiled, packed, run, tools
 
 USE = """\
-import { type Bridge, LIMITS, RefusedError, createBridge } from "@plugin-bridge/client";
+import {
+  type Bridge, CLOSES, type ErrorCode, type Events, LIMITS, METHODS, type MethodName,
+  PREFIXES, PROTOCOL_VERSION, type Params, type Prefix, RefusedError, type Result,
+  createBridge,
+} from "@plugin-bridge/client";
 
 const options = { endpoint: "http://127.0.0.1:42081", client: "my-page/1.0.0" };
 export const bridge: Bridge = createBridge({ ...options, token: "TOKEN" });
@@ -35,18 +39,41 @@ void bridge
     { onProgress: ({ step }) => console.log(step) },
   )
   .catch((error: unknown) => error instanceof RefusedError && error.prefix);
+const listed: Result<"plugins/list"> = { plugins: [], broken: [] };
+export const reason: string | undefined = listed.broken[0]?.reason;
+export const sent: Params<"osc/send"> = {
+  address: "/a", args: [1, "b", true, { kind: "int", value: 1 }],
+};
+export const progress: Events["progress"] = {
+  op: "install", id: null, step: "a later step", message: "", operation: "1",
+  ref: null, cancellable: true,
+};
+export const code: ErrorCode = "rate_limited";
+export const prefix: Prefix = PREFIXES[0];
+export const name: MethodName = "plugins/check_updates";
+export const numbers: number[] = [METHODS[name].timeoutMs, CLOSES.shutdown.code];
+export const version: string = PROTOCOL_VERSION;
 """
 
-MISUSE = {
-    "a method that is none": 'bridge.call("state/gte", { ns: "host", key: "a" })',
-    "no parameters": 'bridge.call("state/get")',
-    "a parameter too few": 'bridge.call("state/get", { ns: "host" })',
-    "another type": 'bridge.call("state/get", { ns: "host", key: 1 })',
-    "no such event": 'bridge.on("built", () => undefined)',
-    "an event's other fields": 'bridge.on("build", ({ fine }) => fine)',
-    "no operation": 'bridge.operate("state/get", { ns: "host", key: "a" })',
-    "no such state": 'bridge.on("state", (state) => state === "ready")',
-}
+MISUSE = (
+    '= bridge.call("state/gte", { ns: "host", key: "a" })',
+    '= bridge.call("state/get")',
+    '= bridge.call("state/get", { ns: "host", key: 1 })',
+    '= bridge.on("built", () => undefined)',
+    '= bridge.on("build", ({ fine }) => fine)',
+    '= bridge.operate("state/get", { ns: "host", key: "a" })',
+    '= bridge.on("state", (state) => state === "ready")',
+    ': Params<"state/get"> = { ns: "host" }',
+    ': Params<"state/get"> = { ns: "host", key: "a", more: 1 }',
+    ': Params<"osc/send">["args"] = [{ kind: "blob", value: 1 }]',
+    ': Params<"notify/send"> = { title: "a", urgency: "soon" }',
+    ': Params<"notify/targets"> = { more: 1 }',
+    ': Result<"state/list">["entries"] = 5',
+    ': Events["error"]["retryAfter"] = "soon"',
+    ': MethodName = "state/gets"',
+    ': ErrorCode = "teapot"',
+)
+"""What the protocol does not have, each after the name of a constant."""
 
 
 class PackageTests(SynchronousTestCase):
@@ -102,38 +129,24 @@ class PackageTests(SynchronousTestCase):
 class TypesTests(SynchronousTestCase):
     """Tests for what a user's compiler finds, with the packed declarations."""
 
-    def compile(self, text: str) -> str:
-        """Compile a program that uses the package."""
-        # Below its home, or the compiler would not find the package.
-        directory = TemporaryDirectory(dir=packed().home)
-        self.addCleanup(directory.cleanup)
-        folder = Path(directory.name)
-        (folder / "package.json").write_text('{"type": "module"}')
-        (folder / "use.ts").write_text(text, "utf-8")
-        return compiled(folder)
-
-    def test_use(self) -> None:
-        """Calls, events and operations are typed, with no check left out."""
-        self.assertEqual(self.compile(USE), "")
-
-    def test_misuse(self) -> None:
-        """What the protocol does not have is an error, each on its line."""
-        lines = [
-            f"export const x{n} = {line};" for n, line in enumerate(MISUSE.values())
-        ]
-        found = self.compile(USE + "\n".join(lines) + "\n")
-        first = len(USE.splitlines()) + 1
-        at = {int(line) - first for line in re.findall(r"use\.ts\((\d+),", found)}
-        missed = [name for n, name in enumerate(MISUSE) if n not in at]
-        self.assertEqual((missed, at - {*range(len(MISUSE))}), ([], set()), found)
-
-    def test_readme(self) -> None:
-        """The examples of its README compile, one after the other."""
+    def test_programs(self) -> None:
+        """What is right compiles, README's examples too; each misuse is an error."""
         blocks = [
             t for language, t in fences(PACKAGE / "README.md") if language == "ts"
         ]
         self.assertGreater(len(blocks), 2)
-        self.assertEqual(self.compile("\n".join(blocks)), "")
+        lines = [f"export const x{n} {line};" for n, line in enumerate(MISUSE)]
+        # Below its home, or the compiler would not find the package.
+        with TemporaryDirectory(dir=packed().home) as name:
+            folder = Path(name)
+            (folder / "package.json").write_text('{"type": "module"}')
+            (folder / "readme.ts").write_text("\n".join(blocks), "utf-8")
+            (folder / "use.ts").write_text(USE + "\n".join(lines) + "\n", "utf-8")
+            found = compiled(folder)
+        first = len(USE.splitlines()) + 1
+        wrong = re.findall(r"(?m)^\S*?(\w+)\.ts\((\d+),", found)
+        expected = {("use", str(first + n)) for n in range(len(MISUSE))}
+        self.assertEqual(set(wrong), expected, found)
 
 
 class UnitTests(SynchronousTestCase):

@@ -24,7 +24,7 @@ class AuditTests(SynchronousTestCase):
         with open_browser() as browser:
             browser.open(f"data:text/html,{quote(BAD)}")
             found = Auditor(browser.chrome).problems("bad")
-        self.assertTrue(any("400 px: wider" in one for one in found), found)
+        self.assertTrue(any("320 px: wider" in one for one in found), found)
         self.assertFalse(any("1000 px: wider" in one for one in found), found)
         self.assertTrue(any("too small: BUTTON" in one for one in found), found)
         self.assertTrue(any("light: color-contrast" in one for one in found), found)

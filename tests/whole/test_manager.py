@@ -118,8 +118,28 @@ export default definePlugin({
 THROWS = "throw new Error('it breaks while it is loaded');\nexport default {};\n"
 
 
-class StandTestCase(SynchronousTestCase):
-    """Has one stand for all of its tests."""
+ICON: Final = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGN0Dj7CwMDAxMDAwMDA"
+    "AAAP4QFeGXfJJAAAAABJRU5ErkJggg=="
+)
+"""Two pixels wide."""
+
+DOUBLE_CLICK: Final = """
+// The second click of a double-click, as soon as there is something below it.
+const first = document.querySelector("#question-title").textContent;
+const watch = new MutationObserver(() => {
+  const title = document.querySelector("#question-title")?.textContent ?? first;
+  if (title === first) return;
+  watch.disconnect();
+  document.querySelector("#question-yes").click();
+  window.clickedAtOnce = true;
+});
+watch.observe(document.body, {subtree: true, childList: true, characterData: true});
+"""
+
+
+class ManagerTests(SynchronousTestCase):
+    """Tests of a page with one stand for all of them, where it is paired."""
 
     # What a slow machine needs, not what it takes.
     timeout = 600
@@ -129,10 +149,12 @@ class StandTestCase(SynchronousTestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        """Open the stand."""
+        """Open the stand, and pair the page."""
         cls._open = ExitStack()
         cls.stand = cls._open.enter_context(open_stand())
         cls.auditor = Auditor(cls.stand.browser.chrome)
+        cls.stand.open()
+        cls.stand.pair()
 
     @classmethod
     def tearDownClass(cls) -> None:
@@ -140,11 +162,13 @@ class StandTestCase(SynchronousTestCase):
         cls._open.close()
 
     def setUp(self) -> None:
-        """Show nothing of the test before."""
+        """Begin with a page that was just loaded."""
         self.browser = self.stand.browser
         self.desktop = self.stand.desktop
         self.desktop.clear()
-        self.auditor.resize(1200, 1)
+        self.auditor.resize(1200)
+        self.stand.open()
+        self.browser.until_text("#bridge-state", "Connected")
 
     def audit(self, name: str) -> None:
         """Check this state of the page."""
@@ -202,132 +226,6 @@ class StandTestCase(SynchronousTestCase):
             return self.is_shown(shown)
 
         self.until(f"{shown} is shown", done)
-
-
-ICON: Final = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGN0Dj7CwMDAxMDAwMDA"
-    "AAAP4QFeGXfJJAAAAABJRU5ErkJggg=="
-)
-"""Two pixels wide."""
-
-DOUBLE_CLICK: Final = """
-// The second click of a double-click, as soon as there is something below it.
-const first = document.querySelector("#question-title").textContent;
-const watch = new MutationObserver(() => {
-  const title = document.querySelector("#question-title")?.textContent ?? first;
-  if (title === first) return;
-  watch.disconnect();
-  document.querySelector("#question-yes").click();
-  window.clickedAtOnce = true;
-});
-watch.observe(document.body, {subtree: true, childList: true, characterData: true});
-"""
-
-
-class ConnectTests(StandTestCase):
-    """Tests for finding the daemon, pairing, and losing it."""
-
-    def retry(self) -> None:
-        """Press *Try again*, unless the page has connected by itself meanwhile."""
-        self.browser.chrome.execute_script("document.getElementById('retry')?.click()")
-
-    def test_every_state_of_the_connection(self) -> None:
-        """Each state has its words; the focus is never lost."""
-        stand, browser = self.stand, self.browser
-        stand.open()
-        browser.until_text("#connect-words", "Paste the pairing code")
-        self.audit("unpaired")
-        browser.type("#token", "not-the-code")
-        browser.click("#pair")
-        browser.until_text("#connect-words", "That code didn't work")
-        self.focused("token")
-        self.said("That code didn't work. Copy all of it.|")
-        self.audit("wrong-code")
-        stand.pair()
-        self.focused("H2")
-        self.said("Connected.")
-        self.audit("no-plugins")
-
-        os.kill(stand.daemon.process.pid, signal.SIGSTOP)
-        browser.click("nav a[href='#/settings']")
-        browser.click("#daily")
-        browser.until_text("#trouble", "The bridge isn't answering.")
-        self.assertIn("Not answering", browser.text("#bridge-state"))
-        self.audit("frozen")
-        os.kill(stand.daemon.process.pid, signal.SIGCONT)
-        browser.until_text("#bridge-state", "Connected")
-
-        port = stand.daemon.port
-        stand.stop_daemon()
-        browser.until_text("#trouble", "The bridge isn't running.")
-        self.audit("lost")
-        stand.start_daemon(port=port)
-        self.retry()
-        browser.until_text("#bridge-state", "Connected")
-        self.until("the notice is gone", lambda: not self.is_shown("#trouble"))
-        self.assertNotEqual(stand.focus(), "BODY")
-
-        rotated = stand.rotate_token()
-        browser.until_text("#connect-words", "The pairing code was replaced.")
-        self.focused("token")
-        self.audit("rotated")
-        browser.type("#token", rotated)
-        browser.click("#pair")
-        browser.until_text("#bridge-state", "Connected")
-
-        stand.stop_daemon()
-        stand.browser.open("about:blank")
-        stand.open()
-        browser.until_text("#connect-words", "The bridge isn't running.")
-        # A page that is paired needs no code, but a bridge that runs.
-        self.assertFalse(self.is_shown("#token"))
-        browser.until_text("#connect", "plugin-bridge run --host reference")
-        self.audit("absent")
-        stand.start_daemon(port=port)
-        self.retry()
-        browser.until_text("#bridge-state", "Connected")
-
-    def test_link_with_the_token(self) -> None:
-        """It connects the page, and is in no address after that."""
-        stand, browser = self.stand, self.browser
-        stand.open()
-        browser.chrome.execute_script("localStorage.clear()")
-        stand.open()
-        browser.until_text("#connect-words", "Paste the pairing code")
-        field = browser.find("#token")
-        self.assertEqual(
-            [field.get_attribute("type"), field.get_attribute("autocomplete")],
-            ["text", "off"],
-        )
-        steps = browser.chrome.execute_script("return history.length")
-        stand.open(token=stand.daemon.token)
-        browser.until_text("#bridge-state", "Connected")
-        self.assertNotIn("token", browser.chrome.current_url)
-        browser.chrome.back()
-        self.assertNotIn("token", browser.chrome.current_url)
-        self.assertGreater(steps, 0)
-        stand.open()
-        browser.until_text("#bridge-state", "Connected")
-        # One that is refused does not unpair the page.
-        stand.open(token="x" * 43)
-        browser.until_text("#bridge-state", "Connected")
-
-
-class ManagerTests(StandTestCase):
-    """Tests for adding, changing and removing plugins, in this order of a day."""
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        """Pair the page."""
-        super().setUpClass()
-        cls.stand.open()
-        cls.stand.pair()
-
-    def setUp(self) -> None:
-        """Begin with a page that was just loaded."""
-        super().setUp()
-        self.stand.open()
-        self.browser.until_text("#bridge-state", "Connected")
 
     def remove_all(self) -> None:
         """Remove every plugin, without the page."""
@@ -729,7 +627,7 @@ class ManagerTests(StandTestCase):
         browser.until_text('[data-testid="plugin-card-twin-one"] header', "(twin-one)")
         self.audit("names-home")
         for width in (320, 768, 1280, 2560):
-            self.auditor.resize(width, 1)
+            self.auditor.resize(width)
             for route in ("/home", "/plugins", "/plugins/long-one", "/log"):
                 stand.go(route)
                 script = "return document.documentElement.scrollWidth <= innerWidth"
@@ -738,7 +636,7 @@ class ManagerTests(StandTestCase):
         browser.until_text('[data-testid="plugin-name-twin-one"]', "(twin-one)")
         self.audit("names-list")
 
-        self.auditor.resize(320, 1)
+        self.auditor.resize(320)
         browser.chrome.execute_script("scrollTo(0, 250)")
         self.until("it is scrolled", lambda: self.top() == 250)
         browser.click('[data-row="twin-one"]')
@@ -864,3 +762,90 @@ class ManagerTests(StandTestCase):
         browser.click("#install")
         browser.until_text("#outcome", "This computer can't show the question.")
         self.audit("cannot-ask")
+
+    def retry(self) -> None:
+        """Press *Try again*, unless the page has connected by itself meanwhile."""
+        self.browser.chrome.execute_script("document.getElementById('retry')?.click()")
+
+    def test_every_state_of_the_connection(self) -> None:
+        """Each state has its words; the focus is never lost."""
+        stand, browser = self.stand, self.browser
+        self.unpair()
+        self.audit("unpaired")
+        browser.type("#token", "not-the-code")
+        browser.click("#pair")
+        browser.until_text("#connect-words", "That code didn't work")
+        self.focused("token")
+        self.said("That code didn't work. Copy all of it.|")
+        self.audit("wrong-code")
+        stand.pair()
+        self.focused("H2")
+        self.said("Connected.")
+        self.audit("no-plugins")
+
+        os.kill(stand.daemon.process.pid, signal.SIGSTOP)
+        browser.click("nav a[href='#/settings']")
+        browser.click("#daily")
+        browser.until_text("#trouble", "The bridge isn't answering.")
+        self.assertIn("Not answering", browser.text("#bridge-state"))
+        self.audit("frozen")
+        os.kill(stand.daemon.process.pid, signal.SIGCONT)
+        browser.until_text("#bridge-state", "Connected")
+
+        port = stand.daemon.port
+        stand.stop_daemon()
+        browser.until_text("#trouble", "The bridge isn't running.")
+        self.audit("lost")
+        stand.start_daemon(port=port)
+        self.retry()
+        browser.until_text("#bridge-state", "Connected")
+        self.until("the notice is gone", lambda: not self.is_shown("#trouble"))
+        self.assertNotEqual(stand.focus(), "BODY")
+
+        rotated = stand.rotate_token()
+        browser.until_text("#connect-words", "The pairing code was replaced.")
+        self.focused("token")
+        self.audit("rotated")
+        browser.type("#token", rotated)
+        browser.click("#pair")
+        browser.until_text("#bridge-state", "Connected")
+
+        stand.stop_daemon()
+        stand.browser.open("about:blank")
+        stand.open()
+        browser.until_text("#connect-words", "The bridge isn't running.")
+        # A page that is paired needs no code, but a bridge that runs.
+        self.assertFalse(self.is_shown("#token"))
+        browser.until_text("#connect", "plugin-bridge run --host reference")
+        self.audit("absent")
+        stand.start_daemon(port=port)
+        self.retry()
+        browser.until_text("#bridge-state", "Connected")
+
+    def test_link_with_the_token(self) -> None:
+        """It connects the page, and is in no address after that."""
+        stand, browser = self.stand, self.browser
+        self.unpair()
+        field = browser.find("#token")
+        self.assertEqual(
+            [field.get_attribute("type"), field.get_attribute("autocomplete")],
+            ["text", "off"],
+        )
+        steps = browser.chrome.execute_script("return history.length")
+        stand.open(token=stand.daemon.token)
+        browser.until_text("#bridge-state", "Connected")
+        self.assertNotIn("token", browser.chrome.current_url)
+        browser.chrome.back()
+        self.assertNotIn("token", browser.chrome.current_url)
+        self.assertGreater(steps, 0)
+        stand.open()
+        browser.until_text("#bridge-state", "Connected")
+        # One that is refused does not unpair the page.
+        stand.open(token="x" * 43)
+        browser.until_text("#bridge-state", "Connected")
+
+    def unpair(self) -> None:
+        """Have the page forget the token."""
+        self.browser.chrome.execute_script("localStorage.clear()")
+        self.stand.open()
+        self.browser.until_text("#connect-words", "Paste the pairing code")
