@@ -122,13 +122,6 @@ class DoublesTests(SynchronousTestCase):
             double, real = map(resolve, cases)
             self.assertIsNot(double, real, name)
 
-    def test_names(self):
-        """Doubles are found by their names, and tests of them are none."""
-        for name in ("FakeA", "_FakeA", "MemoryA", "RecordingA", "StubA"):
-            self.assertTrue(DOUBLE.match(name), name)
-        for name in ("FakeATests", "AFake"):
-            self.assertFalse(DOUBLE.match(name), name)
-
 
 class FakeApproverTests(ApproverContract, SynchronousTestCase):
     """The approver that answers at once."""

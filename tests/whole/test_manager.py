@@ -548,7 +548,8 @@ class ManagerTests(SynchronousTestCase):
     def test_log_diagnostics_and_settings(self) -> None:
         """The log is filtered, copied and cleared; a notification is tried."""
         stand, browser = self.stand, self.browser
-        stand.go("/log")
+        stand.call("state/delete", {"ns": "host", "key": "updates:auto"})
+        stand.open("/log")
         browser.until_text("#log-lines", "connected")
         self.audit("log")
         browser.type("#log-find", "nothing like this")
