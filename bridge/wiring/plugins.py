@@ -30,7 +30,7 @@ from ..plugins.operations.changes import PluginChanges
 from ..plugins.operations.jobs import Jobs
 from ..plugins.operations.prompting import Prompting
 from ..plugins.operations.rebuild import Rebuild, Shutdown
-from ..plugins.operations.settlement import InstalledSet, recover
+from ..plugins.operations.settlement import InstalledSet, notice_of, recover
 from ..plugins.policy.scan import Scanner
 from ..plugins.upstream.preview import Access, Previewer
 from ..plugins.upstream.updates import Updates
@@ -168,7 +168,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
         ):
             rebuild.begin()
 
-    notices = [] if recovered is None else [recovered.notice]
+    notices = [] if recovered is None else [notice_of(recovered, store)]
     finish: list[Any] = [links, updates, Shutdown(jobs, rebuild, reactor), kept]
     return PluginWiring(service, links, notices, prepare, finish)
 

@@ -17,7 +17,7 @@ from twisted.internet.defer import DeferredLock
 from twisted.logger import Logger
 
 from ...approval import Operation
-from ...classes import define, frozen
+from ...classes import define
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.steps import Step
@@ -32,28 +32,7 @@ from .jobs import Jobs
 from .rebuild import EventSink, Rebuild
 
 
-@frozen
-class Recovered:
-    """
-    An interrupted operation, and its outcome.
-
-    :ivar finished: Whether the operation was finished; else it was rolled back.
-    """
-
-    exchange: Exchange
-    finished: bool
-
-    @property
-    def notice(self) -> str:
-        """The text for the operator."""
-        became = "finished" if self.finished else "rolled back"
-        return (
-            f"the {self.exchange.op} of {self.exchange.plugin_id} was interrupted, and "
-            f"was {became}; the bundle is built again"
-        )
-
-
-def recover(journal: Journal, store: Store, trees: Trees) -> Recovered | None:
+def recover(journal: Journal, store: Store, trees: Trees) -> Exchange | None:
     """
     Restore either the old or the new set completely.  Blocks.
 
@@ -69,7 +48,6 @@ def recover(journal: Journal, store: Store, trees: Trees) -> Recovered | None:
     if exchange is None:
         trees.sweep()
         return None
-    done = exchange.is_done(store)
     try:
         exchange.settling(store)(trees.directory)
     except OSError as e:
@@ -77,11 +55,20 @@ def recover(journal: Journal, store: Store, trees: Trees) -> Recovered | None:
             f"the interrupted {exchange.op} of {exchange.plugin_id} cannot be settled: "
             f"{e.strerror or 'something is in the way in plugins/'}"
         ) from None
-    if not done:
+    if not exchange.is_done(store):
         # Also when the state was restored, as its previous generation may not be.
         store.insist(exchange.rollback_edits(store)).addErrback(lambda _: None)
     trees.sweep()
-    return Recovered(exchange, done)
+    return exchange
+
+
+def notice_of(exchange: Exchange, store: Store) -> str:
+    """Return the text for the operator about an operation that was recovered."""
+    became = "finished" if exchange.is_done(store) else "rolled back"
+    return (
+        f"the {exchange.op} of {exchange.plugin_id} was interrupted, and was {became}; "
+        "the bundle is built again"
+    )
 
 
 @define(eq=False)
@@ -171,13 +158,13 @@ class InstalledSet:
         if is_built or done:
             await self._end(exchange, exchange.old if done else exchange.new)
 
-    def resume(self, jobs: Jobs, recovered: Recovered) -> None:
+    def resume(self, jobs: Jobs, exchange: Exchange) -> None:
         """
         End what a kill has interrupted, in the background: with a build.
 
-        :param recovered: The outcome of ``recover``.
+        :param exchange: What ``recover`` has found.
         """
-        exchange = self._pending = recovered.exchange
+        self._pending = exchange
         op = Operation(exchange.op)
         plugin_id = None if op == Operation.INSTALL else exchange.plugin_id
 
@@ -186,7 +173,7 @@ class InstalledSet:
             await job.hold(jobs.commit_lock)
             job.commit()
             await self.settle(job)
-            if not recovered.finished:
+            if not exchange.is_done(self._store):
                 raise BridgeError(
                     Code.UNAVAILABLE, "the daemon was ended meanwhile; ask again"
                 )

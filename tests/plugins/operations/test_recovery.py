@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed import exchange
 from bridge.plugins.installed.exchange import Exchange, JournalError
-from bridge.plugins.operations.settlement import recover
+from bridge.plugins.operations.settlement import notice_of, recover
 from bridge.protocol.errors import BridgeError, Code
 
 from ...store.faults import FaultyOs, running_on
@@ -153,9 +153,8 @@ class RecoverTests(OperationTestCase):
         """It is named to the operator, and built; nothing else commits meanwhile."""
         self.interrupted_update()
         recovered = self.recover()
-        self.assertFalse(recovered.finished)
         self.assertEqual(
-            recovered.notice,
+            notice_of(recovered, self.bench.store),
             "the update of good was interrupted, and was rolled back; the bundle is "
             "built again",
         )
@@ -194,7 +193,7 @@ class RecoverTests(OperationTestCase):
     def test_install(self) -> None:
         """What was not built is not installed, whatever can be built now."""
         recovered = self.interrupted_install()
-        self.assertFalse(recovered.finished)
+        self.assertFalse(recovered.is_done(self.bench.store))
         self.assertEqual(self.state(), (*self.before[:3], True))
         self.build(recovered)
         self.assertEqual(
@@ -216,7 +215,8 @@ class RecoverTests(OperationTestCase):
         self.bench.builder.outcomes = [Deferred()]
         self.ask("uninstall", "good").addErrback(lambda _: None)
         recovered = self.restart("run")
-        self.assertTrue(recovered.finished)
+        notice = notice_of(recovered, self.bench.store)
+        self.assertIn("interrupted, and was finished", notice)
         self.build(recovered)
         self.assertEqual(
             self.events,

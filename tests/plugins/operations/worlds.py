@@ -14,7 +14,8 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from bridge.plugins.bundle.build import Report
-from bridge.plugins.operations.settlement import Recovered, recover
+from bridge.plugins.installed.exchange import Exchange
+from bridge.plugins.operations.settlement import recover
 from bridge.store import Put
 
 from .bench import NOW, OTHER_SEED, Bench, FakeBuilder, files_of, manifest, url_of
@@ -178,7 +179,7 @@ class World:
         return bench_at(root, self.broken)
 
     @staticmethod
-    def go_on(bench: Bench, recovered: Recovered) -> None:
+    def go_on(bench: Bench, recovered: Exchange) -> None:
         """Build after a recovery."""
         bench.settlement.resume(bench.jobs, recovered)
 
@@ -187,8 +188,7 @@ class World:
         found = snapshot(bench)
         assert found in (self.old, self.new), (found, self.old, self.new)
 
-    def assert_reported(self, recovered: Recovered, bench: Bench) -> None:
-        """See that the notice names which."""
-        finished = snapshot(bench) == self.new
-        assert recovered.finished == finished
-        assert f"the {self.operation} of " in recovered.notice
+    def assert_reported(self, recovered: Exchange, bench: Bench) -> None:
+        """See that what the operator learns is so."""
+        assert recovered.op == self.operation
+        assert recovered.is_done(bench.store) == (snapshot(bench) == self.new)
