@@ -8,8 +8,8 @@ A file that is replaced whole, and the generation before it.
     state.json.bak      the previous one
 
 At every instant ``state.json`` or ``state.json.bak`` is whole: the current one becomes
-the previous one by a rename, and for a moment, or until the start after a kill, it is
-there alone.
+the previous one by a rename, and for a moment it is there alone: until the next start
+after a kill, until the next write if the disk fails twice.
 """
 
 from __future__ import annotations
