@@ -14,7 +14,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 import orjson
-from attrs import Factory
 
 from ...classes import frozen
 from ...protocol.limits import BUILD_METAFILE_BYTES, SOURCE_BYTES
@@ -160,7 +159,9 @@ def check_metafile(text: bytes, allowed: Allowed) -> frozenset[str]:
     left = {
         _slashed(one["path"]) for made in outputs.values() for one in made["imports"]
     }
-    rules = _Rules(allowed, {edge.target: edge for edge in reversed(edges)})
+    paths = {path for path, _ in files}.union(edge.target for edge in edges)
+    areas = {path: _area(path, allowed.plugins) for path in paths}
+    rules = _Rules(allowed, {edge.target: edge for edge in reversed(edges)}, areas)
     rules.check_patterns(edges)
     for path, as_data in files:
         rules.check_input(path, as_data)
@@ -185,11 +186,12 @@ class _Rules:
     The rules for one bundle.
 
     :ivar first: The first import of each file.
+    :ivar areas: The area of each file and target, see ``_area``.
     """
 
     allowed: Allowed
     first: dict[str, Edge]
-    _areas: dict[str, str | None] = Factory(dict)
+    areas: dict[str, str | None]
 
     def check_patterns(self, edges: Collection[Edge]) -> None:
         """
@@ -206,7 +208,7 @@ class _Rules:
     def check_input(self, path: str, as_data: bool) -> None:
         """Check that a file may be in the bundle at all."""
         named = path.removeprefix(_DISABLED)
-        area = self._area(named)
+        area = self.areas[path]
         if area is None:
             # Nothing of a module that was left out is in the bundle; who may name one
             # outside every area is a question of the import.
@@ -259,12 +261,12 @@ class _Rules:
             raise BuildError("the bundle imports what no file of it imports")
 
     def _is_plugins(self, path: str) -> bool:
-        return (self._area(path) or "").startswith(PLUGINS)
+        return (self.areas[path] or "").startswith(PLUGINS)
 
     def _may_import(self, edge: Edge) -> bool:
-        area = self._area(edge.importer) or ""
+        area = self.areas[edge.importer] or ""
         named = edge.target.removeprefix(_DISABLED)
-        to = self._area(named)
+        to = self.areas[edge.target]
         if area == TABLE_FILE:
             return edge.target in self.allowed.table
         if named == TABLE_FILE and named != edge.target:
@@ -274,13 +276,6 @@ class _Rules:
         if to is None:
             return named != edge.target
         return to in _REACH.get(area, ())
-
-    def _area(self, path: str) -> str | None:
-        """See ``_area``; each file is asked for by every import of it."""
-        if path not in self._areas:
-            named = path.removeprefix(_DISABLED)
-            self._areas[path] = _area(named, self.allowed.plugins)
-        return self._areas[path]
 
     def _refusal(self, path: str, why: str, mark: str = ",") -> BuildError:
         edge = self.first.get(path)
@@ -299,7 +294,12 @@ class _Rules:
 
 
 def _area(path: str, plugins: Collection[str]) -> str | None:
-    """The area a file is in, as the start of its path; ``None`` for no area."""
+    """
+    The area a file is in, as the start of its path; ``None`` for no area.
+
+    :param path: It may be of a module that is left out.
+    """
+    path = path.removeprefix(_DISABLED)
     if path in (TABLE_FILE, API_TEXT):
         return path
     if ".." in path and ".." in path.split("/"):
