@@ -61,18 +61,12 @@ class SinkConnection(WebSocketClientProtocol):
         self._steps = TokenBucket(
             limits.SINK_FRAME_STEPS_PER_SECOND, limits.SINK_FRAME_STEPS_BURST, clock
         )
-        self.is_serving = False
         self.is_paused = False
 
     def onOpen(self) -> None:
-        """Start serving; called by Autobahn."""
-        self.is_serving = True
+        """Report that it is open; called by Autobahn."""
         self.registerProducer(self, True)
         self._opened(self)
-
-    def onClose(self, wasClean: bool, code: int, reason: str) -> None:
-        """Stop serving; called even if the connection never opened."""
-        self.is_serving = False
 
     def processData(self) -> bool:  # noqa: N802
         """
@@ -82,7 +76,6 @@ class SinkConnection(WebSocketClientProtocol):
         """
         if self._steps.take() is None:
             self.data = b""
-            self.is_serving = False
             self.factory.postpone()
             self.transport.abortConnection()
             return False
@@ -106,7 +99,7 @@ class SinkConnection(WebSocketClientProtocol):
         self.is_paused = False
 
     def stopProducing(self) -> None:
-        """Do nothing: ``onClose`` is called as well."""
+        """Do nothing: the factory hears of it as well."""
 
 
 class SinkConnectionFactory(ReconnectingClientFactory, WebSocketClientFactory):  # type: ignore[misc]
@@ -191,15 +184,18 @@ class WebSocketSink:
         self._connection = connection
         self._log.info("sink {name} is up", name=self.name)
 
+    def _current(self) -> SinkConnection | None:
+        found = self._connection
+        return found if found is not None and found.state == found.STATE_OPEN else None
+
     def health(self) -> Health:
         """See ``ISink``."""
-        is_up = self._connection is not None and self._connection.is_serving
-        return Health.UP if is_up else Health.DOWN
+        return Health.DOWN if self._current() is None else Health.UP
 
     def deliver(self, notification: Notification) -> None:
         """See ``ISink``."""
-        connection = self._connection
-        if connection is None or not connection.is_serving:
+        connection = self._current()
+        if connection is None:
             raise UnavailableError("nothing there takes connections")
         if connection.is_paused:
             raise UnavailableError("it does not read what was sent")
