@@ -59,15 +59,6 @@ class LastTests(FollowerCase):
         self.assertEqual(self.last(0), [])
         self.assertEqual(len(self.last()), 20)
 
-    def test_older_generation(self) -> None:
-        """What the file lacks is taken from the generation before it."""
-        file = self.open(6)
-        for line in (b"one\n", b"two\n", b"three\n"):
-            file.append(line)
-        self.assertEqual(self.last(), [b"two", b"three"])
-        self.assertEqual(self.last(1), [b"three"])
-        self.assertEqual(self.more(), [])
-
     def test_left_out(self) -> None:
         """Lines that are left out do not count."""
         self.open().append(b"a1\nb1\na2\nb2\n")

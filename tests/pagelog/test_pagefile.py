@@ -127,13 +127,6 @@ class AppendTests(PageFileCase):
         self.assertEqual(file.size, 5)
         self.assertEqual(len(os.listdir("/proc/self/fd")), open_files)
 
-    def test_larger_than_the_limit(self) -> None:
-        """Lines over the limit on their own are written all the same."""
-        file = self.open(10)
-        file.append(b"x" * 20 + b"\n")
-        self.assertEqual(file.size, 21)
-        self.assertFalse(file.older.exists())
-
     def test_failed_rotation(self) -> None:
         """When the file cannot be renamed, lines are appended as before."""
         file = self.open(4)
@@ -212,14 +205,6 @@ class AppendTests(PageFileCase):
         file.append(b"2\n")
         self.assertEqual(target.read_bytes(), b"untouched")
         self.assertEqual(moved.read_bytes(), b"1\n2\n")
-
-    def test_truncated_by_others(self) -> None:
-        """A file that was cut short is measured again."""
-        file = self.open()
-        file.append(b"1234\n")
-        os.truncate(self.path, 0)
-        file.append(b"5\n")
-        self.assertEqual((file.size, self.path.read_bytes()), (2, b"5\n"))
 
     def test_full_disk(self) -> None:
         """Lines that could be written only in part are removed again."""
