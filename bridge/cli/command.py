@@ -29,6 +29,14 @@ _HINTS: Final = {
     Prefix.NOT_INSTALLED: "to list what is installed, run: plugin-bridge list",
     Prefix.NOT_TRUSTED: "to list the accepted keys, run: plugin-bridge keys",
 }
+# The details of these name a place or a cause; the others are sentences of their own.
+_TO_EXPLAIN: Final = (
+    Prefix.APPROVAL_UNAVAILABLE,
+    Prefix.BUILD_FAILED,
+    Prefix.CLONE_FAILED,
+    Prefix.MANIFEST_INVALID,
+    Prefix.POLICY,
+)
 _PREFIXES: Final = {str(prefix): prefix for prefix in Prefix}
 
 
@@ -51,10 +59,10 @@ def plain(error: BridgeError) -> str:
         again = error.code is Code.RATE_LIMITED
         return visible(error.message) + "; try again in a moment" * again
     detail = visible(error.message.partition(": ")[2])
-    if prefix is Prefix.NOT_HTTPS:
-        return detail  # it names the field and the rule
+    if prefix in _TO_EXPLAIN:
+        detail = f"{prefix.meaning}: {detail}"
     hint = _HINTS.get(prefix)
-    return f"{prefix.meaning}: {detail}" + (f"; {hint}" if hint else "")
+    return detail + (f"; {hint}" if hint else "")
 
 
 def message_of(error: BridgeError) -> str:
