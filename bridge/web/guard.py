@@ -11,21 +11,15 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
-from collections.abc import Sequence
 from typing import Protocol
+
+from twisted.web.http_headers import Headers
 
 from ..classes import define
 from ..protocol.bucket import TokenBucket
 from ..protocol.errors import BridgeError, Code
 from ..settings.values import HTTP_PORT
 from .headers import WrongTokenError
-
-
-class Headers(Protocol):
-    """The headers of a request; ``twisted.web.http_headers.Headers`` is one."""
-
-    def getRawHeaders(self, name: bytes) -> Sequence[bytes] | None:
-        """Every value of one header, or ``None``."""
 
 
 class TokenCheck(Protocol):

@@ -14,60 +14,22 @@ from typing import Any, Protocol
 
 from twisted.logger import Logger
 from twisted.web.http import Request
+from twisted.web.http_headers import Headers
 
-from ..classes import frozen
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, internal_error
-from .guard import Headers
 from .headers import ALWAYS, cors_headers, phrase, refusal_body, refusal_headers
 
 _log = Logger()
 _ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp]://([^/?#]*)(.*)", re.DOTALL)
 
 
-@frozen
-class Head:
-    """
-    The head of a request: what is known before its body.
-
-    :ivar path: Of the request target, as it was sent; without the query.
-    :ivar length: Of the body, as declared; ``None`` when it comes in chunks.
-    :ivar authority: Of the request target, when that is absolute.
-    """
-
-    method: bytes
-    path: bytes
-    headers: Headers
-    length: int | None
-    authority: bytes | None = None
-
-
-Responder = Callable[["GuardedRequest"], None]
-"""Answers a request whose body is complete; a ``BridgeError`` becomes a refusal."""
-
-
-@frozen
-class Route:
-    """
-    What a path accepts, and what answers it.
-
-    :ivar methods: The methods, as in the ``Allow`` header.
-    :ivar paired: Whether the pairing token is required.
-    :ivar has_body: Whether a JSON body is read.
-    """
-
-    methods: tuple[bytes, ...]
-    answer: Responder
-    paired: bool = True
-    has_body: bool = False
-
-
 class RequestPolicy(Protocol):
     """Validates requests; ``bridge.web.site.GuardedSite`` is one."""
 
-    def validate(self, head: Head) -> Responder:
+    def validate(self, request: GuardedRequest) -> Callable[[GuardedRequest], None]:
         """
-        Decide by the head alone.
+        Decide by the head alone, and return what answers.
 
         :raise BridgeError: The request is refused.
         """
@@ -80,6 +42,9 @@ class GuardedRequest(Request):
     """
     A request that is validated by its head, with a bounded body.
 
+    :ivar path: Of the request target, as it was sent; without the query.
+    :ivar length: Of the body, as declared; ``None`` when it comes in chunks.
+    :ivar authority: Of the request target, ``None`` when that is not absolute.
     :ivar refusal: Why it is refused, as soon as that is known.
     :ivar prepath: Segments of the path that Klein has matched; ``postpath``: the rest.
     :ivar mapper: Klein's.
@@ -89,17 +54,19 @@ class GuardedRequest(Request):
     postpath: list[bytes]
     mapper: Any
 
+    length: int | None
+    authority: bytes | None
     refusal: BridgeError | None = None
     content: Any
-    _answer: Responder
+    _answer: Callable[[GuardedRequest], None]
     _received = 0
 
     def headReceived(  # noqa: N802
         self, method: bytes, target: bytes, version: bytes, length: int | None
     ) -> None:
         """Validate the head.  The body of a refused request is not kept."""
-        self.method, self.clientproto = method, version
-        authority, self.uri = split_target(target)
+        self.method, self.clientproto, self.length = method, version, length
+        self.authority, self.uri = split_target(target)
         self.path = self.uri.partition(b"?")[0]
         self.content = BytesIO()
         # Kept as sent: Klein wants text, and the path may not be UTF-8.
@@ -111,11 +78,15 @@ class GuardedRequest(Request):
         for name, value in {**ALWAYS, **allowing}.items():
             self.setHeader(name, value)
         try:
-            self._answer = policy.validate(
-                Head(method, self.path, self.requestHeaders, length, authority)
-            )
+            self._answer = policy.validate(self)
         except BridgeError as error:
             self.refusal = error
+
+    @property
+    def is_upgrade(self) -> bool:
+        """Whether it asks for a WebSocket."""
+        upgrade = self.requestHeaders.getRawHeaders(b"upgrade") or [b""]
+        return bool(self.method == b"GET" and upgrade[0].lower() == b"websocket")
 
     def expects_continue(self) -> bool:
         """Whether the client waits for 100 Continue before it sends the body."""
@@ -190,12 +161,6 @@ class GuardedRequest(Request):
         self.responseHeaders.removeHeader(b"content-type")
         self.write(self.begin(204, b""))
         self.finish()
-
-
-def is_upgrade(method: bytes, headers: Headers) -> bool:
-    """Whether a request asks for a WebSocket."""
-    upgrade = headers.getRawHeaders(b"upgrade") or [b""]
-    return method == b"GET" and upgrade[0].lower() == b"websocket"
 
 
 def split_target(target: bytes) -> tuple[bytes | None, bytes]:

@@ -1,5 +1,5 @@
 """
-The paths of the site, and the two of them that Klein renders.
+The paths of the site: the socket's, and the two that Klein renders, among them.
 
 Any program may ask for any path, so what needs no token needs no Klein: it is loaded by
 the first request with the token.
@@ -18,7 +18,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ..classes import define
+from ..classes import define, frozen
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code, internal_error
 from ..protocol.strictjson import dumps, loads
@@ -27,20 +27,42 @@ from ..rpc.dispatch import Dispatcher
 from ..schemas import PROTOCOL_FILE, read_schema
 from ..system.memory import trim_after_loading
 from .headers import MethodError
-from .request import GuardedRequest, Route
-from .upgrade import upgrade
+from .request import GuardedRequest
 from .websocket.socket import BridgeFactory
 
 if TYPE_CHECKING:
     from klein.resource import KleinResource
 
 Endpoint = Callable[..., Coroutine[Deferred[Any], Any, bytes]]
+Responder = Callable[[GuardedRequest], None]
+"""Answers a request whose body is complete; a ``BridgeError`` becomes a refusal."""
 
 HEALTH: Final = b"/v1/health"
 SOCKET: Final = b"/v1/ws"
 _DESCRIBE: Final = b"/v1/describe"
+_UPGRADE_REQUESTS: Final = 32
+"""An upgrade counts as this many other requests."""
+
+# It was validated already; Autobahn would apply rules of its own.
+_NOT_FOR_AUTOBAHN: Final = b"origin"
 _NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
 _CALL = re.compile(rb"/v1/([^/]+)/([^/]+)")
+
+
+@frozen
+class Route:
+    """
+    What a path accepts, and what answers it.
+
+    :ivar methods: The methods, as in the ``Allow`` header.
+    :ivar paired: Whether the pairing token is required.
+    :ivar has_body: Whether a JSON body is read.
+    """
+
+    methods: tuple[bytes, ...]
+    answer: Responder
+    paired: bool = True
+    has_body: bool = False
 
 
 def _is_name(segment: bytes) -> bool:
@@ -204,3 +226,42 @@ def read_params(text: bytes) -> Any:
     except UnicodeDecodeError:
         raise BridgeError(Code.MALFORMED_BODY, "the body is not UTF-8") from None
     return loads(text) if text.strip() else {}
+
+
+def upgrade(request: GuardedRequest, sockets: BridgeFactory) -> None:
+    """
+    Hand the connection of a request to a new socket.
+
+    Autobahn's resource would do that, too, but loads templates, sessions and an XML
+    parser of ``twisted.web``: 1.5 MiB.
+
+    :raise BridgeError: It is no upgrade, or there are too many sockets.
+    """
+    if not request.is_upgrade:
+        raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
+    if request.clientproto != b"HTTP/1.1":
+        raise BridgeError(Code.BAD_REQUEST, "an upgrade requires HTTP/1.1")
+    if sockets.is_full:
+        raise BridgeError(Code.UNAVAILABLE, "too many sockets are open")
+    channel: Any = request.channel
+    channel.shared.quota.consume(_UPGRADE_REQUESTS - 1)
+    # A client should wait for our handshake (RFC 6455, section 4.1); if it does not,
+    # nothing is lost.
+    handshake, early = _head(request), channel.clearLineBuffer()
+    transport, channel.transport = channel.transport, None
+    socket: Any = sockets.buildProtocol(transport.getPeer())
+    transport.protocol = socket
+    socket.makeConnection(transport)
+    # The channel has paused it until the request is answered.
+    transport.resumeProducing()
+    socket.dataReceived(handshake)
+    socket.dataReceived(early)
+
+
+def _head(request: GuardedRequest) -> bytes:
+    """Format the head as the client may have sent it, for Autobahn's reader."""
+    lines = [b"GET %s HTTP/1.1" % request.uri]
+    for name, values in request.requestHeaders.getAllRawHeaders():
+        if name.lower() != _NOT_FOR_AUTOBAHN:
+            lines.append(b"%s: %s" % (name, b",".join(values)))
+    return b"\r\n".join((*lines, b"", b""))

@@ -10,6 +10,7 @@ from typing import Any
 
 from twisted.internet.interfaces import IAddress, IReactorTime
 from twisted.web.http import HTTPFactory
+from twisted.web.http_headers import Headers
 
 from ..classes import frozen
 from ..protocol import limits
@@ -19,9 +20,9 @@ from ..protocol.version import PROTOCOL
 from ..protocol.wire import unstructure
 from .channel import GuardedChannel
 from .connectionlimits import make_connection_limits
-from .guard import Guard, Headers
-from .request import GuardedRequest, Head, Responder, is_upgrade, too_large
-from .routes import SOCKET, Routes
+from .guard import Guard
+from .request import GuardedRequest, too_large
+from .routes import SOCKET, Responder, Routes
 
 
 @frozen
@@ -70,7 +71,7 @@ class GuardedSite(HTTPFactory):
         self._routes = routes
         self.shared = make_connection_limits(reactor)
 
-    def validate(self, head: Head) -> Responder:
+    def validate(self, request: GuardedRequest) -> Responder:
         """
         Validate a request by its head alone, and return what answers it.
 
@@ -78,32 +79,32 @@ class GuardedSite(HTTPFactory):
 
         :raise BridgeError: It is refused.
         """
-        guard = self._guard
-        guard.draw(head.headers, self._is_handshake(head))  # 429
-        guard.check_host(head.headers, head.authority)  # 400, 403
-        guard.check_origin(head.headers)  # 403
-        if head.method == b"OPTIONS":
-            _check_length(head.length, 0)  # 413
+        guard, headers = self._guard, request.requestHeaders
+        guard.draw(headers, self._is_handshake(request))  # 429
+        guard.check_host(headers, request.authority)  # 400, 403
+        guard.check_origin(headers)  # 403
+        if request.method == b"OPTIONS":
+            _check_length(request.length, 0)  # 413
             return answer_preflight
-        route = self._routes.find(head.method, head.path)  # 404, 405
+        route = self._routes.find(request.method, request.path)  # 404, 405
         if route.paired:
-            guard.authenticate(head.headers)  # 401, 400
+            guard.authenticate(headers)  # 401, 400
         if route.has_body:
-            guard.check_content_type(head.headers)  # 415
+            guard.check_content_type(headers)  # 415
         cap = limits.REST_BODY_BYTES if route.has_body else 0
-        _check_length(head.length, cap)  # 413
+        _check_length(request.length, cap)  # 413
         return route.answer
 
-    def _is_handshake(self, head: Head) -> bool:
-        # After any other request, the connection stays open for the next one.
+    def _is_handshake(self, request: GuardedRequest) -> bool:
+        # Of the others any number can be sent; a socket is one of so many.
         return (
-            head.path == SOCKET
-            and is_upgrade(head.method, head.headers)
-            and self._guard.allows_host(head.headers, head.authority)
+            request.path == SOCKET
+            and request.is_upgrade
+            and self._guard.allows_host(request.requestHeaders, request.authority)
         )
 
     def allowed_origin(self, headers: Headers) -> bytes | None:
-        """See ``bridge.web.request.RequestPolicy``."""
+        """Return the request's origin if it may read the answer."""
         return self._guard.allowed_origin(headers)
 
     def buildProtocol(self, addr: IAddress | None) -> Any:
