@@ -62,12 +62,6 @@ class CandidateFetcherTests(SynchronousTestCase):
         self.assertEqual(hits[0], "a.ts:1 eval")
         self.assertTrue(hits[1].startswith("a.ts:2 "), hits)
 
-    def test_api_may_be_imported(self):
-        """The module that the host provides is no file outside the plugin."""
-        main = "import { definePlugin } from '@bridge/plugin-api';\ndefinePlugin({});\n"
-        self.bench.publish("good", files_of("good", **{"main.ts": main}))
-        self.successResultOf(self.fetch("good"))
-
     def test_slow_clone_goes_on_being_reported(self):
         """While a host sends nothing, pages see every few seconds that it goes on."""
         self.bench.publish("good")

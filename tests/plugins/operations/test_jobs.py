@@ -75,13 +75,6 @@ class JobTests(SynchronousTestCase):
                 go_on()
             self.assertIs(caught.exception, WHY)
 
-    def test_commit_is_not_interrupted(self) -> None:
-        """From its commit on, nothing is cancelled."""
-        self.job.commit()
-        self.job.interrupt(WHY)
-        self.assertFalse(self.job.stopping)
-        self.job.raise_if_stopping()
-
     def test_interrupted_while_waiting_for_a_lock(self) -> None:
         """A lock that was not acquired is not released, either."""
         lock = DeferredLock()
@@ -92,12 +85,6 @@ class JobTests(SynchronousTestCase):
         self.assertEqual(self.job.why_stopped.code, Code.UNAVAILABLE)
         self.job.end(Outcome(End.CANCELLED, 0))
         self.assertTrue(lock.locked)
-
-    def test_same_request(self) -> None:
-        """What is asked for counts, and not who asks."""
-        self.assertTrue(REF.is_same(Request(INSTALL, ("a",))))
-        for other in (Request(INSTALL, ("b",)), Request(Operation.UPDATE, ("a",))):
-            self.assertFalse(REF.is_same(other))
 
     def test_reason(self) -> None:
         """Refusals, and a disk that takes no more, have one; the rest are defects."""
@@ -177,12 +164,6 @@ class JobsTests(JobsTestCase):
             self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
         self.assertFalse(self.jobs.commit_lock.locked)
 
-    def test_one_lock_for_each_plugin(self) -> None:
-        """A plugin's lock is the same for every operation, and no other's."""
-        one = self.jobs.plugin_lock("sample")
-        self.assertIs(self.jobs.plugin_lock("sample"), one)
-        self.assertIsNot(self.jobs.plugin_lock("other"), one)
-
     def test_defects(self) -> None:
         """Logged whole, they reveal nothing; a full disk is named, and is none."""
         full = OSError(errno.ENOSPC, "secret", "/home/secret")
@@ -215,17 +196,6 @@ class JobsTests(JobsTestCase):
         self.assertEqual(self.error(self.begin(succeed(1))).code, Code.UNAVAILABLE)
         gates[0].callback(1)
         self.assertEqual(self.successResultOf(self.begin(succeed(1))), 1)
-
-    def test_watcher(self) -> None:
-        """An operation with a watcher of its own reports to no other."""
-        own = FakeSink([])
-
-        async def body(job: Job) -> None:
-            job.reached(Step.CLONE, "Cloning")
-
-        self.jobs.run(ANY, body, own)
-        self.assertEqual([p.step for p in own.progresses], ["clone"])
-        self.assertEqual(self.events, [])
 
 
 class OutcomeTests(JobsTestCase):

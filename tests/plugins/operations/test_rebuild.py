@@ -120,12 +120,6 @@ class CoalescingTests(RebuildTestCase):
         ids = "first second third"
         self.assertEqual(self.events, [*BUILT, f"run {ids}", f"push build ok {ids}"])
 
-    def test_run_asked_for_by_an_answer(self) -> None:
-        """A caller that asks again as soon as it is answered gets another run."""
-        again = self.rebuild.build().addCallback(lambda _: self.rebuild.build())
-        self.successResultOf(again)
-        self.assertEqual(self.events, BUILT * 2)
-
     def test_before(self) -> None:
         """What is done between builds is; when it fails, nothing is built."""
 

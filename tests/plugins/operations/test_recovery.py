@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -235,13 +234,6 @@ class RecoverTests(OperationTestCase):
         self.assertEqual(self.bench.approver.prompts, [])
         gate.errback(BridgeError(Code.INTERNAL, "gone"))
         self.assertTrue(self.error(updating).startswith("not_installed: "))
-
-    def test_stray_that_cannot_be_removed(self) -> None:
-        """It is logged, and does not keep the daemon from its work."""
-        self.interrupted_update()
-        with mock.patch.object(shutil, "rmtree", side_effect=OSError(5, "I/O error")):
-            self.assertIsNotNone(self.recover())
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
     def test_full_disk(self) -> None:
         """The start says why what was interrupted can't be settled."""
