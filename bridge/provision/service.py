@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -23,42 +24,7 @@ _SYSTEMCTL: Final = "systemctl"
 _SECONDS: Final = 120.0
 
 _MARK: Final = "# Written by plugin-bridge setup --service.\n"
-_TEXT: Final = """\
-[Unit]
-Description=Plugin bridge
-Documentation=man:plugin-bridge(1)
-# Prompts need the session bus; the daemon also starts without it.
-After=dbus.socket
-StartLimitIntervalSec=60
-StartLimitBurst=4
-
-[Service]
-Type=notify
-ExecStart={command}
-ExecReload=/bin/sh -c 'kill -HUP $MAINPID'
-Restart=on-failure
-RestartSec=1
-# A restart cannot fix a wrong option.
-RestartPreventExitStatus=2
-WatchdogSec=30
-# A build may take 60 s, but the daemon stops it sooner when it shuts down.
-TimeoutStopSec=30
-UMask=0077
-
-NoNewPrivileges=yes
-LockPersonality=yes
-# No MemoryDenyWriteExecute: OpenSSL calls Python through libffi, which writes code.
-RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
-RestrictNamespaces=yes
-RestrictRealtime=yes
-RestrictSUIDSGID=yes
-SystemCallArchitectures=native
-SystemCallFilter=@system-service
-SystemCallErrorNumber=EPERM
-
-[Install]
-WantedBy=default.target
-"""
+_COMMAND: Final = re.compile("^ExecStart=(.*)$", re.MULTILINE)
 
 
 def unit_path() -> Path:
@@ -68,11 +34,13 @@ def unit_path() -> Path:
 
 def unit_text(command: Sequence[str]) -> str:
     """
-    Write the unit.
+    Write the unit: that of the Debian package, with another program.
 
     :param command: What runs the daemon, as words.
     """
-    return _TEXT.format(command=" ".join(map(_quoted, command)))
+    text = files("bridge.provision").joinpath(UNIT).read_text("utf-8")
+    started = f"ExecStart={' '.join(map(_quoted, command))}"
+    return _COMMAND.sub(lambda _: started, text)
 
 
 def _quoted(word: str) -> str:
@@ -144,7 +112,7 @@ def is_service_of(data: DataDir) -> bool:
 
 
 def _command_line(text: str) -> str:
-    found = re.search(r"^ExecStart=(.*)$", text, re.MULTILINE)
+    found = _COMMAND.search(text)
     return f"{found[1]} " if found else ""
 
 

@@ -71,6 +71,7 @@ def test_sdist(dist: Path) -> None:
         assert name in names
     assert "twisted/plugins/bridge_dropin.py" in names
     assert "bridge/settings/profiles/vrcnext.toml" in names
+    assert "bridge/provision/plugin-bridge.service" in names
     assert "bridge/schemas/protocol.json" in names
 
 
