@@ -4,6 +4,7 @@ import io
 import stat
 import struct
 import zlib
+from functools import partial
 from typing import Any
 
 from hypothesis import given, settings
@@ -125,11 +126,25 @@ class FileTests(SynchronousTestCase):
         self.files = IconFiles(self.directory, self.clock, execute)
         self.files.open()
 
+    def asking(self, image, page=None):
+        """Ask for the file of an image."""
+        return Deferred.fromCoroutine(self.files.file(text64(image), page))
+
     def file(self, image):
         """Return the file of an image."""
-        return self.successResultOf(
-            Deferred.fromCoroutine(self.files.file(text64(image)))
-        )
+        return self.successResultOf(self.asking(image))
+
+    def held(self):
+        """What is begun in the thread: to be done, and to be answered by the test."""
+        begun: list[tuple[Any, Deferred[Any]]] = []
+
+        def in_thread(write: Any, *arguments: Any) -> Deferred[Any]:
+            done: Deferred[Any] = Deferred()
+            begun.append((partial(write, *arguments), done))
+            return done
+
+        self.files = IconFiles(self.directory, self.clock, in_thread)
+        return begun
 
     def there(self):
         """Which files there are."""
@@ -141,37 +156,22 @@ class FileTests(SynchronousTestCase):
 
     def test_closed_while_one_is_written(self):
         """What a thread still writes at the end is removed, and leaves no timer."""
-        writing: list[Any] = []
-        later: Deferred[None] = Deferred()
-
-        def in_thread(*work: Any) -> Deferred[None]:
-            writing.append(work)
-            return later
-
-        self.files = IconFiles(self.directory, self.clock, in_thread)
-        making = Deferred.fromCoroutine(self.files.file(text64(png())))
+        begun = self.held()
+        making = self.asking(png())
         self.files.close()
-        write, *arguments = writing[0]
-        write(*arguments)
-        later.callback(None)
+        ((write, done),) = begun
+        write()
+        done.callback(None)
         self.failureResultOf(making, ImageError)
         self.assertEqual(self.there(), [])
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_same_icon_twice_at_once(self):
         """Two notifications with one new icon share its file, made once."""
-        begun: list[Any] = []
-
-        def in_thread(write: Any, *arguments: Any) -> Deferred[Any]:
-            done: Deferred[Any] = Deferred()
-            begun.append((write, arguments, done))
-            return done
-
-        self.files = IconFiles(self.directory, self.clock, in_thread)
-        image = text64(png())
-        pair = [Deferred.fromCoroutine(self.files.file(image)) for _ in range(2)]
-        ((write, arguments, done),) = begun
-        write(*arguments)
+        begun = self.held()
+        pair = [self.asking(png()) for _ in range(2)]
+        ((write, done),) = begun
+        write()
         done.callback(None)
         first, second = map(self.successResultOf, pair)
         self.assertEqual((first, len(begun)), (second, 1))
@@ -180,32 +180,23 @@ class FileTests(SynchronousTestCase):
 
     def test_attack_icons_that_wait(self):
         """One is decoded at a time, four of a page wait, and none is at the stop."""
-        begun: list[Deferred[Any]] = []
-
-        def in_thread(*_: Any) -> Deferred[Any]:
-            begun.append(Deferred())
-            return begun[-1]
-
-        self.files = IconFiles(self.directory, self.clock, in_thread)
+        begun = self.held()
         page, other = Page(), Page()
-        asked = [
-            Deferred.fromCoroutine(self.files.file(text64(self.image(n)), page))
-            for n in range(7)
-        ]
+        asked = [self.asking(self.image(n), page) for n in range(7)]
         for refused in asked[5:]:
             self.failureResultOf(refused, ImageError)
-        last = Deferred.fromCoroutine(self.files.file(text64(png()), other))
+        last = self.asking(png(), other)
         self.assertEqual(len(begun), 1)
         page.go()
         for dropped in asked[1:5]:
             self.failureResultOf(dropped, ImageError)
-        begun[0].callback(None)
+        begun[0][1].callback(None)
         self.failureResultOf(asked[0], ImageError)
         self.assertEqual(len(begun), 2)
-        waiting = Deferred.fromCoroutine(self.files.file(text64(self.image(9)), other))
+        waiting = self.asking(self.image(9), other)
         self.files.close()
         self.failureResultOf(waiting, ImageError)
-        begun[1].callback(None)
+        begun[1][1].callback(None)
         self.failureResultOf(last, ImageError)
         self.assertEqual(len(begun), 2)
 
@@ -241,8 +232,5 @@ class FileTests(SynchronousTestCase):
 
     def test_refused(self):
         """A refused image leaves no file."""
-        failure = self.failureResultOf(
-            Deferred.fromCoroutine(self.files.file(text64(b"GIF89a")))
-        )
-        failure.trap(ImageError)
+        self.failureResultOf(self.asking(b"GIF89a"), ImageError)
         self.assertFalse(self.directory.exists())
