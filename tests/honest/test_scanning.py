@@ -9,7 +9,6 @@ from .compiling import compiles
 from .fetching import digest, fetch, sources, unpacked
 from .packages import PACKAGES, Package
 from .scanning import (
-    SMOKE_FILES,
     UNREADABLE,
     corpus,
     differences,
@@ -38,7 +37,7 @@ class CorpusTests(SynchronousTestCase):
     def test_smoke(self) -> None:
         """Some files of every package are refused only as they are known to be."""
         chosen, table = smoke(corpus()), reviewed()
-        self.assertGreater(sum(map(len, chosen.values())), SMOKE_FILES - 50)
+        self.assertGreater(sum(map(len, chosen.values())), 200)
         self.assertEqual(set(chosen), {package.name for package in PACKAGES})
         for name, files in chosen.items():
             self.assertEqual(differences(name, files, table.get(name, {})), [])
@@ -49,12 +48,6 @@ class CorpusTests(SynchronousTestCase):
         wrong = differences("p", files, {"b.ts": ("eval",)})
         self.assertEqual(len(wrong), 2)
         self.assertEqual(differences("p", files, {"a.ts": ("eval",)}), [])
-
-    def test_choice(self) -> None:
-        """The choice is always the same one."""
-        files = {"p": {f"{n}.ts": b"" for n in range(2_000)}, "q": {"x.ts": b""}}
-        self.assertEqual(smoke(files), smoke(files))
-        self.assertEqual(len(smoke(files)["q"]), 1)
 
     def test_drift(self) -> None:
         """Other paths or contents have another digest."""

@@ -78,9 +78,9 @@ def _template() -> Path:
     return data
 
 
-def set_up(home: Path) -> Path:
-    """Return ``home/data``, which ``setup`` has made for the reference host."""
-    return shutil.copytree(_template(), home / "data", symlinks=True)
+def set_up(home: Path, name: str = "data") -> Path:
+    """Return a directory of ``home`` as ``setup`` makes it for the reference host."""
+    return shutil.copytree(_template(), home / name, symlinks=True)
 
 
 class Command:

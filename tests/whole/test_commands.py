@@ -11,7 +11,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ..docs.commands import World, commands, fences
 from ..docs.test_commands import ELSEWHERE
-from ..npm import ROOT, esbuild, setup_options, unpack_library
+from ..npm import ROOT, esbuild, unpack_library
+from .daemon import set_up
 
 SAMPLE: Final = ROOT / "bridge" / "reference" / "sample-plugin"
 
@@ -97,8 +98,7 @@ class CommandTests(SynchronousTestCase):
         """Somebody at a computer with the bundler."""
         world = World()
         self.addCleanup(world.end)
-        given = " ".join(setup_options())
-        world.do(f"plugin-bridge setup --host reference {given}")
+        set_up(world.home, ".local/share/plugin-bridge")
         return Reader(world)
 
     def test_readme(self) -> None:

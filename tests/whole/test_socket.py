@@ -1,8 +1,5 @@
 """The socket of a real daemon, seen from the page's side."""
 
-import time
-from pathlib import Path
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
@@ -44,27 +41,3 @@ class SocketTests(SynchronousTestCase):
             answered = [page.receive() for _ in range(16)]
         self.assertEqual([a["id"] for a in answered], [str(n) for n in range(16)])
         self.assertTrue(all(a["ok"] for a in answered))
-
-    def test_start_of_a_page_with_sixty_plugins(self):
-        """What a page reads at its start is answered at once, at the default rate."""
-        with running(self.home) as daemon, daemon.page() as page:
-            page.result("plugins", "list")  # loads what answers it
-            begun = time.monotonic()
-            for _ in range(2):
-                page.result("state", "list", {"ns": "host"})
-            for number in range(60):
-                page.result("state", "list", {"ns": f"plugin:p{number}"})
-                if number % 6 == 0:
-                    page.result("notify", "targets")
-            page.result("plugins", "list")
-            self.assertLess(time.monotonic() - begun, 2.5)
-
-    def test_logs_are_kept_and_never_answered(self):
-        """A ``logs`` frame ends in the file; the next frame is a response."""
-        records = [{"level": "info", "scope": "host", "message": "a line", "ts": 1}]
-        with running(self.home) as daemon, daemon.page() as page:
-            page.send({"type": "logs", "records": records})
-            info = page.result("logs", "info")
-            self.assertEqual(info["ok"], True)
-            self.assertEqual([p for p in page.pushes if p["event"] == "error"], [])
-        self.assertIn("[host] a line", Path(info["location"]).read_text("utf-8"))
