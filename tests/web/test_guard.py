@@ -14,11 +14,9 @@ from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import BridgeError, Code
 from bridge.web.guard import (
     Guard,
-    is_json,
     is_loopback_name,
     is_loopback_origin,
 )
-from bridge.web.headers import WrongTokenError
 
 from ..strategies import SECRET
 
@@ -239,26 +237,6 @@ class CallerClassTests(GuardCase):
         for _ in range(500):
             self.guard.draw(page, upgrade=True)
 
-    def test_cross_site_navigation_without_an_origin(self) -> None:
-        """Fetch metadata alone is enough to refuse: an image, a link, a frame."""
-        for site in (b"cross-site", b"same-site", b"", b"nonsense", b"NONE"):
-            error = self.refused(self.headers(sec_fetch_site=site))
-            self.assertIs(error.code, Code.FORBIDDEN_ORIGIN, site)
-        two = self.headers(sec_fetch_site=[b"none", b"cross-site"])
-        self.clock.advance(10)
-        self.assertIs(self.refused(two).code, Code.FORBIDDEN_ORIGIN)
-
-    def test_two_origins(self) -> None:
-        """Two Origin headers, allowed ones even, are not an allowed origin."""
-        two = self.headers(origin=[b"http://localhost:9", b"http://localhost:9"])
-        self.assertIs(self.refused(two).code, Code.FORBIDDEN_ORIGIN)
-        self.assertIsNone(self.guard.allowed_origin(two))
-
-    def test_empty_origin(self) -> None:
-        """An empty Origin is one that is not allowed, not an absent one."""
-        error = self.refused(self.headers(origin=b""))
-        self.assertIs(error.code, Code.FORBIDDEN_ORIGIN)
-
     def test_retry_after(self) -> None:
         """The hint is whole seconds, at least one, and long enough."""
         for _ in range(5):
@@ -284,61 +262,11 @@ class HostTests(GuardCase):
         super().setUp()
         self.guard.programs = TokenBucket(1000.0, 1000, self.clock.seconds)
 
-    def test_own_names(self) -> None:
-        """Loopback names and addresses with the bound port are this daemon."""
-        for host in (
-            b"127.0.0.1:42081",
-            b"localhost:42081",
-            b"LOCALHOST:42081",
-            b"[::1]:42081",
-            b"127.0.0.2:42081",
-        ):
-            self.admit(self.headers(host=host))
-
-    def test_dns_rebinding(self) -> None:
-        """A name that points here is not this daemon's name."""
-        for host in (
-            b"evil.example:42081",
-            b"localhost.evil.example:42081",
-            b"127.0.0.1.nip.io:42081",
-            b"[127.0.0.1]:42081",
-            b"[localhost]:42081",
-            b"0.0.0.0:42081",
-            b"[::]:42081",
-            b"192.168.1.2:42081",
-            b"host.docker.internal:42081",
-            b"127.0.0.1:42082",
-            b"127.0.0.1",
-            b"localhost",
-            b"127.0.0.1:",
-            b"127.0.0.1:42081:42081",
-            b"127.0.0.1:042081x",
-            b"::1:42081",
-            b"user@127.0.0.1:42081",
-            b"127.0.0.1:42081/",
-            b"127.0.0.1 :42081",
-            b"\xff:42081",
-            b"",
-        ):
-            error = self.refused(self.headers(host=host))
-            self.assertIs(error.code, Code.FORBIDDEN_HOST, host)
-
-    def test_missing_or_two(self) -> None:
-        """No Host, or more than one, is a bad request (RFC 9112, section 3.2)."""
-        for hosts in ([], [GOOD_HOST, GOOD_HOST], [GOOD_HOST, b"evil.example"]):
-            error = self.refused(self.headers(host=hosts))
-            self.assertIs(error.code, Code.BAD_REQUEST)
-
     def test_default_port(self) -> None:
         """A daemon on port 80 is named without it too."""
         self.guard.port = 80
         self.admit(self.headers(host=b"localhost"))
         self.admit(self.headers(host=b"localhost:80"))
-
-    def test_refused_before_the_origin(self) -> None:
-        """A foreign page at a foreign name is refused for the name."""
-        headers = self.headers(host=b"evil.example", origin=b"https://evil.example")
-        self.assertIs(self.refused(headers).code, Code.FORBIDDEN_HOST)
 
     @given(st.binary(max_size=40), st.binary(max_size=40), st.binary(max_size=20))
     @settings(deadline=None)
@@ -352,85 +280,3 @@ class HostTests(GuardCase):
         ):
             self.assertNotIn(SECRET, str(self.refused(headers)))
             self.clock.advance(10)
-
-
-class BearerTests(GuardCase):
-    """Tests for the token of a call."""
-
-    def refusal(self, *values: bytes) -> BridgeError:
-        """Return the error that these Authorization headers are refused with."""
-        headers = self.headers(authorization=list(values))
-        return self.assertRaises(  # type: ignore[no-any-return]
-            BridgeError, self.guard.authenticate, headers
-        )
-
-    def test_right(self) -> None:
-        """The scheme may be in any case; blanks around the token are nothing."""
-        for value in (b"Bearer right", b"bearer right", b"BEARER  right "):
-            self.guard.authenticate(self.headers(authorization=value))
-
-    def test_wrong(self) -> None:
-        """No header, another scheme, another token, and odd bytes are refused."""
-        for values in (
-            (),
-            (b"",),
-            (b"right",),
-            (b"Bearer",),
-            (b"Bearer ",),
-            (b"Bearer wrong",),
-            (b"Bearerright",),
-            (b"Basic right",),
-            (b"Bearer right right",),
-            (b"Bearer \xff\xfe",),
-            (b"B\xc3\xa9arer right",),
-        ):
-            error = self.refusal(*values)
-            self.assertIs(error.code, Code.UNAUTHORIZED, values)
-            # Only a bearer token is called wrong (RFC 6750).
-            is_token = any(value.startswith(b"Bearer ") for value in values)
-            named = is_token and values != (b"Bearer ",)
-            self.assertEqual(type(error) is WrongTokenError, named, values)
-
-    def test_two_headers(self) -> None:
-        """Two Authorization headers are a bad request, be one of them right."""
-        error = self.refusal(b"Bearer wrong", b"Bearer right")
-        self.assertIs(error.code, Code.BAD_REQUEST)
-
-    def test_not_repeated(self) -> None:
-        """The refusal does not hold what was offered."""
-        self.assertNotIn(SECRET, str(self.refusal(b"Bearer " + SECRET.encode())))
-
-
-class ContentTypeTests(GuardCase):
-    """Tests for the type of a body."""
-
-    def test_json(self) -> None:
-        """JSON is JSON in any case and with any parameters."""
-        for value in (
-            b"application/json",
-            b"Application/JSON",
-            b"application/json; charset=utf-8",
-            b" application/json ;x=y",
-        ):
-            self.guard.check_content_type(self.headers(content_type=value))
-
-    def test_what_a_form_can_send(self) -> None:
-        """What a browser sends without a preflight is refused."""
-        for values in (
-            [],
-            [b""],
-            [b"text/plain"],
-            [b"application/x-www-form-urlencoded"],
-            [b"multipart/form-data; boundary=x"],
-            [b"text/plain; application/json"],
-            [b"application/jsonp"],
-            [b"application/json, text/plain"],
-            [b"application/json", b"text/plain"],
-            [b"\xff"],
-        ):
-            headers = self.headers(content_type=values)
-            self.assertFalse(is_json(headers))
-            error = self.assertRaises(
-                BridgeError, self.guard.check_content_type, headers
-            )
-            self.assertIs(error.code, Code.UNSUPPORTED_MEDIA_TYPE)
