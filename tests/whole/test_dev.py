@@ -131,7 +131,7 @@ class DevTests(SynchronousTestCase):
             dev.wait_for(r"^  main\.ts:\d+ document$")
             self.write("main.ts", good + "let = ;\n")
             dev.wait_for("syntax error")
-            dev.wait_for('fix: Unexpected ";"')
+            dev.wait_for('fix: correct the syntax: Unexpected ";"')
             self.assertEqual(dev.stop(signal.SIGINT), 0)
 
     def test_killed_daemon(self):

@@ -115,7 +115,8 @@ def shown_hit(root: Path, hit: Hit, broken: Mapping[tuple[str, int], str]) -> Sh
     :param root: The tree that was scanned.
     :param broken: Why a source does not compile, by its path and line.
     """
-    fix = broken.get((hit.file, hit.line), advice(hit.rule))
+    why = broken.get((hit.file, hit.line))
+    fix = f"correct the syntax: {why}" if why else advice(hit.rule)
     return ShownHit(hit.file, hit.line, hit.rule, source_line(root, hit), fix)
 
 

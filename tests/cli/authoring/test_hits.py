@@ -50,7 +50,7 @@ class SourceLineTests(SynchronousTestCase):
         self.assertEqual(hit_lines(hit), lines)
         self.assertEqual(hit_lines(evolve(hit, source="")), [lines[0], fix])
         hit = shown_hit(self.root, Hit("a.ts", 2, "eval"), {("a.ts", 2): "why"})
-        self.assertEqual(hit_lines(hit)[-1], "      fix: why")
+        self.assertEqual(hit_lines(hit)[-1], "      fix: correct the syntax: why")
 
     def test_unknown_rule(self):
         """A rule that another version's daemon reports is printed without advice."""

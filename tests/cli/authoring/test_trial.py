@@ -168,9 +168,8 @@ class TrialTests(TestCase):
         (self.root / "main.ts").write_text("export default {};\nlet = ;\n")
         outcomes, made = await self.outcomes(unsigned=True)
         (hit,) = made.hits
-        self.assertEqual(
-            (hit.line, hit.rule, hit.advice), (2, "syntax error", 'Unexpected ";"')
-        )
+        fix = 'correct the syntax: Unexpected ";"'
+        self.assertEqual((hit.line, hit.rule, hit.advice), (2, "syntax error", fix))
         self.assertEqual(as_text(made).count("Unexpected"), 1)
         for name in ("id", "types", "build"):
             self.assertEqual(outcomes[name], "not_done", name)

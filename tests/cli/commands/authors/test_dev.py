@@ -183,7 +183,10 @@ class LinkTests(CallCase):
         )
         self.reading.broken["main.ts", 1] = 'Unexpected ";"'
         hit = {"file": "main.ts", "line": 1, "rule": "syntax error"}
-        self.assertIn('      fix: Unexpected ";"', self.refused("policy: x", hit))
+        self.assertIn(
+            '      fix: correct the syntax: Unexpected ";"',
+            self.refused("policy: x", hit),
+        )
         self.write("plugin.json", '{\n  "id": "demo"\n  "name": "N"\n}')
         message = "manifest_invalid: plugin.json:3:3 expected a comma"
         self.assertEqual(
