@@ -44,31 +44,22 @@ class VersionTests(SynchronousTestCase):
             ).write_text(text)
         return api_version(self.host)
 
-    def test_reference(self) -> None:
-        """The reference host names its own."""
-        self.assertEqual(api_version(HOST), "0.3.0")
-
-    def test_package(self) -> None:
-        """A package.json comes first."""
-        found = self.version(
-            package='{"version": "0.7.1"}', src_a='export const VERSION = "1.0.0";'
-        )
-        self.assertEqual(found, "0.7.1")
-
-    def test_constant(self) -> None:
-        """Else an exported constant, in one file or the same in several."""
+    def test_version(self) -> None:
+        """A package.json comes first, else an exported constant, if it is certain."""
         text = "export const PLUGIN_API_VERSION: string = '0.5.0';\n"
-        self.assertEqual(self.version(package="{}", src_a=text), "0.5.0")
-        self.assertEqual(self.version(package="[", src_b=text), "0.5.0")
-
-    def test_uncertain(self) -> None:
-        """No version, two of them, and what is no version are none."""
-        self.assertIsNone(self.version())
-        self.assertIsNone(self.version(src_a='const VERSION = "1.0.0";'))
-        self.assertIsNone(self.version(src_a='export const VERSION = "one";'))
-        text = 'export const VERSION = "1.0.0";\nexport const WIRE_VERSION = "2.0.0";\n'
-        self.assertIsNone(self.version(src_a=text))
-        self.assertIsNone(self.version(package='{"version": "one"}'))
+        two = text + 'export const WIRE_VERSION = "2.0.0";\n'
+        for files, found in (
+            ({}, None),
+            ({"src_a": 'const VERSION = "1.0.0";'}, None),
+            ({"src_a": 'export const VERSION = "one";'}, None),
+            ({"src_a": two}, None),
+            ({"package": "{}", "src_a": text}, "0.5.0"),
+            ({"package": "[", "src_b": text}, "0.5.0"),
+            ({"package": '{"version": "0.7.1"}'}, "0.7.1"),
+            ({"package": '{"version": "one"}'}, None),
+        ):
+            self.assertEqual(self.version(**files), found)
+        self.assertEqual(api_version(HOST), "0.3.0")
 
 
 class FindTests(SynchronousTestCase):
@@ -91,11 +82,8 @@ class FindTests(SynchronousTestCase):
         return found.path if found else None
 
     def test_found(self) -> None:
-        """The first on PATH is taken."""
+        """The first on PATH is taken; without one there is none."""
         self.assertEqual(self.find("/none", self.outside), str(self.outside / "tsc"))
-
-    def test_none(self) -> None:
-        """Without PATH, or a compiler there, there is none."""
         self.assertIsNone(find_compiler(self.root, {}))
         self.assertIsNone(self.find("/none"))
 
