@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from ...provision.readiness import build_problem
 from ...settings.config import SHIPPED
 from ...settings.host import load_profile
 from ...settings.options import Paths
-from ...store import StoreError, read_state
+from ...store import StoreError, Tables, read_state
 from ...system.locks import is_held
 from ..command import NO_DAEMON, NoDaemonError, command, json_option
 from ..installed import NAMESPACE, is_on, read_plugins
@@ -108,10 +109,11 @@ def of_daemon(session: Session) -> Overview:
     welcome = session.connection.welcome
     described = welcome["services"]
     plugins = read_plugins(session)
-    try:
+    updates, unknown = None, []
+    with suppress(BridgeError):
         answer = session.call("plugins", "check_updates")
-    except BridgeError:
-        answer = None
+        updates = [one["id"] for one in answer["updates"]]
+        unknown = [*(one["id"] for one in answer["unknown"]), *answer["pending"]]
     about = described["plugins"]
     built = built_at(Path(about["bundle"]))
     return Overview(
@@ -123,15 +125,10 @@ def of_daemon(session: Session) -> Overview:
         confirmation=str(about["confirmation"]),
         plugins=len(plugins),
         off=[plugin["id"] for plugin in plugins if not plugin["enabled"]],
-        updates=None if answer is None else [one["id"] for one in answer["updates"]],
-        unknown=[] if answer is None else not_known(answer),
+        updates=updates,
+        unknown=unknown,
         problems=problems_of(described, plugins, built),
     )
-
-
-def not_known(answer: dict[str, Any]) -> list[str]:
-    """Return the ids of plugins of which it is not known whether they are behind."""
-    return [*(one["id"] for one in answer["unknown"]), *answer["pending"]]
 
 
 def on_disk(place: Paths, why: str) -> Overview:
@@ -143,14 +140,12 @@ def on_disk(place: Paths, why: str) -> Overview:
     problems = [why, *others_running(place)]
     if reason := build_problem(place):
         problems.append(reason)
-    installed: list[str] = []
-    switches: dict[str, object] = {}
+    view = Tables()
     try:
         view = read_state(place.data.state)
-        installed = installed_ids(view)
-        switches = view.entries(NAMESPACE)
     except StoreError as e:
         problems.append(str(e))
+    installed, switches = installed_ids(view), view.entries(NAMESPACE)
     return Overview(
         daemon=None,
         host=f"{place.profile.application} ({place.profile.name})",
