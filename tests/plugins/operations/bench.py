@@ -125,7 +125,7 @@ def write_tree(
 @define(eq=False)
 class FakeCloner:
     """
-    Copies trees, or fails; see ``ClonerContract``.
+    Copies trees, or fails; see ``ClonerContract``.  Looks are those of ``upstream``.
 
     :ivar trees: The directory of the trees.
     :ivar failure: What a clone that has received everything fails with.
@@ -139,6 +139,15 @@ class FakeCloner:
     chunks: Iterable[int] = ()
     commit: str = COMMIT
     waits: Threads = field(factory=Threads)
+    upstream: FakeUpstream = field(factory=FakeUpstream)
+
+    async def tip(self, url: str) -> str:
+        """See ``FakeUpstream``."""
+        return await self.upstream.tip(url)
+
+    async def behind(self, url: str, current: str) -> Behind | None:
+        """See ``FakeUpstream``."""
+        return await self.upstream.behind(url, current)
 
     async def clone(self, url: str, into: Path, progress: Any) -> str:
         """See ``Cloner``."""
@@ -159,30 +168,6 @@ class FakeCloner:
         shutil.copytree(source, into)
         into.chmod(0o700)
         return self.commit
-
-
-@define(eq=False)
-class JoinedRemotes:
-    """
-    What both doubles of remotes are together; see ``Remotes``.
-
-    They are asked for each method, as a test may have replaced one.
-    """
-
-    cloner: FakeCloner
-    upstream: FakeUpstream
-
-    async def clone(self, url: str, into: Path, progress: Any) -> str:
-        """See ``FakeCloner``."""
-        return await self.cloner.clone(url, into, progress)
-
-    async def tip(self, url: str) -> str:
-        """See ``FakeUpstream``."""
-        return await self.upstream.tip(url)
-
-    async def behind(self, url: str, current: str) -> Behind | None:
-        """See ``FakeUpstream``."""
-        return await self.upstream.behind(url, current)
 
 
 @implementer(IApprover)
@@ -327,10 +312,9 @@ class Bench:
             self.threads,
             self.journal,
         )
-        self.upstream = FakeUpstream()
-        self.remotes = JoinedRemotes(self.cloner, self.upstream)
+        self.upstream = self.cloner.upstream
         self.fetcher = CandidateFetcher(
-            self.remotes,
+            self.cloner,
             self.scanner,
             self.trees,
             PROFILE,
@@ -350,7 +334,7 @@ class Bench:
             self.trees,
             self.clock,
             self.threads,
-            self.remotes,
+            self.cloner,
         )
         self.reached: list[frozenset[tuple[str, int]]] = []
         self.previewer = Previewer(
@@ -382,9 +366,9 @@ class Bench:
         """See ``ask``."""
         return self.ask("uninstall", *args, **kwargs)
 
-    def _reach(self, allowed: frozenset[tuple[str, int]]) -> JoinedRemotes:
+    def _reach(self, allowed: frozenset[tuple[str, int]]) -> FakeCloner:
         self.reached.append(allowed)
-        return self.remotes
+        return self.cloner
 
     def publish(
         self,

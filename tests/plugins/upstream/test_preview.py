@@ -264,8 +264,7 @@ class PrivateTests(PreviewTestCase):
             addresses=self.addresses,
         )
         failure = None if allowed else refused
-        cloner = evolve(self.bench.cloner, failure=failure)
-        return evolve(self.bench._reach(allowed), cloner=cloner)
+        return evolve(self.bench._reach(allowed), failure=failure)
 
     def test_confirmed(self) -> None:
         """A prompt shows the host and its address; then just these are allowed."""
