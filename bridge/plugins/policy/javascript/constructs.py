@@ -303,9 +303,17 @@ class _Reading:
                 self._jsx(index)
             elif name in USES or name in TIMERS:
                 followed[index] = name
+                if name == "location" and self._is_replaced(index):
+                    self._add(index, "location.href")
         uses.follow(followed)
         for index, name in sorted(uses.found):
             self._use(uses, index, name)
+
+    def _is_replaced(self, index: int) -> bool:
+        """Whether a value is assigned to a free name, and it is no default itself."""
+        before, after = self._code.text(index - 1), self._code.text(index + 1)
+        is_default = before == "=" and after in (",", "}", "]")
+        return is_assigned(self._code, index) and not is_default
 
     def _is_unknown(self, index: int, name: str) -> bool:
         # Only what makes elements is marked as a member.
