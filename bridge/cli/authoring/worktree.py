@@ -23,24 +23,11 @@ from ...protocol.limits import TREE_BYTES
 from ..terminal import CommandError
 from .keyfiles import SigningKey
 
-LINK: Final = "120000"
-SUBMODULE: Final = "160000"
+_NO_FILES: Final = ("120000", "160000")
+"""The modes of links and submodules."""
 GIT_FOLDER: Final = ".git"
 PACKAGES_FOLDER: Final = "node_modules"
 _NAMED_FILES: Final = 3
-
-
-@frozen
-class Tracked:
-    """
-    A file that git knows.
-
-    :ivar mode: As git writes it.
-    :ivar blob: The name of its content.
-    """
-
-    mode: str
-    blob: str
 
 
 def is_work_tree(root: Path) -> bool:
@@ -74,12 +61,14 @@ def _added(root: Path, names: Collection[str]) -> dict[str, bytes]:
         for path, letters in _status(root).items()
         if letters[1:] != b" "
     }
-    unchanged = {
-        name: file.blob
-        for name, file in tracked(root).items()
-        if name in names and name not in edited and file.mode not in (LINK, SUBMODULE)
-    }
-    return blobs(root, unchanged)
+    unchanged = {}
+    for entry in git(root, "ls-files", "--stage", "-z").split(b"\0")[:-1]:
+        about, _, path = entry.partition(b"\t")
+        mode, blob, _ = about.decode().split(" ")
+        name = path.decode("utf-8", "surrogateescape")
+        if name in names and name not in edited and mode not in _NO_FILES:
+            unchanged[name] = blob
+    return _blobs(root, unchanged)
 
 
 def published(
@@ -112,16 +101,6 @@ def _walk(root: Path, ignored: Collection[str]) -> list[str]:
         here = Path(folder).relative_to(root)
         found += [(here / name).as_posix() for name in (*files, *links)]
     return found
-
-
-def tracked(root: Path) -> dict[str, Tracked]:
-    """Return the files that git knows, by path."""
-    names = {}
-    for entry in git(root, "ls-files", "--stage", "-z").split(b"\0")[:-1]:
-        about, _, path = entry.partition(b"\t")
-        mode, blob, _ = about.decode().split(" ")
-        names[path.decode("utf-8", "surrogateescape")] = Tracked(mode, blob)
-    return names
 
 
 @frozen
@@ -160,7 +139,7 @@ def _status(root: Path) -> dict[bytes, bytes]:
     return {entry[3:]: entry[:2] for entry in status.split(b"\0")[:-1]}
 
 
-def blobs(root: Path, names: Mapping[str, str]) -> dict[str, bytes]:
+def _blobs(root: Path, names: Mapping[str, str]) -> dict[str, bytes]:
     """
     Read committed bytes.
 
