@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.settings.config import HOST_OPTIONS, OPTIONS, SHIPPED, Config, ConfigError
+from bridge.settings.config import OPTIONS, SHIPPED, Config, ConfigError
 from bridge.settings.options import (
-    TableCommand,
     config_of,
     daemon_command,
     locate,
@@ -244,12 +243,6 @@ class UsageTests(CommandLines):
                 self.assertIn(f"{option.variable}; default: {option.default}]", flat)
         self.assertIn("Exit status: 0", flat)
 
-    def test_version(self) -> None:
-        """``--version`` is ours, not Twisted's."""
-        status, printed = self.exits("--version")
-        self.assertEqual(status, 0)
-        self.assertRegex(printed, r"\Aplugin-bridge \d+\.\d+\.\d+\n\Z")
-
 
 class PathsTests(CommandLines):
     """Tests for ``locate``."""
@@ -390,15 +383,6 @@ class NamesTests(CommandLines):
                 SystemExit, Options().parseOptions, ["--wayvr-addr=127.0.0.1:0"]
             )
         self.assertIn(f"{names} have a port", printed.getvalue())
-
-    def test_only_where_the_option_is(self) -> None:
-        """A command without the option has no other name for it either."""
-        command = TableCommand("list", table=HOST_OPTIONS)
-        refused = self.exits("--wayvr-addr=x", command=command)[1]
-        self.assertIn("--wayvr-addr", refused)
-        os.environ["VRCNEXT_BRIDGE_DATA_DIR"] = "/d"
-        context = parsed(command, [], "list")
-        self.assertEqual(context.params["data_dir"], Path("/d"))
 
     def test_help(self) -> None:
         """``--help`` has the flags of the host it is asked with."""
