@@ -1,0 +1,39 @@
+"""Tests for bridge.databases.results; see also those of the reader."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.databases.results import Meter
+from bridge.protocol.errors import BridgeError
+
+
+class MeterTests(SynchronousTestCase):
+    """Tests for the estimate of a result's size."""
+
+    def test_attack_values_that_count_for_nothing(self) -> None:
+        """Each value counts, and what is over the limit by a byte is refused."""
+        cases: list[tuple[Any, int]] = [
+            (None, 4),
+            (0, 20),
+            (-(2**53), 20),
+            (1.5, 20),
+            (b"", 32),
+            (b"x" * 31, 32 + 41),
+        ]
+        for value, size in cases:
+            Meter(True, size).value(value)
+            short = Meter(True, size - 1)
+            self.assertRaises(BridgeError, short.value, value)
+        Meter(False, 32).value(b"x" * 31)
+        Meter(True, 5).text(b"abc")
+        self.assertRaises(BridgeError, Meter(True, 4).text, b"abc")
+
+    def test_safe_integers(self) -> None:
+        """Those beyond what JavaScript keeps exactly are strings."""
+        for edge in (2**53 - 1, 1 - 2**53):
+            self.assertEqual(Meter(True).value(edge), edge)
+            beyond = edge + (1 if edge > 0 else -1)
+            self.assertEqual(Meter(True).value(beyond), str(beyond))
