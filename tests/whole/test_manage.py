@@ -10,7 +10,6 @@ import threading
 from functools import partial
 from typing import Any
 
-from ..freedesktop.session import notification_server
 from ..waiting import wait_until
 from .daemon import PATIENCE_SECONDS, command, environment, run
 from .test_install import InstallCase, manifest, tree
@@ -161,9 +160,7 @@ class PromptedTests(_Typed, PromptCase):
     def setUp(self):
         """Begin the desktop's notification server."""
         super().setUp()
-        self.empty = self.session.picture()
-        self.session.serve(notification_server("xfce4-notifyd"))
-        self.wait_for_server()
+        self.serve("xfce4-notifyd")
 
     def test_confirmed_on_a_terminal(self):
         """The prompts are confirmed; the terminal shows plugin, bar and result."""

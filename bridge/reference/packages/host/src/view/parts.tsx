@@ -2,7 +2,7 @@
 /** Small parts that every view uses. */
 
 import { type ComponentChildren, h } from "preact";
-import { useEffect, useId, useReducer, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useReducer, useState } from "preact/hooks";
 
 import { openable } from "../model/address.js";
 import type { Announcer } from "../model/announcer.js";
@@ -346,15 +346,4 @@ export function useSeconds(): void {
     const timer = setInterval(() => tick(), 1_000);
     return () => clearInterval(timer);
   }, []);
-}
-
-/** Run `work` after each later value of `of`, but not after the first. */
-export function useLater<Value>(of: Value, work: () => void): void {
-  const before = useRef(of);
-  useEffect(() => {
-    if (before.current !== of) {
-      before.current = of;
-      work();
-    }
-  }, [of]);
 }
