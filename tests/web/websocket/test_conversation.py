@@ -19,7 +19,7 @@ from bridge.protocol import frames, wire
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.frames import Request
-from bridge.protocol.limits import MIB, UNSENT_BYTES
+from bridge.protocol.limits import MIB
 from bridge.protocol.rules import Text
 from bridge.protocol.session import Rates
 from bridge.rpc.dispatch import Dispatcher
@@ -212,29 +212,6 @@ class CallTests(ConversationCase):
         super().setUp()
         self.hello()
 
-    def test_answered(self) -> None:
-        """Results, refusals and bugs are answered under the request's id."""
-        self.call("echo", "a", value=[1])
-        self.call("leak", "b")
-        self.call("refuse", "c")
-        result, bug, refusal = self.wire.got
-        self.assertEqual(
-            result,
-            {"type": "response", "id": "a", "ok": True, "result": {"value": [1]}},
-        )
-        self.assertEqual((bug["id"], bug["error"]["code"]), ("b", "internal"))
-        self.assertNotIn(SECRET, str(bug))
-        self.assertEqual(
-            refusal,
-            {
-                "type": "response",
-                "id": "c",
-                "ok": False,
-                "error": {"code": "unavailable", "message": "no water"},
-            },
-        )
-        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
-
     def test_out_of_order(self) -> None:
         """Several calls may be under way; each is answered when it is done."""
         self.call("wait", "slow")
@@ -389,14 +366,6 @@ class ClosingTests(ConversationCase):
         self.conversation.violated(CloseReason.TEXT_ONLY)
         self.conversation.violated(CloseReason.TOO_BIG)
         self.assertEqual(self.wire.closed, [CloseReason.TEXT_ONLY])
-
-    def test_slow_reader(self) -> None:
-        """A page with too much unsent is closed with 1013, once."""
-        self.conversation.send_queue.pauseProducing()
-        text = frames.push("x", "y" * (UNSENT_BYTES // 4))
-        for _ in range(8):
-            self.conversation.send_queue.put(text)
-        self.assertEqual(self.wire.closed, [CloseReason.SLOW_READER])
 
     def test_refused_frames_are_let_go(self) -> None:
         """What was refused does not wait in a cycle for a garbage collection."""

@@ -20,7 +20,6 @@ from bridge.protocol.limits import (
 from ..stack import (
     HOST,
     PAGE,
-    TOKEN,
     Anything,
     Stack,
     write_request,
@@ -38,17 +37,6 @@ class SocketCase(SynchronousTestCase):
 
 class HelloTests(SocketCase):
     """Tests for what may come first."""
-
-    def test_welcome(self) -> None:
-        """A right hello is answered with a welcome, and then calls are."""
-        page = self.stack.open(PAGE)
-        page.send({"type": "hello", "token": TOKEN, "client": "test/1.0.0"})
-        (welcome,) = page.take()
-        self.assertEqual(welcome["type"], "welcome")
-        self.assertEqual(list(welcome["services"]), ["kettle"])
-        page.request("echo", value="x")
-        self.assertEqual(page.take()[0]["result"], {"value": "x"})
-        self.assertIsNone(page.closed)
 
     def test_brute_force_runs_dry(self) -> None:
         """Each wrong token costs two trusted tokens: the upgrade's and its own."""
@@ -160,22 +148,6 @@ class SlowReaderTests(SocketCase):
         transport: Any = socket.transport
         self.producer = transport.producer
 
-    def test_pushes_wait_and_are_dropped(self) -> None:
-        """Pushes wait, bounded; answers all come when the page reads again."""
-        self.producer.pauseProducing()
-        for n in range(300):
-            self.stack.hub.push("log", {"n": n})
-            self.stack.hub.push("plugins", {"n": n})
-        self.page.request("echo", value=1)
-        self.assertEqual(self.page.take(), [])
-        self.producer.resumeProducing()
-        got = self.page.take()
-        self.assertEqual(got[-1]["result"], {"value": 1})
-        states = [f for f in got if f.get("event") == "plugins"]
-        self.assertEqual([f["data"]["n"] for f in states], [299])
-        moments = [f["data"]["n"] for f in got if f.get("event") == "log"]
-        self.assertEqual(moments, list(range(45, 300)))
-
     def test_too_much_unsent(self) -> None:
         """Over 32 MiB unsent the socket closes with 1013."""
         self.producer.pauseProducing()
@@ -184,14 +156,6 @@ class SlowReaderTests(SocketCase):
         for waiting in self.stack.kettle.waiting:
             waiting.callback(Anything("x" * 7 * MIB))
         self.assertEqual(self.page.closed, (1013, "slow_reader"))
-        self.assertEqual(self.page.take(), [])
-
-    def test_gone_while_full(self) -> None:
-        """A page that goes while it does not read leaves nothing behind."""
-        self.producer.pauseProducing()
-        self.stack.hub.push("log", {})
-        self.producer.stopProducing()
-        self.producer.resumeProducing()
         self.assertEqual(self.page.take(), [])
 
 
