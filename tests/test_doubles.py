@@ -71,6 +71,11 @@ CONTRACTS: Final = {
         "web.test_transport.ConnectionTests",
         "web.test_transport.TcpTransportTests",
     ),
+    "web.stack.MemorySocket": (
+        "web.test_framescontract.FramesContract",
+        "web.test_framescontract.MemoryTests",
+        "whole.test_contract.FramesByTcp",
+    ),
 }
 """Of each double: its contract, the test case of it, and one of a real part."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -29,6 +30,29 @@ def exchange(daemon: Daemon, sent: bytes) -> bytes:
     return received
 
 
+class FramesByTcp(FramesContract):
+    """The contract of frames with a daemon, which is set."""
+
+    daemon: Daemon
+
+    def open(self, *, early: bytes = b"") -> RawSocket:
+        """See ``FramesContract``."""
+        return RawSocket(self.daemon.port, early=early)
+
+
+class RequestsByTcp(RequestsContract):
+    """The contract of requests with two daemons, which are set."""
+
+    plain: Daemon
+    dev: Daemon
+
+    def exchange(self, sent: bytes, dev: bool) -> bytes:
+        """See ``RequestsContract``; the rows have the port and token of memory."""
+        asked = self.dev if dev else self.plain
+        sent = sent.replace(f":{PORT}".encode(), f":{asked.port}".encode())
+        return exchange(asked, sent.replace(TOKEN.encode(), asked.token.encode()))
+
+
 class ContractTests(SynchronousTestCase):
     """Each row is answered as in memory, and the daemon's log has no defect."""
 
@@ -40,8 +64,9 @@ class ContractTests(SynchronousTestCase):
         for wrong in ("Traceback", "Unhandled", "broke"):
             self.assertNotIn(wrong, "".join(daemon.lines))
 
-    def check(self, contract: type, rows: type[SynchronousTestCase]) -> None:
-        """Run every test of a contract."""
+    def check(self, contract: type, **fields: Any) -> None:
+        """Run every test of a contract, with these attributes."""
+        rows: Any = type("Rows", (contract, SynchronousTestCase), fields)
         for name in dir(contract):
             if name.startswith("test_"):
                 with self.subTest(name):
@@ -50,27 +75,9 @@ class ContractTests(SynchronousTestCase):
     def test_frames(self) -> None:
         """Frames, after a hello and before it."""
         with self.daemon() as daemon:
-
-            class Rows(FramesContract, SynchronousTestCase):
-                token = daemon.token
-
-                def open(self, *, early: bytes = b"") -> RawSocket:
-                    return RawSocket(daemon.port, early=early)
-
-            self.check(FramesContract, Rows)
+            self.check(FramesByTcp, daemon=daemon, token=daemon.token)
 
     def test_requests(self) -> None:
         """Requests, with ``--dev`` and without it."""
         with self.daemon() as plain, self.daemon("--dev") as dev:
-
-            class Rows(RequestsContract, SynchronousTestCase):
-                def exchange(self, sent: bytes, with_dev: bool) -> bytes:
-                    asked = dev if with_dev else plain
-                    for ours, theirs in (
-                        (f":{PORT}", f":{asked.port}"),
-                        (TOKEN, asked.token),
-                    ):
-                        sent = sent.replace(ours.encode(), theirs.encode())
-                    return exchange(asked, sent)
-
-            self.check(RequestsContract, Rows)
+            self.check(RequestsByTcp, plain=plain, dev=dev)
