@@ -12,7 +12,7 @@ from attrs import Attribute, field
 
 from ..classes import frozen
 from ..protocol.text import ELLIPSIS, ascii_line
-from .wording import LIST_CHARACTERS, Differences, Wording, listed
+from .wording import LIST_CHARACTERS, Differences, Words, gain_lines, listed
 
 _NAME_CHARACTERS: Final = 60
 _URL_CHARACTERS: Final = 600
@@ -143,12 +143,12 @@ class Prompts:
     The texts of all prompts.
 
     :ivar application: What users know the host application by.
-    :ivar wording: What its permissions mean.
+    :ivar words: What its permissions mean.
     :ivar from_page: Whether a page asks; else it is a command in a terminal.
     """
 
     application: str
-    wording: Wording = field(factory=Wording)
+    words: Words = field(factory=dict)
     from_page: bool = True
 
     @property
@@ -159,7 +159,7 @@ class Prompts:
 
     def _wishes(self, offer: Offer) -> str:
         """Lines: all that a plugin wants to do."""
-        lines = self.wording.gain_lines(offer.declared, new=False)
+        lines = gain_lines(self.words, offer.declared, new=False)
         if not lines:
             return "It asks for no permissions."
         return "\n".join(["It wants to:", *lines])
@@ -268,7 +268,7 @@ class Prompts:
         :param old: The installed version.
         :param new: The version it would be updated to.
         """
-        lines = "\n".join(self.wording.gain_lines(gains, new=True))
+        lines = "\n".join(gain_lines(self.words, gains, new=True))
         return Prompt(
             Operation.MORE_PERMISSIONS,
             f"Let {shown(plugin_id)} do more?",

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from attrs import field
-
 from ..classes import frozen
 from ..protocol.text import ascii_line
 from ..settings.host import PermissionWords
@@ -70,52 +68,48 @@ _NAME_CHARACTERS: Final = 60
 _ROOM_FOR_COUNT: Final = len(", and 999 more")
 
 
-@frozen
-class Wording:
+Words = Mapping[str, PermissionWords]
+"""The words of a host application, by permission; one without is shown by its name."""
+
+
+def permission_lines(words: Words, permissions: Iterable[str]) -> list[str]:
     """
-    The words of one host application.
+    Describe permissions, the risky ones first.
 
-    :ivar words: By permission; one that has none is shown by its name.
+    :return: A line for each with what it means for the user; one line of all the
+        labels when that would be longer than ``LIST_CHARACTERS``.
     """
+    found = [words.get(one) or _unknown(one) for one in permissions]
+    found.sort(key=lambda one: not one.risky)
+    lines = [f"- {one.label}: {one.effect}" for one in found]
+    if sum(map(len, lines)) > LIST_CHARACTERS:
+        return [f"- {listed(one.label for one in found)}"]
+    return lines
 
-    words: Mapping[str, PermissionWords] = field(factory=dict)
 
-    def permission_lines(self, permissions: Iterable[str]) -> list[str]:
-        """
-        Describe permissions, the risky ones first.
+def _unknown(permission: str) -> PermissionWords:
+    name = ascii_line(permission, _NAME_CHARACTERS)
+    return PermissionWords(name, "a permission of this app", risky=True)
 
-        :return: A line for each with what it means for the user; one line of all the
-            labels when that would be longer than ``LIST_CHARACTERS``.
-        """
-        found = sorted(map(self._words, permissions), key=lambda one: not one.risky)
-        lines = [f"- {one.label}: {one.effect}" for one in found]
-        if sum(map(len, lines)) > LIST_CHARACTERS:
-            return [f"- {listed(one.label for one in found)}"]
-        return lines
 
-    def gain_lines(self, found: Differences, *, new: bool) -> list[str]:
-        """
-        Describe what a plugin gains, the riskiest first.
+def gain_lines(words: Words, found: Differences, *, new: bool) -> list[str]:
+    """
+    Describe what a plugin gains, the riskiest first.
 
-        :param new: Whether there is an installed version.
-        """
-        lines = self.permission_lines(found.permissions.gained)
-        if optional := found.optional_permissions.gained:
-            lines += ["It may ask later to:", *self.permission_lines(optional)]
-        for what, difference in (
-            ("sites", found.hosts),
-            ("things it does in the app", found.actions),
-            ("events it receives", found.events),
-        ):
-            if difference.gained:
-                label = f"New {what}" if new else what.capitalize()
-                lines.append(f"{label}: {listed(difference.gained)}")
-        return lines
-
-    def _words(self, permission: str) -> PermissionWords:
-        name = ascii_line(permission, _NAME_CHARACTERS)
-        unknown = PermissionWords(name, "a permission of this app", risky=True)
-        return self.words.get(permission, unknown)
+    :param new: Whether there is an installed version.
+    """
+    lines = permission_lines(words, found.permissions.gained)
+    if optional := found.optional_permissions.gained:
+        lines += ["It may ask later to:", *permission_lines(words, optional)]
+    for what, difference in (
+        ("sites", found.hosts),
+        ("things it does in the app", found.actions),
+        ("events it receives", found.events),
+    ):
+        if difference.gained:
+            label = f"New {what}" if new else what.capitalize()
+            lines.append(f"{label}: {listed(difference.gained)}")
+    return lines
 
 
 def listed(names: Iterable[str]) -> str:

@@ -15,7 +15,6 @@ from ..approval import (
     Prompts,
     native_approver,
 )
-from ..approval.wording import Wording
 from ..classes import frozen
 from ..http.addresspolicy import AddressPolicy
 from ..plugins.bundle.publishing import is_current, sweep
@@ -88,8 +87,8 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     kept = KeptTree(reactor, check)
     builder = make_builder(reactor, paths, check)
     rebuild = Rebuild(store, trees, builder, sink)
-    wording = Wording(paths.profile.permission_words)
-    prompts = Prompts(paths.profile.application, wording)
+    profile = paths.profile
+    prompts = Prompts(profile.application, profile.permission_words)
     prompting = Prompting(approver, prompts, trust)
     scanner = Scanner(reactor, check, builder.executable, os.urandom)
     client = core.client.trusting(config.ca_file)

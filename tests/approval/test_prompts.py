@@ -9,7 +9,6 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Offer, Operation, Prompt, Prompts, host_of, shown
 from bridge.approval.prompts import sender
-from bridge.approval.wording import Wording
 from bridge.plugins.clone.urls import check_url
 from bridge.settings.host import load_profile
 
@@ -17,7 +16,7 @@ from .gains import gains_of
 
 URL = "https://forge.example:8443/author/plugin.git"
 KEY = "1bc6-e13e-c44c-3bd0-f5a8-5618-8b9b-919c"
-PROMPTS = Prompts("Sample Host", Wording(load_profile("reference").permission_words))
+PROMPTS = Prompts("Sample Host", load_profile("reference").permission_words)
 
 OFFER = Offer(
     "a-plugin",

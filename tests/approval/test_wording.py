@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval.wording import LIST_CHARACTERS, Wording, listed
+from bridge.approval.wording import LIST_CHARACTERS, listed, permission_lines
 from bridge.settings.host import SHIPPED, PermissionWords, load_profile
 
 WORDS = load_profile("reference").permission_words
-permission_lines = Wording(WORDS).permission_lines
 
 
 class PermissionLinesTests(SynchronousTestCase):
@@ -24,17 +23,17 @@ class PermissionLinesTests(SynchronousTestCase):
 
     def test_words_are_plain(self):
         """The words are ASCII without markup."""
-        for line in permission_lines(WORDS):
+        for line in permission_lines(WORDS, WORDS):
             self.assertRegex(line, r"\A[ -%'-;=?-~]+\Z")
 
     def test_risky_ones_come_first(self):
         """What matters most is read first, whatever the manifest's order."""
-        lines = permission_lines(["routes", "osc"])
+        lines = permission_lines(WORDS, ["routes", "osc"])
         self.assertTrue(lines[0].startswith("- Control your avatar: "), lines)
 
     def test_attack_many_permissions_hide_none(self):
         """However many are gained, the label of each is shown, in one line."""
-        (line,) = permission_lines(WORDS)
+        (line,) = permission_lines(WORDS, WORDS)
         for meaning in WORDS.values():
             self.assertIn(meaning.label, line)
         self.assertNotRegex(line, r" and \d+ more")
@@ -43,11 +42,11 @@ class PermissionLinesTests(SynchronousTestCase):
         """At most three hundred characters are a line for each; more are one line."""
         for size, shown in ((291, f"- label: {'y' * 291}"), (292, "- label")):
             words = {"p": PermissionWords("label", "y" * size, risky=False)}
-            self.assertEqual(Wording(words).permission_lines(["p"]), [shown])
+            self.assertEqual(permission_lines(words, ["p"]), [shown])
 
     def test_unknown_permission(self):
         """One that the profile has no words for is shown by its name, as a risk."""
-        lines = permission_lines(["routes", "custom:thing"])
+        lines = permission_lines(WORDS, ["routes", "custom:thing"])
         self.assertEqual(lines[0], "- custom:thing: a permission of this app")
 
 

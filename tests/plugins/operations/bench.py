@@ -24,7 +24,6 @@ from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
 from bridge.approval import IApprover, Prompts, denied, unavailable
-from bridge.approval.wording import Wording
 from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
@@ -322,7 +321,7 @@ class Bench:
             self.threads,
             self.kept,
         )
-        prompts = Prompts("Sample Host", Wording(PROFILE.permission_words))
+        prompts = Prompts("Sample Host", PROFILE.permission_words)
         self.prompting = Prompting(self.approver, prompts, self.trust)
         self.changes = PluginChanges(
             self.jobs,
