@@ -168,7 +168,7 @@ class BindTests(SynchronousTestCase):
         self.assertEqual(
             str(error),
             f"cannot listen on 127.0.0.1:{port}: another program does; "
-            "end it, or choose another with --listen",
+            "end it, or set --listen or BRIDGE_LISTEN",
         )
 
     def test_address_of_no_interface(self) -> None:
