@@ -31,7 +31,7 @@ from ..rules.table import (
 )
 from .aliases import Uses
 from .lines import Lines
-from .literals import find_literals, is_regex
+from .literals import is_regex
 from .patterns import (
     all_texts,
     argument,
@@ -44,10 +44,18 @@ from .patterns import (
     string_value,
     texts,
 )
-from .suspicion import is_suspicious
 from .tokens import Code, Kind, UnreadableError
 
 _MOST: Final = 1_000
+
+_CALLED: Final = frozenset(
+    {
+        *("createElement", "createElementNS", "setAttribute", "setAttributeNS"),
+        *("createAttribute", "Object", "import", "document"),
+    }
+)
+_WATCHED: Final = MEMBERS | ASSIGNED | TIMERS | _CALLED
+"""Names that can break a rule though they are not free."""
 
 _PHASES: Final = frozenset({"source", "defer"})
 
@@ -83,12 +91,7 @@ def output_hits(
     for place, rule in broken_specifiers(source.name, text, modules):
         found.add(place, rule)
     try:
-        for place, literal in find_literals(text):
-            if not is_regex(literal):
-                found.add(place, REGEX)
-        # Any function may make the elements of a source with a pragma.
-        if source.has_pragma or is_suspicious(text, mark):
-            _Reading(Code(text), found, mark, source, modules).read()
+        _Reading(Code(text), found, mark, source, modules).read()
     except UnreadableError:
         found.add(0, TOO_COMPLEX)
     if not found.places:
@@ -118,24 +121,39 @@ class _Reading:
     def read(self) -> None:
         """Look at every token, then at every use of the global objects."""
         code = self._code
+        watched = {text for text in set(code.texts) if self._is_watched(text)}
         for index, kind in enumerate(code.kinds):
-            text = code.text(index)
+            text = code.texts[index]
             if kind is Kind.STRING:
                 self._string(index)
-            elif kind is Kind.NAME:
+            elif kind is Kind.NAME and text in watched:
                 self._free_or_not(index, text)
-            elif text == "{":
-                self._keys(index)
-            elif text == "[" and (
-                code.continues(index) or code.text(index - 1) == "?."
-            ):
-                self._computed_member(index)
+            elif text in ("{", "["):
+                self._bracket(index, text)
+            elif kind is Kind.REGEX and not is_regex(text):
+                self._add(index, REGEX)
         self._globals()
         self._markups()
         # Last, so that a crowd of them hides nothing that has a rule of its own.
         for index, name in self._free.items():
             if self._is_unknown(index, name):
                 self._add(index, UNKNOWN)
+
+    def _is_watched(self, text: str) -> bool:
+        # Any function may make the elements of a source with a pragma.
+        return (
+            text in _WATCHED
+            or text.startswith(self._mark)
+            or CALLBACKS in text
+            or self._source.has_pragma
+        )
+
+    def _bracket(self, index: int, text: str) -> None:
+        code = self._code
+        if text == "{":
+            self._keys(index)
+        elif code.continues(index) or code.text(index - 1) == "?.":
+            self._computed_member(index)
 
     def _free_or_not(self, index: int, text: str) -> None:
         name = text.removeprefix(self._mark)

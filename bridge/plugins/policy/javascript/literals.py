@@ -1,5 +1,5 @@
 """
-The regular expressions in the bundler's output, and whether they compile.
+Whether regular expressions compile.
 
 The bundler copies a literal as it is, and a browser that cannot compile one refuses the
 whole script it is in.
@@ -8,20 +8,10 @@ whole script it is in.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
 from regress import Regex, RegressError
-
-from .tokens import OPERATORS, REGEX, Code, Kind, UnreadableError, end_of_text
-
-_MARK: Final = re.compile("[\"'/]")
-_LITERAL: Final = re.compile(REGEX)
-_WORD: Final = re.compile(r"[\w$]+\Z")
-_LONGEST: Final = max(map(len, OPERATORS)) + 1
-_VALUE_ENDS: Final = frozenset(")]}\"'/")
-_HEAD: Final = re.compile(r"\s*(?:\} else )?(?:if|while|for|with) ")
 
 _FLAGS: Final = frozenset("dgimsuvy")
 _REMEMBERED: Final = 1024
@@ -40,60 +30,6 @@ _IN_CLASS: Final = re.compile(
     re.ASCII,
 )
 _OF_TEXTS: Final = re.compile(r"Basic_Emoji|Emoji_Keycap_Sequence|RGI_\w+")
-
-
-def find_literals(text: str) -> Iterator[tuple[int, str]]:
-    """
-    Find every regular expression in an output.
-
-    :return: Where each begins, and the literal.
-    :raise UnreadableError: The text is not what the bundler writes.
-    """
-    at = text.find("\n") + 1 if text.startswith("#!") else 0
-    while (mark := _MARK.search(text, at)) is not None:
-        start = mark.start()
-        if mark[0] != "/" or text.startswith(("/*", "//"), start):
-            at = end_of_text(text, start)
-            continue
-        # A blank is on either side of what divides; an expression may begin with one.
-        if text.startswith((" / ", " /= "), start - 1):
-            if text[start - 2] == ")" and _HEAD.match(text, _line_start(text, start)):
-                yield from _literals_from(text, start)
-                return
-            if _ends_value(text, start - 1):
-                at = start + 1
-                continue
-        found = _LITERAL.match(text, start)
-        if found is None:
-            raise UnreadableError
-        yield start, found[0]
-        at = found.end()
-
-
-def _literals_from(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """Find the rest by all tokens: only they show what a bracket belongs to."""
-    code = Code(text)
-    for index, at in enumerate(code.starts):
-        if at >= start and code.is_kind(index, Kind.REGEX):
-            yield at, code.texts[index]
-
-
-def _line_start(text: str, at: int) -> int:
-    return text.rfind("\n", 0, at) + 1
-
-
-def _ends_value(text: str, end: int) -> bool:
-    """Whether a value ends right before a place."""
-    word = _WORD.search(text, max(0, end - _LONGEST), end)
-    if word is None:
-        last = text[end - 1 : end]
-        return last in _VALUE_ENDS or text[end - 2 : end] in ("++", "--")
-    before = word.start() - 1
-    if text[before : before + 1] == ".":
-        return True
-    if word[0] == "of" and text[before : before + 1] == " ":
-        return not _ends_value(text, before)
-    return word[0] not in OPERATORS
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -27,16 +27,14 @@ _PUNCTUATION = (
     r"|&&|\|\||\?\?|\+\+|--|\+=|-=|\*=|/=|%=|&=|\|=|\^=|<<|>>|\*\*|\?\.(?!\d)"
     r"|[-+*/%&|^!~?:=<>.,;(){}\[\]@])"
 )
-REGEX: Final = (
-    r"(?P<regex>/(?![*/])(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*+\])++/"
-    r"[A-Za-z]*+)"
+_BLANKS: Final = " \t\r\n"
+_TOKEN: Final = re.compile(f"[{_BLANKS}]*(?:{_BODY}|{_PUNCTUATION})")
+_REGEX: Final = re.compile(
+    r"/(?![*/])(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n])*+\])++/[A-Za-z]*+"
 )
-_BLANK: Final = re.compile(r"[ \t\r\n]*")
-_AFTER_VALUE: Final = re.compile(f"{_BODY}|{_PUNCTUATION}")
-_ELSEWHERE: Final = re.compile(f"{_BODY}|{REGEX}|{_PUNCTUATION}")
 
 _HEADS: Final = frozenset({"if", "while", "for", "with"})
-OPERATORS: Final = frozenset(
+_OPERATORS: Final = frozenset(
     {
         *("return", "typeof", "case", "do", "else", "in", "instanceof", "new", "void"),
         *("delete", "throw", "yield", "await", "extends", "default", "const", "let"),
@@ -55,7 +53,7 @@ _NESTING: Final = 256
 """How deep brackets may nest: far more than in any program that a person wrote."""
 
 
-def end_of_text(text: str, start: int) -> int:
+def _end_of_text(text: str, start: int) -> int:
     """
     Return where a string or a comment ends.
 
@@ -135,21 +133,19 @@ class Code:
 
     def _read(self, text: str) -> None:
         at = text.find("\n") + 1 if text.startswith("#!") else 0
-        while True:
-            blank = _BLANK.match(text, at)
-            end = blank.end() if blank else at
-            if end == len(text):
-                return
-            is_divided = "\n" not in text[at:end] and self._ends_value()
-            found = (_AFTER_VALUE if is_divided else _ELSEWHERE).match(text, end)
-            if found is None or found.lastgroup is None:
-                raise UnreadableError
-            if found.group() in ("/", "/=") and not is_divided:
-                raise UnreadableError
-            is_text = found.lastgroup in ("comment", "string")
-            at = end_of_text(text, end) if is_text else found.end()
-            if found.lastgroup != "comment":
-                self._add(_KINDS[found.lastgroup], text[end:at], end)
+        while (found := _TOKEN.match(text, at)) is not None:
+            kind = str(found.lastgroup)
+            start = found.start(kind)
+            if found[kind] in ("/", "/=") and not self._is_divided(text[at:start]):
+                kind, found = "regex", _REGEX.match(text, start)
+                if found is None:
+                    raise UnreadableError
+            is_text = kind in ("comment", "string")
+            at = _end_of_text(text, start) if is_text else found.end()
+            if kind != "comment":
+                self._add(_KINDS[kind], text[start:at], start)
+        if text[at:].strip(_BLANKS):
+            raise UnreadableError
 
     def _add(self, kind: Kind, text: str, start: int) -> None:
         index = len(self._plain)
@@ -254,11 +250,11 @@ class Code:
             at = self.partner[group] + 1
         return at
 
-    def _ends_value(self) -> bool:
-        return self.ends_value(len(self._plain) - 1)
+    def _is_divided(self, blanks: str) -> bool:
+        return "\n" not in blanks and self.ends_value(len(self._plain) - 1)
 
     def _is_operator(self, index: int) -> bool:
-        if self.is_word(index, OPERATORS):
+        if self.is_word(index, _OPERATORS):
             return True
         # Everywhere else than in a loop's head this is a name.
         return (

@@ -1,4 +1,4 @@
-"""The regular expressions in the bundler's output, and whether they compile."""
+"""Whether regular expressions compile."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.javascript.literals import find_literals, is_regex
-from bridge.plugins.policy.javascript.tokens import Code, Kind, UnreadableError
+from bridge.plugins.policy.javascript.literals import is_regex
 
 from ....npm import run_node
-from ..scanning import read_source, scan_source
-from .test_tokens import PROGRAMS
 
 BREAKING = (
     *("/(/", "/)/", "/a**/", "/[b-a]/", "/(?<a>.)\\k<b>/", "/a{2,1}/", "/\\/u"),
@@ -62,11 +59,6 @@ def compiled(literals: list[str]) -> list[bool]:
     return found
 
 
-def literals(text: str) -> list[str]:
-    """The literals in an output."""
-    return [literal for _, literal in find_literals(text)]
-
-
 class CompilingTests(SynchronousTestCase):
     """Which literals a browser can compile."""
 
@@ -106,49 +98,3 @@ class CompilingTests(SynchronousTestCase):
         for pattern in ("(" * 1000, "[" * 1000, "(?:" * 1000 + "a"):
             self.assertFalse(is_regex(f"/{pattern}/v"), pattern[:20])
         self.assertLess(time.monotonic() - begun, 1)
-
-
-class FindingTests(SynchronousTestCase):
-    """Where literals are in an output."""
-
-    def test_as_the_tokens_have_it(self):
-        """In the output of every program they are those that its tokens have."""
-        for name, source in PROGRAMS:
-            text = read_source(name, source.encode()).code
-            try:
-                found = literals(text)
-            except UnreadableError:
-                with self.assertRaises(UnreadableError):
-                    Code(text)
-                continue
-            code = Code(text)
-            exact = [
-                token
-                for kind, token in zip(code.kinds, code.texts, strict=True)
-                if kind is Kind.REGEX
-            ]
-            self.assertEqual(found, exact, text)
-
-    def test_slashes(self):
-        """Divisions, texts and comments have none; one may begin with a blank."""
-        for source, found in (
-            ("f(a / b / c, a++ / b, [1] / 2, f() / g / 1)", []),
-            ("f(`${a}/b`, 'c/d', \"/e/\", '\\'/f/')", []),
-            ("f(a /= b, x.in / 2 / y, /* /a/ */ 1) // /b/", []),
-            ('f(/[/"]/, / a/, / a /g, /=b/)', ['/[/"]/', "/ a/", "/ a /g", "/=b/"]),
-            ("export const f = (x) => { return / a / in x }", ["/ a /"]),
-            ("for (const x of / a /g[y](s)) f(x)", ["/ a /g"]),
-            ("const of = 4; f(of / 2 / of)", []),
-            ("f(/a/ / 2 / 1, 1 / /b/.c)", ["/a/", "/b/"]),
-            ("if (x) / a/.test(y); else / b/.test(z)", ["/ a/", "/ b/"]),
-            ("while (x) / a/.test((y) / 2); f((z) / 3 / 4)", ["/ a/"]),
-            ("x\n/ 2 / g", []),
-        ):
-            text = read_source("a.ts", source.encode()).code
-            self.assertEqual(sorted(literals(text)), sorted(found), text)
-
-    def test_rule(self):
-        """One that does not compile is a hit on its own line; others are none."""
-        source = b"f(1);\nexport const a = /[a-z]+(?<n>.)/dgu;\nf(/(/);\n"
-        reports = [hit.report for hit in scan_source("a.ts", source)]
-        self.assertEqual(reports, ["a.ts:3 regular expression"])
