@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,8 +20,6 @@ BINARY: Final = getattr(os, "O_BINARY", 0)
 """Leaves the ends of lines alone; only Windows changes them."""
 
 _SYNCED_AT_ONCE: Final = 8
-# For so many, threads cost more than they save.
-_FEW: Final = 8
 
 RENAMES_OPEN_FILES: Final = sys.platform != "win32"
 """Whether a file that is open can be renamed."""
@@ -63,50 +61,25 @@ def sync_files(paths: Sequence[Path | str]) -> None:
     """
     Make what was written to files survive a power loss.
 
-    Written or synced several at once they take a fraction of the time: the disk, and
-    the journal of the file system, write them together.
+    Synced several at once they take a fraction of the time: the disk, and the journal
+    of the file system, write them together.
 
     :param paths: Regular files of nobody else's; a link is refused.
     :raise OSError: One could not be synced; others may have been.
     """
-    if len(paths) <= _FEW:
-        for path in paths[1:]:
-            _start_writing(path)
-        for path in paths:
-            _sync_file(path)
+    if not paths:
         return
     from concurrent.futures import ThreadPoolExecutor  # with logging; not at a start
 
-    with ThreadPoolExecutor(_SYNCED_AT_ONCE, "sync") as pool:
+    with ThreadPoolExecutor(min(len(paths), _SYNCED_AT_ONCE), "sync") as pool:
         for _ in pool.map(_sync_file, paths):
             pass
 
 
-def _start_writing(path: Path | str) -> None:
-    """
-    Have the disk begin to write a file, so that a sync takes less time later.
-
-    Does nothing on systems that can't be asked.
-
-    :param path: A regular file; a link is refused.
-    """
-    if sys.platform != "linux":
-        return
-    with _opened(path) as fd, contextlib.suppress(OSError):
-        # That the file is not needed in memory: Linux begins to write what has changed.
-        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-
-
 def _sync_file(path: Path | str) -> None:
-    with _opened(path) as fd:
-        os.fsync(fd)
-
-
-@contextlib.contextmanager
-def _opened(path: Path | str) -> Iterator[int]:
     fd = os.open(path, os.O_RDWR | BINARY | NO_LINK | NO_INHERIT)
     try:
-        yield fd
+        os.fsync(fd)
     finally:
         os.close(fd)
 

@@ -136,34 +136,12 @@ class DataDirTests(SynchronousTestCase):
     def test_paths(self) -> None:
         """Everything is where the documentation puts it."""
         data, root = DataDir(Path("/d")), Path("/d")
-        self.assertEqual(
-            [
-                data.token,
-                data.state,
-                data.lock,
-                data.journal,
-                data.log,
-                data.bin,
-                data.host,
-                data.build,
-                data.plugins,
-                data.plugin("clock"),
-                data.temporary_clone("ab12"),
-            ],
-            [
-                root / "token",
-                root / "state.json",
-                root / "lock",
-                root / "journal",
-                root / "logs/plugins.log",
-                root / "bin",
-                root / "host",
-                root / "build",
-                root / "plugins",
-                root / "plugins/clock",
-                root / "plugins/.tmp-ab12",
-            ],
-        )
+        for name in ("token", "lock", "journal", "bin", "host", "build", "plugins"):
+            self.assertEqual(getattr(data, name), root / name)
+        self.assertEqual(data.state, root / "state.json")
+        self.assertEqual(data.log, root / "logs/plugins.log")
+        self.assertEqual(data.plugin("clock"), root / "plugins/clock")
+        self.assertEqual(data.temporary_clone("ab12"), root / "plugins/.tmp-ab12")
 
 
 class WriteTests(SynchronousTestCase):

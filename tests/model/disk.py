@@ -11,6 +11,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from threading import Lock
 from typing import Any, Final
 from unittest import mock
 
@@ -37,6 +38,8 @@ class Plan:
     number: int | None = None
     calls: int = field(default=0, init=False, eq=False, repr=False)
     failures: int = field(default=0, init=False, eq=False, repr=False)
+    # Files are synced in threads.
+    _counting: Lock = field(factory=Lock, init=False, eq=False, repr=False)
 
     @property
     def kills(self) -> bool:
@@ -51,8 +54,9 @@ class Plan:
         """
         if self.number is not None and name in FREEING:
             return
-        at = self.calls
-        self.calls += 1
+        with self._counting:
+            at = self.calls
+            self.calls += 1
         if not self.first <= at < self.first + self.count:
             return
         if self.number is None:

@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from threading import Lock
 from typing import Any
 from unittest import mock
 
@@ -39,6 +40,8 @@ class FaultyOs:
     fault: Callable[[], None] = no_space
     ever_after: bool = False
     calls: list[tuple[str, str]] = field(factory=list)
+    # Files are synced in threads.
+    _counting: Lock = field(factory=Lock)
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(os, name)
@@ -46,8 +49,9 @@ class FaultyOs:
 
     def _watched(self, name: str, real: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
-            number = len(self.calls)
-            self.calls.append((name, os.path.basename(str(args[-1]))))
+            with self._counting:
+                number = len(self.calls)
+                self.calls.append((name, os.path.basename(str(args[-1]))))
             if self.at is not None and (
                 number == self.at or (self.ever_after and number > self.at)
             ):

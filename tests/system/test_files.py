@@ -61,53 +61,37 @@ class FilesTests(SynchronousTestCase):
 
 
 class SyncingTests(SynchronousTestCase):
-    """Files that are synced, one after the other or several at once."""
+    """Files that are synced several at once."""
 
     def setUp(self) -> None:
-        """Note which files the disk begins to write, and which are synced."""
+        """Note which files are synced."""
         self.done: list[str] = []
         self.root = fresh_directory(self)
         self.paths = [self.root / str(number) for number in range(20)]
         for path in self.paths:
             path.write_bytes(b"content")
-        fsync, advise = os.fsync, os.posix_fadvise
+        fsync = os.fsync
 
         def sync(fd: int) -> None:
             fsync(fd)
             self.done.append(name_of(fd))
 
-        def begin(fd: int, offset: int, size: int, advice: int) -> None:
-            advise(fd, offset, size, advice)
-            self.done.append(f"begun {name_of(fd)}")
-
         self.patch(os, "fsync", sync)
-        self.patch(os, "posix_fadvise", begin)
 
-    def test_few(self) -> None:
-        """The disk begins to write the others before the first one is synced."""
-        for count in range(4):
-            sync_files(self.paths[:count])
-            names = [path.name for path in self.paths[:count]]
-            self.assertEqual(self.done, [*("begun " + n for n in names[1:]), *names])
-            self.done.clear()
-
-    def test_many(self) -> None:
+    def test_all(self) -> None:
         """However many there are, all are synced when it returns, and no thread."""
         before = threading.active_count()
-        sync_files(self.paths)
-        self.assertEqual(sorted(self.done), sorted(path.name for path in self.paths))
+        for count in (0, 1, 3, 20):
+            self.done.clear()
+            sync_files(self.paths[:count])
+            self.assertEqual({path.name for path in self.paths[:count]}, {*self.done})
+            self.assertEqual(len(self.done), count)
         self.assertLessEqual(threading.active_count(), before)
 
     def test_one_that_cannot_be(self) -> None:
         """That one could not be synced is an error."""
         for paths in (self.paths[:3], self.paths):
             self.assertRaises(FileNotFoundError, sync_files, [*paths, self.root / "x"])
-
-    def test_system_that_cannot_begin(self) -> None:
-        """That is only advice: the files are synced all the same."""
-        self.patch(os, "posix_fadvise", lambda *_: os.close(-1))
-        sync_files(self.paths[:3])
-        self.assertEqual(self.done, ["0", "1", "2"])
 
     def test_attack_link(self) -> None:
         """A link in the place of a file is refused."""
