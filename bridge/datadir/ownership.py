@@ -56,7 +56,12 @@ def check(path: Path | str, top: Path | str | None = None) -> None:
             found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return
-    _check_status(found, path, top)
+    _check_owner(found, path, top)
+    if _may_be_written(found, path):
+        where = quote(_printable(str(top or path)))
+        raise NotOwnError(
+            path, "can be written by other users", f"chmod -R go-w {where}"
+        )
 
 
 def check_tree(top: Path) -> None:
@@ -130,17 +135,6 @@ def write_file(path: Path, content: bytes, mode: int = 0o600) -> None:
     fd = os.open(path, flags | BINARY, mode)
     with os.fdopen(fd, "wb") as file:
         file.write(content)
-
-
-def _check_status(
-    found: os.stat_result, path: Path | str, top: Path | str | None = None
-) -> None:
-    _check_owner(found, path, top)
-    if _may_be_written(found, path):
-        where = quote(_printable(str(top or path)))
-        raise NotOwnError(
-            path, "can be written by other users", f"chmod -R go-w {where}"
-        )
 
 
 def _check_owner(
