@@ -7,9 +7,8 @@ A file that is replaced whole, and the generation before it.
     state.json          the current one
     state.json.bak      the previous one
 
-At every instant ``state.json`` or ``state.json.bak`` is whole: the current one becomes
-the previous one by a rename, and for a moment it is there alone: until the next start
-after a kill, until the next write if the disk fails twice.
+``state.json`` is whole at every instant, so that whatever looks at it, such as a
+backup, finds one generation or the other; ``state.json.bak`` is for damage to it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from ..classes import frozen
 from ..datadir.ownership import NotOwnError, check
@@ -31,6 +30,10 @@ from ..system.files import NO_WAIT, sync_directory, write_new
 from .tables import Tables
 
 T = TypeVar("T")
+
+_NO_HARD_LINKS: Final = frozenset(
+    {errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK}
+)
 
 
 class StoreError(UserError):
@@ -64,6 +67,10 @@ class Generations:
     def _temporary(self) -> Path:
         return self._sibling(".tmp")
 
+    @property
+    def _spare(self) -> Path:
+        return self._sibling(".bak.tmp")
+
     def _sibling(self, suffix: str) -> Path:
         return self.path.with_name(self.path.name + suffix)
 
@@ -72,7 +79,7 @@ class Generations:
         Read the current generation, or else the previous one.
 
         A file that cannot be read is kept aside under a name of its own, and
-        the file of an interrupted ``replace`` is removed.
+        files of an interrupted ``replace`` are removed.
 
         :param read: From a file's content to what it means; raises
             ``DamagedError`` for what was never written whole.  Anything else it
@@ -80,13 +87,10 @@ class Generations:
         :return: What was read, ``None`` when nothing could be; and what the
             operator should know, ``None`` when all is well.
         """
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._temporary)
-        if not os.path.lexists(self.path):
-            # A kill may have come between the two renames of ``replace``.
-            with contextlib.suppress(FileNotFoundError):
-                os.replace(self.previous, self.path)
-        found, source = None, None
+        for stray in (self._temporary, self._spare):
+            _remove(stray)
+        found = None
+        source = None
         damaged = []
         for path in (self.path, self.previous):
             try:
@@ -98,18 +102,23 @@ class Generations:
             else:
                 source = path
                 break
-        return found, self._notice(damaged, source) if damaged else None
+        if source == self.path or not (source or damaged):
+            return found, None
+        return found, self._notice(damaged, source)
 
     def _notice(self, damaged: list[Path], source: Path | None) -> str:
         notices = [
             f"{path.name} could not be read and is kept as {self._set_aside(path)}"
             for path in damaged
         ]
+        if not notices:
+            notices = [f"{self.path.name} is missing"]
         sync_directory(self.path.parent)
-        used = "starting with an empty one"
-        if source is not None:
-            used = f"{source.name}, the generation before it, is used"
-        return "; ".join([*notices, used])
+        if source is None:
+            return "; ".join([*notices, "starting with an empty one"])
+        return "; ".join(
+            [*notices, f"{source.name}, the generation before it, is used"]
+        )
 
     def _set_aside(self, path: Path) -> str:
         number = 1
@@ -141,24 +150,39 @@ class Generations:
         :raise NotDurableError: It is the current one, and not durable.
         :raise OSError: It could not be made, and the current one is as it was.
         """
-        moved = False
         try:
             write_new(self._temporary, pieces)
-            with contextlib.suppress(FileNotFoundError):
-                os.replace(self.path, self.previous)
-                moved = True
+            self._keep()
             os.replace(self._temporary, self.path)
         except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(self._temporary)
-            if moved:
+            for stray in (self._temporary, self._spare):
                 with contextlib.suppress(OSError):
-                    os.replace(self.previous, self.path)
+                    os.unlink(stray)
             raise
         try:
             sync_directory(self.path.parent)
         except OSError as e:
             raise NotDurableError(e.errno, e.strerror) from e
+
+    def _keep(self) -> None:
+        """Make the current generation, which stays in its place, the previous one."""
+        _remove(self._spare)
+        try:
+            os.link(self.path, self._spare)
+        except FileNotFoundError:
+            return
+        except OSError as e:
+            if e.errno not in _NO_HARD_LINKS:
+                raise
+            write_new(self._spare, [read_file(self.path)])
+        os.replace(self._spare, self.previous)
+        # Replacing does nothing when both were names of one file already.
+        _remove(self._spare)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def read_file(path: Path) -> bytes:

@@ -178,12 +178,10 @@ class Observer:
         }
 
     def _state(self) -> dict[str, dict[str, Any]]:
-        # A disk that has failed twice may have left it under its previous name.
-        for name in ("state.json", "state.json.bak"):
-            path = self.simulation.data / name
-            if path.exists():
-                return json.loads(path.read_bytes())  # type: ignore[no-any-return]
-        return {}
+        path = self.simulation.data / "state.json"
+        if not path.exists():
+            return {}
+        return json.loads(path.read_bytes())  # type: ignore[no-any-return]
 
     def check(self, model: Model, excuses: Excuses) -> None:
         """Compare everything that no page can read with the model."""

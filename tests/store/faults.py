@@ -16,13 +16,18 @@ import bridge.datadir.paths
 import bridge.system.files
 from bridge.store import generations
 
-CHANGING = ("open", "fdopen", "fsync", "replace", "rename", "unlink", "rmdir")
+CHANGING = ("open", "fdopen", "fsync", "link", "replace", "rename", "unlink", "rmdir")
 """The calls that matter to what is on disk."""
 
 
 def no_space() -> None:
     """Fail as a full disk does."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def no_links() -> None:
+    """Fail as a file system without hard links does."""
+    raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
 
 @define
@@ -33,12 +38,14 @@ class FaultyOs:
     :ivar at: Which call goes wrong, counted from 0; ``None`` for none.
     :ivar fault: What happens instead of that call.
     :ivar ever_after: Whether every later call goes wrong too.
+    :ivar links: Whether the file system has hard links.
     :ivar calls: The calls that were made, as (name, file name).
     """
 
     at: int | None = None
     fault: Callable[[], None] = no_space
     ever_after: bool = False
+    links: bool = True
     calls: list[tuple[str, str]] = field(factory=list)
     # Files are synced in threads.
     _counting: Lock = field(factory=Lock)
@@ -56,6 +63,8 @@ class FaultyOs:
                 number == self.at or (self.ever_after and number > self.at)
             ):
                 self.fault()
+            if name == "link" and not self.links:
+                no_links()
             return real(*args, **kwargs)
 
         return call

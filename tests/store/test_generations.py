@@ -61,10 +61,25 @@ class ReplaceTests(GenerationsCase):
         """The content is durable before it has the name, the name before the end."""
         with running_on(FaultyOs()) as watched:
             self.file.replace([b"third."])
-        calls = [c for c in watched.calls if c[0] in ("fsync", "replace")]
+        calls = [c for c in watched.calls if c[0] in ("fsync", "link", "replace")]
         names = [name for name, _ in calls]
-        self.assertEqual(names, ["fsync", "replace", "replace", "fsync"])
-        self.assertEqual(calls[1:3], [("replace", "kept.bak"), ("replace", "kept")])
+        self.assertEqual(names, ["fsync", "link", "replace", "replace", "fsync"])
+        self.assertEqual(calls[2:4], [("replace", "kept.bak"), ("replace", "kept")])
+
+    def test_there_at_every_call(self) -> None:
+        """Whatever looks while it is replaced finds one generation or the other."""
+        seen: set[bytes] = set()
+
+        def look() -> None:
+            seen.add(self.file.path.read_bytes())
+
+        for links in (True, False):
+            self.file.replace([b"second."])
+            seen.clear()
+            with running_on(FaultyOs(0, look, ever_after=True, links=links)):
+                self.file.replace([b"third."])
+            self.assertEqual(seen, {b"second.", b"third."}, links)
+            self.assertEqual(self.file.previous.read_bytes(), b"second.", links)
 
     def test_symlink_attack_on_the_temporary_file(self) -> None:
         """A link planted under the temporary name is removed, not written through."""
@@ -77,35 +92,37 @@ class ReplaceTests(GenerationsCase):
 
     def test_full_disk_at_every_call(self) -> None:
         """Whichever call fails, the file is as it was, or is known not to be."""
-        calls = self.calls_of_a_replace()
-        for at in range(calls):
-            with running_on(FaultyOs(at)), self.assertRaises(OSError) as caught:
-                self.file.replace([b"refused."])
-            renamed = at >= calls - 2  # the directory is opened and synced
-            known = isinstance(caught.exception, NotDurableError)
-            self.assertEqual(known, renamed, at)
-            expected = b"refused." if renamed else b"second."
-            self.assertEqual(self.file.path.read_bytes(), expected, at)
-            # The previous one may be what was put back.
-            self.assertLessEqual(self.names(), {"kept", "kept.bak"}, at)
-            self.file.replace([b"second."])
+        for links in (True, False):
+            calls = self.calls_of_a_replace(links)
+            for at in range(calls):
+                faulty = FaultyOs(at, links=links)
+                with running_on(faulty), self.assertRaises(OSError) as caught:
+                    self.file.replace([b"refused."])
+                renamed = at >= calls - 2  # the directory is opened and synced
+                known = isinstance(caught.exception, NotDurableError)
+                self.assertEqual(known, renamed, (at, links))
+                expected = b"refused." if renamed else b"second."
+                self.assertEqual(self.file.path.read_bytes(), expected, (at, links))
+                self.assertEqual(self.names(), {"kept", "kept.bak"}, (at, links))
+                self.file.replace([b"second."])
 
     def test_full_disk_from_every_call_on(self) -> None:
         """When every later call fails too, a whole generation can be read."""
-        for at in range(self.calls_of_a_replace()):
-            broken = FaultyOs(at, ever_after=True)
-            with running_on(broken), self.assertRaises(OSError) as caught:
-                self.file.replace([b"refused."])
-            held = self.held()
-            self.assertIn(held, (b"second.", b"refused."), at)
-            # It is known which of the two.
-            renamed = isinstance(caught.exception, NotDurableError)
-            self.assertEqual(held == b"refused.", renamed, at)
-            self.file.replace([b"second."])
+        for links in (True, False):
+            for at in range(self.calls_of_a_replace(links)):
+                broken = FaultyOs(at, ever_after=True, links=links)
+                with running_on(broken), self.assertRaises(OSError) as caught:
+                    self.file.replace([b"refused."])
+                held = self.held()
+                self.assertIn(held, (b"second.", b"refused."), (at, links))
+                # It is known which of the two.
+                renamed = isinstance(caught.exception, NotDurableError)
+                self.assertEqual(held == b"refused.", renamed, (at, links))
+                self.file.replace([b"second."])
 
-    def calls_of_a_replace(self) -> int:
+    def calls_of_a_replace(self, links: bool) -> int:
         """Count the calls, and leave the second generation."""
-        with running_on(FaultyOs()) as watched:
+        with running_on(FaultyOs(links=links)) as watched:
             self.file.replace([b"second."])
         return len(watched.calls)
 
@@ -179,10 +196,12 @@ class LoadTests(GenerationsCase):
         self.assertEqual(self.names(), {"kept.corrupt-1", "kept.corrupt-2"})
 
     def test_missing(self) -> None:
-        """What a kill between two renames has left is the current one again."""
-        self.file.path.rename(self.file.previous)
-        self.assertEqual(self.file.load(whole), (b"second.", None))
-        self.assertEqual(self.names(), {"kept"})
+        """A missing current generation is reported, and the previous one used."""
+        self.file.path.unlink()
+        found, notice = self.file.load(whole)
+        self.assertEqual(found, b"first.")
+        why = "kept is missing; kept.bak, the generation before it, is used"
+        self.assertEqual(notice, why)
 
     def test_refused_before_anything_is_touched(self) -> None:
         """What the reader refuses outright stays where it is, as does the rest."""
