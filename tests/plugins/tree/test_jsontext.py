@@ -100,7 +100,7 @@ class FieldTests(SynchronousTestCase):
     def test_attack_echo(self) -> None:
         """A field that is like none of ours is not repeated."""
         self.assertEqual(
-            self.refused(Zq9=1, id=2),
+            self.refused(Zq9=1, Qx7=3, id=2),
             "plugin.json:2:2 unknown field; the fields are id, name, version, "
             "apiVersion, permissions, optionalPermissions",
         )
