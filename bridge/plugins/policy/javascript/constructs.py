@@ -35,6 +35,7 @@ from .literals import is_regex
 from .patterns import (
     all_texts,
     argument,
+    argument_texts,
     arguments,
     elements,
     is_assigned,
@@ -265,19 +266,13 @@ class _Reading:
             self._jsx(index)
 
     def _element(self, index: int, number: int) -> None:
-        given = argument(self._code, index, number)
-        if given is None:
-            return
-        for _, value in texts(self._code, given):
+        for _, value in argument_texts(self._code, index, number):
             tag = value.strip().lower().rpartition(":")[2]
             if tag in CODE_TAGS:
                 self._add(index, "createElement of a code-loading tag")
 
     def _timer(self, index: int, name: str) -> None:
-        given = argument(self._code, index, 0)
-        if given is None:
-            return
-        for _ in texts(self._code, given):
+        for _ in argument_texts(self._code, index, 0):
             self._add(index, f"{name} with a string")
 
     def _markups(self) -> None:

@@ -187,6 +187,13 @@ def argument(code: Code, index: int, number: int) -> int | None:
     return given[number] if number < len(given) else None
 
 
+def argument_texts(code: Code, index: int, number: int) -> Iterator[tuple[int, str]]:
+    """The texts that one argument of a call can be; see ``argument`` and ``texts``."""
+    given = argument(code, index, number)
+    if given is not None:
+        yield from texts(code, given)
+
+
 def _group(code: Code, index: int) -> tuple[int, str] | None:
     """The ``(`` of a call of what is at ``index``, and how it is borrowed."""
     at = code.after(index)
