@@ -187,7 +187,7 @@ def connect(place: Paths, *, dev: bool = False) -> Connection:
     if dev and not is_dev(connection.welcome):
         connection.close()
         why = f"the daemon of {data.root} was started without --dev"
-        raise NoDaemonError(f"{why}; run: {start}")
+        raise NoDaemonError(f"{why}; end it, and run: {start}")
     return connection
 
 
@@ -229,7 +229,7 @@ def _connected(data: DataDir, start: str) -> socket.socket:
     except OSError as e:
         # The lock is held, so one is just starting or ending, or could not listen.
         why = f"the daemon of {data.root} cannot be reached ({e.strerror or e})"
-        raise NoDaemonError(f"{why}; run: {start}") from None
+        raise NoDaemonError(f"{why}; end it, and run: {start}") from None
 
 
 def _token(place: Paths) -> PairingToken:

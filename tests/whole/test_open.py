@@ -55,6 +55,9 @@ class OpenTests(SynchronousTestCase):
                 command.wait_for(f"the daemon that runs at .*:{daemon.port}$")
                 command.wait_for("^Open  ")
                 self.assertEqual(command.stop(signal.SIGINT), 0)
+            with opened(self.home, "--dev") as command:
+                command.wait_for("was started without --dev")
+                self.assertEqual(command.wait(), 1)
             with daemon.page() as page:
                 self.assertEqual(page.result("plugins", "list")["plugins"], [])
 

@@ -30,6 +30,7 @@ from ...settings.options import Paths, locate
 from ...system.locks import is_held
 from .. import PROGRAM
 from ..command import command, page_port_option
+from ..connection import connect
 from ..hostpage import HostPage, check_own_host, page_endpoint
 from ..terminal import CommandError, confirmed, show
 
@@ -203,6 +204,8 @@ class Opened:
             await self._wait(
                 data.address.exists, _START_SECONDS, "the daemon has no address"
             )
+            if "--dev" in self._options:
+                connect(self._place, dev=True).close()
             show(f"using the daemon that runs at {page_endpoint(self._place)}")
         else:
             await self._start()
