@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import platform
-import shutil
 import subprocess
 import tarfile
 from collections.abc import Iterator
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from bridge.provision.library import LIBRARY, library_files
+
+from .programs import program
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 CACHE: Final = ROOT / ".cache" / "npm"
@@ -44,7 +45,7 @@ def npm_package(spec: str) -> Path:
 
 def node() -> str:
     """The path of Node.js; an ``AssertionError`` has the fix."""
-    return _tool("node")
+    return program("node", "nodejs")
 
 
 def run_node(*arguments: str | Path) -> str:
@@ -65,7 +66,7 @@ def run_node(*arguments: str | Path) -> str:
 
 def npm() -> str:
     """The path of npm; an ``AssertionError`` has the fix."""
-    return _tool("npm")
+    return program("npm", "npm")
 
 
 def esbuild() -> Path:
@@ -142,12 +143,6 @@ def extract(archive: Path, directory: Path) -> None:
             files.extractall(directory, filter="data")
         else:
             files.extractall(directory)  # noqa: S202
-
-
-def _tool(name: str) -> str:
-    found = shutil.which(name)
-    assert found is not None, f"{name} is missing: apt-get install nodejs npm"
-    return found
 
 
 @contextmanager

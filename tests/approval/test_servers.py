@@ -12,8 +12,9 @@ from twisted.trial.unittest import TestCase
 from bridge.approval import Offer, Prompts
 from bridge.approval.desktop import DesktopApprover
 
-from ..freedesktop.buses import notifications, program
+from ..freedesktop.buses import notifications
 from ..freedesktop.session import Box, Session, notification_server
+from ..programs import program
 from ..waiting import until
 from .gains import gains_of
 

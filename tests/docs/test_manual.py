@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from bridge.settings.host import (
     load_profile,
 )
 
+from ..programs import program
 from ..schemas.checking import DOCUMENT
 from .building import DOCS, built
 
@@ -39,10 +39,8 @@ PAGES = (
 
 def man(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run ``man``, as lintian does."""
-    if shutil.which("man") is None:
-        raise AssertionError("run: apt-get install man-db")
     return subprocess.run(
-        ["man", "--warnings", "-E", "UTF-8", "-l", *arguments],
+        [program("man", "man-db"), "--warnings", "-E", "UTF-8", "-l", *arguments],
         env={**os.environ, "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80"},
         capture_output=True,
         text=True,

@@ -21,6 +21,8 @@ from bridge.freedesktop.connection import connect
 from bridge.freedesktop.messages import BUS, Call
 from bridge.freedesktop.notifications import REMOTE, SERVICE, Notifications
 
+from ..programs import program
+
 _CONFIG = """\
 <busconfig>
   <type>session</type>
@@ -39,15 +41,6 @@ _CONFIG = """\
 
 # A test run that is killed leaves nothing behind.
 DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
-
-
-def program(name: str, package: str, *elsewhere: str) -> str:
-    """Find a program of the system; an ``AssertionError`` has the fix."""
-    found = shutil.which(name)
-    for path in elsewhere:
-        found = found or shutil.which(path)
-    assert found is not None, f"{name} is missing: apt-get install {package}"
-    return found
 
 
 @define(eq=False)

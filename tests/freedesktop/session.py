@@ -18,8 +18,9 @@ from attrs import define, evolve, field, frozen
 
 from bridge.freedesktop.notifications import SERVICE
 
+from ..programs import program
 from ..waiting import wait_until
-from .buses import DIES_WITH_US, SessionBus, program
+from .buses import DIES_WITH_US, SessionBus
 
 ARTEFACTS: Final = Path(__file__).parents[2] / "artefacts"
 PATIENCE_SECONDS: Final = 30.0

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import select
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..programs import program
+
 PATIENCE_SECONDS = 30
-
-
-def program(name: str) -> str:
-    """Find one of liblo's programs; a machine without it fails the test."""
-    found = shutil.which(name)
-    assert found, f"{name} is missing: apt-get install liblo-tools"
-    return found
 
 
 def oscsend(port: int, address: str, types: str = "", *args: str) -> None:
     """Send a message with liblo."""
-    line = [program("oscsend"), "127.0.0.1", str(port), address, types, *args]
+    send = program("oscsend", "liblo-tools")
+    line = [send, "127.0.0.1", str(port), address, types, *args]
     subprocess.run(line, check=True, timeout=PATIENCE_SECONDS)
 
 
 @contextmanager
 def oscdump(port: int) -> Iterator[subprocess.Popen[str]]:
     """Print what comes to ``port`` with liblo, one message a line."""
-    line = [program("oscdump"), "-L", str(port)]
+    line = [program("oscdump", "liblo-tools"), "-L", str(port)]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,8 @@ from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
+
+from ..programs import program
 
 ARTEFACTS = Path(__file__).parents[2] / "artefacts"
 PATIENCE_SECONDS = 30.0
@@ -117,24 +118,17 @@ def _unless_redrawn(true: Callable[[], bool]) -> bool:
         raise
 
 
-def _program(name: str, package: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        raise AssertionError(f"{name} is missing: apt-get install {package}")
-    return found
-
-
 @contextmanager
 def open_browser(*flags: str) -> Iterator[Browser]:
     """Run a browser with a fresh profile, and with more flags."""
     options = ChromeOptions()
-    options.binary_location = _program("chromium", "chromium")
+    options.binary_location = program("chromium", "chromium")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     for flag in (*_FLAGS, *flags):
         options.add_argument(flag)
     with TemporaryDirectory(prefix="bridge-chromium-") as profile:
         options.add_argument(f"--user-data-dir={profile}")
-        service = ChromeService(_program("chromedriver", "chromium-driver"))
+        service = ChromeService(program("chromedriver", "chromium-driver"))
         chrome = Chrome(options=options, service=service)
         try:
             yield Browser(chrome)

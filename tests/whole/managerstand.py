@@ -26,9 +26,10 @@ from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
 from ..forge import ForgeProcess, start_forge_process
-from ..freedesktop.buses import program
 from ..freedesktop.session import Session
+from ..programs import program
 from ..reference.bundling import lay_out_page
+from ..waiting import wait_until
 from ..webserver import serving_directory
 from .browser import Browser, open_browser
 from .daemon import Daemon, run, running, set_up, started
@@ -67,13 +68,13 @@ class Desktop:
         self._dunst = self.session.serve(
             program("dunst", "dunst"), "-conf", str(config)
         )
-        self.until(self.session.has_server, "there is a notification server")
+        wait_until(self.session.has_server, "there is a notification server")
 
     def stop(self) -> None:
         """End the notification server."""
         assert self._dunst is not None
         self.session.stop(self._dunst)
-        self.until(lambda: not self.session.has_server(), "it has ended")
+        wait_until(lambda: not self.session.has_server(), "it has ended")
 
     def confirm(self) -> None:
         """Wait for a prompt and choose Confirm."""
@@ -88,7 +89,7 @@ class Desktop:
         # The next prompt may come at once, so that something is always shown.
         answered = self._answered()
         self._control(command)
-        self.until(lambda: self._answered() > answered, "the prompt is answered")
+        wait_until(lambda: self._answered() > answered, "the prompt is answered")
 
     def _answered(self) -> int:
         history = json.loads(self._control("history"))
@@ -110,14 +111,7 @@ class Desktop:
 
     def until_shown(self) -> None:
         """Wait for a prompt."""
-        self.until(self.has_prompt, "a prompt is shown")
-
-    def until(self, true: Any, what: str) -> None:
-        """Wait until something is true."""
-        end = time.monotonic() + PATIENCE_SECONDS
-        while not true():
-            assert time.monotonic() < end, f"never so: {what}"
-            time.sleep(0.05)
+        wait_until(self.has_prompt, "a prompt is shown")
 
     def _control(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -256,7 +250,7 @@ class Stand:
         folder = str(self.home / "trees" / plugin_id)
         where = f"--data-dir={self.daemon.data}"
         with started(self.home, "dev", "--host=reference", where, folder) as dev:
-            self.desktop.until(
+            wait_until(
                 lambda: self.call("plugins/list")["plugins"], "the plugin is linked"
             )
             yield

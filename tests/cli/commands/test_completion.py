@@ -8,7 +8,6 @@ import json
 import os
 import pty
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from bridge.settings.config import LOG_LEVELS, SHIPPED
 
 from ...directories import fresh_directory
 from ...npm import ROOT
+from ...programs import program
 
 PATIENCE_SECONDS = 60.0
 
@@ -59,10 +59,7 @@ def _until(terminal: int, path: Path) -> None:
 
 def shell(name: str) -> str:
     """Find a shell."""
-    path = shutil.which(name)
-    if path is None:
-        raise AssertionError(f"run: apt-get install {PACKAGES[name]}")
-    return path
+    return program(name, PACKAGES[name])
 
 
 def script_for(name: str) -> str:
