@@ -116,6 +116,10 @@ class Connection:
         try:
             line = self._lines.readline()
             frame = loads_own(line) if line.endswith(b"\n") else None
+        except TimeoutError:
+            raise CommandError(
+                "the daemon does not answer; end it, and start it again"
+            ) from None
         except (OSError, BridgeError):
             frame = None
         if type(frame) is not dict:

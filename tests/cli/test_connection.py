@@ -160,7 +160,7 @@ class ClientTests(CallCase):
         """One that does not welcome is not waited for, for ever."""
         self.server.welcome = None
         self.patch(connection, "CONNECT_SECONDS", 0.05)
-        self.assertIn("ended before it answered", self.outcome()[1])
+        self.assertIn("does not answer", self.outcome()[1])
 
     def test_another_version(self):
         """So is one whose frames mean nothing to this version."""
