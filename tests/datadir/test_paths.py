@@ -136,8 +136,11 @@ class DataDirTests(SynchronousTestCase):
     def test_paths(self) -> None:
         """Everything is where the documentation puts it."""
         data, root = DataDir(Path("/d")), Path("/d")
-        for name in ("token", "lock", "journal", "bin", "host", "build", "plugins"):
+        names = "token lock journal address icons bin host build plugins"
+        for name in names.split():
             self.assertEqual(getattr(data, name), root / name)
+        self.assertEqual(data.control_socket, root / "control.socket")
+        self.assertEqual(data.daemon_log, root / "logs/daemon.log")
         self.assertEqual(data.state, root / "state.json")
         self.assertEqual(data.log, root / "logs/plugins.log")
         self.assertEqual(data.plugin("clock"), root / "plugins/clock")
