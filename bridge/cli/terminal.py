@@ -41,6 +41,15 @@ class CommandError(UserError):
         self.status = status
 
 
+@contextlib.contextmanager
+def reported(what: str) -> Iterator[None]:
+    """Report an ``OSError`` of a block as why a command failed: ``what``, and why."""
+    try:
+        yield
+    except OSError as e:
+        raise CommandError(f"{what}: {e.strerror}") from None
+
+
 def json_text(value: Any, compact: bool = False, colour: bool = False) -> str:
     """
     Format plain JSON with visible characters only.

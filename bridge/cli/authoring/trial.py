@@ -46,7 +46,7 @@ from ...protocol.strictjson import loads_unique
 from ...provision.readiness import setup_command
 from ...settings.options import Paths
 from ...wiring import oneshot
-from ..terminal import CommandError
+from ..terminal import CommandError, reported
 from .hostapi import COMPILER, api_version, check_types, find_compiler
 from .reading import Reading, ShownHit, quoted, read_sources, shown_hit
 from .verdict import (
@@ -150,11 +150,9 @@ class Trial:
 
     async def _files(self) -> str:
         self._tree = published_tree(self._root)
-        try:
+        with reported("the tree cannot be copied"):
             self._copy.mkdir(mode=0o700)
             self._tree.write(self._copy)
-        except OSError as e:
-            raise CommandError(f"the tree cannot be copied: {e.strerror}") from None
         sizes = list(map(len, self._tree.files.values()))
         return f"{len(sizes)} files, {sum(sizes):,} bytes"
 

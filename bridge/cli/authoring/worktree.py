@@ -20,7 +20,7 @@ from ...plugins.dev.reading import read_files
 from ...plugins.tree.files import shown
 from ...plugins.tree.tree import SIGNATURE_FILE, Tree
 from ...protocol.limits import TREE_BYTES
-from ..terminal import CommandError
+from ..terminal import CommandError, reported
 from .keyfiles import SigningKey
 
 _NO_FILES: Final = ("120000", "160000")
@@ -47,10 +47,8 @@ def published_tree(
     :raise CommandError: The tree cannot be read.
     :raise BridgeError: What a clone would be refused for.
     """
-    try:
+    with reported("the tree cannot be read"):
         files = read_files(root, published(root, ignored))
-    except OSError as e:
-        raise CommandError(f"the tree cannot be read: {e.strerror}") from None
     return Tree(files | _added(root, files) if is_work_tree(root) else files)
 
 

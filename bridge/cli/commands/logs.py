@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,7 @@ from ...settings.config import BY_NAME, HOST_OPTIONS, LOG_LEVELS
 from ...settings.options import Paths, Value
 from ...settings.values import one_of
 from ..command import command, number_option
-from ..terminal import CommandError, print_line
+from ..terminal import CommandError, print_line, reported
 
 _LINES: Final = 50
 _POLL_SECONDS: Final = 0.25
@@ -69,14 +70,12 @@ def logs(
         return _shown(line, level, scope, as_json)
 
     follower = Follower(path)
-    try:
+    with (
+        closing(follower),
+        suppress(KeyboardInterrupt),
+        reported(f"{path} can't be read"),
+    ):
         _show(follower, lines, follow, shown)
-    except OSError as e:
-        raise CommandError(f"{path} can't be read: {e.strerror}") from None
-    except KeyboardInterrupt:
-        pass
-    finally:
-        follower.close()
 
 
 def _show(

@@ -18,7 +18,7 @@ from ...settings.options import Paths
 from ...system.locks import holder
 from ..authoring.keyfiles import default_key_file
 from ..command import Decorator, command
-from ..terminal import CommandError, confirmed, show
+from ..terminal import CommandError, confirmed, reported, show
 
 _SHOWN_LINES: Final = 10
 """Of what the bundler says; host sources that don't fit have hundreds."""
@@ -96,10 +96,8 @@ def setup(
     if len(chosen) > 1:
         raise click.UsageError(f"{chosen[0]} and {chosen[1]} exclude each other")
     if download:
-        try:
+        with reported("--download"):
             download_into(download, show)
-        except OSError as e:
-            raise CommandError(f"--download: {e.strerror}") from None
         return
     wanted = Setup(
         place.profile, place.data, show, bundler, host_sources, library, force

@@ -29,7 +29,7 @@ from ....settings.host import HostProfile
 from ....settings.options import Paths, Value
 from ...authoring.worktree import GIT_FOLDER, git, is_work_tree
 from ...command import command
-from ...terminal import CommandError
+from ...terminal import CommandError, reported
 
 LINK: Final = ".host"
 """The link by which editors and tests find the host's sources."""
@@ -90,14 +90,11 @@ def check_empty(root: Path) -> None:
 
     :raise CommandError: There is something, or the directory cannot be read.
     """
-    try:
+    if root.exists() and not root.is_dir():
+        raise CommandError(f"{root} is not a directory")
+    found: set[str] = set()
+    with reported(f"{root} cannot be read"), contextlib.suppress(FileNotFoundError):
         found = {path.name for path in root.iterdir()} - {GIT_FOLDER}
-    except FileNotFoundError:
-        return
-    except NotADirectoryError:
-        raise CommandError(f"{root} is not a directory") from None
-    except OSError as e:
-        raise CommandError(f"{root} cannot be read: {e.strerror}") from None
     if found:
         raise CommandError(f"{root} is not empty; new never replaces anything")
 
@@ -123,7 +120,7 @@ def create(root: Path, plugin: NewPlugin, profile: HostProfile, host: Path) -> N
     except BridgeError as e:
         raise CommandError(e.message) from None
     check_empty(root)
-    try:
+    with reported(f"{root} cannot be written"):
         root.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
             path = root / name
@@ -132,8 +129,6 @@ def create(root: Path, plugin: NewPlugin, profile: HostProfile, host: Path) -> N
                 file.write(content)
         if not is_work_tree(root):
             git(root, "init", "--quiet", "--initial-branch=main")
-    except OSError as e:
-        raise CommandError(f"{root} cannot be written: {e.strerror}") from None
     # Where links need a privilege, the plugin is complete without it.
     with contextlib.suppress(OSError):
         (root / LINK).symlink_to(host)

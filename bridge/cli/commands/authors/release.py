@@ -41,7 +41,7 @@ from ...authoring.worktree import (
     published_tree,
 )
 from ...command import command, directory_argument, json_option, message_of
-from ...terminal import CommandError, print_json
+from ...terminal import CommandError, print_json, reported
 
 PARTS: Final = ("major", "minor", "patch")
 """Which number of the version a release can raise."""
@@ -74,17 +74,14 @@ def release(
     signing = chosen_key(key, os.environ)
     repository = Repository.read(directory, place.profile)
     chosen = repository.choose(version)
-    try:
-        if not chosen.is_committed:
-            check_key_outside(signing, directory, published(directory))
+    if not chosen.is_committed:
+        check_key_outside(signing, directory, published(directory))
+        with reported("a file cannot be read or written"):
             _set_version(place, repository, chosen, as_json)
             repository.commit(chosen, signing)
-        fingerprint = repository.verify_head()
-        if not chosen.is_tagged:
-            repository.tag(chosen)
-    except OSError as e:
-        why = f"a file cannot be read or written: {e.strerror}"
-        raise CommandError(why) from None
+    fingerprint = repository.verify_head()
+    if not chosen.is_tagged:
+        repository.tag(chosen)
     if as_json:
         print_json(
             {

@@ -33,7 +33,7 @@ from ...authoring.worktree import (
     published_tree,
 )
 from ...command import command, directory_argument, json_option, message_of
-from ...terminal import CommandError, print_json, private_file
+from ...terminal import CommandError, print_json, private_file, reported
 
 
 @command(
@@ -107,11 +107,8 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     manifest = load_manifest(tree, profile)
     check_key_outside(signing, directory, tree.files)
     text = sign_tree(tree, manifest.id, profile, signing.seed, int(time.time()))
-    try:
+    with reported(f"{SIGNATURE_FILE} cannot be written"):
         write_atomically(directory / SIGNATURE_FILE, text, 0o644)
-    except OSError as e:
-        why = f"{SIGNATURE_FILE} cannot be written: {e.strerror}"
-        raise CommandError(why) from None
     print(f"signed       {manifest.id} {manifest.version} for {profile.application}")
     print(f"fingerprint  {key_id(public_key_of(signing.seed))}")
     print(f"wrote        {directory / SIGNATURE_FILE}")
