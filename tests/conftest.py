@@ -20,8 +20,13 @@ _LONGEST: Final = (
     "whole/test_manager.py",
     "whole",
     "docs",
+    "clients",
+    "plugins/operations",
 )
 """Modules and folders that are begun first, so that no process is left with one."""
+
+_TOGETHER: Final = frozenset({"clients", "docs"})
+"""Folders whose modules share what takes long: a packed client, the parsed pages."""
 
 
 def pytest_configure() -> None:
@@ -44,8 +49,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if path.parts[0] in _WHOLE:
             item.add_marker(pytest.mark.whole)
         # Each release of Debian has a system of its own.
-        release = getattr(item, "callspec", None)
-        together = release.id if release is not None else path.as_posix()
+        parameters = getattr(item, "callspec", None)
+        if parameters is not None:
+            together = parameters.id
+        else:
+            together = path.parts[0] if path.parts[0] in _TOGETHER else path.as_posix()
         item.add_marker(pytest.mark.xdist_group(together))
     items.sort(key=_rank)
 
