@@ -130,18 +130,6 @@ class TransformTests(SynchronousTestCase):
         self.assertFalse(Source.of("a.ts", b"// @jsx h").has_pragma)
         self.assertFalse(Source.of("a.tsx", b"// jsx").has_pragma)
 
-    def test_spelling(self) -> None:
-        """Strings, names and members have one spelling, in ASCII."""
-        for code, printed in (
-            ("x = a['b' + 'c']", "x = a.bc;\n"),
-            ("x = a[`b`]", "x = a.b;\n"),
-            ("x = \\u0061.b", "x = a.b;\n"),
-            ("x = '\\x3cb'", 'x = "<b";\n'),
-            ("x = `a${b}`", 'x = "a".concat(b);\n'),
-            ("x = 'é'", 'x = "\\xE9";\n'),
-        ):
-            self.assertEqual(self.code(code), printed)
-
     def test_unused_imports_stay(self) -> None:
         """An import whose names nothing uses is there to be checked."""
         self.assertIn('"./a"', self.code("import { b } from './a'"))

@@ -6,45 +6,8 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.rules.table import (
     ADVICE,
-    ASSIGNED,
-    GLOBALS,
-    MEMBERS,
-    ORDER,
-    RULES,
-    SCOPED,
-    USES,
-    WORDS,
     advice,
-    word_rule,
 )
-
-
-class RuleTests(SynchronousTestCase):
-    """Names and rules."""
-
-    def test_order(self) -> None:
-        """Every rule has one place."""
-        self.assertEqual(len(ORDER), len(RULES))
-        self.assertEqual([ORDER[rule] for rule in RULES], list(range(len(RULES))))
-
-    def test_words(self) -> None:
-        """Every name that is refused at each use is a rule of that name."""
-        for name in WORDS | SCOPED | MEMBERS:
-            self.assertEqual(word_rule(name), name)
-            self.assertIn(name, ORDER)
-            self.assertIn(name, GLOBALS)
-        for name in (*USES, "setTimeout", "innerHTML", "x", ""):
-            self.assertIsNone(word_rule(name))
-
-    def test_members(self) -> None:
-        """So is every member of the objects of which only some are refused."""
-        for name, members in USES.items():
-            self.assertIn(name, GLOBALS)
-            for member, rule in members.items():
-                self.assertEqual(rule, f"{name}.{member}")
-                self.assertIn(rule, ORDER)
-        for name in ASSIGNED:
-            self.assertIn(f"{name} assignment", ORDER)
 
 
 class AdviceTests(SynchronousTestCase):
