@@ -1,10 +1,12 @@
-"""One command that manages a daemon: progress, Ctrl-C, and how it ends."""
+"""One command that manages a daemon: its progress, Ctrl-C, and how it ends."""
 
 from __future__ import annotations
 
 import io
+import os
 import signal
 from typing import Any
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -32,9 +34,9 @@ class Daemon:
         self.requested.append((f"{service}/{method}", params))
 
 
-def step(message, **more):
+def step(message, name="clone", **more):
     """Make the data of a ``progress`` event."""
-    return {"step": "clone", "message": message, "operation": "op1", **more}
+    return {"step": name, "message": message, "operation": "op1", **more}
 
 
 class SessionTests(SynchronousTestCase):
@@ -127,3 +129,58 @@ class PromptTests(SynchronousTestCase):
             services: dict[str, Any] = {name: {} for name in others}
             services["plugins"] = {"confirmation": confirmation}
             self.assertIs(shows_prompts({"services": services}), shown)
+
+
+class ProgressTests(SynchronousTestCase):
+    """Tests for ``ProgressLine``."""
+
+    def shown(self, terminal: bool, *steps: dict[str, str], colour: bool = False):
+        """Show steps; gives what was written."""
+        out = io.StringIO()
+        line = ProgressLine(out, terminal, colour)
+        for data in steps:
+            line.report(data)
+        line.end()
+        return out.getvalue()
+
+    def test_lines(self):
+        """Without a terminal each message is a line, once, without escapes."""
+        clone = step(name="clone", message="Cloning\x1b[31m")
+        text = self.shown(False, clone, clone, step(name="build", message="Building"))
+        self.assertEqual(text, "Cloning\nBuilding\n")
+
+    def test_bar(self):
+        """On a terminal a bar grows, never shrinks, and is removed at the end."""
+        text = self.shown(
+            True, step(name="clone", message="a"), step(name="build", message="b")
+        )
+        first, second, last = text.split("\r\x1b[K")[1:]
+        self.assertLess(first.count("#"), second.count("#"))
+        self.assertEqual(second, f"[{'#' * 20}] b")
+        self.assertEqual(last, "")
+        back = self.shown(
+            True, step(name="build", message="b"), step(name="clone", message="a")
+        )
+        self.assertEqual(back.count("#"), 40)
+
+    def test_colour(self):
+        """Colours only when the terminal takes them."""
+        self.assertIn(
+            "\x1b[32m", self.shown(True, step(name="move", message="m"), colour=True)
+        )
+        self.assertNotIn("\x1b[32m", self.shown(True, step(name="move", message="m")))
+
+    def test_narrow(self):
+        """A message never wraps: the bar could not be written over."""
+        with mock.patch.dict(os.environ, {"COLUMNS": "40", "LINES": "10"}):
+            text = self.shown(True, step("x" * 200))
+        self.assertLessEqual(max(map(len, text.split("\r\x1b[K"))), 40)
+
+    def test_prompt(self):
+        """A prompt asks the user to look at the desktop."""
+        text = self.shown(False, step(name="awaiting_confirmation", message="Asking"))
+        self.assertEqual(text, "Asking. Answer the prompt on your desktop.\n")
+        out = io.StringIO()
+        line = ProgressLine(out, False, prompts=False)
+        line.report(step(name="awaiting_confirmation", message="Asking"))
+        self.assertEqual(out.getvalue(), "Asking\n")
