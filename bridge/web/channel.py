@@ -4,7 +4,7 @@ One HTTP connection: one request, framed strictly, answered early, bounded in ti
 Twisted's parser reads the head; what it would answer in its own form, or not at all,
 is answered here in the daemon's.  A request is validated as soon as its head is
 complete, so that no client sends a body that will not be read.  Every answer ends its
-connection, so what comes after a request is no request.
+connection; who sends more than a request is cut off as soon as that is answered.
 
 ::
 
@@ -62,6 +62,9 @@ class GuardedChannel(HTTPChannel):
     _called = False
     _closing = False
     _client_ended = False
+    _early = False
+    _sent = False
+    _sends_more = False
     _discarded = 0
 
     def connectionMade(self) -> None:
@@ -85,8 +88,12 @@ class GuardedChannel(HTTPChannel):
 
     def writeConnectionLost(self) -> None:
         """Wait for the client to close, too: all is sent."""
+        self._sent = True
         self.shared.answers.leave(self)
-        self._wait(limits.LINGER_SECONDS)
+        if self._sends_more:
+            self.drop()
+        else:
+            self._wait(limits.LINGER_SECONDS)
 
     def dataReceived(self, data: bytes) -> None:
         """Accept bytes of the request, or discard what comes after it."""
@@ -183,7 +190,10 @@ class GuardedChannel(HTTPChannel):
         """Send what is to be sent, and let the client read it before the cut."""
         self._reading, self._closing = False, True
         self._networkProducer.unregisterProducer()
-        self._networkProducer.resumeProducing()
+        if self._sends_more:
+            self._networkProducer.pauseProducing()
+        else:
+            self._networkProducer.resumeProducing()
         self._wait(limits.BODY_SECONDS)
         if self._client_ended:
             self.transport.loseConnection()
@@ -198,9 +208,16 @@ class GuardedChannel(HTTPChannel):
         self.transport.abortConnection()
 
     def _discard(self, data: bytes) -> None:
+        """Read the rest of what was refused early; of what follows, read nothing."""
         self._discarded += len(data)
-        if self._discarded > limits.LINGER_BYTES:
+        if self._early:
+            if self._discarded > limits.LINGER_BYTES:
+                self.drop()
+        elif self._sent:
             self.drop()
+        else:
+            self._sends_more = True
+            self._networkProducer.pauseProducing()
 
     def _close_if_cut_short(self) -> None:
         """Close when the client sends no more, and has sent no whole request."""
@@ -218,6 +235,7 @@ class GuardedChannel(HTTPChannel):
     def _answer_early(self) -> None:
         """Answer a request that is refused already, before its body has come."""
         if self._reading and self.requests and self.requests[-1].refusal is not None:
+            self._early = True
             self.allContentReceived()
 
     def _respondToBadRequestAndDisconnect(self) -> None:
@@ -235,6 +253,7 @@ class GuardedChannel(HTTPChannel):
     def _refuse(self, error: BridgeError) -> None:
         """Answer bytes that are not a request, and stop reading."""
         if self._reading:
+            self._early = True
             self.shared.quota.consume()
             self.transport.write(last_refusal(error))
             self.loseConnection()

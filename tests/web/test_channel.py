@@ -121,16 +121,22 @@ class FramingTests(ChannelCase):
                 self.assertEqual(transport.value().count(b"HTTP/1.1 "), 1)
                 self.assertEqual(self.stack.kettle.heard, ["x"] * (first is call))
                 self.assertTrue(transport.half_closed)
+                if len(sent) > 1:
+                    self.assertTrue(transport.aborting)
 
     def test_attack_endless_bytes_behind_a_call(self) -> None:
-        """What comes while a call runs is not kept, and not read for ever."""
+        """What comes while a call runs is not read; it is answered, then cut off."""
         channel, transport = self.connect()
+        transport.unread = True
         call = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
         channel.dataReceived(call)
-        for _ in range(limits.LINGER_BYTES // limits.MIB):
-            channel.dataReceived(b"x" * limits.MIB)
-        self.assertFalse(transport.aborting)
         channel.dataReceived(b"x")
+        self.assertEqual(transport.producerState, "paused")
+        self.stack.kettle.waiting.pop().callback(Anything(1))
+        self.assertEqual(read_answer(transport.value()).status, 200)
+        self.assertEqual(transport.producerState, "paused")
+        self.assertFalse(transport.aborting)
+        channel.writeConnectionLost()
         self.assertTrue(transport.aborting)
 
     def test_half_closed(self) -> None:
