@@ -94,7 +94,7 @@ def _keys(text: str, name: str) -> Iterator[tuple[int, int]]:
     for found in _STRING.finditer(text):
         colon = _COLON.match(text, found.end())
         try:
-            if colon and json.loads(found[0], strict=False) == name:
+            if colon and json.loads(found[0]) == name:
                 yield found.start(), colon.end()
         except ValueError:  # not JSON: the file may have changed meanwhile
             return
