@@ -16,5 +16,5 @@ class BrowserTests(SynchronousTestCase):
             walk(browser, shown, steps.append)
             self.assertIn("Hello from a plugin", browser.text(CARD))
             self.assertEqual(browser.console_errors(), [])
-        self.assertEqual(len(steps), 6)
+        self.assertEqual(len(steps), 5)
         self.assertTrue((ARTEFACTS / "5-plugin-running.png").stat().st_size > 10_000)
