@@ -370,6 +370,7 @@ class ManagerTests(SynchronousTestCase):
         browser.until_text("#outcome", "Not confirmed, so nothing changed.")
         self.assertEqual(stand.call("plugins/list")["plugins"][0]["version"], "1.0.0")
         browser.click("#update-now")
+        self.until("it is tried again", lambda: not self.is_shown("#outcome"))
         self.confirm_all("#outcome")
         browser.until_text("#outcome", "Bio Updater is updated. Reload to use it.")
         browser.until_text("#plugin-words", "1.0.0 is running; 1.2.0 starts after")
