@@ -20,13 +20,15 @@ demo: $(VENV)/installed
 	@.ci/system demo
 	@$(VENV)/bin/python -m tests.whole.walk
 
-# -n auto: one process for each processor, and some more; see tests/conftest.py.
+# -n auto: one process for each processor, and some more; see tests/conftest.py, which
+# also orders the tests: --no-loadscope-reorder leaves the longest at the beginning.
 PYTEST := $(VENV)/bin/python -m pytest -q -n auto --dist loadgroup --no-loadscope-reorder
 
 test: $(VENV)/installed
 	@.ci/system test
 	@$(PYTEST) --cov=bridge --durations=20 --ignore=tests/model --ignore=tests/packaging
-	@$(VENV)/bin/python -m coverage report --include='bridge/protocol/*' --fail-under=100
+	@mkdir -p .cache; $(VENV)/bin/python -m coverage report --include='bridge/protocol/*' \
+		--fail-under=100 >.cache/protocol.txt || { cat .cache/protocol.txt; exit 1; }
 
 # A faster subset: the checks, and what is tested from inside, without coverage.
 check: $(VENV)/installed
@@ -42,8 +44,9 @@ packages: $(VENV)/installed
 # Meanwhile the daemon is compared with its model.
 soak: $(VENV)/installed
 	@.ci/system demo
-	@$(PYTEST) tests/model & model=$$!; \
-	$(VENV)/bin/python -m benchmarks.soak --minutes=3 && wait $$model
+	@$(PYTEST) tests/model & model=$$!; status=0; \
+	$(VENV)/bin/python -m benchmarks.soak --minutes=3 || status=$$?; \
+	wait $$model || status=$$?; exit $$status
 
 # The site in artefacts/docs, and the manual pages in artefacts/man.
 docs: $(VENV)/installed
