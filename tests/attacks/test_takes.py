@@ -12,7 +12,7 @@ from .attacked import CONTROL
 from .corpus import ATTACKER, attacks
 from .running import open_stand, run
 
-FEWEST = 150
+FEWEST = 120
 
 
 class CorpusTests(SynchronousTestCase):

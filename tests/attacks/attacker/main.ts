@@ -11,6 +11,7 @@ import * as names from "./names.js";
 import * as navigation from "./navigation.js";
 import * as requests from "./requests.js";
 import * as timers from "./timers.js";
+import * as workers from "./workers.js";
 
 const FAMILIES = {
   elements,
@@ -23,6 +24,7 @@ const FAMILIES = {
   navigation,
   requests,
   timers,
+  workers,
 };
 
 /** Runs the attack whose id is entered in its field, and undoes the one before. */
