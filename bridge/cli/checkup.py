@@ -20,6 +20,7 @@ from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ..plugins.installed.exchange import Journal, JournalError
 from ..plugins.installed.records import Record, read_records
 from ..plugins.installed.trees import Trees
+from ..protocol.errors import UserError
 from ..protocol.text import visible
 from ..provision.bundlersource import installed_bundler, would_run
 from ..provision.hostsources import sources_problem
@@ -32,7 +33,6 @@ from ..store.generations import Generations
 from ..system.locks import is_held
 from ..system.users import is_own
 from .connection import connect, is_dev, listens_on
-from .terminal import CommandError
 
 
 class Level(StrEnum):
@@ -265,7 +265,7 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
             return Finding(name, Level.NOTE, "starting or shutting down"), False
         try:
             connection = connect(place)
-        except CommandError as e:
+        except UserError as e:
             text = f"running, but does not answer: {e}"
             return Finding(name, Level.WRONG, text, "restart it"), False
         connection.close()

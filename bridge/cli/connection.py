@@ -167,7 +167,7 @@ def connect(place: Paths, *, dev: bool = False) -> Connection:
 
     :param dev: Whether it must have been started with ``--dev``.
     :raise NoDaemonError: There is none.
-    :raise CommandError: It can't be used; the message has the reason.
+    :raise UserError: It can't be used; the message has the reason.
     """
     data = place.data
     start = f"plugin-bridge run {'--dev ' * dev}{place.typed}"

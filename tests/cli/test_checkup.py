@@ -308,8 +308,11 @@ class DaemonTests(SynchronousTestCase):
         self.addCleanup(lock.release)
         self.assertEqual(self.found().level, NOTE)
         self.place.data.address.write_text(str(self.address))
-        self.assertEqual(self.found().level, WRONG)
-        self.assertIn("does not answer", self.found().text)
+        for token in ("A" * 43, "damaged"):
+            self.place.data.token.write_text(token)
+            self.place.data.token.chmod(0o600)
+            self.assertEqual(self.found().level, WRONG)
+            self.assertIn("does not answer", self.found().text)
 
 
 class ServerTests(SynchronousTestCase):
