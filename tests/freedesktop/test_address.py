@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.freedesktop import bus
 from bridge.freedesktop.bus import RUNTIME, VARIABLE, names_bus, session_sockets
 
 from ..directories import fresh_directory
@@ -71,6 +72,9 @@ class SessionSocketsTests(SynchronousTestCase):
             expected = [str(directory / "bus")]
             self.assertEqual(session_sockets(place), expected)
             self.assertEqual(session_sockets({**place, VARIABLE: ""}), expected)
+            # Another user's would see every prompt.
+            self.patch(bus, "is_own", lambda _: False)
+            self.assertEqual(session_sockets(place), [])
         # A relative one is ignored, as its specification wants.
         self.assertEqual(session_sockets({RUNTIME: "run"}), [])
         self.assertEqual(session_sockets({}), [])

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from twisted.logger import capturedLogs, formatEvent
+
 from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import Record
@@ -86,11 +88,15 @@ class InstallRefusals(RefusalTestCase):
     operation = "install"
 
     def test_before_the_clone(self) -> None:
-        """Without a yes nothing is fetched; an approver that breaks is no yes."""
+        """Without a yes nothing is fetched; why is logged; what breaks is no yes."""
         self.refuse("http://forge.example/good.git", "not_https: ", [])
         broken = [ZeroDivisionError()], "approval_unavailable: the prompt could not be"
-        for answers, message in (DECLINED, UNAVAILABLE, broken):
-            self.refuse(GOOD, message, steps("install", "ask"), *answers)
+        with capturedLogs() as logs:
+            for answers, message in (DECLINED, UNAVAILABLE, broken):
+                self.refuse(GOOD, message, steps("install", "ask"), *answers)
+        lines = [str(formatEvent(event)) for event in logs]
+        for _, why in (DECLINED, UNAVAILABLE):
+            self.assertIn(f"install is refused: {why}", lines)
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
     def test_manifests(self) -> None:
