@@ -175,6 +175,6 @@ def note(
         suppress_sound=notification.sound is False,
         image_path=picture,
         desktop_entry=entry,
-        # 0 would mean that it never goes.
-        expire_ms=DEFAULT_MS if timeout is None else max(1, round(timeout * 1000)),
+        # Never 0, which would mean that it never goes.
+        expire_ms=DEFAULT_MS if timeout is None else round(timeout * 1000),
     )

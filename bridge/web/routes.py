@@ -252,8 +252,6 @@ def upgrade(request: GuardedRequest, sockets: BridgeFactory) -> None:
     socket: Any = sockets.buildProtocol(transport.getPeer())
     transport.protocol = socket
     socket.makeConnection(transport)
-    # The channel has paused it until the request is answered.
-    transport.resumeProducing()
     socket.dataReceived(handshake)
     socket.dataReceived(early)
 
