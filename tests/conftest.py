@@ -42,6 +42,7 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) + 3
 
 
+@pytest.hookimpl(tryfirst=True)  # the plugin that distributes them reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of a module together: they share what takes long to start."""
     for item in items:
