@@ -29,8 +29,10 @@ _PARTIAL = re.compile(
     rf"v?{_PART}(?:\.{_PART}(?:\.{_PART}(?:-{_PRE_RELEASE})?(?:\+{_BUILD})?)?)?"
 )
 _OPERATOR = re.compile(r"[<>]=?|=|~>?|\^")
-# One that stands apart from its version.
-_APART = re.compile(rf"(?<![^ ])({_OPERATOR.pattern}) +")
+# One that stands apart from its version, which is no other operator that does.
+_APART = re.compile(
+    rf"(?<![^ ])({_OPERATOR.pattern}) +(?! |(?:{_OPERATOR.pattern})(?: |$))"
+)
 _SPANS: Final = ("^", "~", "~>")
 _PARTS: Final = 3
 
