@@ -81,6 +81,14 @@ class ReplaceTests(GenerationsCase):
             self.assertEqual(seen, {b"second.", b"third."}, links)
             self.assertEqual(self.file.previous.read_bytes(), b"second.", links)
 
+    def test_killed_between_the_two(self) -> None:
+        """When both names are of one file, nothing but the two newest is left."""
+        os.unlink(self.file.previous)
+        os.link(self.file.path, self.file.previous)
+        self.file.replace([b"third."])
+        self.assertEqual(self.file.previous.read_bytes(), b"second.")
+        self.assertEqual(self.names(), {"kept", "kept.bak"})
+
     def test_symlink_attack_on_the_temporary_file(self) -> None:
         """A link planted under the temporary name is removed, not written through."""
         target = self.directory / "target"
