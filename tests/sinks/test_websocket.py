@@ -184,6 +184,7 @@ class LifeTests(WebSocketCase):
             await until(lambda: sink._client.retries)
             self.server.listen(self.port)
             await until(lambda: sink.health() == Health.UP)
+            self.assertEqual(sink._client.retries, 0)
             sink.deliver(LEAST)
             await until(lambda: len(self.server.got) == times)  # noqa: B023
             await self.server.stop()
