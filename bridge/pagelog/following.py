@@ -13,7 +13,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, Final, TypeVar
 
 from attrs import field
 
@@ -23,6 +23,8 @@ from .pagefile import LogFileError, older_of
 
 T = TypeVar("T")
 _Key = tuple[int, int]
+
+_BLOCK_BYTES: Final = 64 * 1024
 
 
 @define(eq=False)
@@ -52,6 +54,20 @@ class _Generation:
         self.position += len(whole)
         return whole.split(b"\n")[:-1]
 
+    def lines_backward(self) -> Iterator[bytes]:
+        """Yield the whole lines so far, the last first; they are no longer new."""
+        start = size = os.fstat(self.file.fileno()).st_size
+        rest = b""
+        while start:
+            end, start = start, max(0, start - _BLOCK_BYTES)
+            self.file.seek(start)
+            rest, *lines = (self.file.read(end - start) + rest).split(b"\n")
+            if lines and not self.position:
+                self.position = size - len(lines.pop())
+            yield from reversed(lines)
+        if self.position:
+            yield rest
+
 
 @define(eq=False)
 class Follower:
@@ -75,12 +91,14 @@ class Follower:
         :raise OSError: It can't be read.
         """
         self.close()
+        self._known = self._look()
         found: list[T] = []
-        for line in reversed(list(self.more())):
-            if len(found) == count:
-                break
-            if (shown := read(line)) is not None:
-                found.append(shown)
+        for generation in reversed(self._known.values()):
+            for line in generation.lines_backward():
+                if len(found) == count:
+                    break
+                if (shown := read(line)) is not None:
+                    found.append(shown)
         return found[::-1]
 
     def more(self) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
@@ -14,6 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.pagelog import following
 from bridge.pagelog.following import Follower
 from bridge.pagelog.pagefile import LogFileError, PageFile
+from bridge.protocol.limits import MIB
 from tests.directories import fresh_directory
 
 
@@ -58,6 +60,39 @@ class LastTests(FollowerCase):
         self.assertEqual(self.last(3), [b"17", b"18", b"19"])
         self.assertEqual(self.last(0), [])
         self.assertEqual(len(self.last()), 20)
+
+    @given(
+        st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line)),
+        st.integers(0, 12),
+    )
+    @settings(deadline=None)
+    def test_blocks(self, lines: list[bytes], count: int) -> None:
+        """However the blocks that are read fall, the lines are the file's."""
+        with (
+            TemporaryDirectory() as directory,
+            mock.patch.object(following, "_BLOCK_BYTES", 7),
+        ):
+            path = Path(directory) / "log"
+            path.write_bytes(b"".join(line + b"\n" for line in lines) + b"rest")
+            follower = Follower(path)
+            found = follower.last(count, lambda line: line)
+            path.write_bytes(path.read_bytes() + b" of it\n")
+            self.assertEqual(list(follower.more()), [b"rest of it"])
+            follower.close()
+        self.assertEqual(found, lines[max(0, len(lines) - count) :])
+
+    def test_large_file(self) -> None:
+        """Of a large one only the end is read."""
+        self.open()
+        size = 256 * MIB
+        with self.path.open("r+b") as file:
+            file.seek(size)
+            file.write(b"\none\ntwo\n")
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        self.assertEqual(self.last(1), [b"two"])
+        self.assertEqual(self.more(), [])
+        self.assertLess(tracemalloc.get_traced_memory()[1], 16 * MIB)
 
     def test_left_out(self) -> None:
         """Lines that are left out do not count."""

@@ -120,12 +120,23 @@ class AppendTests(PageFileCase):
         """What would grow it over its limit starts a new one; one older is kept."""
         file = self.open(10)
         open_files = len(os.listdir("/proc/self/fd"))
-        for line in (b"x" * 9 + b"\n", b"12345\n", b"abc\n", b"next\n"):
+        file.append(b"longer than that\n")
+        self.assertFalse(file.older.exists())
+        for line in (b"12345\n", b"abc\n", b"next\n"):
             file.append(line)
         self.assertEqual(self.older(), b"12345\nabc\n")
         self.assertEqual(self.path.read_bytes(), b"next\n")
         self.assertEqual(file.size, 5)
         self.assertEqual(len(os.listdir("/proc/self/fd")), open_files)
+
+    def test_truncated_by_others(self) -> None:
+        """A file that was cut short is measured again."""
+        file = self.open(8)
+        file.append(b"1234\n")
+        os.truncate(self.path, 0)
+        file.append(b"5678\n")
+        self.assertEqual((file.size, self.path.read_bytes()), (5, b"5678\n"))
+        self.assertFalse(file.older.exists())
 
     def test_failed_rotation(self) -> None:
         """When the file cannot be renamed, lines are appended as before."""
