@@ -22,7 +22,7 @@ demo: $(VENV)/installed
 
 # -n auto: one process for each processor, and some more; see tests/conftest.py, which
 # also orders the tests: --no-loadscope-reorder leaves the longest at the beginning.
-PYTEST := $(VENV)/bin/python -m pytest -q -n auto --dist loadgroup --no-loadscope-reorder
+PYTEST := $(VENV)/bin/python -m pytest -q -n auto --dist loadscope --no-loadscope-reorder
 
 test: $(VENV)/installed
 	@.ci/system test

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 _HERE: Final = Path(__file__).parent
 _WHOLE: Final = frozenset(
@@ -42,18 +44,28 @@ def pytest_xdist_auto_num_workers() -> int:
     return len(os.sched_getaffinity(0)) + 3
 
 
-@pytest.hookimpl(tryfirst=True)  # the plugin that distributes them reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a module together: they share what takes long to start."""
+    """Mark the tests that start something real, and begin with what takes longest."""
     for item in items:
-        path = item.path.relative_to(_HERE)
-        if path.parts[0] in _WHOLE:
+        if item.path.relative_to(_HERE).parts[0] in _WHOLE:
             item.add_marker(pytest.mark.whole)
-        together = path.parts[0] if path.parts[0] in _TOGETHER else path.as_posix()
-        if path.name == "test_debian.py":
-            together = item.name.partition("[")[2]  # each release has its own system
-        item.add_marker(pytest.mark.xdist_group(together))
     items.sort(key=_rank)
+
+
+class ByModule(LoadScopeScheduling):  # type: ignore[misc]
+    """Runs a module's tests in one process: they share what takes long to start."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path, _, name = nodeid.partition("::")
+        if path.endswith("/test_debian.py"):
+            return name.partition("[")[2]  # each release has a system of its own
+        folder = path.split("/")[1]
+        return folder if folder in _TOGETHER else path
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByModule:
+    """Distribute tests by their modules."""
+    return ByModule(config, log)
 
 
 def _rank(item: pytest.Item) -> int:
