@@ -170,4 +170,4 @@ class OperationTests(PreviewCase):
             self.assertEqual(self.trees(), [])
             again = run(self.home, *where, name)
             self.assertEqual(again.returncode, 1)
-            self.assertIn("commits already, has ended, or is unknown", again.stderr)
+            self.assertIn("operation: none under way has this name", again.stderr)
