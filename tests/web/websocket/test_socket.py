@@ -202,11 +202,14 @@ class PendingSocketsTests(SocketCase):
         self.assertIsNone(stack.open(PAGE).hello().closed)
 
     def test_attack_cheap_requests_for_the_socket(self) -> None:
-        """What a connection can ask for again and again costs no page's upgrade."""
-        evil = "evil.example"
-        for headers, host in (((PAGE,), HOST), ((PAGE, *UPGRADE), evil)):
+        """What opens no socket has the rate of all, and costs no page's upgrade."""
+        for path, headers, host in (
+            ("/v1/ws", (PAGE,), HOST),
+            ("/v1/ws", (PAGE, *UPGRADE), "evil.example"),
+            ("/v1/health", (PAGE, *UPGRADE), HOST),
+        ):
             stack = Stack(dev=False, rate=0.001, burst=10)
-            asked = write_request("GET", "/v1/ws", headers, host=host)
+            asked = write_request("GET", path, headers, host=host)
             answers = [stack.raw(asked)[:12] for _ in range(11)]
             self.assertEqual(answers[-1], b"HTTP/1.1 429")
             self.assertIsNone(stack.open(PAGE).hello().closed)
