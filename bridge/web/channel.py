@@ -273,7 +273,10 @@ class GuardedChannel(HTTPChannel):
 
     def _expired(self) -> None:
         self._deadline = None
-        if self._closing:
+        if self._sent:
+            # Not cut: the system goes on delivering what the client has yet to read.
+            self.transport.loseConnection()
+        elif self._closing:
             self.drop()
         elif self._begun:
             self._refuse(

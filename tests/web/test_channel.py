@@ -86,7 +86,7 @@ class EarlyTests(ChannelCase):
         """And only so long."""
         _, transport = self.early(BEARER)
         self.stack.clock.advance(limits.LINGER_SECONDS)
-        self.assertTrue(transport.aborting)
+        self.assertTrue(transport.disconnecting)
 
     def test_leave_to_send(self) -> None:
         """``Expect: 100-continue`` is answered only when the body will be read."""
@@ -209,7 +209,7 @@ class DeadlineTests(ChannelCase):
             self.stack.clock.advance(1)
         self.assertAnswered(transport, 408, "timed_out")
         self.stack.clock.advance(limits.LINGER_SECONDS)
-        self.assertTrue(transport.aborting)
+        self.assertTrue(transport.disconnecting)
 
     def test_attack_slow_body(self) -> None:
         """So is a body, even of one who knows the token."""
@@ -245,7 +245,7 @@ class DeadlineTests(ChannelCase):
         channel, transport = self.connect()
         channel.dataReceived(HEALTH)
         self.stack.clock.advance(limits.LINGER_SECONDS)
-        self.assertTrue(transport.aborting)
+        self.assertTrue(transport.disconnecting)
 
     def test_a_call_has_its_own_time(self) -> None:
         """No deadline of the connection ends a call that runs."""

@@ -8,16 +8,19 @@ from typing import Any
 from autobahn.twisted.websocket import WebSocketClientFactory, WebSocketClientProtocol
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, DeferredQueue
-from twisted.internet.protocol import connectionDone
+from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
+from twisted.internet.error import ConnectionDone
+from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import TestCase
 
+from bridge.protocol import limits
 from bridge.protocol.limits import MIB
 from bridge.protocol.strictjson import dumps
 
 from ..freedesktop.buses import HastyReactor
 from ..waiting import until
-from .stack import TOKEN, Stack
+from .stack import BEARER, JSON, TOKEN, Stack, read_answer, write_request
 
 
 class Client(WebSocketClientProtocol):
@@ -42,15 +45,39 @@ class Client(WebSocketClientProtocol):
         self.factory.closed.callback(None)
 
 
+class Reader(Protocol):
+    """A client by HTTP, which reads on request."""
+
+    transport: Any
+
+    def __init__(self) -> None:
+        self.got = b""
+        self.ended: Deferred[Any] = Deferred()
+
+    def dataReceived(self, data: bytes) -> None:
+        """Keep what came."""
+        self.got += data
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:
+        """Note how it ended."""
+        self.ended.callback(reason.value)
+
+
 class TcpTests(TestCase):
     """Tests over real TCP, for what only a real transport does."""
+
+    def listen(self, stack: Stack) -> int:
+        """Listen; return the port."""
+        tcp: Any = reactor
+        listening = tcp.listenTCP(0, stack.site, interface="127.0.0.1")
+        self.addCleanup(listening.stopListening)
+        stack.guard.port = port = listening.getHost().port
+        return int(port)
 
     def connect(self, stack: Stack) -> Deferred[Any]:
         """Listen, and open a socket whose page reads on request."""
         tcp: Any = reactor
-        port = tcp.listenTCP(0, stack.site, interface="127.0.0.1")
-        self.addCleanup(port.stopListening)
-        stack.guard.port = port.getHost().port
+        self.listen(stack)
         factory = WebSocketClientFactory(f"ws://127.0.0.1:{stack.guard.port}/v1/ws")
         factory.protocol = Client
         # Its timers, on the global reactor, would outlive a test.
@@ -79,6 +106,31 @@ class TcpTests(TestCase):
             [(frame["event"], frame["data"]["n"]) for frame in got],
             [("plugins", 0), ("plugins", 99), ("log", 0)],
         )
+
+    async def test_slow_reader_of_an_answer(self) -> None:
+        """All of a large one reaches who begins to read it when we have closed."""
+        self.patch(limits, "LINGER_SECONDS", 0.1)
+        stack = Stack(clock=reactor)
+        port = self.listen(stack)
+        channels: list[Any] = []
+        build = stack.site.buildProtocol
+
+        def keep(address: Any) -> Any:
+            channels.append(build(address))
+            return channels[-1]
+
+        self.patch(stack.site, "buildProtocol", keep)
+        client = Reader()
+        await connectProtocol(TCP4ClientEndpoint(reactor, "127.0.0.1", port), client)
+        call = dumps({"value": "x" * (3 * MIB // 2)})
+        path = "/v1/kettle/echo"
+        host = f"127.0.0.1:{port}"
+        client.transport.write(write_request("POST", path, (BEARER, JSON), call, host))
+        client.transport.pauseProducing()
+        await until(lambda: channels and channels[0].transport.disconnected)
+        client.transport.resumeProducing()
+        self.assertIsInstance(await client.ended, ConnectionDone)
+        self.assertEqual(read_answer(client.got).body, call)
 
     async def test_reader_that_never_reads(self) -> None:
         """A page that reads nothing is dropped: its place is free again."""
