@@ -266,8 +266,9 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
         try:
             connection = connect(place)
         except UserError as e:
-            text = f"running, but does not answer: {e}"
-            return Finding(name, Level.WRONG, text, "restart it"), False
+            why, _, fix = str(e).partition("; ")
+            text = f"running, but cannot be used: {why}"
+            return Finding(name, Level.WRONG, text, fix or "restart it"), False
         connection.close()
         version = visible(str(connection.welcome.get("version")))
         text = f"version {version} listens on {address}"

@@ -18,6 +18,7 @@ from bridge import __version__
 from bridge.approval import Operation
 from bridge.cli import checkup
 from bridge.cli.checkup import Finding, Level
+from bridge.cli.terminal import CommandError
 from bridge.datadir.token import PairingToken
 from bridge.freedesktop import DesktopError, Server
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
@@ -312,7 +313,24 @@ class DaemonTests(SynchronousTestCase):
             self.place.data.token.write_text(token)
             self.place.data.token.chmod(0o600)
             self.assertEqual(self.found().level, WRONG)
-            self.assertIn("does not answer", self.found().text)
+            self.assertIn("running, but cannot be used: ", self.found().text)
+
+    def test_hangs(self) -> None:
+        """One that hangs is said not to answer once, and how to go on once."""
+        lock = acquire(self.place.data.lock)
+        self.addCleanup(lock.release)
+        self.place.data.address.write_text(str(self.address))
+        hangs = CommandError("the daemon does not answer; end it, and start it again")
+        with patch.object(checkup, "connect", side_effect=hangs):
+            found = self.found()
+        self.assertEqual(
+            (found.level, found.text, found.fix),
+            (
+                WRONG,
+                "running, but cannot be used: the daemon does not answer",
+                "end it, and start it again",
+            ),
+        )
 
 
 class ServerTests(SynchronousTestCase):
