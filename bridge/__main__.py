@@ -1,6 +1,20 @@
-"""Lets ``python -m bridge`` be the ``plugin-bridge`` command."""
+"""The ``plugin-bridge`` command, and ``python -m bridge``."""
 
-from .cli.main import main
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """Run the command; Ctrl-C ends it quietly, even while it is being imported."""
+    try:
+        from .cli import main as command
+
+        return command.main()
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return 130
+
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -1,13 +1,16 @@
 """Tests for bridge.cli.main and bridge.cli.commands.run."""
 
+import configparser
 import contextlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 from unittest import mock
 
 import click
 
+import bridge
 from bridge.cli.commands import run
 from bridge.cli.main import COMMANDS, SECTIONS, find
 from bridge.tap import Options
@@ -110,6 +113,24 @@ class MainTests(CommandTestCase):
             side_effect=KeyboardInterrupt,
         ):
             self.assertEqual(self.run_main("verify", "."), (130, "", "\n"))
+
+    def test_interrupted_while_imported(self):
+        """So does Ctrl-C before the command is there, however it is started."""
+        stop = "import sys\nclass Stop:\n def find_spec(self, name, *_):\n"
+        stop += "  if name == 'click': raise KeyboardInterrupt\n"
+        stop += "sys.meta_path.insert(0, Stop())\n"
+        entry = "from bridge.__main__ import main; sys.exit(main())"
+        module = "import runpy; runpy.run_module('bridge', run_name='__main__')"
+        for start in (entry, module):
+            done = subprocess.run(
+                [sys.executable, "-c", stop + start], capture_output=True, check=False
+            )
+            self.assertEqual((done.returncode, done.stderr), (130, b"\n"), start)
+        setup = configparser.ConfigParser()
+        setup.read(Path(bridge.__file__).parent.with_name("setup.cfg"))
+        scripts = setup["options.entry_points"]["console_scripts"].split("\n")
+        entries = [line.partition(" = ")[2] for line in scripts if " = " in line]
+        self.assertEqual(set(entries), {"bridge.__main__:main"})
 
     def test_output_takes_no_more(self):
         """A full disk is reported in a line; a reader that has gone is no news."""
