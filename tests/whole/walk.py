@@ -62,24 +62,26 @@ def _read(lines: Iterator[str]) -> Shown:
     raise AssertionError("the demo ended before it was ready")
 
 
-def walk(browser: Browser, shown: Shown, report: Callable[[str], None]) -> None:
+def walk(
+    browser: Browser, shown: Shown, report: Callable[[str], None], pictures: Path
+) -> None:
     """See it connected, look at a plugin, install it, reload, and see it run."""
     report("opening the page")
     browser.open(shown.page)
     browser.until_text("#bridge-state", "Connected")
-    browser.picture(ARTEFACTS / "1-connected.png")
+    browser.picture(pictures / "1-connected.png")
 
     report("looking at the signed plugin in its git repository")
     browser.click("#add")
     browser.type("#install-url", shown.plugin)
     browser.click("#look")
     browser.find("#preview")
-    browser.picture(ARTEFACTS / "2-preview.png")
+    browser.picture(pictures / "2-preview.png")
 
     report("installing it")
     browser.click("#install")
     browser.find("#reload")
-    browser.picture(ARTEFACTS / "3-installed.png")
+    browser.picture(pictures / "3-installed.png")
 
     report("reloading the page")
     browser.click("#reload")
@@ -91,7 +93,7 @@ def walk(browser: Browser, shown: Shown, report: Callable[[str], None]) -> None:
     report("the plugin runs; clicking its button")
     button.click()
     browser.until("the plugin's card changes", lambda: browser.text(CARD) != before)
-    browser.picture(ARTEFACTS / "4-plugin-running.png")
+    browser.picture(pictures / "4-plugin-running.png")
 
 
 def main() -> int:
@@ -103,7 +105,7 @@ def main() -> int:
     with running_demo() as (shown, process):
         with open_browser() as browser:
             sys.stdout.write("\nIn headless Chromium:\n")
-            walk(browser, shown, show)
+            walk(browser, shown, show, ARTEFACTS)
         sys.stdout.write(f"\nIt works. Screenshots: {ARTEFACTS}\n")
         if sys.stdout.isatty():
             sys.stdout.write("Now try it yourself, as above. Press Ctrl-C to stop.\n")
