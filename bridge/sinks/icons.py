@@ -22,7 +22,7 @@ from typing import Any
 
 from attrs import field
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorTime
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from ..classes import define
 from ..concurrency.shares import Holder, Shares
@@ -92,7 +92,8 @@ class IconFiles:
     directory: Path
     _clock: IReactorTime
     _thread: Callable[..., Deferred[Any]]
-    _timers: dict[Path, Any] = field(factory=dict, init=False)
+    _expiry: dict[Path, float] = field(factory=dict, init=False)
+    _sweeping: IDelayedCall | None = field(default=None, init=False)
     _turn: Shares = field(factory=_one_at_a_time, init=False)
 
     def open(self) -> None:
@@ -112,7 +113,7 @@ class IconFiles:
         """
         image = base64.b64decode(text)
         path = self.directory / f"{hashlib.sha256(image).hexdigest()}.png"
-        if path not in self._timers:
+        if path not in self._expiry:
             try:
                 await self._make(image, path, sender)
             except BridgeError as e:
@@ -122,7 +123,7 @@ class IconFiles:
 
     async def _make(self, image: bytes, path: Path, sender: Holder | None) -> None:
         async with self._turn.place(sender) as place:
-            if path in self._timers:
+            if path in self._expiry:
                 return  # another notification with the same one came first
             await self._thread(self._write, image, path)
             if place.why is not None:
@@ -138,24 +139,35 @@ class IconFiles:
         written.replace(path)
 
     def _keep(self, path: Path) -> None:
-        timer = self._timers.pop(path, None)
-        if timer is not None:
-            timer.cancel()
-        while len(self._timers) >= limits.ICON_FILES:
-            self._drop(next(iter(self._timers)))
-        later = self._clock.callLater(limits.ICON_FILE_SECONDS, self._drop, path)
-        self._timers[path] = later
+        """Keep a file from now on; the dictionary has the oldest first."""
+        self._expiry.pop(path, None)
+        while len(self._expiry) >= limits.ICON_FILES:
+            self._drop(next(iter(self._expiry)))
+        self._expiry[path] = self._clock.seconds() + limits.ICON_FILE_SECONDS
+        if self._sweeping is None:
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove what has expired, and wait for the next: one timer for all files."""
+        self._sweeping = None
+        now = self._clock.seconds()
+        for path, expiry in list(self._expiry.items()):
+            if expiry > now:
+                self._sweeping = self._clock.callLater(expiry - now, self._sweep)
+                return
+            self._drop(path)
 
     def _drop(self, path: Path) -> None:
-        timer = self._timers.pop(path)
-        if timer.active():
-            timer.cancel()
+        del self._expiry[path]
         _remove(path)
 
     def close(self) -> None:
         """Remove them all, and keep no other."""
         self._turn.close()
-        for path in list(self._timers):
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            self._sweeping = None
+        for path in list(self._expiry):
             self._drop(path)
 
 
