@@ -33,8 +33,7 @@ import bridge.wiring.core
 import bridge.wiring.plugins
 from bridge import tap
 from bridge.approval import IApprover, denied, unavailable
-from bridge.plugins.bundle.plugintable import TABLE_FILE
-from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
+from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY, TABLE_FILE
 from bridge.settings.host import shipped_profile
 
 from ..web.stack import PAGE, Page, Stack

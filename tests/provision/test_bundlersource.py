@@ -13,6 +13,7 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.paths import DataDir
+from bridge.plugins.esbuild.pins import VERSION, pin_for
 from bridge.protocol.limits import BUNDLER_BYTES
 from bridge.provision.bundlersource import (
     find_bundler,
@@ -22,9 +23,8 @@ from bridge.provision.bundlersource import (
 )
 from bridge.provision.npm import SetupError
 
-from ..cli.packages import bundler_package, this_pin
 from ..directories import fresh_directory
-from ..npm import esbuild
+from ..npm import esbuild, packed
 
 
 class SourceCase(SynchronousTestCase):
@@ -33,7 +33,13 @@ class SourceCase(SynchronousTestCase):
     def setUp(self):
         """Make it."""
         self.root = fresh_directory(self)
-        self.pin = this_pin()
+        pin = pin_for()
+        assert pin is not None, "there is no bundler for this machine"
+        self.pin = pin
+
+    def package(self) -> Path:
+        """What ``npm pack`` makes of the pinned bundler."""
+        return packed(f"{self.pin.name}@{VERSION}")
 
     def refused(self, work, *args) -> str:
         """Do the work, expect a refusal, and give its words."""
@@ -56,7 +62,7 @@ class ReadingTests(SourceCase):
         """The binary and the npm package give the same bytes."""
         binary = read_bundler(esbuild(), self.pin)
         self.assertEqual(hashlib.sha256(binary).hexdigest(), self.pin.binary)
-        self.assertEqual(read_bundler(bundler_package(), self.pin), binary)
+        self.assertEqual(read_bundler(self.package(), self.pin), binary)
 
     def test_attack_other_file(self):
         """Any other binary or package is refused; the latter isn't even opened."""
@@ -122,7 +128,7 @@ class FindingTests(SourceCase):
     def test_what_npm_receives(self):
         """Npm gets one command, its own configuration, and nothing else."""
         environ = self.npm(
-            f"cp {bundler_package()} x.tgz; echo $* > {self.root}/args; "
+            f"cp {self.package()} x.tgz; echo $* > {self.root}/args; "
             f"pwd > {self.root}/cwd; env > {self.root}/env"
         )
         self.find(environ)

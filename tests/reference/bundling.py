@@ -7,7 +7,9 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from bridge.plugins.bundle.plugintable import TABLE_FILE, PluginText, text_table
+from bridge.plugins.bundle.plugintable import text_table
+from bridge.plugins.bundle.prerequisites import TABLE_FILE
+from bridge.plugins.bundle.sourcemap import Bundle, SourceMap
 
 from ..npm import ROOT, esbuild, unpack_library
 
@@ -38,15 +40,14 @@ def lay_out(data: Path, plugins: list[Path]) -> None:
         "module.exports = globalThis.__pluginApi;", "utf-8"
     )
     texts = {
-        tree.name: PluginText(
+        tree.name: Bundle(
             _script(
                 data,
                 f"plugins/{tree.name}/main.ts",
                 "build/api.js",
                 "--global-name=plugin",
             ),
-            [],
-            "",
+            SourceMap(b"", [], ""),
         )
         for tree in plugins
     }
@@ -65,7 +66,7 @@ def lay_out_page(directory: Path, theme: Path) -> None:
     (directory / "theme").symlink_to(theme)
 
 
-def _run(data: Path, entry: str, *more: str) -> subprocess.CompletedProcess[str]:
+def _run(data: Path, entry: str, *more: str) -> subprocess.CompletedProcess[bytes]:
     """Run the bundler in the data directory, with an empty environment."""
     return subprocess.run(
         [
@@ -82,20 +83,19 @@ def _run(data: Path, entry: str, *more: str) -> subprocess.CompletedProcess[str]
         env={},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
         check=False,
         timeout=BUILD_SECONDS,
     )
 
 
-def _script(data: Path, entry: str, api: str, *more: str) -> str:
+def _script(data: Path, entry: str, api: str, *more: str) -> bytes:
     """Bundle one script alone; return its text."""
     run = _run(data, entry, f"--alias:@bridge/plugin-api=./{api}", *more)
     assert run.returncode == 0, run.stderr
     return run.stdout
 
 
-def bundle(data: Path, out: Path) -> subprocess.CompletedProcess[str]:
+def bundle(data: Path, out: Path) -> subprocess.CompletedProcess[bytes]:
     """
     Run the bundler the way the daemon runs it, with an empty environment.
 

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.plugintable import TABLE_FILE
+from bridge.plugins.bundle.prerequisites import TABLE_FILE
 from bridge.plugins.tree.manifest import read_manifest
 from bridge.settings.host import load_profile
 
@@ -33,7 +33,7 @@ class BundleTests(SynchronousTestCase):
         out = data / "themes" / "reference-host" / "reference-host.js"
         out.parent.mkdir(parents=True)
         run = bundle(data, out)
-        self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
+        self.assertEqual((run.returncode, run.stdout, run.stderr), (0, b"", b""))
         meta = json.loads(out.with_name("meta.json").read_text("utf-8"))
         return out.read_text("utf-8"), meta["inputs"]
 

@@ -32,11 +32,10 @@ from ..esbuild.conversation import (
     settled,
     together,
 )
-from ..esbuild.executable import BundlerError, Executable, HeldCopy
+from ..esbuild.executable import BundlerError, Executable, verified_copy
 from ..tree.tree import Tree, Verify
 from .bundling import (
     BUILD_LIMITS,
-    Bundle,
     Bundling,
     Target,
     host_target,
@@ -45,23 +44,18 @@ from .bundling import (
     reply_from,
 )
 from .metafile import API_TEXT, PLUGINS, BuildError
-from .plugintable import (
-    TABLE_FILE,
-    PluginText,
-    Table,
-    module_table,
-    plugin_of,
-    text_table,
-)
+from .plugintable import Table, module_table, plugin_of, text_table
 from .prerequisites import (
     BUNDLER_BINARY,
     BUNDLER_CHECKSUM,
     BUNDLER_FILES,
     HOST_FILES,
     REALM_ENTRY,
+    TABLE_FILE,
     missing_files,
 )
 from .publishing import INFO_FILE, Staging, replace_file
+from .sourcemap import Bundle
 from .sources import Sources
 
 PATIENCE_SECONDS: Final = 90.0
@@ -123,7 +117,6 @@ class Builder:
     :ivar defer_to_thread: Calls a function in a thread.
     :ivar version: The daemon's, for ``info.json``.
     :ivar warn: Accepts the bundler's warnings about a bundle it made.
-    :ivar bundler: The verified bundler, kept from one build to the next.
     """
 
     profile: HostProfile
@@ -133,7 +126,6 @@ class Builder:
     defer_to_thread: InThread
     version: str
     warn: Callable[[str], None]
-    bundler: HeldCopy = field(factory=HeldCopy)
 
     def executable(self) -> Executable:
         """
@@ -143,7 +135,7 @@ class Builder:
             another user may have written it.
         """
         try:
-            return self.bundler.get(self.data.checked(self.data.bin))
+            return verified_copy(self.data.checked(self.data.bin))
         except NotOwnError as e:
             raise BundlerError(str(e)) from None
 
@@ -289,27 +281,32 @@ class _BuildRun:
         self.sources.files[API_TEXT] = _API
         profile, directories = self.builder.profile, list(self.directories)
         targets = [plugin_target(profile, directory) for directory in directories]
-        alone = await together(self.text(bundling, target) for target in targets)
-        texts = {}
+        alone = await together(self.alone(bundling, target) for target in targets)
+        bundles = {}
         for directory, made in zip(directories, alone, strict=True):
-            if isinstance(made, PluginText):
-                texts[directory] = made
+            if isinstance(made, Bundle):
+                bundles[directory] = made
             else:
                 self.directories.remove(directory)
                 self.left_out.append(f"{plugin_of(directory)} is left out: {made}")
-        target = realm_target(profile)
-        output = await bundling.make(target)
-        realm = await self.in_thread(bundling.check, target, output)
-        return text_table(texts, realm.script.decode())
+        realm = await self.checked(bundling, realm_target(profile))
+        return text_table(bundles, realm.script)
 
-    async def text(self, bundling: Bundling, target: Target) -> PluginText | BuildError:
-        """Return the text of a plugin, or why there is none."""
+    async def alone(self, bundling: Bundling, target: Target) -> Bundle | BuildError:
+        """Return the bundle of a plugin, or why there is none."""
         try:
-            output = await bundling.make(target)
-            made = await self.in_thread(bundling.check, target, output)
+            return await self.checked(bundling, target)
         except BuildError as e:
             return e
-        return PluginText(made.script.decode(), made.map.sources, made.map.mappings)
+
+    async def checked(self, bundling: Bundling, target: Target) -> Bundle:
+        """
+        Make a bundle without a table, and check it.
+
+        :raise BuildError: It can't be made, or something has no business in it.
+        """
+        output = await bundling.make(target)
+        return await self.in_thread(bundling.check, target, output)
 
     def write_table(self, table: Table) -> None:
         """Write the table, which the bundler gets from memory."""

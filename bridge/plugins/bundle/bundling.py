@@ -27,9 +27,8 @@ from ..esbuild.conversation import Conversation, Limits
 from ..esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ..tree.manifest import ENTRY_FILE
 from .metafile import API, API_TEXT, PLUGINS, Allowed, BuildError, check_metafile
-from .plugintable import MADE, TABLE_FILE
-from .prerequisites import API_ENTRY, HOST_ENTRY, REALM_ENTRY
-from .sourcemap import SourceMap, check_map
+from .prerequisites import API_ENTRY, HOST_ENTRY, MADE, REALM_ENTRY, TABLE_FILE
+from .sourcemap import Bundle, check_map
 from .sources import Sources
 
 BUILD_LIMITS: Final = Limits(
@@ -136,14 +135,6 @@ class Output:
     files: dict[str, bytes]
     metafile: bytes
     warnings: str
-
-
-@frozen
-class Bundle:
-    """A script that was checked, and its source map."""
-
-    script: bytes
-    map: SourceMap
 
 
 @frozen

@@ -21,7 +21,7 @@ from ..esbuild.executable import BundlerError
 from ..esbuild.language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
 from ..tree.files import shown
 from ..tree.tree import EXEMPT, SIGNATURE_FILE, is_test_name
-from .plugintable import MADE, TABLE_FILE
+from .prerequisites import MADE, TABLE_FILE
 
 API: Final = "host/packages/api/src/"
 HOST: Final = "host/packages/"

@@ -1,4 +1,4 @@
-"""The files in the data directory that every build needs."""
+"""The files in the data directory that every build needs, or makes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ HOST_ENTRY: Final = "host/packages/host/src/index.ts"
 API_ENTRY: Final = "host/packages/api/src/index.ts"
 REALM_ENTRY: Final = "host/packages/host/src/realm/runtime.ts"
 """What runs before a plugin that is a text; see ``HostProfile.plugins``."""
+
+MADE: Final = "build/"
+"""What is made for a build, below the data directory."""
+
+TABLE_FILE: Final = f"{MADE}static-plugins.ts"
+"""Where the table of plugins is."""
 
 BUNDLER_BINARY: Final = f"bin/{BINARY_NAME}"
 BUNDLER_CHECKSUM: Final = f"bin/{CHECKSUM_NAME}"

@@ -32,6 +32,14 @@ class SourceMap:
     mappings: str
 
 
+@frozen
+class Bundle:
+    """A script that was checked, and its source map."""
+
+    script: bytes
+    map: SourceMap
+
+
 def check_map(
     text: bytes,
     directory: str,

@@ -2,10 +2,9 @@
 The bundler's binary: verified, in a copy that no other program can change.
 
 The bytes that were hashed are the bytes that run: they are hashed while they are
-copied, and the copy is what runs.  On Linux it is a file without a name, which can only
-be opened by this process's own descriptor: on the disk, so that the system may free
-the memory it takes; or in memory, where the disk is full or its files can't be run.
-Elsewhere it is a file in a private directory.
+copied, and the copy is what runs.  On Linux it is a sealed file in memory, which needs
+no room on a disk, and no file system that runs programs.  Elsewhere it is a file in a
+private directory.
 
 Everything here blocks; the caller runs it in a thread, and has checked who may write
 the bundler's directory.
@@ -19,26 +18,16 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from threading import Lock
 from typing import Final
 
-from attrs import field
-
-from ...classes import define, frozen
+from ...classes import frozen
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
 from ...system.files import BINARY
-from ...system.nameless import PLACES, Place, finish, path_of
-from ..tree.files import (
-    NotRegularError,
-    State,
-    TooLargeError,
-    open_regular,
-    read_bounded,
-    state_of,
-)
+from ...system.nameless import create, finish, path_of
+from ..tree.files import NotRegularError, TooLargeError, open_regular, read_bounded
 from .pins import BINARY_NAME, CHECKSUM_NAME
 
 _CHECKSUM: Final = re.compile(r"[0-9a-f]{64}")
@@ -82,7 +71,37 @@ def read_checksum(directory: Path) -> str:
     )
 
 
-def _named_copy(source: Path, digest: str) -> Executable:
+def verified_copy(directory: Path) -> Executable:
+    """
+    Copy the bundler, and verify the copy.
+
+    :param directory: The one with the binary and its checksum file.
+    :raise BundlerError: There is no bundler, or it is not what the checksum file names.
+    :raise OSError: It cannot be read, or there is no room for a copy.
+    """
+    binary = directory / BINARY_NAME
+    if not binary.exists():
+        raise BundlerError(
+            f"bundler missing: there is no bin/{BINARY_NAME}; run plugin-bridge setup"
+        )
+    digest = read_checksum(directory)
+    with contextlib.suppress(OSError):
+        return _copy_in_memory(binary, digest)
+    return _named_copy(binary, digest)
+
+
+def _copy_in_memory(binary: Path, digest: str) -> Executable:
+    fd = create()
+    try:
+        _copy(binary, fd, digest)
+        fd = finish(fd)
+    except BaseException:
+        os.close(fd)
+        raise
+    return Executable(path_of(fd), partial(os.close, fd))
+
+
+def _named_copy(binary: Path, digest: str) -> Executable:
     directory = Path(tempfile.mkdtemp(prefix="plugin-bridge-"))
     remove = partial(shutil.rmtree, directory, ignore_errors=True)
     copy = directory / BINARY_NAME
@@ -90,91 +109,13 @@ def _named_copy(source: Path, digest: str) -> Executable:
         fd = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o500)
         # Closed before it runs: no system runs a file that is open for writing.
         try:
-            _copy(source / BINARY_NAME, fd, digest)
+            _copy(binary, fd, digest)
         finally:
             os.close(fd)
     except BaseException:
         remove()
         raise
     return Executable(str(copy), remove)
-
-
-def _nameless_copy(source: Path, digest: str, places: Sequence[Place]) -> int | None:
-    """
-    Return the descriptor of a copy in the first place that has room.
-
-    :return: ``None`` when no place has.
-    :raise BundlerError: The binary is not what the checksum file names.
-    """
-    for place in places:
-        with contextlib.suppress(OSError):
-            fd = place(source)
-            try:
-                _copy(source / BINARY_NAME, fd, digest)
-                return finish(fd)
-            except BaseException:
-                os.close(fd)
-                raise
-    return None
-
-
-@define(eq=False, repr=False)
-class HeldCopy:
-    """
-    The verified copy without a name, kept while the bundler stays the same.
-
-    What runs is what was hashed, as ever: the copy.  It is made again when the file is
-    another, or when the checksum file names another digest.  Where there are no files
-    without a name, each use has a copy of its own.
-
-    :ivar places: Where a copy without a name may be; the first with room is taken.
-    """
-
-    _places: Sequence[Place] = PLACES
-    _lock: Lock = field(factory=Lock, init=False)
-    _fd: int | None = field(default=None, init=False)
-    _of: tuple[str, State] | None = field(default=None, init=False)
-
-    def get(self, source: Path) -> Executable:
-        """
-        Return a verified copy, whose ``close`` leaves this one open.
-
-        :param source: The directory with the binary and its checksum file.
-        :raise BundlerError: There is no bundler, or it is not what the checksum file
-            names.
-        :raise OSError: It cannot be read, or there is no room for a copy.
-        """
-        if not (source / BINARY_NAME).exists():
-            raise BundlerError(
-                f"bundler missing: there is no bin/{BINARY_NAME}; run plugin-bridge "
-                "setup"
-            )
-        with self._lock:
-            digest = read_checksum(source)
-            of = digest, state_of((source / BINARY_NAME).stat())
-            # An administrator may forbid that anything runs from the file system.
-            if self._fd is None or self._of != of or not _runs(self._fd):
-                self._drop()
-                self._fd = _nameless_copy(source, digest, self._places)
-                if self._fd is None:
-                    return _named_copy(source, digest)
-                self._of = of
-            fd = os.dup(self._fd)
-        return Executable(path_of(fd), partial(os.close, fd))
-
-    def close(self) -> None:
-        """Free the copy."""
-        with self._lock:
-            self._drop()
-
-    def _drop(self) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-        self._fd = self._of = None
-
-
-def _runs(fd: int) -> bool:
-    return os.access(path_of(fd), os.X_OK)
 
 
 def _copy(binary: Path, to: int, digest: str) -> None:

@@ -86,26 +86,6 @@ def read_bounded(path: Path | str, most: int) -> bytes:
     return content
 
 
-State = tuple[int, ...]
-"""See ``state_of``."""
-
-
-def state_of(found: os.stat_result) -> State:
-    """
-    Return what differs once a file or a directory was replaced, written to or opened to
-    others.
-
-    It does not show a write within the same tick of the file system's clock, nor one by
-    way of memory that the file is mapped to.
-    """
-    # File systems in layers may give a directory another number at any time.
-    folder = stat.S_ISDIR(found.st_mode)
-    place = () if folder else (found.st_dev, found.st_ino, found.st_size)
-    # No call sets the time of the last change, st_ctime.
-    times = found.st_mtime_ns, found.st_ctime_ns
-    return (found.st_mode, found.st_uid, found.st_gid, *times, *place)
-
-
 def shown(path: str) -> str:
     """
     A file's name as a message may repeat it.

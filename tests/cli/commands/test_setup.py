@@ -1,263 +1,30 @@
-"""``plugin-bridge setup`` as a whole."""
+"""``plugin-bridge setup``; what it installs is in ``tests/provision``."""
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import os
-import sqlite3
-from pathlib import Path
 from unittest import mock
 
 from attrs import evolve
-from twisted.trial.unittest import SynchronousTestCase
 
-import bridge
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
-from bridge.provision import setup as command
-from bridge.provision.hostsources import install_sources, installed_sources
 from bridge.provision.npm import SetupError
-from bridge.provision.setup import Setup, own_sources, renew_sources
 from bridge.settings.host import load_profile
-from bridge.settings.options import locate
 from bridge.wiring import oneshot
 
-from ...directories import fresh_directory
-from ...npm import esbuild, library, setup_options
+from ...npm import esbuild, setup_options
 from ..commandcase import CommandTestCase
 
 
-class SetupCase(SynchronousTestCase):
-    """A data directory that is not there yet."""
-
-    def setUp(self):
-        """Choose where it will be."""
-        self.root = fresh_directory(self)
-        self.data = DataDir(self.root / "data")
-        self.printed: list[str] = []
-
-    def setup_host(self, host: str = "reference", **more) -> None:
-        """Run setup with the bundler that the tests have."""
-        given = {
-            "bundler": esbuild(),
-            "host_sources": None,
-            "library": library(),
-            **more,
-        }
-        self.printed.clear()
-        only = given.pop("bundler_only", False)
-        wanted = Setup(load_profile(host), self.data, self.printed.append, **given)
-        wanted.install(bundler_only=only)
-
-    def refused(self, *args, **more) -> str:
-        """Run setup, expect a failure, and give its words."""
-        with self.assertRaises(SetupError) as caught:
-            self.setup_host(*args, **more)
-        self.assertNotIn("\n", str(caught.exception))
-        return str(caught.exception)
-
-    def tree(self) -> dict[Path, tuple[int, int]]:
-        """Every file, with what changes when it is written again."""
-        return {
-            path: (path.stat().st_ino, path.stat().st_mtime_ns)
-            for path in self.root.rglob("*")
-        }
-
-
-class ReferenceTests(SetupCase):
-    """The host that ships with us."""
-
-    def test_all_of_it(self):
-        """Bundler, host sources and a database to query are put in place."""
-        self.setup_host()
-        self.assertTrue((self.data.root / "host/packages/api/src/index.ts").exists())
-        self.assertTrue((self.data.root / "host/packages/host/src/index.ts").exists())
-        self.assertFalse((self.data.root / "host/page").exists())
-        self.assertTrue(self.printed[0].startswith("bundler: installed esbuild 0.28.2"))
-        self.assertTrue(self.printed[1].startswith("host sources: installed ("))
-        self.assertEqual(self.printed[2], "sample database: installed")
-        path = self.data.root / "sample.db"
-        with contextlib.closing(sqlite3.connect(path)) as database:
-            count = database.execute("SELECT count(*) FROM places").fetchone()
-        self.assertEqual(count, (4,))
-
-    def test_again(self):
-        """The second run reports that all is in place, and writes nothing."""
-        self.setup_host()
-        before = self.tree()
-        self.setup_host(bundler=None, library=None, environ={})
-        self.assertTrue(
-            all("already installed" in line for line in self.printed), self.printed
-        )
-        self.assertEqual(len(self.printed), 3)
-        self.assertEqual(self.tree(), before)
-
-    def test_bundler_only(self):
-        """The bundler can be had without anything else."""
-        self.setup_host(bundler_only=True)
-        self.assertTrue((self.data.bin / "esbuild").exists())
-        self.assertFalse((self.data.root / "host/packages").exists())
-        self.assertFalse((self.data.root / "sample.db").exists())
-        self.assertEqual(len(self.printed), 1)
-
-    def test_forced(self):
-        """When forced it installs again, and keeps the database."""
-        self.setup_host()
-        before = self.tree()
-        self.setup_host(force=True)
-        after = self.tree()
-        changed = {p.name for p in before if before[p] != after.get(p)}
-        self.assertIn("esbuild", changed)
-        self.assertIn("index.ts", changed)
-        self.assertNotIn("sample.db", changed)
-
-    def test_upgrade(self):
-        """Changed sources are replaced; plugins, state and token stay."""
-        self.setup_host()
-        (self.data.root / "host/packages/host/src/index.ts").write_text("old")
-        (self.data.root / "host/packages/gone.ts").write_text("old")
-        self.data.state.write_text("{}")
-        self.data.plugin("aa").mkdir()
-        self.setup_host()
-        self.assertFalse((self.data.root / "host/packages/gone.ts").exists())
-        self.assertTrue(self.data.state.exists())
-        self.assertTrue(self.data.plugin("aa").exists())
-
-
-class OtherHostTests(SetupCase):
-    """A host whose sources somebody has to give."""
-
-    def test_without_sources(self):
-        """The bundler is installed all the same, and what to do is shown."""
-        outputs = self.refused("vrcnext")
-        for words in (
-            "the sources of VRCNext's plugin system are missing: download ",
-            " from https://github.com/vrcnext-plugins/vrcnext-plugin-system/releases, ",
-            "; then pass the path with --host-sources",
-        ):
-            self.assertIn(words, outputs)
-        self.assertTrue((self.data.bin / "esbuild").exists())
-        self.assertFalse((self.data.root / "sample.db").exists())
-
-    def test_with_sources(self):
-        """Given sources are installed, and need not be given again."""
-        reference = Path(bridge.__file__).parent / "reference"
-        self.setup_host("vrcnext", host_sources=reference)
-        self.setup_host("vrcnext")
-        self.assertEqual(self.printed[1], "host sources: already installed")
-
-
-class RenewalTests(SetupCase):
-    """A start of another version than that which has installed the sources."""
-
-    def install(self, version: str = "0.0.9") -> None:
-        """Install the sources as another version has."""
-        self.setup_host()
-        self.old = {**installed_sources(self.data), "packages/host/src/index.ts": b"1"}
-        install_sources(self.old, self.data, version, force=True)
-
-    def renew(self, host: str = "reference") -> str:
-        """Renew them; return what is logged."""
-        return renew_sources(locate(host, self.data.root, None))
-
-    def test_unmodified(self):
-        """The reference host's sources are replaced, without npm, and once."""
-        self.install()
-        self.assertEqual(
-            self.renew(),
-            "the host's sources of version 0.0.9 were replaced by those of version "
-            f"{bridge.__version__}",
-        )
-        sources = installed_sources(self.data)
-        self.assertNotEqual(sources, self.old)
-        self.assertEqual(own_sources().items() - sources.items(), set())
-        self.assertEqual(self.renew(), "")
-
-    def test_modified(self):
-        """What somebody has changed stays, and is named."""
-        self.install()
-        (self.data.host / "packages/host/src/index.ts").write_bytes(b"2")
-        self.assertIn("installed by version 0.0.9 of plugin-bridge", self.renew())
-        self.assertEqual(
-            (self.data.host / "packages/host/src/index.ts").read_bytes(), b"2"
-        )
-        (self.data.host / "installed.json").unlink()
-        self.assertIn("installed by an unknown version", self.renew())
-
-    def test_another_host(self):
-        """Another host's sources have to be given."""
-        self.install()
-        self.assertIn(
-            "run: plugin-bridge setup --host-sources ARCHIVE", self.renew("vrcnext")
-        )
-        self.assertEqual(installed_sources(self.data), self.old)
-
-    def test_without_its_library(self):
-        """They are not replaced without the library of this version."""
-        self.install()
-        with mock.patch.object(command, "library_at_hand", return_value={}):
-            self.assertIn("run: plugin-bridge setup --host reference", self.renew())
-        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        with mock.patch.object(command, "install_sources", side_effect=full):
-            self.assertIn("run: plugin-bridge setup --host reference", self.renew())
-        self.assertEqual(installed_sources(self.data), self.old)
-
-    def test_none(self):
-        """Without sources there is nothing to renew."""
-        self.assertEqual(self.renew(), "")
-
-
-class FailureTests(SetupCase):
-    """What goes wrong."""
-
-    def test_attack_other_bundler(self):
-        """A bundler that is not the pinned one is refused; the rest is installed."""
-        (self.root / "evil").write_bytes(b"#!/bin/sh\n")
-        outputs = self.refused(bundler=self.root / "evil")
-        self.assertIn("not have the digest of @esbuild", outputs)
-        self.assertFalse((self.data.bin / "esbuild").exists())
-        self.assertTrue(self.data.host.exists())
-
-    def test_unreadable(self):
-        """All that failed is in one line."""
-        none = self.root / "none"
-        for given, why in (
-            (
-                {"bundler": none, "host_sources": none},
-                "the bundler cannot be read: No such file or directory; "
-                "--host-sources: cannot be read: No such file or directory",
-            ),
-            ({"bundler": self.root}, "the bundler cannot be read: not a regular file"),
-        ):
-            self.assertEqual(self.refused(**given), why)
-
-    def test_no_bundler_for_this_system(self):
-        """A system without a pinned bundler is reported."""
-        with mock.patch.object(command, "pin_for", return_value=None):
-            self.assertIn("there is no esbuild 0.28.2 for this", self.refused())
-
-    def test_nowhere_to_write(self):
-        """A data directory that can't be made, or filled, is reported once."""
-        why = "the data directory cannot be written: "
-        broken = sqlite3.OperationalError("full")
-        with mock.patch.object(command.sqlite3, "connect", side_effect=broken):
-            self.assertEqual(self.refused(), f"{why}full")
-        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        with (
-            mock.patch.object(command, "install_bundler", side_effect=full),
-            mock.patch.object(command, "install_sources", side_effect=full),
-        ):
-            self.assertEqual(self.refused(), f"{why}No space left on device")
-        self.data.root.rename(self.root / "aside")
-        self.data.root.write_text("")
-        self.assertIn(f"{self.data.root} is not a directory", self.refused())
-
-
-class CommandTests(CommandTestCase, SetupCase):
+class CommandTests(CommandTestCase):
     """The command line."""
 
     report = Report(ok=True, duration_ms=1, plugins=[], errors=[])
+
+    def setUp(self):
+        """Choose a data directory that is not there yet."""
+        super().setUp()
+        self.data = DataDir(self.root / "data")
 
     def setup(self, *arguments: str) -> tuple[int, str, str]:
         """Run it; return the exit status and its output."""

@@ -7,32 +7,37 @@ import hashlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.plugins.esbuild import executable
 from bridge.plugins.esbuild.executable import (
     BundlerError,
     Executable,
-    HeldCopy,
     read_checksum,
+    verified_copy,
 )
 from bridge.protocol.limits import BUNDLER_BYTES
-from bridge.system.nameless import PLACES, Place, in_memory, on_disk
 
 from ...directories import fresh_directory
 
 SCRIPT = b"#!/bin/sh\necho it runs\n"
 
-WHERE = ((on_disk,), (in_memory,), ())
+
+def none() -> int:
+    """Stand for a system without files in memory."""
+    raise OSError(errno.ENOTSUP, "")
 
 
-def full(directory: Path) -> int:
-    """Make a file for which there is no room; see ``Place``."""
-    assert directory.is_dir()
+def full() -> int:
+    """Make a file for which there is no room."""
     return os.open("/dev/full", os.O_WRONLY)
+
+
+WHERE = (executable.create, none)
+"""How a file in memory is made."""
 
 
 class ExecutableCase(SynchronousTestCase):
@@ -56,19 +61,16 @@ class ExecutableCase(SynchronousTestCase):
         """Write the checksum file."""
         (self.source / "esbuild.sha256").write_text(text)
 
-    def copy(self, places: Sequence[Place] = PLACES) -> Executable:
-        """Copy the bundler, and hold nothing."""
-        held = HeldCopy(places)
-        try:
-            return held.get(self.source)
-        finally:
-            held.close()
+    def copy(self, create=executable.create) -> Executable:
+        """Copy the bundler."""
+        with mock.patch.object(executable, "create", create):
+            return verified_copy(self.source)
 
-    def refused(self, places=PLACES) -> str:
+    def refused(self, create=executable.create) -> str:
         """Copy, expect a refusal, and give its words."""
         before = os.listdir("/proc/self/fd")
         with self.assertRaises(BundlerError) as caught:
-            self.copy(places)
+            self.copy(create)
         self.assertEqual(os.listdir("/proc/self/fd"), before)
         self.assertEqual(os.listdir(self.private), [])
         return str(caught.exception)
@@ -77,50 +79,55 @@ class ExecutableCase(SynchronousTestCase):
 class CopyTests(ExecutableCase):
     """What is copied, where, and what is refused."""
 
-    def test_without_a_name(self):
-        """A copy without a name runs, and no other file is made."""
-        for places in filter(None, WHERE):
-            copy = self.copy(places)
-            self.addCleanup(copy.close)
-            self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
+    def test_in_memory(self):
+        """A copy in memory runs, and no other file is made."""
+        before = os.listdir("/proc/self/fd")
+        copy = self.copy()
+        self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
         self.assertEqual(list(self.private.iterdir()), [])
         self.assertEqual(len(list(self.source.iterdir())), 2)
+        copy.close()
+        self.assertEqual(os.listdir("/proc/self/fd"), before)
 
     def test_with_a_name(self):
         """Without such files the copy is private, read-only, and runs."""
-        copy = self.copy(())
-        directory = Path(copy.path).parent
-        self.assertEqual(directory.parent, self.private)
-        self.assertEqual(directory.stat().st_mode & 0o777, 0o700)
-        self.assertEqual(os.stat(copy.path).st_mode & 0o777, 0o500)
-        self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
-        copy.close()
-        self.assertFalse(directory.exists())
-
-    def test_next_place(self):
-        """Where there is no room, or no such file, the copy is in the next place."""
         before = os.listdir("/proc/self/fd")
-
-        def no_such_file(directory: Path) -> int:
-            raise OSError(errno.EOPNOTSUPP, "")
-
-        # In memory it needs no directory, when a disk has no room for it.
-        for places in ((full, in_memory), (no_such_file, on_disk), (full,)):
-            copy = self.copy(places)
+        for create in (none, full):
+            copy = self.copy(create)
+            directory = Path(copy.path).parent
+            self.assertEqual(directory.parent, self.private)
+            self.assertEqual(directory.stat().st_mode & 0o777, 0o700)
+            self.assertEqual(os.stat(copy.path).st_mode & 0o777, 0o500)
             self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
             copy.close()
-            has_name = Path(copy.path).is_relative_to(self.private)
-            self.assertEqual(has_name, places == (full,))
+            self.assertFalse(directory.exists())
         self.assertEqual(os.listdir("/proc/self/fd"), before)
 
     def test_attack_tampered(self):
         """Another binary is refused, wherever the copy goes."""
         (self.source / "esbuild").write_bytes(SCRIPT + b"evil\n")
-        for places in WHERE:
-            reported = self.refused(places)
+        for create in WHERE:
+            reported = self.refused(create)
             self.assertTrue(
                 reported.startswith("esbuild checksum mismatch: bin/esbuild")
             )
+
+    def test_attack_tampered_later(self):
+        """The copy stays what was verified."""
+        for create in WHERE:
+            copy = self.copy(create)
+            self.addCleanup(copy.close)
+            (self.source / "esbuild").write_bytes(b"#!/bin/sh\necho evil\n")
+            self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
+            self.install(SCRIPT)
+
+    def test_no_bundler(self):
+        """Without a bundler the error says what brings it."""
+        (self.source / "esbuild").unlink()
+        self.assertEqual(
+            self.refused(),
+            "bundler missing: there is no bin/esbuild; run plugin-bridge setup",
+        )
 
     def test_attack_endless_binary(self):
         """A binary over the limit is not copied to its end."""
@@ -155,66 +162,3 @@ class ChecksumTests(ExecutableCase):
             with self.subTest(text=text[:70]):
                 self.checksum(text)
                 self.assertIn("does not hold a SHA-256 digest", self.refused())
-
-
-class HeldCopyTests(ExecutableCase):
-    """Tests for ``HeldCopy``."""
-
-    def setUp(self):
-        """Hold a copy."""
-        super().setUp()
-        self.made = 0
-        self.held = HeldCopy([self.place])
-        self.addCleanup(self.held.close)
-
-    def place(self, directory: Path) -> int:
-        """Count how often the bundler is copied."""
-        self.made += 1
-        return on_disk(directory)
-
-    def output(self):
-        """Run the copy; what it prints."""
-        copy = self.held.get(self.source)
-        self.addCleanup(copy.close)
-        return subprocess.run([copy.path], capture_output=True, check=True).stdout
-
-    def test_copied_once(self):
-        """It is copied and hashed once, and runs after an earlier one was closed."""
-        self.held.get(self.source).close()
-        self.assertEqual((self.output(), self.output()), (b"it runs\n", b"it runs\n"))
-        self.assertEqual(self.made, 1)
-
-    def test_another_bundler(self):
-        """One that was replaced or written to is copied again."""
-        self.output()
-        self.install(SCRIPT.replace(b"runs", b"does"))
-        self.assertEqual((self.output(), self.made), (b"it does\n", 2))
-        os.utime(self.source / "esbuild")
-        self.assertEqual((self.output(), self.made), (b"it does\n", 3))
-
-    def test_that_cannot_run_any_more(self):
-        """It is copied again where nothing may run from the file system any more."""
-        self.output()
-        with mock.patch("os.access", return_value=False):
-            self.output()
-        self.assertEqual(self.made, 2)
-
-    def test_attack_tampered_later(self):
-        """A held copy lets no later change of either file through."""
-        self.output()
-        with (self.source / "esbuild").open("ab") as file:
-            file.write(b"echo evil\n")
-        self.assertRaises(BundlerError, self.output)
-        self.install(SCRIPT)
-        self.output()
-        self.checksum("0" * 64)
-        self.assertRaises(BundlerError, self.output)
-
-    def test_no_bundler(self):
-        """Without a bundler the error says what brings it."""
-        (self.source / "esbuild").unlink()
-        error = self.assertRaises(BundlerError, self.held.get, self.source)
-        self.assertEqual(
-            str(error),
-            "bundler missing: there is no bin/esbuild; run plugin-bridge setup",
-        )

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import stat
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree.files import (
     NotRegularError,
-    State,
     TooLargeError,
     open_regular,
     read_bounded,
     shown,
-    state_of,
 )
 
 from ...directories import fresh_directory
@@ -53,39 +50,6 @@ class ReadingTests(SynchronousTestCase):
         for name in ("link", "dangling", "pipe", "."):
             with self.assertRaises(NotRegularError, msg=name):
                 open_regular(self.root / name)
-
-
-class StateTests(SynchronousTestCase):
-    """What a look at a file shows of its changes."""
-
-    def state(self, **fields: int) -> State:
-        """The state of a file of these fields."""
-        known = {
-            "st_mode": stat.S_IFREG | 0o600,
-            "st_uid": 1000,
-            "st_gid": 1000,
-            "st_dev": 1,
-            "st_ino": 2,
-            "st_size": 3,
-            "st_mtime_ns": 4,
-            "st_ctime_ns": 5,
-        }
-        return state_of(mock.Mock(spec_set=list(known), **{**known, **fields}))
-
-    def test_file(self) -> None:
-        """Each field counts."""
-        for name in ("uid", "gid", "dev", "ino", "size", "mtime_ns", "ctime_ns"):
-            self.assertNotEqual(self.state(**{f"st_{name}": 9}), self.state(), name)
-        opened = stat.S_IFREG | 0o666
-        self.assertNotEqual(self.state(st_mode=opened), self.state())
-
-    def test_directory(self) -> None:
-        """Its number may change by itself, as in file systems in layers."""
-        folder = {"st_mode": stat.S_IFDIR | 0o700}
-        for name in ("dev", "ino"):
-            other = self.state(**folder, **{f"st_{name}": 9})
-            self.assertEqual(other, self.state(**folder))
-        self.assertNotEqual(self.state(**folder, st_ctime_ns=9), self.state(**folder))
 
 
 class ShownTests(SynchronousTestCase):

@@ -9,7 +9,7 @@ from attrs import field
 
 from ....classes import define
 from ..reading import FACTORY, Answer, Source
-from ..rules.imports import TOOLING, broken_specifiers, import_rule, names_tooling
+from ..rules.imports import TOOLING, import_rule, names_tooling
 from ..rules.table import (
     ASSIGNED,
     CALLBACKS,
@@ -59,6 +59,8 @@ _WATCHED: Final = MEMBERS | ASSIGNED | TIMERS | _CALLED
 """Names that can break a rule though they are not free."""
 
 _PHASES: Final = frozenset({"source", "defer"})
+_SPECIFYING: Final = frozenset({"from", "import"})
+_STARTING: Final = frozenset({"import", "export"})
 
 
 class _Found:
@@ -89,8 +91,6 @@ def output_hits(
         return [(answer.error_line, SYNTAX)]
     text = answer.code
     found = _Found()
-    for place, rule in broken_specifiers(source.name, text, modules):
-        found.add(place, rule)
     try:
         _Reading(Code(text), found, mark, source, modules).read()
     except UnreadableError:
@@ -176,6 +176,21 @@ class _Reading:
             self._add(index, CALLBACKS)
         if names_tooling(value):
             self._add(index, TOOLING)
+        # Outside of every bracket, this is the end of a statement.
+        if code.parent[index] < 0 and code.is_word(index - 1, _SPECIFYING):
+            self._specifier(index, value)
+
+    def _specifier(self, index: int, value: str) -> None:
+        """Check what a statement imports or exports from, on the statement's line."""
+        code = self._code
+        rule = import_rule(self._source.name, value, self._modules)
+        if rule is not None:
+            start = index - 1
+            while start and not (
+                code.parent[start] < 0 and code.is_word(start, _STARTING)
+            ):
+                start -= 1
+            self._add(start, rule)
 
     def _computed_member(self, bracket: int) -> None:
         """Check the names that a member may have which the bundler has not folded."""
