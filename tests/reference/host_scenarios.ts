@@ -130,7 +130,7 @@ export const hostScenarios = {
   /** Writes go one after another, and of quick ones the last counts. */
   async settings_are_written_in_order() {
     const daemon = new Daemon();
-    daemon.state.set("count", 1);
+    daemon.stored.set("count", 1);
     const settings = await StoredSettings.read(daemon, daemon, "some-plugin", fail);
     const writes = [2, 3, 4].map((count) => settings.set("count", count));
     writes.push(settings.set("name", "x"));
@@ -144,7 +144,7 @@ export const hostScenarios = {
       "state/set plugin:some-plugin name",
     ]);
     await settings.set("count", 5);
-    equal([daemon.state.get("count"), daemon.asked.length], [5, 5]);
+    equal([daemon.stored.get("count"), daemon.asked.length], [5, 5]);
   },
 
   /** A value set while its key is being written is written too. */
@@ -154,13 +154,13 @@ export const hostScenarios = {
     const first = settings.set("count", 1);
     const second = settings.set("count", 2);
     await Promise.all([first, second]);
-    equal(daemon.state.get("count"), 2);
+    equal(daemon.stored.get("count"), 2);
   },
 
   /** A stored value of another type than the fallback is not returned. */
   async settings_of_another_type() {
     const daemon = new Daemon();
-    daemon.state.set("count", "many");
+    daemon.stored.set("count", "many");
     const settings = await StoredSettings.read(daemon, daemon, "some-plugin", fail);
     equal(settings.get("count", 7), 7);
     equal(settings.get("count", "few"), "many");
@@ -177,7 +177,7 @@ export const hostScenarios = {
     equal(await refusal(settings.set("count", 1)), "BridgeError unavailable");
     daemon.refuses = "";
     await settings.set("count", 2);
-    equal(daemon.state.get("count"), 2);
+    equal(daemon.stored.get("count"), 2);
   },
 
   /** Naming any service but `notify` is refused before anything is sent. */
@@ -199,7 +199,7 @@ export const hostScenarios = {
     const method = { toString: () => names.shift() ?? "send" };
     await api.call("notify", method as never);
     equal(daemon.asked.filter((call) => call.startsWith("notify/")), ["notify/targets"]);
-    equal(daemon.state.get("grants:some-plugin"), {
+    equal(daemon.stored.get("grants:some-plugin"), {
       keyId: "a-key",
       allowed: [{ kind: "native", target: "notify/targets" }],
     });
@@ -230,7 +230,7 @@ export const hostScenarios = {
     const daemon = new Daemon();
     const api = native(daemon, [true]);
     await Promise.all([api.notify({ title: "one" }), api.notify({ title: "two" })]);
-    equal(daemon.state.get("grants:some-plugin"), {
+    equal(daemon.stored.get("grants:some-plugin"), {
       keyId: "a-key",
       allowed: [{ kind: "native", target: "notify/send" }],
     });

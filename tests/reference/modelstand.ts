@@ -1,99 +1,52 @@
-/** A connection that the scenarios answer, and a model on it. */
-
-import type { State } from "../../bridge/reference/packages/client/src/index.js";
+import type { MethodName, Progress, State } from "../../bridge/reference/packages/client/src/index.js";
 import type { Installed } from "../../bridge/reference/packages/host/src/grants.js";
+import { HostState } from "../../bridge/reference/packages/host/src/hoststate.js";
+import type { Link } from "../../bridge/reference/packages/host/src/link.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
-import { Announcer } from "../../bridge/reference/packages/host/src/model/announcer.js";
-import { HostState } from "../../bridge/reference/packages/host/src/model/hoststate.js";
-import type { Link, Step } from "../../bridge/reference/packages/host/src/model/link.js";
-import { LogBuffer } from "../../bridge/reference/packages/host/src/model/logbuffer.js";
 import { PageModel } from "../../bridge/reference/packages/host/src/model/model.js";
-import { Navigation } from "../../bridge/reference/packages/host/src/model/navigation.js";
 import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
-import { PluginCatalog } from "../../bridge/reference/packages/host/src/model/catalog.js";
-import { Operations } from "../../bridge/reference/packages/host/src/model/operations.js";
+import type { PageRuntime, PluginState } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { Preferences } from "../../bridge/reference/packages/host/src/preferences.js";
-import type { PluginState, Runtime, Switched } from "../../bridge/reference/packages/host/src/runtime.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
-import { Memory } from "./pagestand.js";
+import { Daemon, Memory } from "./pagestand.js";
 import { World, settle } from "./world.js";
-
-type Answer = (params: { readonly [name: string]: unknown }) => unknown;
 
 /** A refusal, as the client throws it. */
 export function refused(message: string, code = "bad_request"): Error {
   return Object.assign(new Error(message), { code });
 }
 
-export class FakeLink implements Link {
+export class FakeLink extends Daemon implements Link {
   readonly changed = new Signal();
   readonly closes: readonly string[] = [];
   readonly endpoint = "http://127.0.0.1:42081";
   state: State = "connected";
   reason = "";
   version = "1.2.3";
-  /** What was called, with its parameters. */
-  readonly calls: [method: string, params: object][] = [];
-  readonly answers = new Map<string, Answer>();
-  readonly stored = new Map<string, unknown>();
   lacks = "";
-  readonly #listeners = new Signal<{ readonly event: string; readonly data: unknown }>();
-  #progress = (_: Step): void => undefined;
+  #progress = (_: Progress): void => undefined;
 
   has(method: string): boolean {
     return method !== this.lacks;
   }
 
   called(method: string): object[] {
-    return this.calls.filter(([name]) => name === method).map(([, params]) => params);
+    return this.given.filter((_, n) => this.asked[n]?.split(" ")[0] === method).map(([params]) => params);
   }
 
-  async call(method: string, params: object = {}): Promise<unknown> {
-    this.calls.push([method, params]);
-    await settle();
-    const answer = this.answers.get(method);
-    if (answer !== undefined) {
-      return answer(params as never);
-    }
-    const { key, value } = params as { key: string; value: unknown };
-    switch (method) {
-      case "state/list":
-        return { entries: Object.fromEntries(this.stored) };
-      case "state/set":
-        this.stored.set(key, value);
-        return {};
-      case "state/delete":
-        this.stored.delete(key);
-        return {};
-      default:
-        return {};
-    }
-  }
-
-  operate(
-    method: string,
+  readonly operate = ((
+    method: MethodName,
     params: object,
-    { ref, onProgress }: { readonly ref?: string; onProgress(step: Step): void },
-  ): Promise<unknown> {
+    { onProgress }: { onProgress(step: Progress): void },
+  ) => {
     this.#progress = onProgress;
-    return this.call(method, ref === undefined ? params : { ...params, ref });
-  }
+    return this.call(method, params as never);
+  }) as Link["operate"];
 
   /** Report a step of the operation that was begun last. */
-  step(step: Partial<Step>): void {
-    this.#progress({ operation: "7", op: "", id: "", step: "", message: "", cancellable: true, ...step });
-  }
-
-  on(event: string, listener: (data: unknown) => void): () => void {
-    return this.#listeners.listen((push) => {
-      if (push.event === event) {
-        listener(push.data);
-      }
-    });
-  }
-
-  push(event: string, data: unknown): void {
-    this.#listeners.emit({ event, data });
+  step(step: Partial<Progress>): void {
+    const usual = { operation: "7", op: "", id: null, ref: null, step: "", message: "" };
+    this.#progress({ ...usual, cancellable: true, ...step });
   }
 
   become(state: State, reason = ""): void {
@@ -121,7 +74,6 @@ export function runs(id: string, more: Partial<PluginState> = {}): PluginState {
     id,
     name: id,
     version: "1.0.0",
-    description: "",
     stage: "running",
     error: "",
     enabled: true,
@@ -132,32 +84,25 @@ export function runs(id: string, more: Partial<PluginState> = {}): PluginState {
 
 /** A runtime without plugins of its own. */
 export class FakeRuntime {
+  readonly changed = new Signal();
   states: PluginState[] = [];
-  switched: Switched = "done";
+  /** Whether a switch is saved. */
+  saves = true;
   /** What was said to be installed, the last time. */
   listed: readonly Installed[] = [];
-  safeMode = { active: false };
-  readonly #changed = new Signal();
+  isSafe = false;
 
   plugins(): readonly PluginState[] {
     return this.states;
   }
 
-  enabled(id: string): boolean {
-    return this.states.find((state) => state.id === id)?.enabled ?? true;
-  }
-
-  setEnabled(): Promise<Switched> {
-    return Promise.resolve(this.switched);
+  setEnabled(): Promise<boolean> {
+    return Promise.resolve(this.saves);
   }
 
   installed(plugins: readonly Installed[]): Promise<void> {
     this.listed = plugins;
     return Promise.resolve();
-  }
-
-  on(change: () => void): () => void {
-    return this.#changed.listen(change);
   }
 }
 
@@ -179,39 +124,32 @@ export function openPage(session = new Memory()): ModelStand {
   const link = new FakeLink();
   link.state = "detecting";
   const runtime = new FakeRuntime();
-  const memory = new HostState(link);
   const bar = { fragment: "" };
-  const announcer = new Announcer();
-  const said: string[] = [];
-  announcer.announced.listen(({ words, urgent }) => said.push(urgent ? `!${words}` : words));
-  const { now, later } = world;
-  const log = new Log(world, () => undefined);
   let refs = 0;
-  const newRef = (): string => {
-    refs += 1;
-    return `ref-${refs}`;
-  };
-  const navigation = new Navigation({
-    read: () => bar.fragment,
-    write: (fragment) => {
-      bar.fragment = fragment;
-    },
-  });
   const model = new PageModel({
     link,
-    runtime: runtime as unknown as Runtime,
-    catalog: new PluginCatalog(link, memory, world),
-    operations: new Operations({ link, storage: session, now, later, newRef }),
-    memory,
-    announcer,
-    navigation,
+    state: new HostState(link),
+    runtime: runtime as unknown as PageRuntime,
     questions: new Questions(world.later),
-    logBuffer: new LogBuffer(log, session),
-    log,
+    log: new Log(world, () => undefined),
     preferences: new Preferences(new Memory()),
     cards: { changed: new Signal() } as never,
-    reload: () => undefined,
+    environment: world,
+    tab: {
+      session,
+      bar: {
+        read: () => bar.fragment,
+        write: (fragment) => {
+          bar.fragment = fragment;
+        },
+      },
+      newRef: () => `ref-${(refs += 1)}`,
+      reload: () => undefined,
+    },
   });
+  const said: string[] = [];
+  const { announced } = model.announcer;
+  announced.listen(({ words, urgent }) => said.push(urgent ? `!${words}` : words));
   return { model, link, runtime, world, session, said, bar };
 }
 
@@ -229,7 +167,7 @@ export async function connectedPage(
 ): Promise<ModelStand> {
   const stand = openPage();
   stand.runtime.states = states;
-  stand.link.answers.set("plugins/list", () => ({ plugins, broken: [] }));
+  stand.link.answers.set("plugins/list", { plugins, broken: [] });
   stand.link.become("connected");
   await answered();
   return stand;

@@ -1,19 +1,14 @@
 /** The plugin manager, without its views. */
 
+import type { ListEntry } from "../../bridge/reference/packages/client/src/index.js";
 import { hostAndPath, openable, suggestion } from "../../bridge/reference/packages/host/src/model/address.js";
 import { diagnostics, redacted } from "../../bridge/reference/packages/host/src/model/diagnostics.js";
-import {
-  gains,
-  readEntries,
-  readKeys,
-  readPreview,
-  readOutdated,
-} from "../../bridge/reference/packages/host/src/model/entries.js";
+import { type Preview, entriesOf, gains } from "../../bridge/reference/packages/host/src/model/entries.js";
 import { filtered } from "../../bridge/reference/packages/host/src/model/logbuffer.js";
 import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/model/navigation.js";
 import { isToStart, matching, rowsOf } from "../../bridge/reference/packages/host/src/model/rows.js";
 import { clock, count, explain, stepWords } from "../../bridge/reference/packages/host/src/model/words.js";
-import type { PluginState } from "../../bridge/reference/packages/host/src/runtime.js";
+import type { PluginState } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { answered, connectedPage, openPage, press, refused, runs } from "./modelstand.js";
 import { Memory } from "./pagestand.js";
 import { equal } from "./world.js";
@@ -21,8 +16,22 @@ import { equal } from "./world.js";
 const NEVER = (): boolean => false;
 const ALWAYS = (): boolean => true;
 
-function installed(id: string, more: object = {}): object {
-  return { id, name: id, version: "1.0.0", commit: "a".repeat(40), updatedAt: "x", ...more };
+function installed(id: string, more: Partial<ListEntry> = {}): ListEntry {
+  const texts = { apiVersion: "^0.3.0", description: "", url: "", keyId: "", installedAt: "x" };
+  const lists = { permissions: [], optionalPermissions: [], hosts: [], actions: [], events: [] };
+  const about = { ...texts, ...lists, tags: [], dependencies: [] };
+  return { ...about, id, name: id, version: "1.0.0", commit: "a".repeat(40), updatedAt: "x", ...more };
+}
+
+/** What the daemon lists. */
+function entries(...plugins: ListEntry[]): readonly ListEntry[] {
+  return entriesOf({ plugins, broken: [] });
+}
+
+/** What the daemon answers when these are behind. */
+function outdated(...ids: string[]): object {
+  const updates = ids.map((id) => ({ id, latest: "b".repeat(40) }));
+  return { updates, unknown: [], pending: [] };
 }
 
 /** A promise, and what settles it. */
@@ -80,10 +89,10 @@ export const pageScenarios = {
 
   /** Whatever is known of a plugin, it is listed once, with one state. */
   a_plugin_has_one_row() {
-    const entries = readEntries({
+    const listed = entriesOf({
       plugins: [
         installed("changed-one", { version: "2.0.0" }),
-        installed("left-out"),
+        installed("left-out", { problem: "its files changed" }),
         installed("new-one"),
         installed("off-one"),
         installed("same-one"),
@@ -100,7 +109,7 @@ export const pageScenarios = {
       runs("removed-one"),
       runs("same-one"),
     ];
-    const rows = rowsOf(entries, compiled, NEVER, ALWAYS);
+    const rows = rowsOf(listed, compiled, NEVER, ALWAYS);
     equal(rows.map(({ id, status, reload }) => [id, status, reload]), [
       ["changed-one", "changed", true],
       ["gone-tree", "left-out", false],
@@ -123,12 +132,12 @@ export const pageScenarios = {
 
   /** One that is silent, or held because all stopped, is shown as such. */
   plugins_that_do_not_answer() {
-    const entries = readEntries({ plugins: [installed("some-one"), installed("other")] });
+    const listed = entries(installed("some-one"), installed("other"));
     const compiled = [
       runs("some-one", { silent: true }),
       runs("other", { stage: "stopped", error: "it sent too much" }),
     ];
-    const rows = rowsOf(entries, compiled, NEVER, ALWAYS);
+    const rows = rowsOf(listed, compiled, NEVER, ALWAYS);
     equal(rows.map(({ status, words }) => [status, words]), [
       ["stopped", "Stopped: it sent too much."],
       ["silent", "Doesn't answer. Turn it off to stop it."],
@@ -139,15 +148,14 @@ export const pageScenarios = {
       runs("other", { stage: "suspended" }),
       runs("some-one", { stage: "stopped", enabled: false }),
     ];
-    equal(rowsOf(entries, safe, NEVER, ALWAYS).map(isToStart), [false, false]);
-    const [off] = rowsOf(entries.slice(0, 1), [], NEVER, NEVER);
+    equal(rowsOf(listed, safe, NEVER, ALWAYS).map(isToStart), [false, false]);
+    const [off] = rowsOf(listed.slice(0, 1), [], NEVER, NEVER);
     equal([off?.status, off?.enabled], ["off", false]);
   },
 
   /** A plugin that was installed again may have the same version. */
   changed_files_of_one_version() {
-    const entries = readEntries({ plugins: [installed("some-one")] });
-    const [row] = rowsOf(entries, [runs("some-one")], ALWAYS, ALWAYS);
+    const [row] = rowsOf(entries(installed("some-one")), [runs("some-one")], ALWAYS, ALWAYS);
     equal(row?.words, "1.0.0 is running; the changed one starts after a reload.");
   },
 
@@ -157,7 +165,7 @@ export const pageScenarios = {
       installed("bio-updater", { name: "Bio Updater", tags: ["profile"], author: "Ana" }),
       installed("patches", { description: "Fixes the library" }),
     ];
-    const rows = rowsOf(readEntries({ plugins }), [], NEVER, ALWAYS);
+    const rows = rowsOf(entries(...plugins), [], NEVER, ALWAYS);
     const found = (search: string, tag = ""): string[] =>
       matching(rows, search, tag).map(({ id }) => id);
     equal(found(""), ["bio-updater", "patches"]);
@@ -167,23 +175,14 @@ export const pageScenarios = {
     equal(found("library", "profile"), []);
   },
 
-  /** Results of the wrong shape are read as empty. */
-  nonsense_from_the_daemon() {
-    for (const nonsense of [undefined, null, 7, "x", [], {}, { plugins: [7], updates: 7, keys: "" }]) {
-      equal(readEntries(nonsense), []);
-      equal(readOutdated(nonsense), { updates: [], unknown: [], pending: [] });
-      equal(readKeys(nonsense), []);
-      const preview = readPreview(nonsense);
-      equal([preview.url, preview.trusted, gains(preview.changes)], ["", false, false]);
-      equal(preview.installed === undefined, true);
-    }
-  },
-
   /** An update gains whatever it declares beyond the installed version. */
   what_an_update_gains() {
-    const changes = (kind: string, gained: string[]): boolean =>
-      gains(readPreview({ changes: { [kind]: { gained, lost: ["x"] } } }).changes);
-    for (const kind of ["permissions", "optionalPermissions", "hosts", "actions", "events"]) {
+    const kinds = ["permissions", "optionalPermissions", "hosts", "actions", "events"];
+    const changes = (kind: string, gained: string[]): boolean => {
+      const all = kinds.map((one) => [one, { gained: one === kind ? gained : [], lost: ["x"] }]);
+      return gains(Object.fromEntries(all) as Preview["changes"]);
+    };
+    for (const kind of kinds) {
       equal([changes(kind, ["y"]), changes(kind, [])], [true, false]);
     }
   },
@@ -242,25 +241,23 @@ export const pageScenarios = {
   async everything_is_read_after_each_connection() {
     const { link } = await connectedPage();
     const read = ["plugins/operations", "state/list", "plugins/list", "plugins/keys"];
-    equal(link.calls.map(([method]) => method), read);
+    equal(link.asked.map((asked) => asked.split(" ")[0]), read);
     link.become("stalled");
     link.become("connected");
     await answered();
-    equal(link.calls.length, read.length);
+    equal(link.asked.length, read.length);
     link.become("waiting");
     link.become("connected");
     await answered();
-    equal(link.calls.length, 2 * read.length);
+    equal(link.asked.length, 2 * read.length);
   },
 
   /** Updates are looked for once a day, unless that is switched off. */
   async updates_are_looked_for_daily() {
     const stand = openPage();
     const { link, world, model } = stand;
-    link.answers.set("plugins/list", () => ({ plugins: [installed("some-one")] }));
-    link.answers.set("plugins/check_updates", () => ({
-      updates: [{ id: "some-one", latest: "b".repeat(40) }],
-    }));
+    link.answers.set("plugins/list", { plugins: [installed("some-one")], broken: [] });
+    link.answers.set("plugins/check_updates", outdated("some-one"));
     await world.pass(100_000_000);
     link.become("connected");
     await answered();
@@ -275,7 +272,7 @@ export const pageScenarios = {
     equal(await again(), 1);
     await world.pass(24 * 60 * 60 * 1000);
     equal(await again(), 2);
-    await model.memory.setChecksDaily(false);
+    await model.state.setChecksDaily(false);
     await world.pass(24 * 60 * 60 * 1000);
     equal(await again(), 2);
   },
@@ -285,26 +282,27 @@ export const pageScenarios = {
     const { model, link, world } = await connectedPage([installed("some-one")]);
     await world.pass(1);
     const latest = "b".repeat(40);
-    link.answers.set("plugins/check_updates", () => ({ updates: [{ id: "some-one", latest }] }));
+    link.answers.set("plugins/check_updates", outdated("some-one"));
     await model.catalog.check();
     equal(model.updateWords, "1 update");
-    await model.memory.skip("some-one", latest);
+    await model.state.skip("some-one", latest);
     equal(model.updateWords, `Up to date (${clockOf(1)})`);
-    await model.memory.skip("some-one", "");
+    await model.state.skip("some-one", "");
     equal(model.catalog.updates.length, 1);
-    link.answers.set("plugins/list", () => ({ plugins: [installed("some-one", { commit: latest })] }));
+    const plugins = [installed("some-one", { commit: latest })];
+    link.answers.set("plugins/list", { plugins, broken: [] });
     link.push("plugins", {});
     await answered();
     equal(model.catalog.updates.length, 0);
     const lists = { updates: [], unknown: [{ id: "some-one", reason: "x" }], pending: [] };
-    link.answers.set("plugins/check_updates", () => lists);
+    link.answers.set("plugins/check_updates", lists);
     await model.catalog.check();
     equal(model.updateWords, "Not known for 1 plugin");
     equal(link.called("plugins/check_updates").at(-1), { fresh: true });
-    link.answers.set("plugins/check_updates", () => ({ ...lists, unknown: [], pending: ["some-one"] }));
+    link.answers.set("plugins/check_updates", { ...lists, unknown: [], pending: ["some-one"] });
     await model.catalog.check();
     equal(model.updateWords, "Not known for 1 plugin");
-    link.answers.set("plugins/check_updates", () => ({ ...lists, unknown: [] }));
+    link.answers.set("plugins/check_updates", { ...lists, unknown: [] });
     await world.pass(8000);
     equal(link.called("plugins/check_updates").at(-1), {});
     equal(model.updateWords, `Up to date (${clockOf(8001)})`);
@@ -320,13 +318,9 @@ export const pageScenarios = {
     const { model, link, said, session } = await connectedPage();
     const answer = later();
     link.answers.set("plugins/install", () => answer.promise);
-    const preview = readPreview({
-      url: "https://a.example/x",
-      commit: "c",
-      digest: "d",
-      manifest: { id: "some-one", name: "Some One" },
-    });
-    const ended = model.install(preview);
+    const manifest = installed("some-one", { name: "Some One" });
+    const preview = { url: "https://a.example/x", commit: "c", digest: "d", manifest };
+    const ended = model.install(preview as unknown as Preview);
     await answered();
     equal(link.called("plugins/install"), [
       { url: "https://a.example/x", pin: { commit: "c", digest: "d" }, ref: "ref-1" },
@@ -336,10 +330,8 @@ export const pageScenarios = {
     link.step({ step: "awaiting_confirmation" });
     const [task] = model.operations.tasks;
     equal([task?.name, task?.step, task?.cancellable], ["Some One", "awaiting_confirmation", true]);
-    link.answers.set("plugins/list", () => ({
-      plugins: [installed("some-one", { name: "Some One" })],
-    }));
-    answer.resolve({ plugin: { id: "some-one", name: "Some One" } });
+    link.answers.set("plugins/list", { plugins: [manifest], broken: [] });
+    answer.resolve({ plugin: manifest });
     const { outcome, id } = await ended;
     equal([outcome, id], ["done", "some-one"]);
     equal(said.at(-1), "Some One is installed. Reload to start it.");
@@ -418,7 +410,7 @@ export const pageScenarios = {
     session.setItem("plugin-bridge.operations", '[{"ref":"mine","name":"Some One"}]');
     const entry = { operation: "1", op: "install", id: null, ref: "mine", step: "clone", cancellable: true };
     const foreign = { ...entry, operation: "2", ref: "theirs", op: "update", id: "other" };
-    link.answers.set("plugins/operations", () => ({ operations: [entry, foreign] }));
+    link.answers.set("plugins/operations", { operations: [entry, foreign] });
     link.become("connected");
     await answered();
     equal(model.operations.tasks.map(({ ref, own, name }) => [ref, own, name]), [
@@ -430,9 +422,8 @@ export const pageScenarios = {
       outcome: "refused",
       error: { code: "bad_request", message: "denied: the user declined" },
     };
-    link.answers.set("plugins/operations", () => ({
-      operations: [ended, { ...foreign, outcome: "done", result: {} }],
-    }));
+    const operations = [ended, { ...foreign, outcome: "done", result: {} }];
+    link.answers.set("plugins/operations", { operations });
     await world.pass(5_000);
     await answered();
     const tasks = model.operations.tasks.filter(({ own }) => own);
@@ -445,14 +436,14 @@ export const pageScenarios = {
   async operations_of_other_pages() {
     const { link, model } = await connectedPage();
     const step = { operation: "9", op: "update", id: "other", ref: null, step: "clone" };
-    link.answers.set("plugins/operations", () => ({ operations: [{ ...step, cancellable: true }] }));
+    link.answers.set("plugins/operations", { operations: [{ ...step, cancellable: true }] });
     link.push("progress", { ...step, cancellable: true });
     await answered();
     equal(model.operations.tasks.map(({ own, id }) => [own, id]), [[false, "other"]]);
     link.push("progress", { operation: "10", op: "preview", id: null, ref: null, step: "clone" });
     equal(model.operations.tasks.length, 1);
-    link.answers.set("plugins/operations", () => ({ operations: [] }));
-    link.push("build", { ok: true });
+    link.answers.set("plugins/operations", { operations: [] });
+    link.push("build", { ok: true, errors: [] });
     await answered();
     equal(model.operations.tasks, []);
   },
@@ -460,7 +451,6 @@ export const pageScenarios = {
   /** A removal is followed by its name, until it is done; builds are none. */
   async a_removal() {
     const { link, model, runtime } = await connectedPage([installed("some-one")]);
-    await model.memory.skip("some-one", "x");
     const answer = later();
     link.answers.set("plugins/uninstall", () => answer.promise);
     const ended = model.uninstall("some-one");
@@ -474,22 +464,20 @@ export const pageScenarios = {
       ["3", "awaiting_confirmation"],
     ]);
     equal(runtime.listed, [{ id: "some-one", keyId: "" }]);
-    link.answers.set("plugins/list", () => ({ plugins: [], broken: [] }));
+    link.answers.delete("plugins/list");
     answer.resolve({});
     await ended;
     await answered();
     equal(runtime.listed, []);
-    equal(link.called("state/delete"), [{ ns: "host", key: "skip:some-one" }]);
   },
 
   /** A failure does not keep the other updates from being made. */
   async update_all_goes_on() {
     const plugins = ["one-x", "two-x", "three-x"].map((id) => installed(id));
     const { model, link, said, bar } = await connectedPage(plugins);
-    const updates = ["one-x", "two-x", "three-x"].map((id) => ({ id, latest: "b".repeat(40) }));
-    link.answers.set("plugins/check_updates", () => ({ updates }));
+    link.answers.set("plugins/check_updates", outdated("one-x", "two-x", "three-x"));
     await model.catalog.check();
-    link.answers.set("plugins/update", ({ id }) => {
+    link.answers.set("plugins/update", ({ id }: { readonly id: string }) => {
       if (id === "two-x") {
         throw refused("denied: no");
       }
@@ -508,26 +496,26 @@ export const pageScenarios = {
   /** A switch that could not be saved is reported, and where it stands. */
   async a_switch_that_is_not_saved() {
     const { model, runtime, said } = await connectedPage([installed("some-one")]);
-    runtime.switched = "not-saved";
-    equal(await model.setEnabled("some-one", false), "Couldn't save. some-one is still on.");
+    runtime.saves = false;
+    await model.setEnabled("some-one", false);
     equal(said.at(-1), "!Couldn't save. some-one is still on.");
-    runtime.switched = "done";
-    equal(await model.setEnabled("some-one", false), "");
+    runtime.saves = true;
+    await model.setEnabled("some-one", false);
     equal(said.at(-1), "some-one is off.");
   },
 
   /** What a reload is of use for is said of what waits for it. */
   async what_a_reload_does() {
-    const entries = (...ids: string[]): object[] => ids.map((id) => installed(id));
-    const words = async (plugins: object[], ...states: PluginState[]): Promise<string> =>
+    const listed = (...ids: string[]): ListEntry[] => ids.map((id) => installed(id));
+    const words = async (plugins: ListEntry[], ...states: PluginState[]): Promise<string> =>
       (await connectedPage(plugins, states)).model.reloadWords;
-    equal(await words(entries("a-x"), runs("a-x")), "");
-    equal(await words(entries("a-x")), "Reload to start a-x.");
-    equal(await words(entries("a-x", "b-x")), "Reload to start 2 plugins.");
+    equal(await words(listed("a-x"), runs("a-x")), "");
+    equal(await words(listed("a-x")), "Reload to start a-x.");
+    equal(await words(listed("a-x", "b-x")), "Reload to start 2 plugins.");
     equal(await words([], runs("a-x")), "Reload to finish removing a-x.");
-    equal(await words(entries("a-x"), runs("a-x", { version: "0.9.0" })), "Reload to bring a-x up to date.");
+    equal(await words(listed("a-x"), runs("a-x", { version: "0.9.0" })), "Reload to bring a-x up to date.");
     const { model, link } = await connectedPage();
-    link.push("build", { ok: true, plugins: [] });
+    link.push("build", { ok: true, errors: [] });
     equal(model.reloadWords, "The page was rebuilt. Reload to use it.");
   },
 
@@ -576,7 +564,7 @@ export const pageScenarios = {
     const { model, link } = await connectedPage();
     link.push("build", { ok: false, errors: ["no"] });
     equal([model.buildErrors, model.isRebuilt], [["no"], false]);
-    link.push("build", { ok: true, plugins: [] });
+    link.push("build", { ok: true, errors: [] });
     equal([model.buildErrors, model.isRebuilt], [[], true]);
   },
 
@@ -636,7 +624,7 @@ export const pageScenarios = {
       browser: "a browser",
       state: "connected",
       closes: ["1006"],
-      rows: rowsOf(readEntries({ plugins: [installed("some-one")] }), [], NEVER, ALWAYS),
+      rows: rowsOf(entries(installed("some-one")), [], NEVER, ALWAYS),
       targets: [{ name: "overlay", health: "up" }],
       lines: [
         {

@@ -5,6 +5,8 @@ import { BridgeError, type Plugin } from "@bridge/plugin-api";
 import { FakeScreen } from "../../bridge/reference/packages/api/src/fakepage.js";
 import { makeUi } from "../../bridge/reference/packages/api/src/handles.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
+import { HostState } from "../../bridge/reference/packages/host/src/hoststate.js";
+import type { Caller } from "../../bridge/reference/packages/host/src/link.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
 import { PageRuntime } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
@@ -15,60 +17,78 @@ import { World, settle } from "./world.js";
 export const KEY = "the-key";
 
 type Params = { readonly [name: string]: unknown };
+type Answer = (params: never) => unknown;
 
 /** A daemon that remembers what it was asked. */
 export class Daemon {
   readonly asked: string[] = [];
   /** The parameters and options of each call, in the same order. */
-  readonly given: unknown[] = [];
+  readonly given: [params: Params, options: object][] = [];
   /** Values by key, whatever the namespace. */
-  readonly state = new Map<string, unknown>();
-
-  /** What the user allowed a plugin. */
-  allowed(id: string): unknown {
-    return (this.state.get(`grants:${id}`) as { readonly allowed: unknown } | undefined)?.allowed;
-  }
-
-  /** Answers of methods other than the state's. */
+  readonly stored = new Map<string, unknown>();
+  /** Answers of methods, or what makes them. */
   readonly answers = new Map<string, unknown>();
-  readonly pushes = new Signal<{ readonly event: string; readonly data: unknown }>();
   readonly opened = new Signal();
   isOpen = true;
   refuses = "";
+  readonly #pushes = new Signal<{ readonly event: string; readonly data: unknown }>();
 
-  call = async (
-    service: string,
-    method: string,
-    params: Params = {},
-    options: object = {},
-  ): Promise<unknown> => {
-    await settle();
+  /** What the user allowed a plugin. */
+  allowed(id: string): unknown {
+    return (this.stored.get(`grants:${id}`) as { readonly allowed: unknown } | undefined)?.allowed;
+  }
+
+  call = (async (name: string, params: Params = {}, options: object = {}): Promise<unknown> => {
     const { ns, key, value } = params;
     const where = key === undefined ? "" : ` ${String(ns)} ${String(key)}`;
-    const name = `${service}/${method}`;
+    await settle();
     this.asked.push(`${name}${where}`);
     this.given.push([params, options]);
     if (name === this.refuses) {
       throw new BridgeError("unavailable", "not now");
     }
+    const answer = this.answers.get(name);
+    if (answer !== undefined) {
+      return typeof answer === "function" ? (answer as Answer)(params as never) : answer;
+    }
     switch (name) {
       case "state/list":
-        return { entries: Object.fromEntries(this.state) };
+        return { entries: Object.fromEntries(this.stored) };
       case "state/get":
-        return { value: this.state.get(String(key)) };
+        return { value: this.stored.get(String(key)) };
       case "state/set":
-        this.state.set(String(key), value);
+        this.stored.set(String(key), value);
         return {};
       case "state/delete":
-        this.state.delete(String(key));
+        this.stored.delete(String(key));
         return {};
       default:
-        return this.answers.get(name) ?? sent;
+        return ANSWERS[name] ?? {};
     }
-  };
+  }) as Caller["call"];
+
+  on(event: string, listener: (data: never) => void): () => void {
+    return this.#pushes.listen((push) => {
+      if (push.event === event) {
+        listener(push.data as never);
+      }
+    });
+  }
+
+  push(event: string, data: unknown): void {
+    this.#pushes.emit({ event, data });
+  }
 }
 
 const sent = { ok: true, delivered: ["overlay"], failed: [{ sink: "x", error: "gone" }] };
+const ANSWERS: { readonly [method: string]: object } = {
+  "notify/send": sent,
+  "notify/targets": { targets: [] },
+  "plugins/check_updates": { updates: [], unknown: [], pending: [] },
+  "plugins/keys": { keys: [] },
+  "plugins/list": { plugins: [], broken: [] },
+  "plugins/operations": { operations: [] },
+};
 
 /** The store of a browser. */
 export class Memory extends Map<string, string> {
@@ -97,6 +117,7 @@ export interface Given {
 export interface Stand {
   readonly runtime: PageRuntime;
   readonly daemon: Daemon;
+  readonly state: HostState;
   readonly world: World;
   readonly realms: FakeRealms;
   /** Titles of the cards that are shown. */
@@ -119,8 +140,10 @@ export function stand(table: readonly Entry[], given: Given = {}): Stand {
   const cards = new Set<string>();
   const questions: string[] = [];
   const left: string[] = [];
+  const state = new HostState(daemon);
   const runtime = new PageRuntime(table, {
     daemon,
+    state,
     log,
     environment: world,
     realms,
@@ -149,7 +172,7 @@ export function stand(table: readonly Entry[], given: Given = {}): Stand {
       remove: () => cards.delete(id),
     }),
   });
-  return { runtime, daemon, world, realms, cards, questions, lines, left };
+  return { runtime, daemon, state, world, realms, cards, questions, lines, left };
 }
 
 /** Wait until the daemon has answered everything, one call after another. */

@@ -176,10 +176,10 @@ export const questionScenarios = {
   /** A plugin that is signed with another key inherits nothing. */
   async test_attack_same_id_of_another_author() {
     const daemon = new Daemon();
-    daemon.state.set("grants:some-plugin", { keyId: "their-key", allowed: ALLOWED });
+    daemon.stored.set("grants:some-plugin", { keyId: "their-key", allowed: ALLOWED });
     const book = new GrantBook(daemon, () => undefined);
-    await book.compare([{ id: "some-plugin", keyId: "own-key" }], Object.fromEntries(daemon.state));
-    equal([...daemon.state.keys()], []);
+    await book.compare([{ id: "some-plugin", keyId: "own-key" }], Object.fromEntries(daemon.stored));
+    equal([...daemon.stored.keys()], []);
     const gate = gateOf(book, []);
     equal((await failure(gate.pass("sql", "*"))).name, "PermissionError");
   },
@@ -191,13 +191,13 @@ export const questionScenarios = {
     // A page that was loaded when another author's plugin had this id.
     const book = new GrantBook(daemon, () => undefined);
     await book.compare([{ id: "some-plugin", keyId: "own-key" }], {});
-    daemon.state.set("grants:newer", theirs);
-    daemon.state.set("grants:some-plugin", theirs);
+    daemon.stored.set("grants:newer", theirs);
+    daemon.stored.set("grants:some-plugin", theirs);
     const installed = ["newer", "some-plugin"].map((id) => ({ id, keyId: "their-key" }));
-    await book.compare(installed, Object.fromEntries(daemon.state));
+    await book.compare(installed, Object.fromEntries(daemon.stored));
     const error = await failure(gateOf(book, [true]).pass("sql", "*"));
     equal(error.message, "another author's plugin has this id by now");
-    equal([...daemon.state], [
+    equal([...daemon.stored], [
       ["grants:newer", theirs],
       ["grants:some-plugin", theirs],
     ]);
@@ -206,24 +206,24 @@ export const questionScenarios = {
   /** Those of earlier versions become the installed plugin's. */
   async grants_without_a_key() {
     const daemon = new Daemon();
-    daemon.state.set("grants:some-plugin", ALLOWED);
+    daemon.stored.set("grants:some-plugin", ALLOWED);
     const book = new GrantBook(daemon, () => undefined);
     const compare = (keyId: string | undefined): Promise<void> =>
-      book.compare([{ id: "some-plugin", keyId }], Object.fromEntries(daemon.state));
+      book.compare([{ id: "some-plugin", keyId }], Object.fromEntries(daemon.stored));
     // A plugin that cannot be read has a key that is not known: nothing is decided.
     await compare(undefined);
-    equal(daemon.state.get("grants:some-plugin"), ALLOWED);
+    equal(daemon.stored.get("grants:some-plugin"), ALLOWED);
     await compare("own-key");
-    equal(daemon.state.get("grants:some-plugin"), { keyId: "own-key", allowed: ALLOWED });
+    equal(daemon.stored.get("grants:some-plugin"), { keyId: "own-key", allowed: ALLOWED });
     await compare(undefined);
-    equal(daemon.state.get("grants:some-plugin"), { keyId: "own-key", allowed: ALLOWED });
+    equal(daemon.stored.get("grants:some-plugin"), { keyId: "own-key", allowed: ALLOWED });
     equal(await book.of("some-plugin").all(), ALLOWED);
   },
 
   /** Nothing is allowed before the daemon has listed what is installed. */
   async grants_wait_for_the_list() {
     const daemon = new Daemon();
-    daemon.state.set("grants:some-plugin", { keyId: "own-key", allowed: ALLOWED });
+    daemon.stored.set("grants:some-plugin", { keyId: "own-key", allowed: ALLOWED });
     const book = new GrantBook(daemon, () => undefined);
     let passed = false;
     const passing = gateOf(book, []).pass("sql", "*").then(() => (passed = true));

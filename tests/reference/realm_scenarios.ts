@@ -150,7 +150,7 @@ export const realmScenarios = {
     await quiet();
     equal(stages(page), ["evil-one stopped"]);
     equal(page.realms.started[0]?.hasEnded, true);
-    equal(await page.runtime.setEnabled("evil-one", false), "done");
+    equal(await page.runtime.setEnabled("evil-one", false), true);
     equal(stages(page), ["evil-one off"]);
   },
 
@@ -171,7 +171,7 @@ export const realmScenarios = {
     const off = page.runtime.setEnabled("evil-one", false);
     await quiet();
     await page.world.pass(1_000);
-    equal([await off, stages(page)], ["done", ["evil-one off"]]);
+    equal([await off, stages(page)], [true, ["evil-one off"]]);
     const log = { op: "log", level: "info", text: "still here" };
     sends[0]?.(JSON.stringify({ t: "batch", changes: [log, { op: "card", ref: 1, title: "x" }] }));
     await quiet();
@@ -194,7 +194,7 @@ export const realmScenarios = {
     equal(runtime.plugins().map(({ stage, error }) => [stage, error]), [["running", ""]]);
     const sent = realms.started[0]?.sent.length ?? 0;
     equal([sent > 120, sent < 500 + 60 * 150], [true, true]);
-    equal(lines.some((line) => line.endsWith("more lines were left out")), true);
+    equal(lines.some((line) => line.endsWith("more lines of this plugin were left out")), true);
   },
 
   /** It is refused in the realm, as is what is no JSON. */
@@ -230,9 +230,9 @@ export const realmScenarios = {
     const slow = new Promise<void>((resolve) => {
       go = resolve;
     });
-    daemon.call = async (service, method, params, options) => {
-      await (params?.["key"] === "own" ? slow : undefined);
-      return answer(service, method, params, options);
+    daemon.call = async (method, params, options) => {
+      await ((params as { key?: string })["key"] === "own" ? slow : undefined);
+      return answer(method, params, options);
     };
     const set = ctx.settings.set("own", 1);
     await runtime.saveSettings("some-plugin", { n: 5 });
@@ -241,7 +241,7 @@ export const realmScenarios = {
     equal([ctx.settings.get("own"), ctx.settings.get("n")], [1, 5]);
     go();
     await set;
-    equal([daemon.state.get("own"), daemon.state.get("n")], [1, 5]);
+    equal([daemon.stored.get("own"), daemon.stored.get("n")], [1, 5]);
   },
 
   /** When all realms end at once, each plugin is started again. */
@@ -365,7 +365,7 @@ export const realmScenarios = {
     const off = page.runtime.setEnabled("evil-one", false);
     await quiet();
     await page.world.pass(1_000);
-    equal([await off, silent()], ["done", [false, false]]);
+    equal([await off, silent()], [true, [false, false]]);
   },
 
   /** A plugin that another page or a command has uninstalled ends. */
@@ -388,11 +388,11 @@ export const realmScenarios = {
       entry("good-one", { activate: nothing }),
     ]);
     // The daemon removed all; then what was already on its way arrived.
-    page.daemon.state.set("late", 1);
+    page.daemon.stored.set("late", 1);
     page.daemon.asked.length = 0;
     await page.runtime.installed([{ id: "good-one", keyId: "k" }]);
     const deleted = page.daemon.asked.filter((asked) => asked.includes("delete plugin:"));
-    equal([deleted, page.daemon.state.has("late")], [["state/delete plugin:gone-one late"], false]);
+    equal([deleted, page.daemon.stored.has("late")], [["state/delete plugin:gone-one late"], false]);
   },
 
   /** A page that is left ends all. */

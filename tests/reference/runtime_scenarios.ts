@@ -2,11 +2,11 @@
 
 import type { Plugin } from "@bridge/plugin-api";
 
-import { PERMISSION_WORDS } from "../../bridge/reference/packages/host/src/permissionwords.js";
+import { riskyFirst, useOf } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
 import { Daemon, KEY, type Stand, connected, entry, quiet, stand } from "./pagestand.js";
 import { foreignText, textOf } from "./realmstand.js";
-import { equal } from "./world.js";
+import { equal, failure } from "./world.js";
 
 function fail(): never {
   throw new Error("no luck");
@@ -96,10 +96,10 @@ export const runtimeScenarios = {
     const page = stand([noting("some-plugin", events)], { daemon });
     let lists = 0;
     const { call } = daemon;
-    daemon.call = (service, method, ...rest) => {
-      lists += method === "list" ? 1 : 0;
+    daemon.call = (method, ...rest) => {
+      lists += method === "state/list" ? 1 : 0;
       daemon.refuses = lists === 2 ? "state/list" : "";
-      return call(service, method, ...rest);
+      return call(method, ...rest);
     };
     daemon.opened.emit();
     await quiet();
@@ -125,9 +125,9 @@ export const runtimeScenarios = {
   /** A plugin that is off is not evaluated until it is switched on. */
   async disabled_plugin_is_not_evaluated() {
     const daemon = new Daemon();
-    daemon.state.set("enabled:off-one", false);
+    daemon.stored.set("enabled:off-one", false);
     // Only `false` means off.
-    daemon.state.set("enabled:on-one", 0);
+    daemon.stored.set("enabled:on-one", 0);
     const events: string[] = [];
     const page = await connected([noting("off-one", events), noting("on-one", events)], {
       daemon,
@@ -136,9 +136,9 @@ export const runtimeScenarios = {
     equal(stages(page), ["off-one off", "on-one running"]);
     equal(page.runtime.plugins().map(({ enabled }) => enabled), [false, true]);
     equal(page.runtime.settingsSchema("off-one") === undefined, true);
-    equal(await page.runtime.setEnabled("off-one", true), "done");
+    equal(await page.runtime.setEnabled("off-one", true), true);
     equal(events.slice(2), ["load off-one", "activate off-one"]);
-    equal(daemon.state.has("enabled:off-one"), false);
+    equal(daemon.stored.has("enabled:off-one"), false);
   },
 
   /** A plugin with `deactivate` stops at once, and its context with it. */
@@ -156,8 +156,8 @@ export const runtimeScenarios = {
       }),
     ]);
     equal([...page.cards], ["some-plugin"]);
-    equal(await page.runtime.setEnabled("some-plugin", false), "done");
-    equal(page.daemon.state.get("enabled:some-plugin"), false);
+    equal(await page.runtime.setEnabled("some-plugin", false), true);
+    equal(page.daemon.stored.get("enabled:some-plugin"), false);
     equal([stages(page), [...page.cards]], [["some-plugin off"], []]);
     // What it kept of its context is of no use any more.
     page.daemon.asked.length = 0;
@@ -165,7 +165,7 @@ export const runtimeScenarios = {
     await quiet();
     equal(page.daemon.asked, []);
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true]);
-    equal(await page.runtime.setEnabled("some-plugin", true), "done");
+    equal(await page.runtime.setEnabled("some-plugin", true), true);
     // Each time in a realm of its own.
     const start = ["load some-plugin", "activate"];
     equal(events, [...start, "deactivate", ...start]);
@@ -181,11 +181,11 @@ export const runtimeScenarios = {
       const switched = page.runtime.setEnabled("some-plugin", false);
       await quiet();
       await page.world.pass(1_000);
-      equal(await switched, "done");
+      equal(await switched, true);
       equal(stages(page), ["some-plugin off"]);
       equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true]);
       equal(page.lines.some((line) => line.includes("failed to stop")), deactivate === fail);
-      equal(await page.runtime.setEnabled("some-plugin", true), "done");
+      equal(await page.runtime.setEnabled("some-plugin", true), true);
       equal(stages(page), ["some-plugin running"]);
     }
   },
@@ -203,15 +203,15 @@ export const runtimeScenarios = {
     await quiet();
     go();
     await Promise.all([off, on]);
-    equal([stages(page), page.runtime.enabled("some-plugin")], [["some-plugin running"], true]);
+    equal([stages(page), page.state.isOn("some-plugin")], [["some-plugin running"], true]);
   },
 
   /** A switch that cannot be saved does not move. */
   async switch_that_is_not_saved() {
     const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
     page.daemon.refuses = "state/set";
-    equal(await page.runtime.setEnabled("some-plugin", false), "not-saved");
-    equal([stages(page), page.runtime.enabled("some-plugin")], [["some-plugin running"], true]);
+    equal(await page.runtime.setEnabled("some-plugin", false), false);
+    equal([stages(page), page.state.isOn("some-plugin")], [["some-plugin running"], true]);
   },
 
   /** A plugin that is switched off while it starts is stopped then. */
@@ -225,8 +225,8 @@ export const runtimeScenarios = {
       { manifest: { id: "endless" }, text: foreignText(nothing) },
     ]);
     equal(stages(page), ["some-plugin starting", "endless starting"]);
-    equal(await page.runtime.setEnabled("some-plugin", false), "done");
-    equal(await page.runtime.setEnabled("endless", false), "done");
+    equal(await page.runtime.setEnabled("some-plugin", false), true);
+    equal(await page.runtime.setEnabled("endless", false), true);
     equal([stages(page), events.at(-1)], [["some-plugin off", "endless off"], "deactivate"]);
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true]);
   },
@@ -242,7 +242,7 @@ export const runtimeScenarios = {
   /** A plugin starts after those it depends on, or not at all. */
   async dependencies_start_first() {
     const daemon = new Daemon();
-    daemon.state.set("enabled:off-one", false);
+    daemon.stored.set("enabled:off-one", false);
     const events: string[] = [];
     const after = (id: string, ...dependencies: string[]): Entry => {
       const plugin = noting(id, events);
@@ -278,17 +278,17 @@ export const runtimeScenarios = {
   async safe_mode_by_the_address() {
     const events: string[] = [];
     const page = await connected([noting("some-plugin", events)], { safe: true });
-    equal(page.runtime.safeMode, { active: true });
+    equal(page.runtime.isSafe, true);
     equal([stages(page), events], [["some-plugin suspended"], []]);
-    equal(await page.runtime.setEnabled("some-plugin", false), "done");
-    equal(await page.runtime.setEnabled("some-plugin", true), "done");
+    equal(await page.runtime.setEnabled("some-plugin", false), true);
+    equal(await page.runtime.setEnabled("some-plugin", true), true);
     equal(events, []);
     await page.runtime.leaveSafeMode();
-    equal(page.runtime.safeMode, { active: false });
+    equal(page.runtime.isSafe, false);
     equal([page.left, stages(page)], [["left"], ["some-plugin running"]]);
   },
 
-  /** Permissions are listed in words, risky ones first, with what was allowed. */
+  /** Permissions that need attention come first; each use is told in words. */
   async permissions_of_a_plugin() {
     const daemon = new Daemon();
     const grants = [
@@ -296,35 +296,22 @@ export const runtimeScenarios = {
       { kind: "native", target: "notify/send" },
       { kind: "native", target: "notify/targets" },
     ];
-    daemon.state.set("grants:some-plugin", grants);
-    const manifest = {
-      permissions: ["native", "network"],
-      optionalPermissions: ["sql", "native", "made-up"],
-      hosts: ["api.example.org", "other.example.org"],
-    };
+    daemon.stored.set("grants:some-plugin", grants);
+    const optionalPermissions = ["sql", "native", "made-up"];
+    const manifest = { permissions: ["native", "network"], optionalPermissions };
     const page = await connected([entry("some-plugin", { activate: nothing }, manifest)], {
       daemon,
     });
-    const states = await page.runtime.grants("some-plugin");
-    equal(
-      states.map(({ permission, risky, optional }) => [permission, risky, optional]),
-      [
-        ["network", true, false],
-        ["sql", true, true],
-        ["made-up", true, true],
-        ["native", false, false],
-      ],
-    );
-    equal(states[0]?.label, PERMISSION_WORDS.get("network")?.label);
-    equal(states[0]?.named, ["api.example.org", "other.example.org"]);
-    equal(states[0]?.granted, [
-      { target: "api.example.org", words: "go online to api.example.org" },
-    ]);
-    equal(states[3]?.granted.map(({ words }) => words), [
+    const { permissions = [], optionalPermissions: optional = [] } =
+      page.runtime.manifest("some-plugin") ?? {};
+    equal([riskyFirst(permissions), riskyFirst(optional)], [["network", "native"], ["sql", "made-up"]]);
+    const granted = await page.runtime.grants("some-plugin");
+    equal(granted.map(({ kind, target }) => useOf(kind, target)), [
+      "go online to api.example.org",
       "show desktop and VR notifications",
       "see where notifications can be shown",
     ]);
-    equal(await page.runtime.grants("not-here"), []);
+    equal((await failure(page.runtime.grants("not-here"))).message, "the plugin is not installed");
   },
 
   /** A revoked permission is asked for again. */
@@ -347,7 +334,7 @@ export const runtimeScenarios = {
     await use();
     page.daemon.refuses = "";
     equal(await page.runtime.revoke("some-plugin", "sql"), true);
-    equal(page.daemon.state.get("grants:some-plugin"), { keyId: KEY, allowed: [] });
+    equal(page.daemon.stored.get("grants:some-plugin"), { keyId: KEY, allowed: [] });
     equal(await use().catch((e: Error) => e.name), "PermissionError");
     equal(page.questions.length, 2);
   },
@@ -357,14 +344,15 @@ export const runtimeScenarios = {
     const daemon = new Daemon();
     const grants = [{ kind: "sql", target: "*" }];
     const kept = { keyId: KEY, allowed: grants };
-    daemon.state.set("grants:some-plugin", kept);
-    daemon.state.set("grants:removed", kept);
-    daemon.state.set("enabled:removed", false);
-    daemon.state.set("theme", "dark");
+    daemon.stored.set("grants:some-plugin", kept);
+    daemon.stored.set("grants:removed", kept);
+    daemon.stored.set("enabled:removed", false);
+    daemon.stored.set("skip:removed", "commit");
+    daemon.stored.set("theme", "dark");
     const page = await connected([noting("some-plugin", [])], { daemon });
-    equal([...daemon.state.keys()], ["grants:some-plugin", "theme"]);
-    equal(page.runtime.enabled("removed"), true);
-    daemon.state.set("grants:removed", kept);
+    equal([...daemon.stored.keys()], ["grants:some-plugin", "theme"]);
+    equal(page.state.isOn("removed"), true);
+    daemon.stored.set("grants:removed", kept);
     daemon.refuses = "state/delete";
     await page.runtime.installed([{ id: "some-plugin", keyId: KEY }]);
     equal(stages(page), ["some-plugin running"]);
@@ -375,7 +363,7 @@ export const runtimeScenarios = {
   async views_are_notified() {
     const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
     let changes = 0;
-    const end = page.runtime.on(() => {
+    const end = page.runtime.changed.listen(() => {
       changes += 1;
     });
     await page.runtime.setEnabled("some-plugin", false);

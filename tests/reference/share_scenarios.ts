@@ -1,6 +1,7 @@
 /** What plugins share: the connection, the log, the store. */
 
 import { Bucket } from "../../bridge/reference/packages/host/src/bucket.js";
+import type { Caller } from "../../bridge/reference/packages/host/src/link.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { readSchema } from "../../bridge/reference/packages/host/src/schema.js";
@@ -16,10 +17,10 @@ class SlowDaemon {
   isOpen = true;
   #answers: ((value: unknown) => void)[] = [];
 
-  call = (service: string, method: string, params: object = {}): Promise<unknown> => {
-    this.asked.push([service, method, ...Object.values(params)].join(" "));
+  readonly call = ((method: string, params: object = {}): Promise<unknown> => {
+    this.asked.push([method, ...Object.values(params)].join(" "));
     return new Promise((resolve) => this.#answers.push(resolve));
-  };
+  }) as Caller["call"];
 
   /** Answer everything; returns what was asked since the last time. */
   async answer(): Promise<string[]> {
@@ -48,19 +49,19 @@ export const shareScenarios = {
     const turns = new Turns(daemon, world);
     const [evil, victim] = [turns.of(), turns.of()];
     for (let n = 0; n < 150; n += 1) {
-      void evil.call("notify", "send", { n });
+      void evil.call("notify/send", { n } as never);
     }
-    void victim.call("state", "set", { n: "a" });
+    void victim.call("state/set", { n: "a" } as never);
     // As many as leave the daemon's rate to the page; then the victim has its turn.
     equal(daemon.asked.length, 6);
     await daemon.answer();
     await world.pass(500);
-    equal(await daemon.answer(), ["notify send 6", "state set a"]);
+    equal(await daemon.answer(), ["notify/send 6", "state/set a"]);
     // Ten seconds of it: the victim loses none of its writes.
     const writes: Promise<unknown>[] = [];
     let sent = 0;
     for (let second = 0; second < 10; second += 1) {
-      writes.push(victim.call("state", "set", { n: second }));
+      writes.push(victim.call("state/set", { n: second } as never));
       await world.pass(1_000);
       sent += (await daemon.answer()).length;
     }
@@ -72,12 +73,12 @@ export const shareScenarios = {
       await world.pass(60_000);
     }
     for (let n = 0; n < 20; n += 1) {
-      void evil.call("notify", "send", { n });
+      void evil.call("notify/send", { n } as never);
     }
     equal((await daemon.answer()).length, 6);
     // Light calls have a rate of their own.
-    void evil.call("osc", "send", { n: "light" });
-    equal(daemon.asked, ["osc send light"]);
+    void evil.call("osc/send", { n: "light" } as never);
+    equal(daemon.asked, ["osc/send light"]);
   },
 
   /** A plugin has eight calls under way; a closed one sends nothing more. */
@@ -87,19 +88,19 @@ export const shareScenarios = {
     const turns = new Turns(daemon, world);
     const [evil, victim] = [turns.of(), turns.of()];
     for (let n = 0; n < 20; n += 1) {
-      evil.call("outbound", "fetch", { n }).catch(() => undefined);
+      evil.call("outbound/fetch", { n } as never).catch(() => undefined);
     }
     await world.pass(60_000);
     equal(daemon.asked.length, 8);
-    void victim.call("state", "set");
-    equal(daemon.asked.at(-1), "state set");
+    void victim.call("state/set");
+    equal(daemon.asked.at(-1), "state/set");
     // Too many that wait are refused, not kept.
-    const more = Array.from({ length: 300 }, () => evil.call("notify", "send"));
+    const more = Array.from({ length: 300 }, () => evil.call("notify/send"));
     const ended = Promise.allSettled(more);
     equal(await refusal(more.at(-1) ?? Promise.resolve()), "BridgeError rate_limited");
     evil.close();
     equal(await refusal(more[0] ?? Promise.resolve()), "PermissionError");
-    equal(await refusal(evil.call("notify", "send")), "PermissionError");
+    equal(await refusal(evil.call("notify/send")), "PermissionError");
     await ended;
     daemon.asked.length = 0;
     await daemon.answer();
@@ -116,7 +117,7 @@ export const shareScenarios = {
     daemon.isOpen = false;
     const refused: string[] = [];
     const call = (): void => {
-      evil.call("notify", "send").catch((e: { code: string }) => refused.push(e.code));
+      evil.call("notify/send").catch((e: { code: string }) => refused.push(e.code));
     };
     for (let n = 0; n < 20; n += 1) {
       call();
@@ -125,7 +126,7 @@ export const shareScenarios = {
     for (let n = 0; n < 100; n += 1) {
       call();
     }
-    const written = victim.call("state", "set", { n: "a" });
+    const written = victim.call("state/set", { n: "a" } as never);
     await world.pass(1_000);
     equal([daemon.asked.length, refused.length, refused[0]], [0, 20, "disconnected"]);
     // With the next connection they take turns from the start, below the page's rate.
@@ -134,7 +135,7 @@ export const shareScenarios = {
     equal(daemon.asked.length, 0);
     await world.pass(0);
     equal(daemon.asked.length, 6);
-    equal(daemon.asked.includes("state set a"), true);
+    equal(daemon.asked.includes("state/set a"), true);
     await daemon.answer();
     await written;
     // What waits for its turn waits on.
@@ -186,16 +187,16 @@ export const shareScenarios = {
     }
     const kept = outcomes.filter((outcome) => outcome === "").length;
     equal([kept, outcomes.at(-1)], [Math.floor(1_048_576 / 60_000), "too_large"]);
-    equal([daemon.state.size, settings.get("key-133")], [kept, undefined]);
+    equal([daemon.stored.size, settings.get("key-133")], [kept, undefined]);
     // What it has can become smaller, or another of the same size.
     await settings.set("key-0", "y".repeat(60_000));
     await settings.set("key-0", "");
     await settings.set("key-133", big);
-    equal(daemon.state.get("key-133"), big);
+    equal(daemon.stored.get("key-133"), big);
     // Also by the user's reset.
     settings.declare(readSchema({ "key-133": { type: "text", label: "Words", default: "" } }));
     await settings.reset();
     await settings.set("key-132", big);
-    equal([daemon.state.has("key-133"), daemon.state.get("key-132")], [false, big]);
+    equal([daemon.stored.has("key-133"), daemon.stored.get("key-132")], [false, big]);
   },
 };

@@ -5,26 +5,26 @@ import { API_VERSION, BridgeError } from "@bridge/plugin-api";
 import {
   type Bridge,
   BridgeError as ClientError,
+  type CallOptions,
+  type EventName,
+  type Events,
   type MethodName,
+  type OperateOptions,
   type OperationName,
+  type Params,
+  type Result,
   type State,
   createBridge,
 } from "../../client/src/index.js";
-import type { CallOptions, Daemon } from "./daemon.js";
-import type { Link } from "./model/link.js";
-import { readStep } from "./model/operations.js";
+import type { Link } from "./link.js";
 import { Signal } from "./signal.js";
 
 const KEPT_CLOSES = 5;
-const EVENTS = ["log", "error", "progress", "plugins", "build", "osc"] as const;
-
-type OperateOptions = Parameters<Link["operate"]>[2];
 
 /** A connection to the daemon. */
 export class ClientLink implements Link {
   readonly changed = new Signal();
   readonly opened = new Signal();
-  readonly pushes = new Signal<{ readonly event: string; readonly data: unknown }>();
   readonly client: Bridge;
   #closes: readonly string[] = [];
   #version = "";
@@ -42,9 +42,6 @@ export class ClientLink implements Link {
       this.#noteOpen();
       this.changed.emit();
     });
-    for (const event of EVENTS) {
-      this.client.on(event, (data: unknown) => this.pushes.emit({ event, data }));
-    }
   }
 
   get state(): State {
@@ -75,28 +72,28 @@ export class ClientLink implements Link {
     return this.client.supports(method);
   }
 
-  call(method: MethodName, params: object = {}, options: CallOptions = {}): Promise<unknown> {
-    // The parameters are of many places; the daemon checks them.
-    return this.client.call(method, params as never, options as never);
+  async call<Method extends MethodName>(
+    method: Method,
+    params?: Params<Method>,
+    options?: CallOptions,
+  ): Promise<Result<Method>> {
+    try {
+      return await this.client.call(method, params as never, options as never);
+    } catch (e) {
+      throw e instanceof ClientError ? new BridgeError(codeOf(e), e.message) : e;
+    }
   }
 
-  operate(
-    method: OperationName,
-    params: object,
+  operate<Method extends OperationName>(
+    method: Method,
+    params: Params<Method>,
     options: OperateOptions,
-  ): Promise<unknown> {
-    const { ref, onProgress, ...rest } = options;
-    const all = ref === undefined ? params : { ...params, ref };
-    const steps = { ...rest, onProgress: (data: unknown) => onProgress(readStep(data)) };
-    return this.client.operate(method, all as never, steps as never);
+  ): Promise<Result<Method>> {
+    return this.client.operate(method, params as never, options as never);
   }
 
-  on(event: string, listener: (data: unknown) => void): () => void {
-    return this.pushes.listen((push) => {
-      if (push.event === event) {
-        listener(push.data);
-      }
-    });
+  on<Event extends EventName>(event: Event, listener: (data: Events[Event]) => void): () => void {
+    return this.client.on(event, listener);
   }
 
   pair(token: string): void {
@@ -121,24 +118,6 @@ export class ClientLink implements Link {
       this.opened.emit();
     }
   }
-}
-
-/** The connection as the runtime, and so the plugins, see it. */
-export function daemonOf(link: ClientLink): Daemon {
-  return {
-    pushes: link.pushes,
-    opened: link.opened,
-    get isOpen() {
-      return link.isOpen;
-    },
-    async call(service, method, params, options) {
-      try {
-        return await link.call(`${service}/${method}` as MethodName, params, options);
-      } catch (e) {
-        throw e instanceof ClientError ? new BridgeError(codeOf(e), e.message) : e;
-      }
-    },
-  };
 }
 
 // The API has documented these codes since before there was a client package.

@@ -1,6 +1,6 @@
 import { BridgeError } from "@bridge/plugin-api";
 
-import type { Caller } from "./daemon.js";
+import type { Caller } from "./link.js";
 import { fields, list, text } from "./wire.js";
 
 /** A use of a permission the user allowed, such as `network` for `api.example.org`. */
@@ -86,7 +86,7 @@ export class GrantBook {
   async #settle(key: string, value: unknown, plugin: Installed | undefined): Promise<void> {
     const entry = { ns: "host", key };
     if (plugin === undefined) {
-      await this.#caller.call("state", "delete", entry);
+      await this.#caller.call("state/delete", entry);
       return;
     }
     const { keyId } = plugin;
@@ -95,9 +95,9 @@ export class GrantBook {
     }
     if (Array.isArray(value)) {
       const allowed = readGrants(value);
-      await this.#caller.call("state", "set", { ...entry, value: { keyId, allowed } });
+      await this.#caller.call("state/set", { ...entry, value: { keyId, allowed } });
     } else {
-      await this.#caller.call("state", "delete", entry);
+      await this.#caller.call("state/delete", entry);
     }
   }
 
@@ -177,7 +177,7 @@ export class Grants {
         throw new BridgeError("unavailable", "another author's plugin has this id by now");
       }
       const allowed = to(readGrants(stored));
-      await this.#caller.call("state", "set", { ...this.#entry, value: { keyId, allowed } });
+      await this.#caller.call("state/set", { ...this.#entry, value: { keyId, allowed } });
       this.#known = Promise.resolve(allowed);
       this.#changed();
     });
@@ -192,7 +192,7 @@ export class Grants {
   }
 
   async #stored(): Promise<unknown> {
-    return fields(await this.#caller.call("state", "get", this.#entry))["value"];
+    return (await this.#caller.call("state/get", this.#entry)).value;
   }
 }
 

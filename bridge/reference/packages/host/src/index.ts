@@ -38,7 +38,7 @@ if (root !== null) {
   const preferences = new Preferences(storage);
   takeFromAddress(preferences);
   const bundled = { table: COMPILED_PLUGINS, realmRuntime: REALM_RUNTIME };
-  const { runtime, navigation, logBuffer, reconnect } = startHost(root, bundled, preferences, browser, {
+  const model = startHost(root, bundled, preferences, browser, {
     session: openStorage("sessionStorage"),
     bar: {
       read: () => location.hash,
@@ -53,8 +53,8 @@ if (root !== null) {
     isVisible: () => document.visibilityState === "visible",
   });
   addEventListener("pagehide", () => {
-    runtime.close();
-    logBuffer.keep();
+    model.runtime.close();
+    model.logBuffer.keep();
   });
   addEventListener("pageshow", ({ persisted }) => {
     // Its plugins have ended.
@@ -65,8 +65,8 @@ if (root !== null) {
   addEventListener("hashchange", () => {
     // A link to the page that is already open only changes its fragment.
     if (takeFromAddress(preferences)) {
-      reconnect();
+      model.link.moveTo(preferences.endpoint, preferences.first);
     }
-    void navigation.follow();
+    void model.navigation.follow();
   });
 }

@@ -8,11 +8,15 @@ import { Signal } from "./signal.js";
 export const DAEMON_SCOPE = "bridge";
 export const HOST_SCOPE = "host";
 
-const PLUGIN_LINES: Rate = { perSecond: 50, burst: 50 };
-const PLUGIN_CHARACTERS = 2_000;
+/** How many lines of a plugin are logged. */
+export const PLUGIN_LINES: Rate = { perSecond: 50, burst: 50 };
+/** The most characters of one. */
+export const PLUGIN_CHARACTERS = 2_000;
 const COUNT_MILLISECONDS = 1_000;
 
-export type Level = "debug" | "info" | "warn" | "error";
+/** The least important first. */
+export const LEVELS = ["debug", "info", "warn", "error"] as const;
+export type Level = (typeof LEVELS)[number];
 
 export interface LogRecord {
   readonly level: Level;
@@ -24,7 +28,7 @@ export interface LogRecord {
 
 /** The level of that name; `info` for a name it does not know. */
 export function levelOf(name: string): Level {
-  return name === "debug" || name === "warn" || name === "error" ? name : "info";
+  return LEVELS.find((level) => level === name) ?? "info";
 }
 
 export { describe } from "../../api/src/describe.js";
@@ -34,15 +38,21 @@ export class Log {
   readonly recorded = new Signal<LogRecord>();
   readonly #environment: Environment;
   readonly #mirror: (level: Level, scope: string, message: string) => void;
+  readonly #lines: Rate;
   readonly #shares = new Map<string, LogShare>();
 
-  /** @param mirror Adds a line to the daemon's log of the page. */
+  /**
+   * @param mirror Adds a line to the daemon's log of the page.
+   * @param lines How many of each plugin there may be.
+   */
   constructor(
     environment: Environment,
     mirror: (level: Level, scope: string, message: string) => void,
+    lines = PLUGIN_LINES,
   ) {
     this.#environment = environment;
     this.#mirror = mirror;
+    this.#lines = lines;
   }
 
   /** A logger for a plugin, which has a share of the log; its id is the scope. */
@@ -67,7 +77,8 @@ export class Log {
     // Of the plugin, not of its instance: switching it off and on gives it no second share.
     let share = this.#shares.get(id);
     if (share === undefined) {
-      share = new LogShare(this.#environment, (words) => this.add("warn", id, words));
+      const note = (words: string): void => this.add("warn", id, words);
+      share = new LogShare(this.#environment, this.#lines, note);
       this.#shares.set(id, share);
     }
     if (share.take()) {
@@ -84,10 +95,10 @@ class LogShare {
   readonly #bucket: Bucket;
   #leftOut = 0;
 
-  constructor(environment: Environment, note: (words: string) => void) {
+  constructor(environment: Environment, lines: Rate, note: (words: string) => void) {
     this.#environment = environment;
     this.#note = note;
-    this.#bucket = new Bucket(PLUGIN_LINES, environment.now);
+    this.#bucket = new Bucket(lines, environment.now);
   }
 
   take(): boolean {

@@ -6,10 +6,9 @@ export interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly description: string;
-  /** Required and optional ones alike: the user is asked before either is used. */
   readonly permissions: readonly string[];
-  /** Those of `permissions` that the plugin can do without. */
-  readonly optional: readonly string[];
+  /** Those that the plugin can do without; the user is asked before either is used. */
+  readonly optionalPermissions: readonly string[];
   readonly hosts: readonly string[];
   readonly events: readonly string[];
   readonly actions: readonly string[];
@@ -27,17 +26,15 @@ export function readManifest(value: unknown): Manifest | undefined {
   if (!/^[a-z0-9][a-z0-9-]{1,39}$/.test(id) || OWN_IDS.includes(id)) {
     return undefined;
   }
-  const required = texts(manifest["permissions"]);
-  const optional = texts(manifest["optionalPermissions"]).filter(
-    (permission) => !required.includes(permission),
-  );
+  const permissions = texts(manifest["permissions"]);
+  const optional = texts(manifest["optionalPermissions"]);
   return {
     id,
     name: text(manifest["name"]) || id,
     version: text(manifest["version"], "0.0.0"),
     description: text(manifest["description"]),
-    permissions: [...new Set([...required, ...optional])],
-    optional,
+    permissions,
+    optionalPermissions: optional.filter((permission) => !permissions.includes(permission)),
     hosts: texts(manifest["hosts"]),
     events: texts(manifest["events"]),
     actions: texts(manifest["actions"]),

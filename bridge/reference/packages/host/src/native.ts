@@ -1,6 +1,5 @@
 import {
   BridgeError,
-  type Health,
   type Json,
   type Native,
   type Notification,
@@ -9,10 +8,10 @@ import {
   type Target,
 } from "@bridge/plugin-api";
 
-import type { Caller } from "./daemon.js";
+import type { Result } from "../../client/src/index.js";
+import type { Caller } from "./link.js";
 import { describe } from "./log.js";
 import type { Gate } from "./permissions.js";
-import { fields, list, text, texts } from "./wire.js";
 
 // Of what follows a slash, the daemon sees nothing: the user would be asked about it as
 // about another method.
@@ -43,7 +42,8 @@ export class GatedNative implements Native {
       throw new BridgeError("bad_request", "method: a name of letters");
     }
     await this.#gate.pass("native", `${service}/${name}`);
-    return this.#caller.call(service, name, name === "send" ? this.#signed(params) : params);
+    const all = name === "send" ? this.#signed(params) : params;
+    return this.#caller.call(`notify/${name as "send"}`, all as never);
   }
 
   /** A notification names who sends it, whatever the plugin says, to each sink. */
@@ -60,27 +60,14 @@ export class GatedNative implements Native {
   }
 
   async targets(): Promise<readonly Target[]> {
-    const answer = fields(await this.call("notify", "targets"));
-    return list(answer["targets"]).map(fields).map((target) => ({
-      name: text(target["name"]),
-      description: text(target["description"]),
-      health: healthOf(target["health"]),
-      honours: texts(target["honours"]),
-    }));
+    const { targets } = (await this.call("notify", "targets")) as Result<"notify/targets">;
+    return targets as readonly unknown[] as readonly Target[];
   }
 
   async notify(notification: Notification): Promise<NotificationResult> {
     const params = { ...notification } as unknown as { [name: string]: Json };
     try {
-      const answer = fields(await this.call("notify", "send", params));
-      return {
-        ok: answer["ok"] === true,
-        delivered: texts(answer["delivered"]),
-        failed: list(answer["failed"]).map(fields).map((failure) => ({
-          sink: text(failure["sink"]),
-          error: text(failure["error"]),
-        })),
-      };
+      return (await this.call("notify", "send", params)) as Result<"notify/send">;
     } catch (e) {
       if (e instanceof PermissionError) {
         throw e;
@@ -88,10 +75,6 @@ export class GatedNative implements Native {
       return { ok: false, delivered: [], failed: [{ sink: "bridge", error: describe(e) }] };
     }
   }
-}
-
-function healthOf(value: unknown): Health {
-  return value === "up" || value === "down" ? value : "unknown";
 }
 
 function isObject(value: unknown): value is object {

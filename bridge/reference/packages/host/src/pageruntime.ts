@@ -1,31 +1,46 @@
+/** The plugins of the page: their switches, permissions, settings, and safe mode. */
+
 import type { Logger } from "@bridge/plugin-api";
 
 import { concurrencyLimiter } from "./concurrency.js";
-import type { Daemon } from "./daemon.js";
 import type { Environment } from "./environment.js";
-import { GrantBook, type Installed } from "./grants.js";
+import { type Grant, GrantBook, type Installed } from "./grants.js";
+import type { HostState } from "./hoststate.js";
 import { Instance, type Place } from "./instance.js";
+import type { Daemon } from "./link.js";
 import { HOST_SCOPE, type Log, describe } from "./log.js";
 import type { Manifest } from "./manifest.js";
 import { OscHub } from "./osc.js";
 import { type Asker, Gate } from "./permissions.js";
-import { useOf, wordsOf } from "./permissionwords.js";
-import { type Compiled, type Entry, Plugins } from "./plugins.js";
-import type { PermissionState, PluginState, Runtime, SafeMode, Switched } from "./runtime.js";
+import { type Compiled, type Entry, Plugins, type Stage } from "./plugins.js";
 import type { Realms } from "./realm/realms.js";
 import type { Script } from "./realm/script.js";
 import type { Schema } from "./schema.js";
 import { type Saving, StoredSettings, type Values, forgetSettings } from "./settings.js";
 import { Signal } from "./signal.js";
-import { Switches } from "./switches.js";
 import { Turns } from "./turns.js";
 
 // They are calls of the page, of which the daemon answers so many at once.
 const READ_AT_ONCE = 3;
 
+/** A plugin of this bundle. */
+export interface PluginState {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly stage: Stage;
+  /** Why it failed, or why it still waits; empty otherwise. */
+  readonly error: string;
+  /** The position of its switch. */
+  readonly enabled: boolean;
+  /** Whether it runs and does not answer. */
+  readonly silent: boolean;
+}
+
 /** What the runtime is made of. */
 export interface RuntimeParts {
   readonly daemon: Daemon;
+  readonly state: HostState;
   readonly log: Log;
   readonly environment: Pick<Environment, "later" | "now">;
   readonly realms: Realms;
@@ -43,77 +58,72 @@ export interface RuntimeParts {
 }
 
 /** The runtime of a page; it starts the plugins whenever the daemon accepts the page. */
-export class PageRuntime implements Runtime {
+export class PageRuntime {
+  /** Anything that the views read here may have changed. */
+  readonly changed = new Signal();
   /** What starts and stops the plugins. */
   readonly lifecycle: Plugins;
   readonly #parts: RuntimeParts;
-  readonly #switches: Switches;
   readonly #hub: OscHub;
   readonly #turns: Turns;
   readonly #grants: GrantBook;
-  readonly #changed = new Signal();
   readonly #inTurn = concurrencyLimiter(READ_AT_ONCE);
-  #safeMode: SafeMode;
+  #isSafe: boolean;
 
   constructor(table: readonly Entry[], parts: RuntimeParts) {
-    const { daemon, environment, log } = parts;
+    const { daemon, environment, log, state } = parts;
     this.#parts = parts;
-    this.#switches = new Switches(daemon);
-    this.#grants = new GrantBook(daemon, () => this.#changed.emit());
+    this.#grants = new GrantBook(daemon, () => this.changed.emit());
     this.#hub = new OscHub(daemon, log);
     this.#turns = new Turns(daemon, environment);
-    this.#safeMode = { active: parts.safe };
+    this.#isSafe = parts.safe;
     const pluginParts = {
       ...parts,
       makeInstance: (manifest: Manifest, script: Script) => this.#makeInstance(manifest, script),
-      isOn: (id: string) => this.#switches.isOn(id),
+      isOn: (id: string) => state.isOn(id),
     };
     this.lifecycle = new Plugins(table, pluginParts, parts.safe);
-    this.lifecycle.changed.listen(() => this.#changed.emit());
+    this.lifecycle.changed.listen(() => this.changed.emit());
     daemon.opened.listen(() => void this.#opened());
   }
 
-  get safeMode(): SafeMode {
-    return this.#safeMode;
+  /** Whether the page runs without plugins. */
+  get isSafe(): boolean {
+    return this.#isSafe;
   }
 
+  /** The plugins of this bundle, those in safe mode and switched off included. */
   plugins(): readonly PluginState[] {
     return this.lifecycle.all.map((compiled) => this.#stateOf(compiled));
   }
 
-  enabled(id: string): boolean {
-    return this.#switches.isOn(id);
-  }
-
-  async setEnabled(id: string, on: boolean): Promise<Switched> {
+  /** Switch a plugin on or off; returns whether that was saved, and so is done. */
+  async setEnabled(id: string, on: boolean): Promise<boolean> {
     try {
-      await this.#switches.set(id, on);
+      await this.#parts.state.setOn(id, on);
     } catch (e) {
       this.#note("the switch of a plugin could not be saved", e);
-      return "not-saved";
+      return false;
     }
     await (on ? this.lifecycle.switchOn(id) : this.lifecycle.switchOff(id));
-    return "done";
+    return true;
   }
 
-  async grants(id: string): Promise<readonly PermissionState[]> {
-    const manifest = this.lifecycle.find(id)?.manifest;
-    if (manifest === undefined) {
-      return [];
-    }
-    const all = await this.#grants.of(id).all();
-    const states = manifest.permissions.map((permission) => ({
-      ...wordsOf(permission),
-      permission,
-      optional: manifest.optional.includes(permission),
-      named: namedUnder(permission, manifest),
-      granted: all
-        .filter(({ kind }) => kind === permission)
-        .map(({ target }) => ({ target, words: useOf(permission, target) })),
-    }));
-    return [...states.filter(({ risky }) => risky), ...states.filter(({ risky }) => !risky)];
+  /** The manifest of a plugin of this bundle. */
+  manifest(id: string): Manifest | undefined {
+    return this.lifecycle.find(id)?.manifest;
   }
 
+  /** What the user allowed a plugin; rejects with `BridgeError`. */
+  grants(id: string): Promise<readonly Grant[]> {
+    return this.#grants.of(id).all();
+  }
+
+  /**
+   * Revoke what the user allowed under a permission; the plugin has to ask again.
+   *
+   * @returns Whether that is saved; otherwise nothing has changed.
+   */
   async revoke(id: string, permission: string): Promise<boolean> {
     try {
       await this.#grants.of(id).remove(permission);
@@ -125,10 +135,16 @@ export class PageRuntime implements Runtime {
     return true;
   }
 
+  /**
+   * The settings a plugin declares; empty when it has none.
+   *
+   * `undefined` while it is not loaded: it does not run, or could not be.
+   */
   settingsSchema(id: string): Schema | undefined {
     return this.lifecycle.find(id)?.instance?.schema;
   }
 
+  /** The values of the schema by key, defaults included. */
   settings(id: string): Values {
     return this.lifecycle.find(id)?.instance?.settings.form ?? {};
   }
@@ -137,52 +153,54 @@ export class PageRuntime implements Runtime {
     return this.#saving(this.lifecycle.find(id)?.instance?.settings.save(values));
   }
 
+  /** Return every setting of the schema to its default. */
   resetSettings(id: string): Promise<Saving> {
     return this.#saving(this.lifecycle.find(id)?.instance?.settings.reset());
   }
 
+  /** The daemon listed what is installed: remove what is kept of plugins that are not. */
   async installed(plugins: readonly Installed[]): Promise<void> {
+    const { daemon, state } = this.#parts;
     const gone = this.lifecycle.installed(new Set(plugins.map(({ id }) => id)));
     try {
       for (const id of gone) {
-        await forgetSettings(this.#parts.daemon, id);
+        await forgetSettings(daemon, id);
       }
-      await this.#grants.compare(plugins, await this.#switches.read());
-      await this.#switches.compare(plugins);
+      await state.read();
+      await this.#grants.compare(plugins, state.entries);
+      await state.compare(plugins);
     } catch (e) {
       this.#note("what is kept of removed plugins could not be removed", e);
     }
-    this.#changed.emit();
+    this.changed.emit();
   }
 
+  /** Start the plugins that are on. */
   async leaveSafeMode(): Promise<void> {
-    this.#safeMode = { active: false };
+    this.#isSafe = false;
     this.#parts.leftSafeMode();
     this.lifecycle.release();
-    if (this.#switches.known) {
+    if (this.#parts.state.isKnown) {
       await this.lifecycle.start();
     }
-    this.#changed.emit();
+    this.changed.emit();
   }
 
+  /** The page is being left: end every plugin. */
   close(): void {
     this.lifecycle.close();
-  }
-
-  on(change: () => void): () => void {
-    return this.#changed.listen(change);
   }
 
   async #opened(): Promise<void> {
     this.#grants.forgetRead();
     try {
-      await this.#switches.read();
+      await this.#parts.state.read();
     } catch (e) {
       // Nothing starts: a plugin that is off must not run because of a lost answer.
       this.#note("the switches of the plugins could not be read", e);
       return;
     }
-    this.#changed.emit();
+    this.changed.emit();
     await this.lifecycle.start();
   }
 
@@ -212,31 +230,18 @@ export class PageRuntime implements Runtime {
 
   async #saving(saving: Promise<Saving> | undefined): Promise<Saving> {
     const result = (await saving) ?? { outcome: "not-saved" };
-    this.#changed.emit();
+    this.changed.emit();
     return result;
   }
 
   #stateOf({ manifest, stage, error, instance }: Compiled): PluginState {
-    const { id, name, version, description } = manifest;
-    const enabled = this.#switches.isOn(id);
+    const { id, name, version } = manifest;
+    const enabled = this.#parts.state.isOn(id);
     const silent = instance?.isSilent === true;
-    return { id, name, version, description, stage, error, enabled, silent };
+    return { id, name, version, stage, error, enabled, silent };
   }
 
   #note(what: string, error: unknown): void {
     this.#parts.log.add("warn", HOST_SCOPE, `${what}: ${describe(error)}`);
-  }
-}
-
-function namedUnder(permission: string, manifest: Manifest): readonly string[] {
-  switch (permission) {
-    case "network":
-      return manifest.hosts;
-    case "host:events":
-      return manifest.events;
-    case "host:actions":
-      return manifest.actions;
-    default:
-      return [];
   }
 }

@@ -51,7 +51,8 @@ export class Gate {
    */
   async pass(kind: string, target: string): Promise<void> {
     this.#checkOpen();
-    if (!this.manifest.permissions.includes(kind)) {
+    const { permissions, optionalPermissions } = this.manifest;
+    if (![...permissions, ...optionalPermissions].includes(kind)) {
       throw new PermissionError(`the manifest does not ask for the permission ${kind}`);
     }
     const name = `${kind} ${target}`;

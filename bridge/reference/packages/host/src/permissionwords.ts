@@ -74,6 +74,12 @@ export function useOf(permission: string, target: string): string {
   return permission === "network" ? `${verb} to ${target}` : verb;
 }
 
+/** The permissions that need attention first; each group in the order it came. */
+export function riskyFirst(permissions: readonly string[]): readonly string[] {
+  const rank = (permission: string): number => (wordsOf(permission).risky ? 0 : 1);
+  return [...permissions].sort((one, other) => rank(one) - rank(other));
+}
+
 function words(label: string, meaning: string, risky = false): PermissionWords {
   return { label, meaning, risky };
 }

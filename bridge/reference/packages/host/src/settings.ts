@@ -1,10 +1,9 @@
 import { BridgeError, type Json, type Settings } from "@bridge/plugin-api";
 
 import { problemOf, valueOf } from "../../api/src/settingrules.js";
-import type { Caller } from "./daemon.js";
+import type { Caller } from "./link.js";
 import { type Schema, valuesOf } from "./schema.js";
 import { Signal } from "./signal.js";
-import { fields } from "./wire.js";
 
 // The daemon has twice as much for each plugin, which other pages may have filled.
 const MOST_BYTES = 1_048_576;
@@ -65,9 +64,9 @@ export class StoredSettings implements Settings {
     failed: (error: unknown) => void,
   ): Promise<StoredSettings> {
     const namespace = namespaceOf(id);
-    const answer = fields(await page.call("state", "list", { ns: namespace }));
-    const entries = Object.entries(fields(answer["entries"])) as [string, Json][];
-    return new StoredSettings(page, plugin, namespace, new Map(entries), failed);
+    const { entries } = await page.call("state/list", { ns: namespace });
+    const values = new Map(Object.entries(entries) as [string, Json][]);
+    return new StoredSettings(page, plugin, namespace, values, failed);
   }
 
   /** Every value that is stored, by key. */
@@ -187,11 +186,11 @@ export class StoredSettings implements Settings {
   async #storeOne(key: string, value: Json | undefined): Promise<void> {
     const ns = this.#namespace;
     if (value === undefined) {
-      await this.#page.call("state", "delete", { ns, key });
+      await this.#page.call("state/delete", { ns, key });
       this.#values.delete(key);
       this.#bytes.delete(key);
     } else {
-      await this.#page.call("state", "set", { ns, key, value });
+      await this.#page.call("state/set", { ns, key, value });
       this.#keep(key, value);
     }
   }
@@ -204,7 +203,7 @@ export class StoredSettings implements Settings {
       this.#written = key;
       const value = this.#values.get(key);
       try {
-        await this.#plugin.call("state", "set", { ns: this.#namespace, key, value });
+        await this.#plugin.call("state/set", { ns: this.#namespace, key, value });
       } catch (e) {
         failure ??= e;
       }
@@ -231,8 +230,8 @@ function bytesOf(key: string, value: Json): number {
  */
 export async function forgetSettings(page: Caller, id: string): Promise<void> {
   const ns = namespaceOf(id);
-  const { entries } = fields(await page.call("state", "list", { ns }));
-  for (const key of Object.keys(fields(entries))) {
-    await page.call("state", "delete", { ns, key });
+  const { entries } = await page.call("state/list", { ns });
+  for (const key of Object.keys(entries)) {
+    await page.call("state/delete", { ns, key });
   }
 }

@@ -2,10 +2,11 @@
 
 import { BridgeError, PermissionError } from "@bridge/plugin-api";
 
+import type { CallOptions, MethodName } from "../../client/src/index.js";
 import { METHODS } from "../../client/src/protocol.js";
 import { Bucket, type Rate } from "./bucket.js";
-import type { CallOptions, Caller, Daemon } from "./daemon.js";
 import type { Environment, Later } from "./environment.js";
+import type { Caller, Daemon } from "./link.js";
 
 // Below what the daemon allows a socket (5 a second, 10 at once; 120 and 240 for light
 // calls): a call of the page never waits there for one of a plugin.
@@ -33,7 +34,7 @@ export class Turns {
   readonly #ordinary: Lane;
   readonly #light: Lane;
 
-  constructor(daemon: Omit<Daemon, "pushes">, { later, now }: Environment) {
+  constructor(daemon: Omit<Daemon, "on">, { later, now }: Environment) {
     this.#caller = daemon;
     this.#ordinary = new Lane(new Bucket(ORDINARY, now), daemon, later);
     this.#light = new Lane(new Bucket(LIGHT, now), daemon, later);
@@ -45,9 +46,10 @@ export class Turns {
   of(): PluginCaller {
     const share: Share = { unanswered: 0, waiting: 0 };
     let closed = false;
+    const call = (method: MethodName, params?: object, options?: CallOptions): Promise<unknown> =>
+      closed ? Promise.reject(switchedOff()) : this.#call(share, method, params, options);
     return {
-      call: (service, method, params, options) =>
-        closed ? Promise.reject(switchedOff()) : this.#call(share, service, method, params, options),
+      call: call as Caller["call"],
       close: () => {
         closed = true;
         for (const lane of [this.#ordinary, this.#light]) {
@@ -59,9 +61,8 @@ export class Turns {
 
   #call(
     share: Share,
-    service: string,
-    method: string,
-    params?: { readonly [name: string]: unknown },
+    method: MethodName,
+    params?: object,
     options?: CallOptions,
   ): Promise<unknown> {
     if (share.waiting >= WAITING) {
@@ -75,10 +76,10 @@ export class Turns {
           share.unanswered -= 1;
           this.#advance();
         };
-        const answer = this.#caller.call(service, method, params, options);
+        const answer = this.#caller.call(method, params as never, options);
         answer.then(resolve, refuse).then(ended, ended);
       };
-      this.#laneOf(`${service}/${method}`).add(share, { send, refuse, cancel: () => undefined });
+      this.#laneOf(method).add(share, { send, refuse, cancel: () => undefined });
     });
   }
 
@@ -87,9 +88,9 @@ export class Turns {
     this.#light.advance();
   }
 
-  #laneOf(method: string): Lane {
-    const rates: { readonly [method: string]: { readonly rate: string } } = METHODS;
-    const isLight = Object.hasOwn(rates, method) && rates[method]?.rate === "light";
+  #laneOf(method: MethodName): Lane {
+    // A plugin may name a method that there is not.
+    const isLight = Object.hasOwn(METHODS, method) && METHODS[method].rate === "light";
     return isLight ? this.#light : this.#ordinary;
   }
 }

@@ -1,18 +1,9 @@
+import type { About, KeyEntry, ListEntry, Result, Update } from "../../../client/src/index.js";
 import type { Environment, Later } from "../environment.js";
+import type { HostState } from "../hoststate.js";
+import type { Link } from "../link.js";
 import { Signal } from "../signal.js";
-import {
-  type About,
-  type Entry,
-  type Key,
-  type Outdated,
-  type Update,
-  readAbout,
-  readEntries,
-  readKeys,
-  readOutdated,
-} from "./entries.js";
-import type { HostState } from "./hoststate.js";
-import type { Link } from "./link.js";
+import { entriesOf } from "./entries.js";
 import { type Problem, explain } from "./words.js";
 
 // The daemon answers in time, and looks on at the repositories that are slower.
@@ -23,23 +14,24 @@ const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
 export class PluginCatalog {
   readonly changed = new Signal();
   /** The daemon listed what is installed. */
-  readonly listed = new Signal<readonly Entry[]>();
+  readonly listed = new Signal<readonly ListEntry[]>();
   readonly #link: Link;
-  readonly #memory: HostState;
+  readonly #state: HostState;
   readonly #now: () => number;
   readonly #later: Later;
-  #entries: ReadonlyMap<string, Entry> | undefined;
+  #entries: ReadonlyMap<string, ListEntry> | undefined;
   // What was installed when this page was loaded, and so is in its bundle.
-  #loaded: ReadonlyMap<string, Entry> | undefined;
-  #outdated: Outdated = { updates: [], unknown: [], pending: [] };
-  #keys: readonly Key[] | undefined;
+  #loaded: ReadonlyMap<string, ListEntry> | undefined;
+  // What is in no list is up to date.
+  #outdated: Result<"plugins/check_updates"> = { updates: [], unknown: [], pending: [] };
+  #keys: readonly KeyEntry[] | undefined;
   #checking = false;
   #checkedAt = 0;
   #problem: Problem | undefined;
 
-  constructor(link: Link, memory: HostState, { now, later }: Environment) {
+  constructor(link: Link, state: HostState, { now, later }: Environment) {
     this.#link = link;
-    this.#memory = memory;
+    this.#state = state;
     this.#now = now;
     this.#later = later;
     // The push lacks the plugins that cannot be used.
@@ -47,11 +39,11 @@ export class PluginCatalog {
   }
 
   /** `undefined` before the daemon was asked. */
-  get entries(): readonly Entry[] | undefined {
+  get entries(): readonly ListEntry[] | undefined {
     return this.#entries === undefined ? undefined : [...this.#entries.values()];
   }
 
-  find(id: string): Entry | undefined {
+  find(id: string): ListEntry | undefined {
     return this.#entries?.get(id);
   }
 
@@ -65,16 +57,16 @@ export class PluginCatalog {
   get updates(): readonly Update[] {
     return this.#outdated.updates.filter(({ id, latest }) => {
       const entry = this.#entries?.get(id);
-      return (
-        entry !== undefined && entry.commit !== latest && this.#memory.skipped(id) !== latest
-      );
+      const isNew = entry !== undefined && entry.commit !== latest;
+      return isNew && !this.#state.isSkipped(id, latest);
     });
   }
 
   /** The ids of plugins of which it is not known whether they are up to date. */
   get notKnown(): readonly string[] {
     const { unknown, pending } = this.#outdated;
-    return [...unknown, ...pending].filter((id) => this.#entries?.has(id));
+    const ids = [...unknown.map(({ id }) => id), ...pending];
+    return ids.filter((id) => this.#entries?.has(id));
   }
 
   update(id: string): Update | undefined {
@@ -96,33 +88,37 @@ export class PluginCatalog {
   }
 
   /** The accepted keys; `undefined` before the daemon was asked. */
-  get keys(): readonly Key[] | undefined {
+  get keys(): readonly KeyEntry[] | undefined {
     return this.#keys;
   }
 
-  key(keyId: string): Key | undefined {
+  key(keyId: string): KeyEntry | undefined {
     return this.#keys?.find((key) => key.keyId === keyId);
   }
 
   /** Ask what an installed plugin shows of itself; nothing when that can't be read. */
-  async about(id: string): Promise<About> {
-    return readAbout(await this.#link.call("plugins/about", { id }).catch(() => undefined));
+  about(id: string): Promise<About | undefined> {
+    return this.#link.call("plugins/about", { id }).catch(() => undefined);
   }
 
   async refresh(): Promise<void> {
-    this.#take(await this.#link.call("plugins/list"));
+    const entries = entriesOf(await this.#link.call("plugins/list"));
+    this.#entries = new Map(entries.map((entry) => [entry.id, entry]));
+    this.#loaded ??= this.#entries;
+    this.listed.emit(entries);
+    this.changed.emit();
     await this.refreshKeys();
   }
 
   async refreshKeys(): Promise<void> {
-    this.#keys = readKeys(await this.#link.call("plugins/keys"));
+    this.#keys = (await this.#link.call("plugins/keys")).keys;
     this.changed.emit();
   }
 
   /** Look for updates when that is wanted and was not done for a day. */
   async checkDaily(): Promise<void> {
-    const due = this.#now() - this.#memory.checkedAt >= DAY_MILLISECONDS;
-    if (this.#memory.checksDaily && due && (this.entries ?? []).length > 0) {
+    const due = this.#now() - this.#state.checkedAt >= DAY_MILLISECONDS;
+    if (this.#state.checksDaily && due && (this.entries ?? []).length > 0) {
       await this.check({});
     }
   }
@@ -138,7 +134,7 @@ export class PluginCatalog {
         const again = (): void => void this.#readUpdates({}).catch(() => undefined);
         this.#later(LOOK_AGAIN_MILLISECONDS, again);
       }
-      await this.#memory.setCheckedAt(this.#checkedAt).catch(() => undefined);
+      await this.#state.setCheckedAt(this.#checkedAt).catch(() => undefined);
     } catch (e) {
       this.#problem = explain(e);
     } finally {
@@ -148,15 +144,8 @@ export class PluginCatalog {
   }
 
   async #readUpdates(how: { fresh?: boolean }): Promise<void> {
-    this.#outdated = readOutdated(await this.#link.call("plugins/check_updates", how));
+    this.#outdated = await this.#link.call("plugins/check_updates", how);
     this.#checkedAt = this.#now();
-    this.changed.emit();
-  }
-
-  #take(data: unknown): void {
-    this.#entries = new Map(readEntries(data).map((entry) => [entry.id, entry]));
-    this.#loaded ??= this.#entries;
-    this.listed.emit([...this.#entries.values()]);
     this.changed.emit();
   }
 }

@@ -1,4 +1,4 @@
-import { type Log, type LogRecord, type Level, levelOf } from "../log.js";
+import { LEVELS, type Level, type Log, type LogRecord, levelOf } from "../log.js";
 import { Signal } from "../signal.js";
 import { fields, list, text } from "../wire.js";
 
@@ -9,8 +9,6 @@ const KEPT_OVER_RELOAD = 200;
 
 /** A line, with a number of its own. */
 export type Line = LogRecord & { readonly number: number };
-
-export const LEVELS: readonly Level[] = ["debug", "info", "warn", "error"];
 
 export interface LineFilter {
   /** The least important level. */

@@ -1,55 +1,61 @@
-import type { State } from "../../../client/src/index.js";
-import { Signal } from "../signal.js";
-import { fields, texts } from "../wire.js";
+import type { Events, ListEntry, Progress, State } from "../../../client/src/index.js";
+import type { Environment } from "../environment.js";
+import type { Installed } from "../grants.js";
+import type { HostState } from "../hoststate.js";
+import type { Link } from "../link.js";
 import type { Log } from "../log.js";
 import { type Named, shownName, shownNames } from "../names.js";
+import type { PageRuntime } from "../pageruntime.js";
 import type { PluginCards } from "../plugincards.js";
 import type { Preferences } from "../preferences.js";
-import type { Runtime } from "../runtime.js";
-import type { Announcer } from "./announcer.js";
-import { type Entry, type Preview, readPreview } from "./entries.js";
-import type { HostState } from "./hoststate.js";
-import type { Link, Step } from "./link.js";
-import type { LogBuffer } from "./logbuffer.js";
-import type { Navigation } from "./navigation.js";
+import type { Signal } from "../signal.js";
+import { Announcer } from "./announcer.js";
+import { PluginCatalog } from "./catalog.js";
+import type { Preview } from "./entries.js";
+import { LogBuffer } from "./logbuffer.js";
+import { type AddressBar, Navigation, type Route } from "./navigation.js";
+import { Operations, type Task } from "./operations.js";
 import type { Questions } from "./questions.js";
-import type { Route } from "./navigation.js";
 import { type Row, type Status, rowsOf } from "./rows.js";
-import type { PluginCatalog } from "./catalog.js";
-import type { Task, Operations } from "./operations.js";
 import { type Problem, TROUBLE_WORDS, count, explain, hourAndMinute } from "./words.js";
+
+/** What the model uses of the browser's page. */
+export interface Tab {
+  readonly bar: AddressBar;
+  /** Lasts as long as the tab. */
+  readonly session: Pick<Storage, "getItem" | "setItem">;
+  readonly reload: () => void;
+  /** Return a name that no other operation has. */
+  readonly newRef: () => string;
+}
 
 interface Parts {
   readonly link: Link;
-  readonly runtime: Runtime;
-  readonly catalog: PluginCatalog;
-  readonly operations: Operations;
-  readonly memory: HostState;
-  readonly announcer: Announcer;
-  readonly navigation: Navigation;
+  readonly state: HostState;
+  readonly runtime: PageRuntime;
   readonly questions: Questions;
-  readonly logBuffer: LogBuffer;
   readonly log: Log;
   readonly preferences: Preferences;
   readonly cards: PluginCards;
-  readonly reload: () => void;
+  readonly environment: Environment;
+  readonly tab: Tab;
 }
 
 /** What the views show, and what the user can do with plugins. */
 export class PageModel {
   readonly link: Link;
-  readonly runtime: Runtime;
-  readonly catalog: PluginCatalog;
-  readonly operations: Operations;
-  readonly memory: HostState;
-  readonly announcer: Announcer;
-  readonly navigation: Navigation;
+  readonly state: HostState;
+  readonly runtime: PageRuntime;
   readonly questions: Questions;
-  readonly logBuffer: LogBuffer;
   readonly log: Log;
   readonly preferences: Preferences;
   readonly cards: PluginCards;
   readonly reload: () => void;
+  readonly catalog: PluginCatalog;
+  readonly operations: Operations;
+  readonly logBuffer: LogBuffer;
+  readonly navigation: Navigation;
+  readonly announcer = new Announcer();
   /** Everything whose changes the views follow. */
   readonly signals: readonly Signal[];
   #updatingAll = false;
@@ -59,36 +65,34 @@ export class PageModel {
   #buildErrors: readonly string[] = [];
   #rebuilt = false;
 
-  constructor(parts: Parts) {
-    this.link = parts.link;
-    this.runtime = parts.runtime;
-    this.catalog = parts.catalog;
-    this.operations = parts.operations;
-    this.memory = parts.memory;
-    this.announcer = parts.announcer;
-    this.navigation = parts.navigation;
+  constructor({ environment, tab, ...parts }: Parts) {
+    const { link, state, runtime, log } = parts;
+    this.link = link;
+    this.state = state;
+    this.runtime = runtime;
     this.questions = parts.questions;
-    this.logBuffer = parts.logBuffer;
-    this.log = parts.log;
+    this.log = log;
     this.preferences = parts.preferences;
     this.cards = parts.cards;
-    this.reload = parts.reload;
-    const ofRuntime = new Signal();
-    parts.runtime.on(() => ofRuntime.emit());
+    this.reload = tab.reload;
+    this.catalog = new PluginCatalog(link, state, environment);
+    this.operations = new Operations({ link, storage: tab.session, ...environment, ...tab });
+    this.logBuffer = new LogBuffer(log, tab.session);
+    this.navigation = new Navigation(tab.bar);
     this.signals = [
-      parts.link.changed,
-      ofRuntime,
-      parts.catalog.changed,
-      parts.operations.changed,
-      parts.memory.changed,
-      parts.navigation.changed,
-      parts.cards.changed,
-      parts.questions.changed,
+      link.changed,
+      runtime.changed,
+      this.catalog.changed,
+      this.operations.changed,
+      state.changed,
+      this.navigation.changed,
+      this.cards.changed,
+      this.questions.changed,
     ];
-    parts.catalog.listed.listen((entries) => void this.#compare(entries));
-    parts.operations.ended.listen((task) => this.#settle(task));
-    parts.link.changed.listen(() => this.#follow());
-    parts.link.on("build", (data) => this.#built(data));
+    this.catalog.listed.listen((entries) => void runtime.installed(entries.map(installedOf)));
+    this.operations.ended.listen((task) => this.#settle(task));
+    link.changed.listen(() => this.#follow());
+    link.on("build", (report) => this.#built(report));
   }
 
   /** Whether the page can show nothing before it is connected or paired. */
@@ -160,7 +164,7 @@ export class PageModel {
   /** Read everything again; called when a connection opens. */
   async #readAll(): Promise<void> {
     await this.operations.refresh();
-    await this.memory.read();
+    await this.state.read();
     await this.catalog.refresh();
     await this.catalog.checkDaily();
   }
@@ -171,7 +175,7 @@ export class PageModel {
       catalog.entries,
       runtime.plugins(),
       (id) => catalog.isChanged(id),
-      (id) => runtime.enabled(id),
+      (id) => this.state.isOn(id),
     );
   }
 
@@ -215,11 +219,10 @@ export class PageModel {
   async tryPreview(
     what: { readonly url: string } | { readonly id: string },
     signal: AbortSignal,
-    onProgress: (step: Step) => void,
+    onProgress: (step: Progress) => void,
   ): Promise<{ readonly preview: Preview } | { readonly problem: Problem }> {
     try {
-      const found = await this.link.operate("plugins/preview", what, { signal, onProgress });
-      return { preview: readPreview(found) };
+      return { preview: await this.link.operate("plugins/preview", what, { signal, onProgress }) };
     } catch (e) {
       return { problem: explain(e, "preview") };
     }
@@ -265,21 +268,14 @@ export class PageModel {
     return this.operations.run("forget_key", name, { keyId });
   }
 
-  /**
-   * Switch a plugin on or off.
-   *
-   * @returns What went wrong, for the user; empty when nothing did.
-   */
-  async setEnabled(id: string, on: boolean): Promise<string> {
+  /** Switch a plugin on or off. */
+  async setEnabled(id: string, on: boolean): Promise<void> {
     const name = this.nameOf(id);
-    const outcome = await this.runtime.setEnabled(id, on);
-    if (outcome === "not-saved") {
-      const words = `Couldn't save. ${name} is still ${on ? "off" : "on"}.`;
-      this.announcer.urgent(words);
-      return words;
+    if (await this.runtime.setEnabled(id, on)) {
+      this.announcer.polite(`${name} is ${on ? "on" : "off"}.`);
+    } else {
+      this.announcer.urgent(`Couldn't save. ${name} is still ${on ? "off" : "on"}.`);
     }
-    this.announcer.polite(`${name} is ${on ? "on" : "off"}.`);
-    return "";
   }
 
   /** The words for an operation that has ended. */
@@ -349,10 +345,9 @@ export class PageModel {
     }
   }
 
-  #built(data: unknown): void {
-    const { ok, errors } = fields(data);
-    this.#rebuilt ||= ok === true;
-    this.#buildErrors = ok === true ? [] : texts(errors);
+  #built({ ok, errors }: Events["build"]): void {
+    this.#rebuilt ||= ok;
+    this.#buildErrors = ok ? [] : errors;
     this.catalog.changed.emit();
   }
 
@@ -365,17 +360,11 @@ export class PageModel {
     }
     void this.catalog.refresh().catch(() => undefined);
   }
+}
 
-  /** Remove what is kept of plugins that are gone, however they were removed. */
-  async #compare(entries: readonly Entry[]): Promise<void> {
-    const installed = entries.map(({ id, keyId, leftOut }) => ({
-      id,
-      // What is left out may be listed without its record.
-      keyId: keyId === "" && leftOut !== "" ? undefined : keyId,
-    }));
-    await this.runtime.installed(installed);
-    await this.memory.compare(installed).catch(() => undefined);
-  }
+function installedOf({ id, keyId, problem }: ListEntry): Installed {
+  // What is left out may be listed without its record.
+  return { id, keyId: keyId === "" && problem !== undefined ? undefined : keyId };
 }
 
 // What a reload does, by what waits for it; `~` stands for the plugin.

@@ -1,6 +1,7 @@
+import type { ListEntry, OperationEntry, OperationName, Progress } from "../../../client/src/index.js";
+import type { Link } from "../link.js";
 import { Signal } from "../signal.js";
 import { fields, list, text } from "../wire.js";
-import type { Link, Step } from "./link.js";
 import { type OperationKind, type Problem, explain } from "./words.js";
 
 const OWN_KEY = "plugin-bridge.operations";
@@ -62,7 +63,7 @@ export class Operations {
 
   constructor(needs: Needs) {
     this.#needs = needs;
-    needs.link.on("progress", (data) => this.#advance(readStep(data)));
+    needs.link.on("progress", (step) => this.#advance(step));
     needs.link.on("build", () => void this.refresh());
     needs.link.changed.listen(() => this.changed.emit());
   }
@@ -99,20 +100,17 @@ export class Operations {
     this.#dropEnded();
     this.#put({ ...NEW, ref, kind, name, id: text(params["id"]), own: true });
     try {
-      const result = await this.#request(ref, kind, params);
-      return this.#end(ref, "done", undefined, fields(fields(result)["plugin"]));
+      const onProgress = (step: Progress): void => this.#step(ref, step);
+      const method: OperationName = `plugins/${kind}`;
+      const all = { ...params, ref } as never;
+      const { plugin } = pluginIn(await this.#needs.link.operate(method, all, { onProgress }));
+      return this.#end(ref, "done", undefined, plugin);
     } catch (e) {
       const problem = explain(e, kind);
       return this.#end(ref, problem.kind === "cancelled" ? "cancelled" : "refused", problem);
     } finally {
       this.#running.delete(ref);
     }
-  }
-
-  #request(ref: string, kind: Exclude<OperationKind, "">, params: object): Promise<unknown> {
-    const { link } = this.#needs;
-    const onProgress = (step: Step): void => this.#step(ref, step);
-    return link.operate(`plugins/${kind}`, params, { ref, onProgress });
   }
 
   /** Ask the daemon to stop an operation; it may be too late. */
@@ -144,26 +142,26 @@ export class Operations {
     if (!this.#needs.link.has("plugins/operations")) {
       return;
     }
-    const answer = fields(await this.#needs.link.call("plugins/operations").catch(() => ({})));
+    const none = { operations: [] as readonly OperationEntry[] };
+    const { operations } = await this.#needs.link.call("plugins/operations").catch(() => none);
     const own = this.#own();
-    const listed = list(answer["operations"])
-      .map(fields)
-      .filter(({ op }) => op !== "build");
+    const listed = operations.filter(({ op }) => op !== "build");
     for (const operation of listed) {
       this.#merge(operation, own);
     }
-    this.#forgetForeign(new Set(listed.map((operation) => refOf(readStep(operation)))));
+    this.#forgetForeign(new Set(listed.map(refOf)));
     if (this.tasks.some((task) => task.outcome === "" && !this.#running.has(task.ref))) {
       const { later } = this.#needs;
       this.#askAgain = later(ASK_AGAIN_MILLISECONDS, () => void this.refresh());
     }
   }
 
-  #merge(operation: { readonly [name: string]: unknown }, own: readonly Own[]): void {
-    const ref = refOf(readStep(operation));
+  #merge(entry: OperationEntry, own: readonly Own[]): void {
+    const { operation, op, id, step, cancellable, error, result } = entry;
+    const ref = refOf(entry);
     const known = this.#tasks.get(ref);
     const mine = own.find((one) => one.ref === ref);
-    const outcome = outcomeOf(operation["outcome"]);
+    const outcome = outcomeOf(entry.outcome);
     // A list that was asked for earlier may be older than what is known by now.
     const isEnded = known !== undefined && known.outcome !== "";
     if (isEnded || this.#running.has(ref) || this.#dismissed.has(ref)) {
@@ -174,21 +172,20 @@ export class Operations {
       this.#tasks.delete(ref);
       return;
     }
-    const kind = kindOf(text(operation["op"]));
-    const error = fields(operation["error"]);
-    const plugin = fields(fields(operation["result"])["plugin"]);
+    const kind = kindOf(op);
+    const { plugin } = pluginIn(result);
     const task: Task = {
       ...(known ?? NEW),
       ref,
       kind,
-      operation: text(operation["operation"]),
-      id: text(operation["id"]) || text(plugin["id"]) || (known?.id ?? ""),
-      name: text(plugin["name"]) || (known?.name ?? mine?.name ?? ""),
-      step: text(operation["step"]),
-      cancellable: operation["cancellable"] === true,
+      operation,
+      id: id ?? plugin?.id ?? known?.id ?? "",
+      name: plugin?.name ?? known?.name ?? mine?.name ?? "",
+      step,
+      cancellable,
       own: mine !== undefined,
       outcome,
-      problem: outcome === "" || outcome === "done" ? undefined : explainWire(error, kind),
+      problem: error && explain(Object.assign(new Error(error.message), error), kind),
     };
     this.#put(task);
     if (outcome !== "" && known?.outcome !== outcome) {
@@ -208,44 +205,33 @@ export class Operations {
     this.changed.emit();
   }
 
-  #advance(step: Step & { readonly ref: string }): void {
+  #advance(step: Progress): void {
     const ref = refOf(step);
     if (NOT_SHOWN.has(step.op) || ref === "") {
       return;
     }
     if (!this.#tasks.has(ref)) {
-      this.#put({ ...NEW, ref, kind: kindOf(step.op), id: step.id });
+      this.#put({ ...NEW, ref, kind: kindOf(step.op), id: step.id ?? "" });
       void this.refresh();
     }
     this.#step(ref, step);
   }
 
-  #step(ref: string, { operation, id, step, cancellable }: Step): void {
+  #step(ref: string, { operation, id, step, cancellable }: Progress): void {
     const task = this.#tasks.get(ref);
     if (task === undefined || task.outcome !== "") {
       return;
     }
     const stepSince = task.step === step ? task.stepSince : this.#needs.now();
-    this.#change(ref, {
-      operation: operation || task.operation,
-      id: id || task.id,
-      step,
-      stepSince,
-      cancellable,
-    });
+    this.#change(ref, { operation, id: id ?? task.id, step, stepSince, cancellable });
   }
 
-  #end(
-    ref: string,
-    outcome: Outcome,
-    problem?: Problem,
-    plugin: { readonly [name: string]: unknown } = {},
-  ): Task {
+  #end(ref: string, outcome: Outcome, problem?: Problem, plugin?: ListEntry): Task {
     const task = this.#tasks.get(ref) ?? NEW;
     const ended: Task = {
       ...task,
-      id: text(plugin["id"]) || task.id,
-      name: text(plugin["name"]) || task.name,
+      id: plugin?.id ?? task.id,
+      name: plugin?.name ?? task.name,
       outcome,
       problem,
       cancellable: false,
@@ -316,23 +302,14 @@ const NEW: Task = {
   own: false,
 };
 
-/** Read the data of a `progress` push. */
-export function readStep(data: unknown): Step & { readonly ref: string } {
-  const step = fields(data);
-  return {
-    operation: text(step["operation"]),
-    ref: text(step["ref"]),
-    op: text(step["op"]),
-    id: text(step["id"]),
-    step: text(step["step"]),
-    message: text(step["message"]),
-    cancellable: step["cancellable"] === true,
-  };
+// Others may have asked without a name.
+function refOf({ ref, operation }: Pick<Progress, "ref" | "operation">): string {
+  return ref ?? operation;
 }
 
-// Others may have asked without a name.
-function refOf({ ref, operation }: Step & { readonly ref: string }): string {
-  return ref || operation;
+/** The plugin in an answer, which an uninstall has not. */
+function pluginIn(answer: object | undefined): { readonly plugin?: ListEntry } {
+  return answer ?? {};
 }
 
 function kindOf(op: string): OperationKind {
@@ -343,9 +320,4 @@ function kindOf(op: string): OperationKind {
 
 function outcomeOf(value: unknown): Outcome {
   return value === "done" || value === "refused" || value === "cancelled" ? value : "";
-}
-
-function explainWire(error: { readonly [name: string]: unknown }, kind: OperationKind): Problem {
-  const thrown = Object.assign(new Error(text(error["message"])), { code: text(error["code"]) });
-  return explain(thrown, kind);
 }

@@ -1,7 +1,7 @@
-import type { Stage } from "../plugins.js";
-import type { PluginState } from "../runtime.js";
+import type { ListEntry } from "../../../client/src/index.js";
 import { shownNames } from "../names.js";
-import type { Entry } from "./entries.js";
+import type { PluginState } from "../pageruntime.js";
+import type { Stage } from "../plugins.js";
 
 // As people count: 2 before 10.
 const ORDER = new Intl.Collator(undefined, { numeric: true });
@@ -22,7 +22,7 @@ export interface Row {
   /** Of what runs, or else of what is installed. */
   readonly version: string;
   /** What is installed; `undefined` when that is nothing, or not known. */
-  readonly entry: Entry | undefined;
+  readonly entry: ListEntry | undefined;
   readonly status: Status;
   /** The status in a sentence. */
   readonly words: string;
@@ -41,7 +41,7 @@ export interface Row {
  * @param switchOf Whether a plugin that is not in the bundle is switched on.
  */
 export function rowsOf(
-  entries: readonly Entry[] | undefined,
+  entries: readonly ListEntry[] | undefined,
   compiled: readonly PluginState[],
   isChanged: (id: string) => boolean,
   switchOf: (id: string) => boolean,
@@ -63,7 +63,7 @@ export function rowsOf(
 type Shown = Pick<Row, "status" | "words" | "reload"> & { readonly details?: string };
 
 function installedRow(
-  entry: Entry,
+  entry: ListEntry,
   plugin: PluginState | undefined,
   changed: boolean,
   on: boolean,
@@ -80,20 +80,20 @@ function installedRow(
   };
 }
 
-function absent({ leftOut }: Entry, on: boolean): Shown {
-  if (leftOut !== "") {
+function absent({ problem }: ListEntry, on: boolean): Shown {
+  if (problem !== undefined) {
     const words = "It can't be built, so it isn't in this page.";
-    return { status: "left-out", words, reload: false, details: leftOut };
+    return { status: "left-out", words, reload: false, details: problem };
   }
   return on
     ? { status: "new", words: "Starts after a reload.", reload: true }
     : { status: "off", words: "Off, still installed.", reload: false };
 }
 
-function present(entry: Entry, plugin: PluginState, changed: boolean): Shown {
-  if (entry.leftOut !== "") {
+function present(entry: ListEntry, plugin: PluginState, changed: boolean): Shown {
+  if (entry.problem !== undefined) {
     const words = `${plugin.version} is running. The installed one can't be built.`;
-    return { status: "left-out", words, reload: false, details: entry.leftOut };
+    return { status: "left-out", words, reload: false, details: entry.problem };
   }
   if (plugin.stage === "running" && (entry.version !== plugin.version || changed)) {
     const next = entry.version === plugin.version ? "the changed one" : entry.version;

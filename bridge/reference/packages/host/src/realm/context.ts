@@ -18,15 +18,15 @@ import type {
 } from "@bridge/plugin-api";
 
 import { makeUi } from "../../../api/src/handles.js";
-import { Bucket } from "../bucket.js";
 import type { Environment } from "../environment.js";
+import { type Level, Log, PLUGIN_LINES } from "../log.js";
 import { StoredSettings } from "../settings.js";
 import type { Recorder } from "./recorder.js";
 import type { Sender } from "./sender.js";
-import { LEVELS, PACE, type Values } from "./wire.js";
+import type { Values } from "./wire.js";
 
-const LINES = { perSecond: 50, burst: 100 };
-const COUNTED_MILLISECONDS = 1_000;
+// One less than the page logs: the line that counts the rest is another.
+const LINES = { perSecond: PLUGIN_LINES.perSecond - 1, burst: PLUGIN_LINES.burst - 1 };
 
 type Listener = (message: OscMessage) => void;
 
@@ -53,7 +53,7 @@ export function makeContext(
     settings,
     context: {
       id,
-      logger: loggerOf(sender, environment),
+      logger: loggerOf(id, sender, environment),
       settings: {
         get: ((key: string, fallback: never) => settings.get(key, fallback)) as Settings["get"],
         set: async (key, value) => settings.set(String(key), value),
@@ -82,38 +82,16 @@ function settingsOf(
 ): StoredSettings {
   const values = new Map(Object.entries(stored));
   const caller = {
-    call: (_service: string, _method: string, { key, value }: Values = {}) =>
+    call: (_method: string, { key, value }: Values = {}) =>
       sender.call("settings.set", [key, value]),
   };
   return new StoredSettings(caller as never, caller as never, "", values, failed);
 }
 
-function loggerOf(sender: Sender, { now, later }: Environment): Logger {
-  const lines = new Bucket(LINES, now);
-  let more = 0;
-  const add = (level: (typeof LEVELS)[number], message: string): void => {
-    // A plugin may pass anything.
-    const words = String(message);
-    if (lines.take()) {
-      const isLong = words.length > PACE.logCharacters;
-      const text = isLong ? `${words.slice(0, PACE.logCharacters)}…` : words;
-      sender.change({ op: "log", level, text });
-      return;
-    }
-    more += 1;
-    if (more === 1) {
-      later(COUNTED_MILLISECONDS, () => {
-        sender.change({ op: "log", level: "warn", text: `${more} more lines were left out` });
-        more = 0;
-      });
-    }
-  };
-  return {
-    debug: (message) => add("debug", message),
-    info: (message) => add("info", message),
-    warn: (message) => add("warn", message),
-    error: (message) => add("error", message),
-  };
+function loggerOf(id: string, sender: Sender, environment: Environment): Logger {
+  const record = (level: Level, _: string, text: string): void =>
+    sender.change({ op: "log", level, text });
+  return new Log(environment, record, LINES).scope(id);
 }
 
 function nativeOf(sender: Sender): Native {

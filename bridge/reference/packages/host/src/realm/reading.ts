@@ -2,12 +2,12 @@
 
 import type { Json } from "@bridge/plugin-api";
 
+import { LEVELS, PLUGIN_CHARACTERS } from "../log.js";
 import {
   CALLS,
   type Change,
   type FromRealm,
   KINDS,
-  LEVELS,
   LIMITS,
   PACE,
   PHASES,
@@ -86,7 +86,7 @@ function readChange(value: unknown): Change {
       return {
         op,
         level: oneOf(LEVELS, change["level"]),
-        text: readText(change["text"], PACE.logCharacters + 1),
+        text: readText(change["text"], PLUGIN_CHARACTERS),
       };
     case "card":
       return { op, ref: readNumber(change["ref"]), title: readText(change["title"]) };

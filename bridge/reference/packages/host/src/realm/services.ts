@@ -5,17 +5,15 @@ import {
   type HttpOptions,
   type Json,
   type Notification,
-  type OscArgument,
+  type OscMessage,
   PermissionError,
-  type SqlValue,
 } from "@bridge/plugin-api";
 
-import { GatedHttp } from "../http.js";
+import { fetchFor } from "../http.js";
 import { GatedNative } from "../native.js";
-import { GatedOsc, type OscHub } from "../osc.js";
+import type { OscHub } from "../osc.js";
 import type { Gate } from "../permissions.js";
 import type { StoredSettings } from "../settings.js";
-import { GatedSql } from "../sql.js";
 import type { PluginCaller } from "../turns.js";
 import { fields, list, text } from "../wire.js";
 import type { Events } from "./events.js";
@@ -28,13 +26,15 @@ type Args = readonly Json[];
 /** Serves the calls of one plugin. */
 export class Services {
   readonly #settings: StoredSettings;
+  readonly #caller: PluginCaller;
+  readonly #gate: Gate;
   readonly #native: GatedNative;
-  readonly #http: GatedHttp;
-  readonly #sql: GatedSql;
-  readonly #osc: GatedOsc;
+  readonly #hub: OscHub;
   readonly #events: Events;
+  /** What ends each OSC listener. */
   readonly #ends = new Map<number, () => void>();
   #listeners = 0;
+  #silenced = 0;
 
   constructor(
     settings: StoredSettings,
@@ -44,10 +44,10 @@ export class Services {
     events: Events,
   ) {
     this.#settings = settings;
+    this.#caller = caller;
+    this.#gate = gate;
     this.#native = new GatedNative(caller, gate);
-    this.#http = new GatedHttp(caller, gate);
-    this.#sql = new GatedSql(caller, gate);
-    this.#osc = new GatedOsc(hub, caller, gate);
+    this.#hub = hub;
     this.#events = events;
   }
 
@@ -65,9 +65,10 @@ export class Services {
       case "native.call":
         return this.#native.call(text(first), text(second), fields(third) as { [name: string]: Json });
       case "http.fetch":
-        return this.#http.fetch(text(first), fields(second) as HttpOptions);
+        return fetchFor(this.#caller, this.#gate, text(first), fields(second) as HttpOptions);
       case "osc.send":
-        await this.#osc.send(text(first), ...(list(second) as OscArgument[]));
+        await this.#gate.pass("osc", "*");
+        await this.#caller.call("osc/send", { address: text(first), args: list(second) as number[] });
         return null;
       case "osc.listen":
         return this.#listen();
@@ -76,19 +77,22 @@ export class Services {
         this.#ends.delete(Number(first));
         return null;
       case "sql.databases":
-        return this.#sql.databases();
+        await this.#gate.pass("sql", "*");
+        return (await this.#caller.call("sql/databases")).databases;
       case "sql.query":
-        return this.#sql.query(
-          text(first),
-          text(second),
-          list(third) as Exclude<SqlValue, object | number>[],
-        );
+        await this.#gate.pass("sql", "*");
+        return this.#caller.call("sql/query", {
+          database: text(first),
+          sql: text(second),
+          params: list(third) as string[],
+        });
     }
   }
 
-  /** End every OSC listener. */
+  /** End every OSC listener of the plugin, also one that is being added. */
   silence(): void {
-    this.#osc.silence();
+    this.#silenced += 1;
+    this.#ends.forEach((end) => end());
     this.#ends.clear();
   }
 
@@ -96,9 +100,16 @@ export class Services {
     if (this.#ends.size >= MOST_LISTENERS) {
       throw new BridgeError("rate_limited", `osc: at most ${MOST_LISTENERS} listeners`);
     }
+    await this.#gate.pass("osc", "*");
+    const before = this.#silenced;
     this.#listeners += 1;
     const listener = this.#listeners;
-    const end = await this.#osc.listen((message) => this.#events.received(listener, message));
+    const heard = (message: OscMessage): void => this.#events.received(listener, message);
+    const end = await this.#hub.listen(heard, this.#caller);
+    if (before !== this.#silenced) {
+      end();
+      throw new PermissionError("the user does not allow osc any more");
+    }
     this.#ends.set(listener, end);
     return listener;
   }

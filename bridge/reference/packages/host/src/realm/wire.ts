@@ -7,6 +7,8 @@
 
 import type { Json, OscMessage } from "@bridge/plugin-api";
 
+import type { Level } from "../log.js";
+
 /** How much a realm may send; its runtime stays below all of these. */
 export const LIMITS = {
   /** Characters of any message; it is parsed only when it has no more. */
@@ -34,7 +36,6 @@ export const PACE = {
   charactersPerMillisecond: 2_000,
   batch: 60_000,
   unansweredCharacters: 4_000_000,
-  logCharacters: 2_000,
   errorCharacters: 4_000,
 } as const;
 
@@ -63,8 +64,6 @@ export const KINDS = [
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
-export const LEVELS = ["debug", "info", "warn", "error"] as const;
-
 /** A card or a part; the realm numbers them from 1. */
 export type Ref = number;
 
@@ -75,7 +74,7 @@ export type Values = { readonly [key: string]: Json };
 
 /** A change of the plugin's cards, or a line of its log. */
 export type Change =
-  | { readonly op: "log"; readonly level: (typeof LEVELS)[number]; readonly text: string }
+  | { readonly op: "log"; readonly level: Level; readonly text: string }
   | { readonly op: "card"; readonly ref: Ref; readonly title: string }
   | {
       readonly op: "part";

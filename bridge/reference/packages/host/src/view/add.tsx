@@ -10,7 +10,7 @@ import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
 import { day, type Problem } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { Button, ButtonLink, By, Details, Field, Title } from "./parts.js";
+import { Button, ButtonLink, By, Details, Field, Title, useAfter } from "./parts.js";
 import { Back, Fingerprint, Icon, Readme } from "./plugin.js";
 import { Wants } from "./wants.js";
 
@@ -18,7 +18,7 @@ const SLOW_MILLISECONDS = 10_000;
 
 type Phase =
   | { readonly name: "asked" }
-  | { readonly name: "looking"; readonly step: string; readonly since: number }
+  | { readonly name: "looking"; readonly step: string }
   | { readonly name: "found"; readonly preview: Preview }
   | { readonly name: "refused"; readonly problem: Problem };
 
@@ -31,12 +31,11 @@ export function usePreview(model: PageModel) {
     abort.current?.abort();
     const mine = new AbortController();
     abort.current = mine;
-    const since = Date.now();
-    setPhase({ name: "looking", step: "", since });
+    setPhase({ name: "looking", step: "" });
     model.announcer.polite("Downloading and checking…");
     const result = await model.tryPreview(what, mine.signal, ({ step }) => {
       if (abort.current === mine) {
-        setPhase({ name: "looking", step, since });
+        setPhase({ name: "looking", step });
       }
     });
     if (abort.current !== mine) {
@@ -61,15 +60,9 @@ export function usePreview(model: PageModel) {
 export function Looking(props: {
   readonly model: PageModel;
   readonly step: string;
-  readonly since: number;
   readonly onCancel: () => void;
 }) {
-  const [slow, setSlow] = useState(false);
-  useEffect(() => {
-    const left = props.since + SLOW_MILLISECONDS - Date.now();
-    const timer = setTimeout(() => setSlow(true), Math.max(0, left));
-    return () => clearTimeout(timer);
-  }, [props.since]);
+  const slow = useAfter(SLOW_MILLISECONDS);
   const asks = props.step === "awaiting_confirmation";
   const words = asks
     ? "This is on your own network. Answer on your desktop."
@@ -173,7 +166,6 @@ export function AddView({ model }: ViewProps) {
         <Looking
           model={model}
           step={phase.step}
-          since={phase.since}
           onCancel={() => {
             stop();
             model.announcer.polite("Cancelled.");
@@ -227,13 +219,13 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
         </h3>
       </div>
       <p>
-        {manifest.author === "" ? null : <By author={manifest.author} />}
+        {manifest.author === undefined ? null : <By author={manifest.author} />}
         From <strong>{host}</strong> <span class="dim">{path}</span>
       </p>
       {manifest.description === "" ? null : <p dir="auto">{manifest.description}</p>}
       <Signer model={model} preview={preview} />
       {installed === undefined ? (
-        <Wants entry={manifest} />
+        <Wants manifest={manifest} />
       ) : (
         <p>You have {installed.version} already.</p>
       )}
@@ -270,9 +262,9 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
 
 /** Who signed it, and whether the user knows them. */
 export function Signer({ model, preview }: ViewProps & { readonly preview: Preview }) {
-  const { trusted, trustedAt, keyId } = preview;
+  const { trusted, trustedAt, keyId } = preview.key;
   if (trusted) {
-    const since = trustedAt === 0 ? "" : ` since ${day(trustedAt)}`;
+    const since = trustedAt === undefined ? "" : ` since ${day(trustedAt)}`;
     return <p class="good">Signed by an author you have trusted{since}.</p>;
   }
   return (

@@ -23,7 +23,7 @@ export function Banner({ model }: ViewProps) {
   if (model.isBridgeOld) {
     return <OldBanner model={model} />;
   }
-  if (model.runtime.safeMode.active) {
+  if (model.runtime.isSafe) {
     return (
       <Fragment>
         <SafeModeBanner model={model} />

@@ -4,7 +4,7 @@
 import { h } from "preact";
 import { useEffect } from "preact/hooks";
 
-import type { Key } from "../model/entries.js";
+import type { KeyEntry } from "../../../client/src/index.js";
 import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
 import { day } from "../model/words.js";
@@ -36,7 +36,7 @@ export function KeysView({ model }: ViewProps) {
   );
 }
 
-function KeyRow({ model, of }: ViewProps & { readonly of: Key }) {
+function KeyRow({ model, of }: ViewProps & { readonly of: KeyEntry }) {
   const { keyId, trustedAt, installed, seenFor } = of;
   const names = (installed.length > 0 ? installed : seenFor).map((id) => model.nameOf(id));
   const signs = installed.length > 0 ? "signs" : "once signed";
@@ -61,7 +61,7 @@ function KeyRow({ model, of }: ViewProps & { readonly of: Key }) {
   );
 }
 
-async function forget(model: PageModel, { keyId }: Key, names: readonly string[]): Promise<void> {
+async function forget(model: PageModel, { keyId }: KeyEntry, names: readonly string[]): Promise<void> {
   const sure = await model.questions.confirm(
     "Forget this key?",
     "Plugins stay. You'll be asked next time something is signed with it.",

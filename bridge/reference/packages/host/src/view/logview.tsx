@@ -5,12 +5,11 @@ import { API_VERSION } from "@bridge/plugin-api";
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import type { Level } from "../log.js";
+import { LEVELS, type Level, levelOf } from "../log.js";
 import { diagnostics } from "../model/diagnostics.js";
-import { LEVELS, type Line, filtered, lineText } from "../model/logbuffer.js";
+import { type Line, filtered, lineText } from "../model/logbuffer.js";
 import type { PageModel } from "../model/model.js";
 import { count } from "../model/words.js";
-import { fields, list, text } from "../wire.js";
 import type { ViewProps } from "./app.js";
 import { Button, Copy, Field, Select, Title, useChanges } from "./parts.js";
 
@@ -32,7 +31,7 @@ export function LogView({ model }: ViewProps) {
   const lines = filtered(paused ?? logBuffer.lines, { level, scope, search });
   const scopes = [...new Set(logBuffer.lines.map((line) => line.scope))].sort();
   return (
-    <section class="panel stack wide" id="log">
+    <section class="panel stack" id="log">
       <Title>Log</Title>
       <div class="row wrap filter">
         <Select
@@ -40,7 +39,7 @@ export function LogView({ model }: ViewProps) {
           label="Level"
           value={level}
           options={LEVELS.map((value) => ({ value, label: LEVEL_WORDS[value] }))}
-          onValue={(value) => setLevel(LEVELS.find((known) => known === value) ?? "info")}
+          onValue={(value) => setLevel(levelOf(value))}
         />
         <Select
           id="log-scope"
@@ -125,8 +124,8 @@ function Lines({ lines }: { readonly lines: readonly Line[] }) {
 
 async function makeReport(model: PageModel): Promise<string> {
   const { link, logBuffer, rows } = model;
-  const answer = await link.call("notify/targets").catch(() => ({}));
-  const targets = list(fields(answer)["targets"]).map(fields);
+  const none = { targets: [] };
+  const { targets } = await link.call("notify/targets").catch(() => none);
   return diagnostics({
     daemon: link.version,
     api: API_VERSION,
@@ -134,7 +133,7 @@ async function makeReport(model: PageModel): Promise<string> {
     state: [link.state, link.reason].join(" ").trim(),
     closes: link.closes,
     rows,
-    targets: targets.map(({ name, health }) => ({ name: text(name), health: text(health) })),
+    targets,
     lines: logBuffer.lines,
   });
 }

@@ -2,7 +2,7 @@
 /** Small parts that every view uses. */
 
 import { type ComponentChildren, h } from "preact";
-import { useEffect, useId, useReducer, useState } from "preact/hooks";
+import { useEffect, useReducer, useState } from "preact/hooks";
 
 import { openable } from "../model/address.js";
 import type { Announcer } from "../model/announcer.js";
@@ -67,15 +67,13 @@ export function Button({ children, onPress, kind, off, id, name }: ButtonProps) 
 export function ButtonLink(props: {
   readonly href: string;
   readonly children: ComponentChildren;
-  readonly kind?: "primary" | "quiet";
-  readonly name?: string;
+  readonly kind?: "primary";
   readonly id?: string;
 }) {
   return (
     <a
       class={`button ${props.kind ?? ""}`}
       href={props.href}
-      aria-label={props.name}
       id={props.id}
     >
       {props.children}
@@ -146,80 +144,97 @@ export function Details(props: {
   );
 }
 
-interface FieldProps {
+interface LabelledProps {
+  /** Of what is labelled. */
+  readonly id: string;
   readonly label: string;
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-  readonly id?: string;
-  readonly type?: "text" | "search" | "number";
-  readonly mode?: "url" | "numeric" | "decimal";
-  readonly placeholder?: string;
   readonly help?: string;
   /** What is wrong with the value; empty when nothing is. */
   readonly error?: string;
-  readonly children?: ComponentChildren;
 }
 
-/** A field with its label, and what is wrong with it. */
-export function Field(props: FieldProps) {
-  const made = useId();
-  const id = props.id ?? made;
-  const hints = [props.help ? `${id}-help` : "", props.error ? `${id}-error` : ""];
+/** A control with its label, and what is wrong with it. */
+function Labelled(props: LabelledProps & { readonly children: ComponentChildren }) {
+  const { id, label, help, error, children } = props;
   return (
     <div class="field">
       <label for={id} dir="auto">
-        {props.label}
+        {label}
       </label>
-      <div class="row">
-        <input
-          id={id}
-          // The library's types want each type with a role of its own.
-          type={(props.type ?? "text") as "text"}
-          inputMode={props.mode}
-          placeholder={props.placeholder}
-          value={props.value}
-          autoComplete="off"
-          dir={props.mode === undefined ? "auto" : undefined}
-          spellcheck={false}
-          step={props.type === "number" ? "any" : undefined}
-          aria-invalid={props.error ? "true" : undefined}
-          aria-describedby={hints.join(" ").trim() || undefined}
-          onInput={(event) => props.onValue(event.currentTarget.value)}
-        />
-        {props.children}
-      </div>
-      {props.help ? (
+      {children}
+      {help ? (
         <p class="dim small" id={`${id}-help`} dir="auto">
-          {props.help}
+          {help}
         </p>
       ) : null}
-      {props.error ? (
+      {error ? (
         <p class="error" id={`${id}-error`}>
-          {props.error}
+          {error}
         </p>
       ) : null}
     </div>
   );
 }
 
-export function Select(props: {
-  readonly label: string;
+/** The attributes of a control that tie it to its hints. */
+function described({ id, help, error }: LabelledProps) {
+  const hints = [help ? `${id}-help` : "", error ? `${id}-error` : ""].join(" ").trim();
+  return { id, "aria-invalid": error ? "true" : undefined, "aria-describedby": hints || undefined } as const;
+}
+
+interface FieldProps extends LabelledProps {
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly type?: "search";
+  readonly mode?: "url" | "numeric" | "decimal";
+  readonly placeholder?: string;
+  /** Whether it takes several lines. */
+  readonly multiline?: boolean;
+  readonly children?: ComponentChildren;
+}
+
+/** A field for a text. */
+export function Field(props: FieldProps) {
+  const { value, mode, onValue } = props;
+  const onInput = ({ currentTarget }: { currentTarget: { readonly value: string } }): void =>
+    onValue(currentTarget.value);
+  return (
+    <Labelled {...props}>
+      {props.multiline === true ? (
+        <textarea {...described(props)} dir="auto" rows={5} value={value} onInput={onInput} />
+      ) : (
+        <div class="row">
+          <input
+            {...described(props)}
+            // The library's types want each type with a role of its own.
+            type={(props.type ?? "text") as "text"}
+            inputMode={mode}
+            placeholder={props.placeholder}
+            value={value}
+            autoComplete="off"
+            dir={mode === undefined ? "auto" : undefined}
+            spellcheck={false}
+            onInput={onInput}
+          />
+          {props.children}
+        </div>
+      )}
+    </Labelled>
+  );
+}
+
+interface SelectProps extends LabelledProps {
   readonly value: string;
   readonly options: readonly { readonly value: string; readonly label: string }[];
   readonly onValue: (value: string) => void;
-  readonly help?: string;
-  readonly id?: string;
-}) {
-  const made = useId();
-  const id = props.id ?? made;
+}
+
+/** A choice of one. */
+export function Select(props: SelectProps) {
   return (
-    <div class="field">
-      <label for={id} dir="auto">
-        {props.label}
-      </label>
+    <Labelled {...props}>
       <select
-        id={id}
-        aria-describedby={props.help ? `${id}-help` : undefined}
+        {...described(props)}
         onChange={(event) => props.onValue(event.currentTarget.value)}
       >
         {props.options.map(({ value, label }) => (
@@ -228,12 +243,7 @@ export function Select(props: {
           </option>
         ))}
       </select>
-      {props.help ? (
-        <p class="dim small" id={`${id}-help`} dir="auto">
-          {props.help}
-        </p>
-      ) : null}
-    </div>
+    </Labelled>
   );
 }
 
@@ -241,7 +251,6 @@ export function Select(props: {
 export function Copy(props: {
   readonly text: string | (() => string);
   readonly announcer: Announcer;
-  readonly label?: string;
   readonly name?: string;
   readonly done?: () => string;
   readonly id?: string;
@@ -260,7 +269,7 @@ export function Copy(props: {
   };
   return (
     <Button onPress={() => void copy()} name={props.name} id={props.id}>
-      {copied ? "Copied" : (props.label ?? "Copy")}
+      {copied ? "Copied" : "Copy"}
     </Button>
   );
 }

@@ -2,8 +2,8 @@
 import { type ComponentChildren, Fragment, h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
+import type { About, ListEntry } from "../../../client/src/index.js";
 import { hostAndPath } from "../model/address.js";
-import type { About, Entry } from "../model/entries.js";
 import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
 import { type Row, versionAndWords } from "../model/rows.js";
@@ -42,7 +42,7 @@ export function PluginView({ model, id }: PluginProps) {
 }
 
 /** What an installed plugin shows of itself; read again when it was changed. */
-function useAbout({ link, catalog }: PageModel, entry: Entry | undefined): About | undefined {
+function useAbout({ link, catalog }: PageModel, entry: ListEntry | undefined): About | undefined {
   const [about, setAbout] = useState<About | undefined>(undefined);
   const { id = "", commit = "", updatedAt = "" } = entry ?? {};
   const canAsk = id !== "" && link.state === "connected" && link.has("plugins/about");
@@ -61,7 +61,7 @@ function useAbout({ link, catalog }: PageModel, entry: Entry | undefined): About
 /** A plugin's picture, next to its name. */
 export function Icon({ about }: { readonly about: About | undefined }) {
   const { icon = "" } = about ?? {};
-  return icon === "" ? null : <img class="icon" src={icon} alt="" />;
+  return icon === "" ? null : <img class="icon" src={`data:image/png;base64,${icon}`} alt="" />;
 }
 
 /** A plugin's README, as text. */
@@ -165,7 +165,7 @@ function nextOf({ rows }: PageModel, id: string): string {
   return (rows[at + 1] ?? rows[at - 1])?.id ?? "";
 }
 
-function Origin({ model, entry }: ViewProps & { readonly entry: Entry }) {
+function Origin({ model, entry }: ViewProps & { readonly entry: ListEntry }) {
   const [host, path] = hostAndPath(entry.url);
   const key = model.catalog.key(entry.keyId);
   const facts: readonly (readonly [string, ComponentChildren])[] = [
@@ -222,7 +222,7 @@ function Tags({ tags }: { readonly tags: readonly string[] }) {
 export function Fingerprint({ model, keyId }: ViewProps & { readonly keyId: string }) {
   return (
     <span class="row wrap">
-      <code class="fingerprint">{keyId}</code>
+      <code>{keyId}</code>
       <Copy text={keyId} announcer={model.announcer} name={`Copy the fingerprint ${keyId}`} />
     </span>
   );

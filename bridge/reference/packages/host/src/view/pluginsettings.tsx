@@ -207,12 +207,11 @@ function SettingField({ field, value, problem, onValue }: SettingProps) {
         />
       );
     case "text":
-      return field.multiline === true ? (
-        <LongText id={id} label={field.label} value={String(value)} help={help} problem={problem} onValue={onValue} />
-      ) : (
+      return (
         <Field
           id={id}
           label={field.label}
+          multiline={field.multiline === true}
           value={String(value)}
           onValue={onValue}
           help={help}
@@ -230,34 +229,4 @@ function limits({ min, max }: Extract<KeyedField, { type: "number" }>): string {
     return `At least ${min}.`;
   }
   return max === undefined ? "" : `At most ${max}.`;
-}
-
-function LongText(props: {
-  readonly id: string;
-  readonly label: string;
-  readonly value: string;
-  readonly help: string;
-  readonly problem: string;
-  readonly onValue: (value: string) => void;
-}) {
-  const { id, problem } = props;
-  return (
-    <div class="field">
-      <label for={id} dir="auto">
-        {props.label}
-      </label>
-      <textarea
-        id={id}
-        dir="auto"
-        rows={5}
-        aria-invalid={problem === "" ? undefined : "true"}
-        aria-describedby={`${id}-help`}
-        onInput={(event) => props.onValue(event.currentTarget.value)}
-        value={props.value}
-      />
-      <p class={problem === "" ? "dim small" : "error"} id={`${id}-help`}>
-        {problem || props.help}
-      </p>
-    </div>
-  );
 }

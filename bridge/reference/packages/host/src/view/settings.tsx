@@ -4,10 +4,10 @@
 import { h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
+import type { Target } from "../../../client/src/index.js";
 import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
 import { explain } from "../model/words.js";
-import { fields, list, text, texts } from "../wire.js";
 import type { ViewProps } from "./app.js";
 import { AddressForm } from "./connect.js";
 import { Button, ButtonLink, Details, Switch, Title } from "./parts.js";
@@ -54,10 +54,10 @@ function Connection({ model }: ViewProps) {
 }
 
 function UpdateCheck({ model }: ViewProps) {
-  const { memory, announcer } = model;
+  const { state, announcer } = model;
   const change = async (on: boolean): Promise<void> => {
     try {
-      await memory.setChecksDaily(on);
+      await state.setChecksDaily(on);
       announcer.polite(on ? "Updates are looked for once a day." : "Not any more.");
     } catch {
       announcer.urgent("Couldn't save. Nothing changed.");
@@ -71,19 +71,13 @@ function UpdateCheck({ model }: ViewProps) {
         <Switch
           id="daily"
           label="Look for updates once a day"
-          on={memory.checksDaily}
+          on={state.checksDaily}
           off={model.link.state !== "connected"}
           onChange={(on) => void change(on)}
         />
       </div>
     </div>
   );
-}
-
-interface Target {
-  readonly name: string;
-  readonly description: string;
-  readonly health: string;
 }
 
 const HEALTH: { readonly [health: string]: string } = {
@@ -96,7 +90,8 @@ function Notifications({ model }: ViewProps) {
   const connected = model.link.state === "connected";
   useEffect(() => {
     if (connected) {
-      void readTargets(model).then((read) => setTargets(read));
+      const read = model.link.call("notify/targets");
+      read.then(({ targets: found }) => setTargets(found), () => undefined);
     }
   }, [connected]);
   return (
@@ -111,15 +106,6 @@ function Notifications({ model }: ViewProps) {
       </ul>
     </div>
   );
-}
-
-async function readTargets(model: PageModel): Promise<readonly Target[] | undefined> {
-  const answer = await model.link.call("notify/targets").catch(() => undefined);
-  return answer === undefined ? undefined : list(fields(answer)["targets"]).map(fields).map((target) => ({
-    name: text(target["name"]),
-    description: text(target["description"]),
-    health: text(target["health"]),
-  }));
 }
 
 function TargetRow({ model, target }: ViewProps & { readonly target: Target }) {
@@ -153,14 +139,11 @@ function TargetRow({ model, target }: ViewProps & { readonly target: Target }) {
 async function sendTest(model: PageModel, name: string): Promise<string> {
   const title = "A test from the plugin page";
   try {
-    const answer = fields(
-      await model.link.call("notify/send", { title, content: "It works.", sinks: [name] }),
-    );
-    if (texts(answer["delivered"]).includes(name)) {
-      return "Sent. You should see it now.";
-    }
-    const [failed] = list(answer["failed"]).map(fields);
-    return `It wasn't shown. ${text(failed?.["error"])}`.trim();
+    const test = { title, content: "It works.", sinks: [name] };
+    const { delivered, failed } = await model.link.call("notify/send", test);
+    return delivered.includes(name)
+      ? "Sent. You should see it now."
+      : `It wasn't shown. ${failed[0]?.error ?? ""}`.trim();
   } catch (e) {
     return explain(e).words;
   }

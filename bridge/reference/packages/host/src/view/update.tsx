@@ -4,15 +4,16 @@
 import { h } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { type Changelog, type Changes, type Preview, gains } from "../model/entries.js";
+import type { Changelog, Differences } from "../../../client/src/index.js";
+import { type Preview, gains } from "../model/entries.js";
 import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
-import { wordsOf } from "../permissionwords.js";
+import { riskyFirst, wordsOf } from "../permissionwords.js";
 import { LookRefused, Looking, Signer, usePreview } from "./add.js";
 import type { ViewProps } from "./app.js";
 import { Button, Details, Title } from "./parts.js";
 import { Back } from "./plugin.js";
-import { Want, riskyFirst } from "./wants.js";
+import { Want } from "./wants.js";
 
 export function UpdateView({ model, id }: ViewProps & { readonly id: string }) {
   const { phase, look, stop } = usePreview(model);
@@ -32,7 +33,6 @@ export function UpdateView({ model, id }: ViewProps & { readonly id: string }) {
         <Looking
           model={model}
           step={phase.name === "looking" ? phase.step : ""}
-          since={phase.name === "looking" ? phase.since : 0}
           onCancel={() => {
             stop();
             leave();
@@ -72,8 +72,8 @@ function Found({ model, id, preview, onLeave }: FoundProps) {
         </p>
       ) : null}
       <ChangeList changes={preview.changes} />
-      {preview.trusted ? null : <Signer model={model} preview={preview} />}
-      <WhatChanged changelog={preview.changelog} />
+      {preview.key.trusted ? null : <Signer model={model} preview={preview} />}
+      {preview.changelog === undefined ? null : <WhatChanged changelog={preview.changelog} />}
       <div class="actions">
         <Button
           id="update-now"
@@ -112,7 +112,7 @@ async function skip(
 ): Promise<void> {
   const commit = model.catalog.update(id)?.latest ?? preview.commit;
   try {
-    await model.memory.skip(id, commit);
+    await model.state.skip(id, commit);
     model.announcer.polite(`${preview.manifest.version} is skipped.`);
     onLeave();
   } catch {
@@ -122,7 +122,7 @@ async function skip(
 
 const KINDS = { hosts: "Site", actions: "Action", events: "Event" } as const;
 
-function ChangeList({ changes }: { readonly changes: Changes }) {
+function ChangeList({ changes }: { readonly changes: Differences }) {
   const { permissions, optionalPermissions } = changes;
   const kinds = ["hosts", "actions", "events"] as const;
   const lostPermissions = [...permissions.lost, ...optionalPermissions.lost];
@@ -161,7 +161,8 @@ function ChangeList({ changes }: { readonly changes: Changes }) {
 }
 
 function WhatChanged({ changelog }: { readonly changelog: Changelog }) {
-  const { notes, behind, commits } = changelog;
+  const { notes, commits } = changelog;
+  const behind = commits.length;
   if (notes === "" && commits.length === 0) {
     return null;
   }
@@ -171,9 +172,9 @@ function WhatChanged({ changelog }: { readonly changelog: Changelog }) {
       {/* Text of others: only the marks of its headings are left out. */}
       {notes === "" ? null : <p class="notes" dir="auto">{notes.replace(/^#+[ \t]+/gm, "").trim()}</p>}
       <ul class="changelog">
-        {commits.map(({ day, summary }, n) => (
-          <li key={n}>
-            <time class="dim">{day}</time> <bdi>{summary}</bdi>
+        {commits.map(({ commit, time, summary }) => (
+          <li key={commit}>
+            <time class="dim">{time.slice(0, 10)}</time> <bdi>{summary}</bdi>
           </li>
         ))}
       </ul>

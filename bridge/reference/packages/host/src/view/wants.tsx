@@ -3,14 +3,8 @@
 
 import { type ComponentChildren, h } from "preact";
 
-import type { Entry } from "../model/entries.js";
-import { PERMISSIONS_FOOT, wordsOf } from "../permissionwords.js";
-
-/** The permissions that need attention first; each group in the order it came. */
-export function riskyFirst(permissions: readonly string[]): readonly string[] {
-  const rank = (permission: string): number => (wordsOf(permission).risky ? 0 : 1);
-  return [...permissions].sort((one, other) => rank(one) - rank(other));
-}
+import type { Manifest } from "../manifest.js";
+import { PERMISSIONS_FOOT, riskyFirst, wordsOf } from "../permissionwords.js";
 
 /** One permission: what it lets a plugin do, what that means, and what it is about. */
 export function Want(props: {
@@ -38,55 +32,59 @@ export function Want(props: {
   );
 }
 
-/** What of a manifest a permission is about. */
-export function namesUnder(permission: string, entry: Entry): readonly string[] {
-  switch (permission) {
-    case "network":
-      return entry.hosts;
-    case "host:events":
-      return entry.events;
-    case "host:actions":
-      return entry.actions;
-    default:
-      return [];
-  }
+type Asking = Pick<
+  Manifest,
+  "permissions" | "optionalPermissions" | "hosts" | "events" | "actions"
+>;
+
+interface WantsProps {
+  readonly manifest: Asking;
+  /** What is shown below a permission. */
+  readonly more?: (permission: string) => ComponentChildren;
 }
 
 /** All that a plugin asks for. */
-export function Wants({ entry }: { readonly entry: Entry }) {
-  const { permissions, optionalPermissions } = entry;
+export function Wants({ manifest, more }: WantsProps) {
+  const { permissions, optionalPermissions } = manifest;
   if (permissions.length + optionalPermissions.length === 0) {
     return <p>It asks for no permission.</p>;
   }
+  const group = (title: string, those: readonly string[]) =>
+    those.length === 0 ? null : (
+      <div class="stack tight">
+        <h3>{title}</h3>
+        <ul class="wants">
+          {riskyFirst(those).map((permission) => (
+            <Want
+              key={permission}
+              permission={permission}
+              names={namesUnder(permission, manifest)}
+            >
+              {more?.(permission)}
+            </Want>
+          ))}
+        </ul>
+      </div>
+    );
   return (
-    <div class="stack tight">
-      <WantList title="Needed" entry={entry} permissions={permissions} />
-      <WantList title="When used" entry={entry} permissions={optionalPermissions} />
+    <div class="stack">
+      {group("Needed", permissions)}
+      {group("When used", optionalPermissions)}
       <p class="dim small">{PERMISSIONS_FOOT}</p>
     </div>
   );
 }
 
-function WantList(props: {
-  readonly title: string;
-  readonly entry: Entry;
-  readonly permissions: readonly string[];
-}) {
-  if (props.permissions.length === 0) {
-    return null;
+/** What of a manifest a permission is about. */
+function namesUnder(permission: string, manifest: Asking): readonly string[] {
+  switch (permission) {
+    case "network":
+      return manifest.hosts;
+    case "host:events":
+      return manifest.events;
+    case "host:actions":
+      return manifest.actions;
+    default:
+      return [];
   }
-  return (
-    <div class="stack tight">
-      <h3>{props.title}</h3>
-      <ul class="wants">
-        {riskyFirst(props.permissions).map((permission) => (
-          <Want
-            key={permission}
-            permission={permission}
-            names={namesUnder(permission, props.entry)}
-          />
-        ))}
-      </ul>
-    </div>
-  );
 }

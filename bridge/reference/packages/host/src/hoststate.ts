@@ -1,0 +1,98 @@
+import type { Caller } from "./link.js";
+import { Signal } from "./signal.js";
+
+const AUTO_CHECK = "updates:auto";
+const CHECKED = "updates:checked";
+const ENABLED = "enabled:";
+const SKIPPED = "skip:";
+
+/** What the page keeps in the daemon's state, for every browser. */
+export class HostState {
+  readonly changed = new Signal();
+  readonly #caller: Caller;
+  #entries: { readonly [key: string]: unknown } = {};
+  #isKnown = false;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /** Read all of it; rejects with `BridgeError`. */
+  async read(): Promise<void> {
+    const { entries } = await this.#caller.call("state/list", { ns: "host" });
+    this.#entries = entries;
+    this.#isKnown = true;
+    this.changed.emit();
+  }
+
+  /** Whether it was read at least once. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  /** All of it, by key. */
+  get entries(): { readonly [key: string]: unknown } {
+    return this.#entries;
+  }
+
+  /** Whether a plugin is switched on: unless the user switched it off. */
+  isOn(id: string): boolean {
+    return this.#entries[ENABLED + id] !== false;
+  }
+
+  /** Switch a plugin on or off; rejects, and changes nothing, when that cannot be saved. */
+  setOn(id: string, on: boolean): Promise<void> {
+    return on ? this.#delete(ENABLED + id) : this.#set(ENABLED + id, false);
+  }
+
+  /** Whether updates are looked for once a day. */
+  get checksDaily(): boolean {
+    return this.#entries[AUTO_CHECK] !== false;
+  }
+
+  setChecksDaily(on: boolean): Promise<void> {
+    return this.#set(AUTO_CHECK, on);
+  }
+
+  /** When updates were last looked for, in milliseconds since the epoch; 0 for never. */
+  get checkedAt(): number {
+    const at = this.#entries[CHECKED];
+    return typeof at === "number" ? at : 0;
+  }
+
+  setCheckedAt(at: number): Promise<void> {
+    return this.#set(CHECKED, at);
+  }
+
+  /** Whether the update of a plugin to this commit is skipped. */
+  isSkipped(id: string, commit: string): boolean {
+    return this.#entries[SKIPPED + id] === commit;
+  }
+
+  skip(id: string, commit: string): Promise<void> {
+    return this.#set(SKIPPED + id, commit);
+  }
+
+  /** Forget the switches and the skipped updates of plugins that are not installed. */
+  async compare(installed: readonly { readonly id: string }[]): Promise<void> {
+    const kept = new Set(installed.flatMap(({ id }) => [ENABLED + id, SKIPPED + id]));
+    for (const key of Object.keys(this.#entries)) {
+      if ((key.startsWith(ENABLED) || key.startsWith(SKIPPED)) && !kept.has(key)) {
+        await this.#delete(key);
+      }
+    }
+  }
+
+  async #set(key: string, value: unknown): Promise<void> {
+    await this.#caller.call("state/set", { ns: "host", key, value });
+    this.#entries = { ...this.#entries, [key]: value };
+    this.changed.emit();
+  }
+
+  async #delete(key: string): Promise<void> {
+    await this.#caller.call("state/delete", { ns: "host", key });
+    const { [key]: _, ...rest } = this.#entries;
+    this.#entries = rest;
+    this.changed.emit();
+  }
+}
