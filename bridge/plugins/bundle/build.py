@@ -32,7 +32,7 @@ from ..esbuild.conversation import (
     settled,
     together,
 )
-from ..esbuild.executable import BundlerError, Executable, verified_copy
+from ..esbuild.executable import BundlerError, Executable, HeldCopy
 from ..tree.tree import Tree, Verify
 from .bundling import (
     BUILD_LIMITS,
@@ -117,6 +117,7 @@ class Builder:
     :ivar defer_to_thread: Calls a function in a thread.
     :ivar version: The daemon's, for ``info.json``.
     :ivar warn: Accepts the bundler's warnings about a bundle it made.
+    :ivar bundler: The verified bundler, kept from one build to the next.
     """
 
     profile: HostProfile
@@ -126,6 +127,7 @@ class Builder:
     defer_to_thread: InThread
     version: str
     warn: Callable[[str], None]
+    bundler: HeldCopy = field(factory=HeldCopy)
 
     def executable(self) -> Executable:
         """
@@ -135,7 +137,7 @@ class Builder:
             another user may have written it.
         """
         try:
-            return verified_copy(self.data.checked(self.data.bin))
+            return self.bundler.get(self.data.checked(self.data.bin))
         except NotOwnError as e:
             raise BundlerError(str(e)) from None
 

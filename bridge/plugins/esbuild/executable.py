@@ -21,9 +21,12 @@ import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
-from ...classes import frozen
+from attrs import field
+
+from ...classes import define, frozen
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
 from ...system.files import BINARY
 from ...system.nameless import create, finish, path_of
@@ -71,34 +74,64 @@ def read_checksum(directory: Path) -> str:
     )
 
 
-def verified_copy(directory: Path) -> Executable:
+@define(eq=False, repr=False)
+class HeldCopy:
     """
-    Copy the bundler, and verify the copy.
+    The verified copy in memory, kept while the bundler stays the same.
 
-    :param directory: The one with the binary and its checksum file.
-    :raise BundlerError: There is no bundler, or it is not what the checksum file names.
-    :raise OSError: It cannot be read, or there is no room for a copy.
+    What runs is what was hashed, as ever: the copy.  It is made again when the file is
+    another, or when the checksum file names another digest.  Where there are no files
+    in memory, each use has a copy of its own.
     """
-    binary = directory / BINARY_NAME
-    if not binary.exists():
-        raise BundlerError(
-            f"bundler missing: there is no bin/{BINARY_NAME}; run plugin-bridge setup"
-        )
-    digest = read_checksum(directory)
-    with contextlib.suppress(OSError):
-        return _copy_in_memory(binary, digest)
-    return _named_copy(binary, digest)
+
+    _lock: Lock = field(factory=Lock, init=False)
+    _fd: int | None = field(default=None, init=False)
+    _of: tuple[str | int, ...] = field(default=(), init=False)
+
+    def get(self, directory: Path) -> Executable:
+        """
+        Return a verified copy, whose ``close`` leaves this one open.
+
+        :param directory: The one with the binary and its checksum file.
+        :raise BundlerError: There is no bundler, or it is not what the checksum file
+            names.
+        :raise OSError: It cannot be read, or there is no room for a copy.
+        """
+        binary = directory / BINARY_NAME
+        if not binary.exists():
+            raise BundlerError(
+                f"bundler missing: there is no bin/{BINARY_NAME}; run plugin-bridge "
+                "setup"
+            )
+        with self._lock:
+            digest, found = read_checksum(directory), binary.stat()
+            # No call sets the time of the last change, which every change changes.
+            of = (digest, found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns)
+            if self._of != of:
+                self.close()
+                with contextlib.suppress(OSError):
+                    self._fd = _copy_in_memory(binary, digest)
+                    self._of = of
+            if self._fd is None:
+                return _named_copy(binary, digest)
+            fd = os.dup(self._fd)
+        return Executable(path_of(fd), partial(os.close, fd))
+
+    def close(self) -> None:
+        """Free the copy."""
+        if self._fd is not None:
+            os.close(self._fd)
+        self._fd, self._of = None, ()
 
 
-def _copy_in_memory(binary: Path, digest: str) -> Executable:
+def _copy_in_memory(binary: Path, digest: str) -> int:
     fd = create()
     try:
         _copy(binary, fd, digest)
-        fd = finish(fd)
+        return finish(fd)
     except BaseException:
         os.close(fd)
         raise
-    return Executable(path_of(fd), partial(os.close, fd))
 
 
 def _named_copy(binary: Path, digest: str) -> Executable:

@@ -16,10 +16,11 @@ from bridge.plugins.esbuild import executable
 from bridge.plugins.esbuild.executable import (
     BundlerError,
     Executable,
+    HeldCopy,
     read_checksum,
-    verified_copy,
 )
 from bridge.protocol.limits import BUNDLER_BYTES
+from bridge.system.nameless import create
 
 from ...directories import fresh_directory
 
@@ -36,7 +37,7 @@ def full() -> int:
     return os.open("/dev/full", os.O_WRONLY)
 
 
-WHERE = (executable.create, none)
+WHERE = (create, none)
 """How a file in memory is made."""
 
 
@@ -61,16 +62,20 @@ class ExecutableCase(SynchronousTestCase):
         """Write the checksum file."""
         (self.source / "esbuild.sha256").write_text(text)
 
-    def copy(self, create=executable.create) -> Executable:
-        """Copy the bundler."""
-        with mock.patch.object(executable, "create", create):
-            return verified_copy(self.source)
+    def copy(self, make=create) -> Executable:
+        """Copy the bundler, and hold nothing."""
+        held = HeldCopy()
+        try:
+            with mock.patch.object(executable, "create", make):
+                return held.get(self.source)
+        finally:
+            held.close()
 
-    def refused(self, create=executable.create) -> str:
+    def refused(self, make=create) -> str:
         """Copy, expect a refusal, and give its words."""
         before = os.listdir("/proc/self/fd")
         with self.assertRaises(BundlerError) as caught:
-            self.copy(create)
+            self.copy(make)
         self.assertEqual(os.listdir("/proc/self/fd"), before)
         self.assertEqual(os.listdir(self.private), [])
         return str(caught.exception)
@@ -92,8 +97,8 @@ class CopyTests(ExecutableCase):
     def test_with_a_name(self):
         """Without such files the copy is private, read-only, and runs."""
         before = os.listdir("/proc/self/fd")
-        for create in (none, full):
-            copy = self.copy(create)
+        for make in (none, full):
+            copy = self.copy(make)
             directory = Path(copy.path).parent
             self.assertEqual(directory.parent, self.private)
             self.assertEqual(directory.stat().st_mode & 0o777, 0o700)
@@ -106,20 +111,11 @@ class CopyTests(ExecutableCase):
     def test_attack_tampered(self):
         """Another binary is refused, wherever the copy goes."""
         (self.source / "esbuild").write_bytes(SCRIPT + b"evil\n")
-        for create in WHERE:
-            reported = self.refused(create)
+        for make in WHERE:
+            reported = self.refused(make)
             self.assertTrue(
                 reported.startswith("esbuild checksum mismatch: bin/esbuild")
             )
-
-    def test_attack_tampered_later(self):
-        """The copy stays what was verified."""
-        for create in WHERE:
-            copy = self.copy(create)
-            self.addCleanup(copy.close)
-            (self.source / "esbuild").write_bytes(b"#!/bin/sh\necho evil\n")
-            self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
-            self.install(SCRIPT)
 
     def test_no_bundler(self):
         """Without a bundler the error says what brings it."""
@@ -162,3 +158,51 @@ class ChecksumTests(ExecutableCase):
             with self.subTest(text=text[:70]):
                 self.checksum(text)
                 self.assertIn("does not hold a SHA-256 digest", self.refused())
+
+
+class HeldCopyTests(ExecutableCase):
+    """Tests for ``HeldCopy``."""
+
+    def setUp(self):
+        """Hold a copy."""
+        super().setUp()
+        self.made = 0
+        self.held = HeldCopy()
+        self.addCleanup(self.held.close)
+        self.patch(executable, "create", self.create)
+
+    def create(self) -> int:
+        """Count how often the bundler is copied."""
+        self.made += 1
+        return create()
+
+    def output(self):
+        """Run the copy; what it prints."""
+        copy = self.held.get(self.source)
+        self.addCleanup(copy.close)
+        return subprocess.run([copy.path], capture_output=True, check=True).stdout
+
+    def test_copied_once(self):
+        """It is copied and hashed once, and runs after an earlier one was closed."""
+        self.held.get(self.source).close()
+        self.assertEqual((self.output(), self.output()), (b"it runs\n", b"it runs\n"))
+        self.assertEqual(self.made, 1)
+
+    def test_another_bundler(self):
+        """One that was replaced or written to is copied again."""
+        self.output()
+        self.install(SCRIPT.replace(b"runs", b"does"))
+        self.assertEqual((self.output(), self.made), (b"it does\n", 2))
+        os.utime(self.source / "esbuild")
+        self.assertEqual((self.output(), self.made), (b"it does\n", 3))
+
+    def test_attack_tampered_later(self):
+        """A held copy lets no later change of either file through."""
+        self.output()
+        with (self.source / "esbuild").open("ab") as file:
+            file.write(b"echo evil\n")
+        self.assertRaises(BundlerError, self.output)
+        self.install(SCRIPT)
+        self.output()
+        self.checksum("0" * 64)
+        self.assertRaises(BundlerError, self.output)

@@ -14,7 +14,7 @@ from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
-from bridge.plugins.esbuild.executable import BundlerError, Executable, verified_copy
+from bridge.plugins.esbuild.executable import BundlerError, Executable, HeldCopy
 from bridge.plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME
 from bridge.plugins.policy import scan
 from bridge.plugins.policy.scan import Scanner
@@ -52,7 +52,7 @@ class ScannerCase(TestCase):
         """What scans it with the bundler of a directory."""
 
         def copy() -> Executable:
-            found = verified_copy(directory) if directory else self.real()
+            found = HeldCopy().get(directory) if directory else self.real()
             self.copies.append(found)
             return found
 
