@@ -1,44 +1,84 @@
 """
 Where in a small JSON file a rule is broken, in words that never repeat its content.
 
-The strict reader of ``bridge.protocol.strictjson`` decides what is refused.  Fields are
-looked for in files whose fields hold strings, numbers and lists of them.
+The strict reader of ``bridge.protocol.strictjson`` decides what is refused.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from ...classes import frozen
+from ...protocol.limits import JSON_DEPTH
 from ...protocol.nearest import nearest
 
-_STRING: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]|[^][{}",:\s]+', re.DOTALL)
 _COLON: Final = re.compile(r"\s*:\s*")
+_OPENING: Final = ("{", "[")
+_CLOSING: Final = ("}", "]")
+_WORDS: Final = ("true", "false", "null")
 _COMPARED_FIELDS: Final = 16
 """Comparing names costs time, and a hostile file may have thousands."""
 
 
 def syntax_refusal(file: str, content: bytes, rule: str) -> str:
     """
-    Format why a file is not valid JSON.
+    Format why the strict reader has refused a file.
 
     :param file: Its name.
-    :param rule: What the strict reader refused it for; used when there is no place
-        to name.
+    :param content: What that reader was given.
+    :param rule: What it was refused for; used when no place is found.
     :return: ``<file>:<line>:<column> <rule>``, or ``<file>: <rule>``.
     """
     try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as e:
+        before = content[: e.start].decode("utf-8")
+        return _refusal(file, before, len(before), "not UTF-8")
+    try:
         # Numbers stay text: one may have more digits than Python converts.
-        json.loads(content.decode("utf-8-sig"), parse_int=str, parse_float=str)
+        json.loads(text, parse_int=str, parse_float=str)
     except json.JSONDecodeError as e:
-        return f"{file}:{e.lineno}:{e.colno} not JSON: {e.msg.removesuffix(' at')}"
-    except UnicodeDecodeError:
-        return f"{file}: not UTF-8"
+        why = e.msg.removesuffix(" at").partition(" (")[0]
+        return _refusal(file, text, e.pos, f"not JSON: {why}")
     except RecursionError:
         pass
-    return f"{file}: {rule}"
+    found = _fault(text)
+    return f"{file}: {rule}" if found is None else _refusal(file, text, *found)
+
+
+def _fault(text: str) -> tuple[int, str] | None:
+    """Find what only the strict reader refuses: where it is, and the rule."""
+    keys: list[set[str]] = []
+    for token in _tokens(text):
+        if token.text in _OPENING:
+            if token.depth == JSON_DEPTH:
+                return token.start, f"JSON nested deeper than {JSON_DEPTH} levels"
+            keys.append(set())
+        elif token.text not in _CLOSING:
+            if (rule := _broken_rule(token.text)) is not None:
+                return token.start, rule
+            if token.value:
+                if (name := json.loads(token.text)) in keys[-1]:
+                    return token.start, "an object has this key twice"
+                keys[-1].add(name)
+        else:
+            keys.pop()
+    return None
+
+
+def _broken_rule(text: str) -> str | None:
+    """Return the rule that a string, a number or a word breaks."""
+    if text.startswith('"'):
+        if any("\ud800" <= character <= "\udfff" for character in json.loads(text)):
+            return "not JSON: half of a surrogate pair"
+    elif text not in _WORDS and not math.isfinite(float(text)):
+        return "not JSON: not a number, or one too large"
+    return None
 
 
 def unknown_field(
@@ -63,14 +103,13 @@ def unknown_field(
 
 def key_place(content: bytes, name: str) -> tuple[int, int] | None:
     """
-    Find a field of a JSON object.
+    Find a field of a JSON object, and no field of an object within.
 
     :return: The line and the column of the field's name, or ``None`` without one.
     """
     text = content.decode("utf-8", "replace").removeprefix("\ufeff")
-    for start, _ in _keys(text, name):
-        return text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
-    return None
+    field = _field(text, name)
+    return None if field is None else _place(text, field.start)
 
 
 def replace_string(content: bytes, name: str, value: str) -> bytes:
@@ -78,23 +117,56 @@ def replace_string(content: bytes, name: str, value: str) -> bytes:
     Replace the value of a field, and leave the rest as its author wrote it.
 
     :param content: A JSON object in UTF-8.
-    :param name: A field whose value is a string.
+    :param name: A field of it whose value is a string.
     :raise ValueError: There is no such field.
     """
     text = content.decode("utf-8")
-    for _, end in _keys(text, name):
-        if (found := _STRING.match(text, end)) is not None:
-            quoted = json.dumps(value, ensure_ascii=False)
-            return (text[: found.start()] + quoted + text[found.end() :]).encode()
-    raise ValueError("there is no such field")
+    field = _field(text, name)
+    found = field and _TOKEN.match(text, field.value)
+    if not found or not found[0].startswith('"'):
+        raise ValueError("there is no such field")
+    quoted = json.dumps(value, ensure_ascii=False)
+    return (text[: found.start()] + quoted + text[found.end() :]).encode()
 
 
-def _keys(text: str, name: str) -> Iterator[tuple[int, int]]:
-    """Find where each key of this name begins, and where its value does."""
-    for found in _STRING.finditer(text):
+@frozen
+class _Token:
+    """
+    A bracket, a string, a number or a word.
+
+    :ivar depth: How many brackets are open around it.
+    :ivar value: Where its value begins, if it is a key; else 0.
+    """
+
+    start: int
+    text: str
+    depth: int
+    value: int
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    depth = 0
+    for found in _TOKEN.finditer(text):
+        depth -= found[0] in _CLOSING
         colon = _COLON.match(text, found.end())
+        yield _Token(found.start(), found[0], depth, colon.end() if colon else 0)
+        depth += found[0] in _OPENING
+
+
+def _field(text: str, name: str) -> _Token | None:
+    for token in _tokens(text):
         try:
-            if colon and json.loads(found[0]) == name:
-                yield found.start(), colon.end()
+            if token.depth == 1 and token.value and json.loads(token.text) == name:
+                return token
         except ValueError:  # not JSON: the file may have changed meanwhile
-            return
+            break
+    return None
+
+
+def _place(text: str, at: int) -> tuple[int, int]:
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def _refusal(file: str, text: str, at: int, rule: str) -> str:
+    line, column = _place(text, at)
+    return f"{file}:{line}:{column} {rule}"

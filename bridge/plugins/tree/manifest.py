@@ -203,8 +203,9 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
 def _read_object(content: bytes) -> dict[str, Any]:
     if len(content) > MANIFEST_BYTES:
         raise _invalid(MANIFEST_FILE, f"must be at most {MANIFEST_BYTES} bytes")
+    content = content.removeprefix(codecs.BOM_UTF8)
     try:
-        value = loads_unique(content.removeprefix(codecs.BOM_UTF8))
+        value = loads_unique(content)
     except BridgeError as e:
         why = syntax_refusal(MANIFEST_FILE, content, e.message)
         raise plugin_error(Prefix.MANIFEST_INVALID, why) from None

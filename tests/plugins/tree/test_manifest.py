@@ -236,15 +236,18 @@ class RefusedTests(SynchronousTestCase):
             (b"", ":1:1 not JSON"),
             (b"{}x", ":1:3 not JSON"),
             (b'{\n  "id": "ab"\n  "name": "N"\n}', ":3:3 not JSON"),
-            (b"\xff", ": not UTF-8"),
-            (b'{"id":NaN}', ": not JSON"),
-            (b'{"id":"\\ud800"}', ": not JSON"),
-            (b"[" * 5000, ": not JSON"),
+            (b"\xff", ":1:1 not UTF-8"),
+            (b'{"id":NaN}', ":1:7 not JSON"),
+            (b'{"id":"\\ud800"}', ":1:7 not JSON"),
+            (b"[" * 5000, ":1:65 JSON nested"),
             (b'{"a":' * 100, ":1:501 not JSON"),
             (b"[]", ": must be an object"),
             (b"null", ": must be an object"),
             (b'"a"', ": must be an object"),
-            (start + b',"name":"M"}', ": an object has a key twice"),
+            (
+                start + b',"name":"M"}',
+                f":1:{len(start) + 2} an object has this key twice",
+            ),
             (b" " * (MANIFEST_BYTES + 1), ": must be at most 65536 bytes"),
         ):
             message = self.refusal(content)

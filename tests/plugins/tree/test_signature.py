@@ -242,15 +242,16 @@ class UnusableTests(SignedTreeTestCase):
         """What is not one object with the fields of version 1 is refused."""
         text = json.dumps(FILE)[:-1].encode()
         place = f"plugin.sig:1:{len(text) + 3} unknown field"
+        twice = f"plugin.sig:1:{len(text) + 2}"
         not_usable = "plugin.sig is not usable: "
         digits = "64 characters, matching [0-9A-Fa-f]+"
         for value, words in (
             (b"", "plugin.sig:1:1 not JSON: "),
             (b"{}x", "plugin.sig:1:3 not JSON: "),
-            (b"\xff", "plugin.sig: not UTF-8"),
-            (b"\xef\xbb\xbf{}", "plugin.sig: not JSON"),
-            (b"[" * 9999, "plugin.sig: not JSON"),
-            (text + b',"id":"demo"}', "plugin.sig: an object has a key twice"),
+            (b"\xff", "plugin.sig:1:1 not UTF-8"),
+            (b"\xef\xbb\xbf{}", "plugin.sig:1:1 not JSON: Unexpected UTF-8 BOM"),
+            (b"[" * 9999, "plugin.sig:1:65 JSON nested deeper"),
+            (text + b',"id":"demo"}', f"{twice} an object has this key twice"),
             (b" " * 10_000_000, f"{not_usable}it is larger than 65536 bytes"),
             (b" " * 65_537, f"{not_usable}it is larger than 65536 bytes"),
             *(
