@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from attrs import field
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.internet.interfaces import IReactorFromThreads
 from twisted.internet.threads import deferToThreadPool
 from twisted.python.threadpool import ThreadPool
 
 from ..classes import define
+from ..protocol.errors import BridgeError, Code
 
 T = TypeVar("T")
 
 InThread = Callable[..., Deferred[Any]]
 """Calls a function, with the arguments after it, in a thread; see ``Pool.call``."""
+
+NO_THREAD: Final = "the system has no room for another thread; end other programs"
 
 Check = Callable[[], None]
 """Raises when the work in a thread is to end."""
@@ -81,8 +84,18 @@ class Pool:
         self._pool.stop()
 
     def call(self, f: Callable[..., T], *args: Any, **kwargs: Any) -> Deferred[T]:
-        """Call ``f`` in a thread; fires with what it returns or raises."""
-        calling: Deferred[T] = deferToThreadPool(
-            self._reactor, self._pool, f, *args, **kwargs
-        )
+        """
+        Call ``f`` in a thread.
+
+        :return: Fires with what ``f`` returns or raises; fails with ``BridgeError``,
+            ``unavailable``: the system has no room for another thread.
+        """
+        try:
+            calling: Deferred[T] = deferToThreadPool(
+                self._reactor, self._pool, f, *args, **kwargs
+            )
+        except RuntimeError:
+            # Twisted would wait at the end for what did not start.
+            self._pool.threads[:] = [one for one in self._pool.threads if one.ident]
+            return fail(BridgeError(Code.UNAVAILABLE, NO_THREAD))
         return calling

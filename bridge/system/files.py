@@ -67,13 +67,17 @@ def sync_files(paths: Sequence[Path | str]) -> None:
     :param paths: Regular files of nobody else's; a link is refused.
     :raise OSError: One could not be synced; others may have been.
     """
-    if not paths:
-        return
-    from concurrent.futures import ThreadPoolExecutor  # with logging; not at a start
+    if len(paths) > 1:
+        from concurrent.futures import (
+            ThreadPoolExecutor,
+        )  # with logging; not at a start
 
-    with ThreadPoolExecutor(min(len(paths), _SYNCED_AT_ONCE), "sync") as pool:
-        for _ in pool.map(_sync_file, paths):
-            pass
+        with contextlib.suppress(RuntimeError):  # there can be no more threads
+            with ThreadPoolExecutor(min(len(paths), _SYNCED_AT_ONCE), "sync") as pool:
+                list(pool.map(_sync_file, paths))
+            return
+    for path in paths:
+        _sync_file(path)
 
 
 def _sync_file(path: Path | str) -> None:

@@ -5,9 +5,11 @@ from typing import Any
 
 from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.monkey import MonkeyPatcher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.concurrency.threads import Pool, stoppable
+from bridge.protocol.errors import BridgeError, Code
 
 
 class PoolTests(TestCase):
@@ -23,6 +25,25 @@ class PoolTests(TestCase):
         self.assertNotEqual(await waiting, threading.get_ident())
         with self.assertRaises(ZeroDivisionError):
             await pool.call(lambda: 1 // 0)
+
+    async def test_no_more_threads(self):
+        """Without room for a thread a call fails, later ones are made; it can end."""
+        anything: Any = reactor
+        pool = Pool(anything, "test", 2)
+        pool.start()
+        self.addCleanup(pool.stop)
+        full = MonkeyPatcher((threading.Thread, "start", _no_room))
+        with full:
+            refused = await self.assertFailure(pool.call(int), BridgeError)
+        self.assertEqual(refused.code, Code.UNAVAILABLE)
+        self.assertIn("no room for another thread", refused.message)
+        self.assertEqual(await pool.call(int), 0)
+        with full:
+            self.assertEqual(await pool.call(int), 0)
+
+
+def _no_room(thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
 
 
 class StoppableTests(SynchronousTestCase):

@@ -88,6 +88,23 @@ class SyncingTests(SynchronousTestCase):
             self.assertEqual(len(self.done), count)
         self.assertLessEqual(threading.active_count(), before)
 
+    def test_no_more_threads(self) -> None:
+        """Where there is no room for a thread, or for some, all are synced even so."""
+        start = threading.Thread.start
+        for most in (0, 3):
+            started: list[threading.Thread] = []
+
+            def begin(thread: threading.Thread) -> None:
+                if len(started) == most:  # noqa: B023
+                    raise RuntimeError("can't start new thread")
+                started.append(thread)  # noqa: B023
+                start(thread)
+
+            self.done.clear()
+            with mock.patch.object(threading.Thread, "start", begin):
+                sync_files(self.paths)
+            self.assertEqual({path.name for path in self.paths}, {*self.done})
+
     def test_one_that_cannot_be(self) -> None:
         """That one could not be synced is an error."""
         for paths in (self.paths[:3], self.paths):

@@ -45,21 +45,25 @@ def recover(journal: Journal, store: Store, trees: Trees) -> Exchange | None:
     """
     journal.tidy()
     exchange = journal.read()
-    if exchange is None:
-        trees.sweep()
-        return None
-    try:
-        exchange.settling(store)(trees.directory)
-    except OSError as e:
-        raise JournalError(
-            f"the interrupted {exchange.op} of {exchange.plugin_id} cannot be settled: "
-            f"{e.strerror or 'something is in the way in plugins/'}"
-        ) from None
-    if not exchange.is_done(store):
-        # Also when the state was restored, as its previous generation may not be.
-        store.insist(exchange.rollback_edits(store)).addErrback(lambda _: None)
+    if exchange is not None:
+        try:
+            exchange.settling(store)(trees.directory)
+        except OSError as e:
+            raise JournalError(
+                f"the interrupted {exchange.op} of {exchange.plugin_id} cannot be "
+                f"settled: {e.strerror or 'something is in the way in plugins/'}"
+            ) from None
+        if not exchange.is_done(store):
+            # Also when the state was restored, as its previous generation may not be.
+            _take_back(exchange, store)
     trees.sweep()
     return exchange
+
+
+def _take_back(exchange: Exchange, store: Store) -> None:
+    """Let nothing of it be read from now on; see ``Store.insist``."""
+    taking_back = store.insist(exchange.rollback_edits(store))
+    taking_back.addErrback(lambda _: None)
 
 
 def notice_of(exchange: Exchange, store: Store) -> str:
@@ -141,16 +145,21 @@ class InstalledSet:
         exchange = self._pending
         if exchange is None:
             return
+        # Until the trees are where they belong, nothing of the plugin is built.
+        self._trees.unsettled.add(exchange.plugin_id)
+        done = exchange.is_done(self._store)
+        if exchange.is_recorded(self._store) and not done:
+            _take_back(exchange, self._store)
         if not await self._in_thread(self._journal.exists):
+            self._trees.unsettled.discard(exchange.plugin_id)
             self._pending = None  # nothing has moved
             return
-        done = exchange.is_done(self._store)
-        if not done:
-            if job is not None:
-                job.roll_back()
-            self._take_back(exchange)
+        if not done and job is not None:
+            job.roll_back()
         try:
-            await self._in_thread(self._move_trees, exchange)
+            move = exchange.settling(self._store)
+            await self._in_thread(move, self._trees.directory)
+            self._trees.unsettled.discard(exchange.plugin_id)
         finally:
             is_built = await self._publish(job if done else None)
         await self._store.commit([])
@@ -216,18 +225,6 @@ class InstalledSet:
                 self._log.error(
                     "{op} can't be settled yet: {why}", op=job.request.op, why=why
                 )
-
-    def _take_back(self, exchange: Exchange) -> None:
-        """Let nothing of it be read from now on."""
-        if exchange.is_recorded(self._store):
-            taking_back = self._store.insist(exchange.rollback_edits(self._store))
-            taking_back.addErrback(lambda _: None)  # see ``Store.insist``
-
-    def _move_trees(self, exchange: Exchange) -> None:
-        # Until they are where they belong, nothing of the plugin is built.
-        self._trees.unsettled.add(exchange.plugin_id)
-        exchange.settling(self._store)(self._trees.directory)
-        self._trees.unsettled.discard(exchange.plugin_id)
 
     async def _publish(self, job: Job | None) -> bool:
         """

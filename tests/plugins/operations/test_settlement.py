@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -41,7 +42,13 @@ FAILED = "build_failed: no such module"
 NEW = "export default 2;\n"
 FULL = OSError(28, "No space left on device")
 BROKEN = OSError(5, "I/O error")
-UNDO_FAILS = mock.patch.object(Exchange, "undo", side_effect=BROKEN)
+
+
+def _broken(exchange: Exchange, directory: Path) -> None:
+    raise BROKEN
+
+
+UNDO_FAILS = mock.patch.object(Exchange, "undo", _broken)
 
 
 class SettlementTestCase(OperationTestCase):
@@ -234,6 +241,20 @@ class UnsettledTests(SettlementTestCase):
         self.assertIn("version 1.0.0", self.bench.approver.prompts[0].body)
         self.assertFalse(self.bench.journal.exists())
         self.assertEqual(self.state()[0], ["good"])
+
+    def test_no_threads(self) -> None:
+        """Without a thread to settle in, what was refused is not read or built."""
+        none = dict.fromkeys(("exists", "undo"), BridgeError(Code.UNAVAILABLE, "none"))
+        threads = self.bench.threads
+        threads.before = {"verify": lambda: setattr(threads, "failing", none)}
+        self.bench.builder.outcomes = ["no such module"]
+        self.assertEqual(self.error(self.ask("update", "good")), FAILED)
+        self.assertEqual(self.state()[1], self.before[1])
+        records = read_records(self.bench.store)
+        self.assertEqual(self.bench.trees.verified_trees(records)[0], {})
+        threads.failing = {}
+        self.done("update", "good")
+        self.assertEqual(self.state()[2:], ({"good": NEW}, False))
 
     def test_tree_of_an_install(self) -> None:
         """It is not in the way of the same, or of another, which takes it out."""
