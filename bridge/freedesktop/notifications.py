@@ -29,6 +29,7 @@ REMOTE: Final = RemoteInterface(SERVICE, "/org/freedesktop/Notifications", SERVI
 # Of the reasons of NotificationClosed the one that is the server's own.
 _EXPIRED: Final = 1
 _MAX_ID: Final = 2**32 - 1
+_EARLY_NOTES: Final = 64
 
 
 @implementer(INotifications)
@@ -50,6 +51,8 @@ class Notifications:
     _open: dict[tuple[str, int], Deferred[str | None]] = field(factory=dict, init=False)
     _watchers: list[Callable[[str], object]] = field(factory=list, init=False)
     _asking: set[Deferred[None]] = field(factory=set, init=False)
+    # Notes that were closed while questions were on their way, and for what reason.
+    _early: dict[tuple[str, int], int] = field(factory=dict, init=False)
     _bus: Bus = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
@@ -97,7 +100,7 @@ class Notifications:
         asking = Deferred.fromCoroutine(self._ask(note, actions, answer))
         asking.addErrback(_fail, answer)
         self._asking.add(asking)
-        asking.addBoth(lambda _: self._asking.discard(asking))
+        asking.addBoth(lambda _: self._asked(asking))
         return answer
 
     def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:
@@ -184,12 +187,19 @@ class Notifications:
                 late.cancel()
         self._shown((server.owner, number), answer)
 
+    def _asked(self, asking: Deferred[None]) -> None:
+        self._asking.discard(asking)
+        if not self._asking:
+            self._early.clear()
+
     def _shown(self, note: tuple[str, int], answer: Deferred[str | None]) -> None:
         """Keep a question that is on the screen, or close it if that is too late."""
         if answer.called or note[0] != self._owner:
             self._close(*note)
             raise _gone()
         self._open[note] = answer
+        if note in self._early:
+            self._closed(note, self._early[note])
 
     def _withdraw(self, answer: Deferred[str | None]) -> None:
         for key, waiting in list(self._open.items()):
@@ -207,8 +217,10 @@ class Notifications:
     def _closed(self, note: tuple[str, int], reason: int) -> None:
         answer = self._open.pop(note, None)
         if answer is None:
-            return
-        if reason == _EXPIRED:
+            # A server may close a question before it has said which note it is.
+            if self._asking and len(self._early) < _EARLY_NOTES:
+                self._early[note] = reason
+        elif reason == _EXPIRED:
             answer.errback(QuestionExpiredError("the notification server took it away"))
         else:
             answer.callback(None)

@@ -222,6 +222,33 @@ class AskTests(NotificationsCase):
         server.emit("NotificationClosed", 1, 1, signature="uu")
         await self.assertFailure(question, QuestionExpiredError)
 
+    async def test_closed_before_the_server_has_answered(self):
+        """That is known at once, also when the server tells only then which note."""
+        for number, reason in ((1, 2), (1, 1), (7, 2)):
+            server, question, answer = await self.holding(self.client.ask)
+            server.emit("NotificationClosed", number, reason, signature="uu")
+            await server.settled()
+            answer()
+            if number != 1:
+                await until(lambda: self.client._open)
+                await self.still_open(question)
+            elif reason == 1:
+                await self.assertFailure(question, QuestionExpiredError)
+            else:
+                self.assertIsNone(await question)
+            await until(lambda: not self.client._early)
+
+    async def test_attack_endless_early_signals(self):
+        """A server that closes notes without end fills no memory."""
+        server, question, answer = await self.holding(self.client.ask)
+        for number in range(2, 1000):
+            server.emit("NotificationClosed", number, 2, signature="uu")
+        await server.settled()
+        self.assertLessEqual(len(self.client._early), 100)
+        answer()
+        await until(lambda: self.client._open)
+        await self.still_open(question)
+
     async def test_server_dies(self):
         """Nobody can answer any more when the server or the bus is gone."""
         for end in (lambda server: server.link.drop(), lambda _: self.bus.kill()):
