@@ -82,26 +82,6 @@ class Pushes:
         self.push(Event.BUILD, unstructure(report))
 
 
-@frozen
-class _Page:
-    """The caller of a preview, equal to itself; see ``Requester``."""
-
-    caller: Caller
-
-    @property
-    def is_page(self) -> bool:
-        """See ``Requester.is_page``."""
-        return self.caller.is_page
-
-    def progress(self, progress: Progress) -> None:
-        """See ``Requester.progress``."""
-        self.caller.notify(Event.PROGRESS, unstructure(progress))
-
-    def on_close(self, call: Callable[[], None]) -> None:
-        """See ``Requester.on_close``."""
-        self.caller.on_close(lambda _: call())
-
-
 @define
 class PluginService:
     """
@@ -179,8 +159,12 @@ class PluginService:
         """
         if (params.url is None) == (params.id is None):
             raise BridgeError(Code.BAD_REQUEST, "one of url and id is required")
+
+        def watch(progress: Progress) -> None:
+            caller.notify(Event.PROGRESS, unstructure(progress))
+
         return await self._previewer.preview(
-            params.url, params.id, params.ref, _Page(caller)
+            params.url, params.id, params.ref, caller, watch
         )
 
     @method(NoParams, OperationList)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol
 
 from attrs import field
 from twisted.internet.defer import Deferred
@@ -18,6 +17,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
 from ...classes import define, frozen
+from ...concurrency.shares import Holder
 from ...concurrency.threads import InThread
 from ...http.addresspolicy import NotPublicError
 from ...http.target import read_url
@@ -34,7 +34,7 @@ from ..installed.records import Record, is_recorded, recorded
 from ..installed.trees import Trees
 from ..operations.candidate import Candidate, CandidateFetcher, KeptTree
 from ..operations.changes import check_same_id, updatable
-from ..operations.job import Job, Progress, Request, cancelled
+from ..operations.job import Job, Progress, Request, Requester, cancelled
 from ..operations.jobs import Jobs
 from ..operations.prompting import Prompting
 from ..tree.about import read_about
@@ -42,19 +42,8 @@ from ..tree.manifest import Manifest, check_id, differences
 from ..upstream.previewed import read_changelog
 from .previewed import Changelog, InstalledVersion, Preview, PreviewedKey
 
-
-class Requester(Protocol):
-    """A page or command that wants a preview; equal to itself, whatever it asks."""
-
-    @property
-    def is_page(self) -> bool:
-        """Whether it is a page."""
-
-    def progress(self, progress: Progress) -> None:
-        """Receive the progress of its preview."""
-
-    def on_close(self, call: Callable[[], None]) -> None:
-        """Call ``call`` when the page has gone; at once if it has already."""
+Watch = Callable[[Progress], object]
+"""Receives the progress of a preview."""
 
 
 @frozen
@@ -76,13 +65,13 @@ class _Current:
     """The preview under way, and the pages that wait for it."""
 
     job: Job | None = None
-    _pages: list[Requester] = field(factory=list)
+    _pages: dict[Holder, Watch] = field(factory=dict)
 
-    def add(self, page: Requester) -> None:
+    def add(self, page: Holder, watch: Watch) -> None:
         """Report to another page; when no page is left, the preview ends."""
         if page not in self._pages:
-            self._pages.append(page)
-            page.on_close(lambda: self._left(page))
+            self._pages[page] = watch
+            page.on_close(self._left)
 
     def begin(self, job: Job) -> None:
         """Remember the operation; it ends if every page has left already."""
@@ -91,16 +80,16 @@ class _Current:
 
     def progress(self, progress: Progress) -> None:
         """See ``Watcher``."""
-        for page in list(self._pages):
-            page.progress(progress)
+        for watch in list(self._pages.values()):
+            watch(progress)
 
     def end(self) -> None:
         """Release the result: pages that stay open keep referring to this."""
         self.job = None
         self._pages.clear()
 
-    def _left(self, page: Requester) -> None:
-        self._pages = [one for one in self._pages if one != page]
+    def _left(self, page: Holder) -> None:
+        self._pages.pop(page, None)
         self._end_if_left()
 
     def _end_if_left(self) -> None:
@@ -140,6 +129,7 @@ class Previewer:
         plugin_id: str | None,
         ref: str | None,
         page: Requester,
+        watch: Watch,
     ) -> Deferred[Preview]:
         """
         Preview a plugin, or join the preview of it that is under way.
@@ -147,7 +137,7 @@ class Previewer:
         :param url: The URL of a repository; else ``plugin_id`` is an installed plugin,
             at the URL it was installed from.
         :param ref: The page's name for the operation.
-        :param page: Receives the progress; when all who asked are gone, it ends.
+        :param page: Who asks; when all who asked are gone, it ends.
         :return: Fails with ``BridgeError``: what an install is refused with, or
             ``private_address``.
         :raise BridgeError: ``busy`` or ``rate_limited``, or the URL or plugin is not
@@ -166,19 +156,21 @@ class Previewer:
             if current.job.stopping:
                 # A reloaded page may ask before its former preview has ended.
                 return current.job.ended().addCallback(
-                    lambda _: self.preview(url, plugin_id, ref, page)
+                    lambda _: self.preview(url, plugin_id, ref, page, watch)
                 )
             if not current.job.request.is_same(request):
                 why = "another preview is under way; wait for it to end"
                 raise plugin_error(Prefix.BUSY, why)
             known = current.job
         if known is None:
-            return self._begin(request, page)
+            return self._begin(request, page, watch)
         if current is not None and known is current.job:
-            current.add(page)
+            current.add(page, watch)
         return known.join()
 
-    def _begin(self, request: Request, page: Requester) -> Deferred[Preview]:
+    def _begin(
+        self, request: Request, page: Requester, watch: Watch
+    ) -> Deferred[Preview]:
         url, plugin_id = request.subject
         if url is not None:
             check_url(url)
@@ -201,7 +193,7 @@ class Previewer:
                 self._current = None
                 current.end()
 
-        current.add(page)
+        current.add(page, watch)
         return self._jobs.run(request, body, current)
 
     async def _preview(

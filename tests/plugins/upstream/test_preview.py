@@ -40,17 +40,13 @@ class Page:
 
     progresses: list[Progress] = field(factory=list)
     is_page: bool = True
-    _closing: list[Callable[[], None]] = field(factory=list)
+    _closing: list[Callable[[Any], object]] = field(factory=list)
     _gone: bool = False
 
-    def progress(self, progress: Progress) -> None:
-        """See ``Asker``."""
-        self.progresses.append(progress)
-
-    def on_close(self, call: Callable[[], None]) -> None:
-        """See ``Asker``."""
+    def on_close(self, call: Callable[[Any], object]) -> None:
+        """See ``Holder``."""
         if self._gone:
-            call()
+            call(self)
         else:
             self._closing.append(call)
 
@@ -58,7 +54,7 @@ class Page:
         """Go away."""
         self._gone = True
         for call in self._closing:
-            call()
+            call(self)
 
     @property
     def steps(self) -> list[str]:
@@ -82,13 +78,19 @@ class PreviewTestCase(SynchronousTestCase):
         page: Page | None = None,
     ) -> Deferred[Preview]:
         """Begin to preview a repository."""
-        preview = self.bench.previewer.preview
-        return maybeDeferred(preview, url_of(name), None, ref, page or self.page)
+        return self.asked(url_of(name), None, ref, page or self.page)
 
     def preview_installed(self, plugin_id: str = "good") -> Deferred[Preview]:
         """Begin to preview the update of a plugin."""
+        return self.asked(None, plugin_id, None, self.page)
+
+    def asked(
+        self, url: str | None, plugin_id: str | None, ref: str | None, page: Page
+    ) -> Deferred[Preview]:
+        """Ask for a preview; what is raised is a failure, too."""
         preview = self.bench.previewer.preview
-        return maybeDeferred(preview, None, plugin_id, None, self.page)
+        watch = page.progresses.append
+        return maybeDeferred(preview, url, plugin_id, ref, page, watch)
 
     def result(self, name: str = "good") -> Preview:
         """Preview a repository."""
@@ -150,9 +152,7 @@ class PreviewTests(PreviewTestCase):
 
     def test_url_is_checked(self) -> None:
         """A URL that can't be installed is not fetched either."""
-        preview = self.bench.previewer.preview
-        url = "http://forge.example/x"
-        previewing = maybeDeferred(preview, url, None, None, self.page)
+        previewing = self.asked("http://forge.example/x", None, None, self.page)
         self.assert_prefix(self.refusal(previewing), "not_https")
         self.assertEqual(self.bench.jobs.recent(), [])
 
