@@ -1,9 +1,17 @@
-"""The daemon as a child: of the demo, and of ``plugin-bridge open``."""
+"""
+The daemon as a child: of the demo, and of ``plugin-bridge open``.
+
+Run as a module, this is the command ``bridge`` as such a child: it ends when its standard
+input does, so also when its parent was killed.
+"""
 
 from __future__ import annotations
 
 import os
+import runpy
+import signal
 import sys
+import threading
 from typing import Any, Final
 
 from attrs import field
@@ -17,6 +25,8 @@ from ..protocol.errors import UserError
 from ..settings.options import Paths
 
 _LISTENING: Final = b"listening on "
+_END_SECONDS: Final = 30.0
+"""As long as the service's supervisor gives it."""
 
 
 class ChildError(UserError):
@@ -58,7 +68,7 @@ class DaemonProcess(ProcessProtocol):
 def spawn_daemon(reactor: Any, place: Paths, *options: str) -> DaemonProcess:
     """Start a daemon as its user would, which the reactor's shutdown ends."""
     line = [
-        *(sys.executable, "-m", "bridge", "run"),
+        *(sys.executable, "-m", __name__, "run"),
         f"--host={place.profile.name}",
         f"--data-dir={place.data.root}",
         f"--theme-dir={place.theme_dir}",
@@ -68,12 +78,25 @@ def spawn_daemon(reactor: Any, place: Paths, *options: str) -> DaemonProcess:
     process: IProcessTransport = reactor.spawnProcess(
         daemon, line[0], line, env=dict(os.environ)
     )
-    reactor.addSystemEventTrigger("before", "shutdown", _end, process, daemon)
+    reactor.addSystemEventTrigger("before", "shutdown", _end, reactor, process, daemon)
     return daemon
 
 
-def _end(process: Any, daemon: DaemonProcess) -> Deferred[None] | None:
+def _end(reactor: Any, process: Any, daemon: DaemonProcess) -> Deferred[None] | None:
     if daemon.ended.called:
         return None
     process.signalProcess("TERM")
+    killing = reactor.callLater(_END_SECONDS, process.signalProcess, "KILL")
+    daemon.ended.addCallback(lambda _: killing.active() and killing.cancel())
     return daemon.ended
+
+
+def _end_with_parent() -> None:
+    while os.read(0, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    runpy.run_module("bridge", run_name="__main__", alter_sys=True)

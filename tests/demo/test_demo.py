@@ -5,13 +5,16 @@ import sys
 from pathlib import Path
 from unittest import mock
 
+from twisted.internet.defer import Deferred
 from twisted.internet.error import ProcessDone
 from twisted.internet.testing import MemoryReactorClock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.cli.commands import opening
 from bridge.cli.commands.opening import Opened, prepare_demo, typed_name
-from bridge.demo.child import ChildError, DaemonProcess
+from bridge.cli.terminal import CommandError
+from bridge.demo.child import ChildError, DaemonProcess, spawn_daemon
 from bridge.demo.forge import SAMPLE, ForgeError, publish_sample
 from bridge.plugins.tree.manifest import load_manifest
 from bridge.plugins.tree.signature import verify_tree
@@ -47,6 +50,43 @@ class DaemonProcessTests(SynchronousTestCase):
         failure = self.failureResultOf(self.daemon.listening, ChildError)
         self.assertIn("plugin-bridge: no", str(failure.value))
         self.successResultOf(self.daemon.ended)
+
+
+class SpawnTests(SynchronousTestCase):
+    """Tests for how a daemon ends that was started."""
+
+    def setUp(self):
+        """A daemon, as the reactor has started it."""
+        self.reactor, self.process = MemoryReactorClock(), mock.Mock()
+        self.reactor.spawnProcess = lambda *_, **__: self.process
+        place = locate("reference", fresh_directory(self), None)
+        self.daemon = spawn_daemon(self.reactor, place)
+        self.shutdown = self.reactor.triggers["before"]["shutdown"]
+
+    def end(self):
+        """End the reactor; gives the signals that were sent, after a minute."""
+        ((call, arguments, _),) = self.shutdown
+        waiting = call(*arguments)
+        self.reactor.advance(60)
+        return waiting, [each.args[0] for each in self.process.signalProcess.mock_calls]
+
+    def test_ends_with_the_reactor(self):
+        """The reactor waits for it, and kills what does not end."""
+        waiting, signals = self.end()
+        self.assertEqual(signals, ["TERM", "KILL"])
+        self.assertNoResult(waiting)
+        self.daemon.processEnded(Failure(ProcessDone(0)))
+        self.successResultOf(waiting)
+
+    def test_ends_in_time(self):
+        """What has ended is not killed, and what had ended before is sent nothing."""
+        self.process.signalProcess = mock.Mock(
+            side_effect=lambda _: self.daemon.processEnded(Failure(ProcessDone(0)))
+        )
+        waiting, signals = self.end()
+        self.successResultOf(waiting)
+        self.assertEqual(signals, ["TERM"])
+        self.assertEqual(self.end(), (None, ["TERM"]))
 
 
 class PrepareTests(SynchronousTestCase):
@@ -95,6 +135,14 @@ class OpenedTests(SynchronousTestCase):
         self.reactor.advance(1)
         self.assertTrue(self.reactor.hasStopped)
         self.assertIn("the daemon has ended; its log is", self.opened.failure)
+
+    def test_daemon_hangs(self):
+        """A daemon that does not listen in time is given up, with its log's name."""
+        self.patch(opening, "spawn_daemon", lambda *_: DaemonProcess())
+        starting = Deferred.fromCoroutine(self.opened._start())
+        self.reactor.advance(60)
+        failure = self.failureResultOf(starting, CommandError)
+        self.assertIn("did not start within 30 s; its log is", str(failure.value))
 
     def test_ctrl_c(self):
         """After Ctrl-C the daemon ends because this does: no failure."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -70,6 +71,17 @@ class OpenTests(SynchronousTestCase):
             subprocess.run(["kill", "-KILL", str(lock)], check=True)
             command.wait_for(f"the daemon has ended; its log is {self.data}/logs/")
             self.assertEqual(command.wait(), 1)
+
+    def test_killed(self) -> None:
+        """A daemon that it started does not outlive it, even when it is killed."""
+        set_up(self.home)
+        with opened(self.home) as command:
+            command.wait_for("^Open  ")
+            command.stop(signal.SIGKILL)
+        end = time.monotonic() + 10
+        while is_held(self.data / "lock"):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
 
     def test_refused(self) -> None:
         """What stands in the way is one line, with what to do; the status is 1."""

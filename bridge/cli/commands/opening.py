@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import click
 from attrs import field
+from twisted.internet import defer
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
@@ -38,7 +39,7 @@ PAGE_PORT: Final = 42082
 """Fixed, so that a browser stays paired: it keeps the token by the page's address."""
 
 _LOOK_SECONDS: Final = 0.05
-_START_SECONDS: Final = 15.0
+_START_SECONDS: Final = 30.0
 
 
 @command(
@@ -218,7 +219,13 @@ class Opened:
     async def _start(self) -> None:
         daemon = spawn_daemon(self._reactor, self._place, *self._options)
         self._reactor.addSystemEventTrigger("before", "shutdown", self._leave)
-        await daemon.listening
+        try:
+            await daemon.listening.addTimeout(_START_SECONDS, self._reactor)
+        except defer.TimeoutError:
+            raise CommandError(
+                f"the daemon did not start within {_START_SECONDS:g} s; its log is "
+                f"{self._place.data.daemon_log}"
+            ) from None
         daemon.ended.addCallback(lambda _: self._ended())
 
     def _leave(self) -> None:
