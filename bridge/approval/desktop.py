@@ -64,6 +64,8 @@ class DesktopApprover:
         """See ``IApprover``; it is true of now."""
         server = self._notifications.server
         if self._notifications.health != "up":
+            if not self._notifications.has_looked:
+                return "desktop notification; its server is being looked for"
             return (
                 "none: privileged operations will be refused until a notification "
                 "server answers"

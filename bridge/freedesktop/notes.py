@@ -74,6 +74,9 @@ class INotifications(Interface):
     """The desktop's notifications."""
 
     health = Described("``up`` while a notification server is there, else ``down``.")
+    has_looked = Described(
+        "Whether a server was looked for; before, ``down`` may be true no more."
+    )
     server = Described(
         "The ``Server`` that was last asked what it can do, while it is there; else "
         "``None``."

@@ -46,6 +46,7 @@ class Notifications:
 
     _reactor: Any
     _environ: Mapping[str, str]
+    has_looked: bool = field(default=False, init=False)
     server: Server | None = field(default=None, init=False)
     _owner: str = field(default="", init=False)
     _open: dict[tuple[str, int], Deferred[str | None]] = field(factory=dict, init=False)
@@ -82,9 +83,15 @@ class Notifications:
 
     def find(self) -> Deferred[Server]:
         """See ``INotifications``."""
-        return Deferred.fromCoroutine(self._find()).addTimeout(
+
+        def looked(result: Any) -> Any:
+            self.has_looked = True
+            return result
+
+        finding = Deferred.fromCoroutine(self._find()).addTimeout(
             DESKTOP_SECONDS, self._reactor, lambda _, __: Failure(_no_server())
         )
+        return finding.addBoth(looked)
 
     def show(self, note: Note) -> Deferred[None]:
         """See ``INotifications``."""

@@ -24,6 +24,7 @@ class FakeScreen:
 
     :ivar server: What shows notifications; ``None`` when nobody does.
     :ivar is_known: Whether the server was asked what it can do.
+    :ivar has_looked: See ``INotifications``.
     :ivar failure: When not empty, the session bus can't be reached, and why.
     :ivar questions: What was asked: the note, its buttons, and the open answer.
     :ivar withdrawn: How many questions were withdrawn.
@@ -32,7 +33,7 @@ class FakeScreen:
     def __init__(self) -> None:
         self._failure = ""
         self._server: Server | None = SERVER
-        self.is_known = True
+        self.is_known = self.has_looked = True
         self._watchers: list[Callable[[str], object]] = []
         self.notes: list[Note] = []
         self.questions: list[

@@ -146,6 +146,14 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
             "answers",
         )
 
+    def test_before_it_has_looked(self):
+        """Nobody is told that nothing can be confirmed before that is known."""
+        self.screen.failure, self.screen.has_looked = "x", False
+        self.assertEqual(
+            self.asker.description,
+            "desktop notification; its server is being looked for",
+        )
+
 
 class OnABusTests(TestCase):
     """Tests with a real session bus; see also ``test_servers``."""
