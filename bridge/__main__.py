@@ -12,8 +12,10 @@ def main() -> int:
 
         return command.main()
     except KeyboardInterrupt:
+        from .cli import INTERRUPTED
+
         sys.stderr.write("\n")
-        return 130
+        return INTERRUPTED
 
 
 if __name__ == "__main__":

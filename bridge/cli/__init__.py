@@ -6,5 +6,8 @@ from typing import Final
 
 PROGRAM: Final = "plugin-bridge"
 
+INTERRUPTED: Final = 130
+"""The exit status after Ctrl-C, where that is not how a command is meant to end."""
+
 COMPLETE_VARIABLE: Final = "_PLUGIN_BRIDGE_COMPLETE"
 """By which a shell asks for completions."""

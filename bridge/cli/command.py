@@ -14,12 +14,11 @@ from ..protocol.text import visible
 from ..settings.config import HOST_OPTIONS, Option
 from ..settings.options import TableCommand, Value, locate
 from ..settings.values import whole
+from . import INTERRUPTED
 from .terminal import CommandError, print_json
 
 REFUSED: Final = 1
 NO_DAEMON: Final = 3
-INTERRUPTED: Final = 130
-"""The exit status after Ctrl-C, where that is not how a command is meant to end."""
 
 STATUS: Final = "Exit status: 0 done, 1 failed, 2 wrong usage."
 

@@ -19,11 +19,10 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import __version__
-from . import COMPLETE_VARIABLE, PROGRAM
+from . import COMPLETE_VARIABLE, INTERRUPTED, PROGRAM
 
 _GENERAL: Final = ("-h", "--help", "--version")
 _TAKES_NO_MORE: Final = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT)
-_INTERRUPTED: Final = 130
 
 SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Use it": {
@@ -215,7 +214,7 @@ def _run(given: list[str], program: str) -> int:
     try:
         return commands.main(given, name, obj=host, **settings) or 0
     except click.Abort:
-        return _INTERRUPTED
+        return INTERRUPTED
     except (click.UsageError, ValueError):
         from ..settings.options import refusing
 

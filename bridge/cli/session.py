@@ -20,6 +20,7 @@ from ..classes import define
 from ..protocol.steps import Step
 from ..protocol.text import visible
 from ..settings.options import Paths
+from . import INTERRUPTED
 from .connection import Connection, connect, shows_prompts
 from .terminal import print_json, print_line, wants_colour
 
@@ -110,7 +111,7 @@ class ProgressLine:
 
 EXIT_STATUS: Final = (
     "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 no daemon is running, "
-    "130 ended by Ctrl-C."
+    f"{INTERRUPTED} ended by Ctrl-C."
 )
 
 CALL_STATUS: Final = (

@@ -12,8 +12,8 @@ from ...protocol.errors import BridgeError, Prefix
 from ...protocol.text import visible
 from ...settings.host import HostProfile
 from ...settings.options import Paths
+from .. import INTERRUPTED
 from ..command import (
-    INTERRUPTED,
     REFUSED,
     command,
     json_option,
