@@ -32,7 +32,7 @@ from ..store import StoreError, Tables, read_state
 from ..store.generations import Generations
 from ..system.locks import is_held
 from ..system.users import is_own
-from .connection import connect, is_dev, listens_on
+from .connection import connect, is_dev, listens_on, other_daemons
 
 
 class Level(StrEnum):
@@ -278,11 +278,20 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
             return Finding(name, Level.NOTE, text, fix), True
         return Finding(name, Level.OK, text), False
     if is_taken(listen):
-        text = f"another program, or another host's daemon, listens on {listen}"
+        text = f"{_listener(place, listen)} listens on {listen}"
         fix = "stop it, or choose another address with --listen"
         return Finding(name, Level.WRONG, text, fix), False
     text = f"not running; {listen} is free"
     return Finding(name, Level.NOTE, text, _start(place)), False
+
+
+def _listener(place: Paths, listen: Address) -> str:
+    """Return who listens on an address that is taken."""
+    for name, data in other_daemons(place):
+        with suppress(OSError, ValueError):
+            if listens_on(data) == listen:
+                return f"the daemon of the host {name}"
+    return "another program, or a daemon with another data directory,"
 
 
 def _start(place: Paths) -> str:

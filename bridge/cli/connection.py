@@ -11,7 +11,7 @@ import os
 import select
 import shlex
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO, Final
 
@@ -24,6 +24,8 @@ from ..datadir.token import PairingToken
 from ..protocol.errors import BridgeError, CloseReason, Code
 from ..protocol.strictjson import dumps, loads_own
 from ..protocol.text import visible
+from ..settings.config import SHIPPED
+from ..settings.host import load_profile
 from ..settings.options import Paths
 from ..settings.values import Address, UnixAddress, listened_on
 from ..system.locks import is_held
@@ -256,3 +258,12 @@ def listens_on(data: DataDir) -> Address | UnixAddress:
     """
     check(data.address)
     return listened_on(os.fsdecode(data.address.read_bytes().rstrip(b"\n")))
+
+
+def other_daemons(place: Paths) -> Iterator[tuple[str, DataDir]]:
+    """Yield each other host whose daemon runs where it usually does, and where."""
+    for name in SHIPPED:
+        if name != place.profile.name:
+            data = DataDir(load_profile(name).data_dir())
+            if is_held(data.lock):
+                yield name, data

@@ -283,7 +283,7 @@ class DaemonTests(SynchronousTestCase):
         """Without our daemon, the program on the port is another one."""
         found = self.found()
         self.assertEqual(found.level, WRONG)
-        self.assertIn("another program, or another host's daemon, listens", found.text)
+        self.assertIn("another program, or a daemon with another data", found.text)
 
     def test_not_running(self) -> None:
         """How to start it is named: once, at each login, or the service right now."""

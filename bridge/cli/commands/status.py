@@ -9,17 +9,14 @@ from typing import Any, Final
 from attrs import asdict
 
 from ...classes import frozen
-from ...datadir.paths import DataDir
 from ...plugins.installed.ids import installed_ids
 from ...protocol.errors import BridgeError
 from ...protocol.text import timestamp, visible
 from ...provision.readiness import build_problem
-from ...settings.config import SHIPPED
-from ...settings.host import load_profile
 from ...settings.options import Paths
 from ...store import StoreError, Tables, read_state
-from ...system.locks import is_held
 from ..command import NO_DAEMON, NoDaemonError, command, json_option
+from ..connection import other_daemons
 from ..installed import NAMESPACE, is_on, read_plugins
 from ..session import EXIT_STATUS, Session, session
 from ..terminal import print_json, print_line
@@ -137,7 +134,12 @@ def on_disk(place: Paths, why: str) -> Overview:
 
     :param why: Why there is none, and how to start one.
     """
-    problems = [why, *others_running(place)]
+    problems = [why]
+    problems += [
+        f"the host {name} has a daemon that runs; for its status, run: "
+        f"plugin-bridge status --host {name}"
+        for name, _ in other_daemons(place)
+    ]
     if reason := build_problem(place):
         problems.append(reason)
     view = Tables()
@@ -167,17 +169,6 @@ def built_at(bundle: Path) -> str | None:
         return timestamp(bundle.stat().st_mtime, "seconds")
     except OSError:
         return None
-
-
-def others_running(place: Paths) -> list[str]:
-    """Return a line for each other host whose daemon runs, where it usually does."""
-    profiles = (load_profile(name) for name in SHIPPED if name != place.profile.name)
-    return [
-        f"the host {profile.name} has a daemon that runs; for its status, run: "
-        f"plugin-bridge status --host {profile.name}"
-        for profile in profiles
-        if is_held(DataDir(profile.data_dir()).lock)
-    ]
 
 
 def problems_of(

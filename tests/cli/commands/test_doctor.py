@@ -106,7 +106,7 @@ class DoctorTests(SynchronousTestCase):
         self.assertIn("none answers", done.stdout)
         self.assertEqual(done.returncode, 1)
         self.assertNotIn("--dev", done.stdout.partition("notification server")[0])
-        self.assertIn("WRONG daemon: another program, or another", other.stdout)
+        self.assertIn("WRONG daemon: another program, or a daemon with", other.stdout)
         self.assertEqual(again.stderr, f"plugin-bridge doctor: {file} exists already\n")
         self.assertNotIn("the bundle holds", again.stdout)
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)

@@ -7,15 +7,18 @@ import os
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.cli import checkup
 from bridge.cli.commands.status import (
     Overview,
     built_at,
-    others_running,
+    on_disk,
     problems_of,
 )
+from bridge.cli.connection import other_daemons
 from bridge.datadir.paths import DataDir
 from bridge.settings.host import load_profile
 from bridge.settings.options import locate
+from bridge.settings.values import Address
 from bridge.system.locks import acquire
 
 from ...directories import fresh_directory
@@ -70,14 +73,25 @@ class OverviewTests(SynchronousTestCase):
         home = fresh_directory(self)
         self.patch(os, "environ", {**os.environ, "HOME": str(home)})
         place = locate("vrcnext", home / "data", None)
-        self.assertEqual(others_running(place), [])
+        self.assertEqual(list(other_daemons(place)), [])
         data = DataDir(load_profile("reference").data_dir())
         data.create()
         lock = acquire(data.lock)
         self.addCleanup(lock.release)
-        (line,) = others_running(place)
+        line = on_disk(place, "no daemon").problems[1]
         self.assertIn("run: plugin-bridge status --host reference", line)
-        self.assertEqual(others_running(locate("reference", home / "d", None)), [])
+        other = locate("reference", home / "d", None)
+        self.assertEqual(list(other_daemons(other)), [])
+        listen = Address("127.0.0.1", 0)
+        self.patch(checkup, "is_taken", lambda _: True)
+        for published, who in (
+            (listen, "the daemon of the host reference listens on"),
+            ("127.0.0.1:1", "another program, or a daemon with another data dir"),
+            ("x", "another program, or a daemon with another data dir"),
+        ):
+            data.address.write_text(f"{published}\n")
+            found, _ = checkup.daemon(place, listen)
+            self.assertIn(who, found.text)
 
     def test_built_at(self):
         """The time is in UTC; ``None`` without a bundle."""
