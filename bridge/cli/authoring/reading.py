@@ -136,8 +136,11 @@ _MARK: Final = "$page$"
 _USE: Final = re.compile(
     rf"(?<!typeof ){re.escape(_MARK)}({'|'.join(sorted(_PAGE_NAMES))})\b"
 )
-_DEFAULT: Final = re.compile(r"^export [^;]*\bdefault\b", re.MULTILINE)
-_EXPORTED: Final = re.compile(r"^export \{[^}]*?([\w$]+) as default\b", re.MULTILINE)
+# A text may have many such lines, so each is read no further than to the next.
+_DEFAULT: Final = re.compile(r"^export (\{[^{};]*\b)?default\b", re.MULTILINE)
+_EXPORTED: Final = re.compile(
+    r"^export \{[^{};]*?(?<![\w$])([\w$]+) as default\b", re.MULTILINE
+)
 _DEFINE: Final = "definePlugin"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from attrs import evolve
@@ -132,6 +133,18 @@ class ReadingTests(TestCase):
         ):
             reading = await self.read((root / folder / "main.ts").read_text("utf-8"))
             self.assertEqual(reading.exported_id(""), plugin_id)
+
+
+class EntryTests(SynchronousTestCase):
+    """Reading what the bundler made of ``main.ts``."""
+
+    def test_attack_slow(self) -> None:
+        """A text that is made to be slow is not."""
+        before = time.process_time()
+        for line in ("export \n", "export {\n", "export { a\n", "export { aaa,\n"):
+            reading = Reading(f"var t = `\n{line * 20_000}`;\n")
+            self.assertIn("no default export", reading.fault("demo"))
+        self.assertLess(time.process_time() - before, 3)
 
 
 class SourceLineTests(SynchronousTestCase):
