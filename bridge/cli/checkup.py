@@ -58,11 +58,6 @@ class Finding:
     text: str
     fix: str = ""
 
-    def fields(self) -> dict[str, str]:
-        """Return the fields of a finding in JSON."""
-        fix = {"fix": self.fix}
-        return {"name": self.name, "level": self.level, "text": self.text} | fix
-
 
 def on_disk(place: Paths) -> Iterator[Finding]:
     """Check the files; changes nothing."""

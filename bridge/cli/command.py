@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,8 +13,7 @@ import click
 from ..protocol.errors import BridgeError, Code, Prefix, UserError
 from ..protocol.text import visible
 from ..settings.config import HOST_OPTIONS, Option
-from ..settings.options import TableCommand, Value, locate
-from ..settings.values import whole
+from ..settings.options import TableCommand, locate
 from . import INTERRUPTED
 from .terminal import CommandError, print_json
 
@@ -21,6 +21,19 @@ REFUSED: Final = 1
 NO_DAEMON: Final = 3
 
 STATUS: Final = "Exit status: 0 done, 1 failed, 2 wrong usage."
+EXIT_STATUS: Final = (
+    "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 no daemon is running, "
+    f"{INTERRUPTED} ended by Ctrl-C."
+)
+CALL_STATUS: Final = (
+    "Exit status: 0 done, 1 refused (standard error has the code and the message), "
+    "2 wrong usage, 3 no daemon with --dev is running."
+)
+
+_PROMPTED: Final = (
+    " The daemon asks you with a prompt on your desktop, as it does for the page. "
+    "Ctrl-C cancels."
+)
 
 _HINTS: Final = {
     Prefix.APPROVAL_UNAVAILABLE: "run: plugin-bridge doctor --prompt",
@@ -123,19 +136,19 @@ class Command(TableCommand):
 
 def command(
     name: str,
-    about: str,
     example: str,
     *,
     status: str = STATUS,
+    prompted: bool = False,
     table: Iterable[Option] = HOST_OPTIONS,
     words: Callable[[BridgeError], str] = plain,
 ) -> Callable[[Callable[..., Any]], Command]:
     """
-    Make a command of a function; see ``Command``.
+    Make a command of a function, whose docstring is its help; see ``Command``.
 
-    :param about: For ``--help``.
     :param example: Its arguments in an example.
     :param status: Which exit statuses it has.
+    :param prompted: Whether the daemon asks the user.
     """
 
     def decorate(function: Callable[..., Any]) -> Command:
@@ -147,41 +160,29 @@ def command(
             table=table,
             callback=function,
             params=params,
-            help=about,
+            help=cleandoc(function.__doc__ or "") + _PROMPTED * prompted,
             epilog=f"\b\nExample:\n  {line}\n\n{status}",
         )
 
     return decorate
 
 
-directory_argument = click.argument("directory", metavar="DIR", type=Value(Path))
-
+directory_argument = click.argument(
+    "directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path)
+)
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object."
 )
 
 
-def number_option(
-    *names: str, default: int, low: int, high: int, about: str
-) -> Decorator:
-    """Make an option whose value is a whole number from ``low`` to ``high``."""
-    return click.option(
-        *names,
-        type=Value(whole(low, high)),
-        metavar="NUMBER",
-        default=str(default),
-        show_default=True,
-        help=about,
-    )
-
-
 def page_port_option(default: int) -> Decorator:
     """Make the option ``--page-port``."""
-    return number_option(
+    return click.option(
         "--page-port",
+        type=click.IntRange(0, 65535),
+        metavar="NUMBER",
         default=default,
-        low=0,
-        high=65535,
-        about="The page's port, 0 for a free one; a browser stays paired with the page "
+        show_default=True,
+        help="The page's port, 0 for a free one; a browser stays paired with the page "
         "of one port.",
     )

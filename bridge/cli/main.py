@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -172,6 +173,10 @@ def main(arguments: Sequence[str] | None = None, program: str | None = None) -> 
     given = list(sys.argv[1:] if arguments is None else arguments)
     if program is None:
         program = Path(_typed_program()).stem
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A line is there at once; what the encoding lacks is a question mark.
+            stream.reconfigure(line_buffering=True, errors="replace")
     try:
         try:
             return _run(given, program)

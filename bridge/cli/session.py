@@ -10,8 +10,9 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any, Final, TextIO
 
 from attrs import field
@@ -20,9 +21,9 @@ from ..classes import define
 from ..protocol.steps import Step
 from ..protocol.text import visible
 from ..settings.options import Paths
-from . import INTERRUPTED
+from .command import EXIT_STATUS, Command, command, json_option
 from .connection import Connection, connect, shows_prompts
-from .terminal import print_json, print_line, wants_colour
+from .terminal import print_json, wants_colour
 
 _WIDTH: Final = 20
 _COLUMNS: Final = 80
@@ -104,25 +105,8 @@ class ProgressLine:
         return f"{_ERASED}[{bar}] {message[:room]}"
 
     def _write(self, text: str) -> None:
-        encoding = self.stream.encoding or "utf-8"
-        self.stream.write(text.encode(encoding, "replace").decode(encoding))
+        self.stream.write(text)
         self.stream.flush()
-
-
-EXIT_STATUS: Final = (
-    "Exit status: 0 done, 1 refused or failed, 2 wrong usage, 3 no daemon is running, "
-    f"{INTERRUPTED} ended by Ctrl-C."
-)
-
-CALL_STATUS: Final = (
-    "Exit status: 0 done, 1 refused (standard error has the code and the message), "
-    "2 wrong usage, 3 no daemon with --dev is running."
-)
-
-PROMPTED: Final = (
-    "The daemon asks you with a prompt on your desktop, as it does for the page. "
-    "Ctrl-C cancels. "
-)
 
 
 @define(eq=False)
@@ -130,13 +114,15 @@ class Session:
     """
     A connection to the daemon, and what the user sees of it.
 
+    :ivar place: What the options name.
     :ivar json: Whether to print JSON.
     :ivar interrupted: Whether the user has pressed Ctrl-C.
     """
 
+    place: Paths
     connection: Connection
     progress: ProgressLine
-    json: bool
+    json: bool = False
     interrupted: bool = field(default=False, init=False)
     _ref: str = field(default="", init=False)
     _operation: str = field(default="", init=False)
@@ -207,7 +193,7 @@ class Session:
             print_json(value)
             return
         for line in lines:
-            print_line(line)
+            print(line)
 
 
 @contextmanager
@@ -228,6 +214,28 @@ def session(
         shows_prompts(connection.welcome),
     )
     try:
-        yield Session(connection, progress, as_json)
+        yield Session(place, connection, progress, as_json)
     finally:
         connection.close()
+
+
+def asking(
+    name: str, example: str, *, prompted: bool = False
+) -> Callable[[Callable[..., Any]], Command]:
+    """
+    Make a command that asks the daemon: its function receives a session.
+
+    The other parameters are those of ``command``.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Command:
+        @json_option
+        @wraps(function)
+        def ask(place: Paths, as_json: bool, **params: Any) -> Any:
+            with session(place, as_json) as found:
+                return function(found, **params)
+
+        made = command(name, example, status=EXIT_STATUS, prompted=prompted)
+        return made(ask)
+
+    return decorate

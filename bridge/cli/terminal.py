@@ -46,6 +46,8 @@ def reported(what: str) -> Iterator[None]:
     """Report an ``OSError`` of a block as why a command failed: ``what``, and why."""
     try:
         yield
+    except BrokenPipeError:
+        raise  # nobody reads what is printed
     except OSError as e:
         raise CommandError(f"{what}: {e.strerror}") from None
 
@@ -88,30 +90,6 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
     return stream.isatty()
 
 
-def print_line(text: str) -> bool:
-    """
-    Print a line on standard output at once.
-
-    What the output's encoding lacks is replaced by a question mark.
-
-    :return: Whether standard output is still open.
-    """
-    encoding = sys.stdout.encoding or "utf-8"
-    try:
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Python would flush again at its exit, and report an error.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return False
-    return True
-
-
-def show(text: str) -> None:
-    """Print a line of progress, as ``print_line`` does."""
-    print_line(text)
-
-
 @contextlib.contextmanager
 def private_file(path: Path) -> Iterator[BinaryIO]:
     """
@@ -137,7 +115,7 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
 def print_json(value: Any, compact: bool = False) -> None:
     """Print plain JSON on standard output."""
     colour = wants_colour(sys.stdout, os.environ)
-    print_line(json_text(value, compact, colour))
+    print(json_text(value, compact, colour))
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -1,8 +1,8 @@
 """
 The daemon as a child: of the demo, and of ``plugin-bridge open``.
 
-Run as a module, this is the command ``bridge`` as such a child: it ends when its standard
-input does, so also when its parent was killed.
+Run as a module, this is the command as such a child: it ends when its standard input
+does, so also when its parent was killed.
 """
 
 from __future__ import annotations
@@ -40,10 +40,13 @@ class DaemonProcess(ProcessProtocol):
 
     :ivar listening: Fires with its address.
     :ivar ended: Fires when the process has ended.
+    :ivar died: So does this, unless it was asked to end.
     """
 
     listening: Deferred[str] = field(factory=Deferred)
     ended: Deferred[None] = field(factory=Deferred)
+    died: Deferred[None] = field(factory=Deferred)
+    is_leaving: bool = False
     _text: bytes = b""
 
     def outReceived(self, data: bytes) -> None:
@@ -59,10 +62,13 @@ class DaemonProcess(ProcessProtocol):
 
     def processEnded(self, reason: Failure) -> None:
         """Notify those that wait for the address."""
+        self.ended.callback(None)
+        if self.is_leaving:
+            return
         if not self.listening.called:
             output = self._text.decode("utf-8", "replace").strip()
             self.listening.errback(ChildError(f"the daemon did not start: {output}"))
-        self.ended.callback(None)
+        self.died.callback(None)
 
 
 def spawn_daemon(reactor: Any, place: Paths, *options: str) -> DaemonProcess:
@@ -85,6 +91,7 @@ def spawn_daemon(reactor: Any, place: Paths, *options: str) -> DaemonProcess:
 def _end(reactor: Any, process: Any, daemon: DaemonProcess) -> Deferred[None] | None:
     if daemon.ended.called:
         return None
+    daemon.is_leaving = True
     process.signalProcess("TERM")
     killing = reactor.callLater(_END_SECONDS, process.signalProcess, "KILL")
     daemon.ended.addCallback(lambda _: killing.active() and killing.cancel())

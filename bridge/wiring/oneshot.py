@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.error import ReactorNotRunning
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -132,5 +134,11 @@ async def _awaited(begin: Callable[[], Awaitable[T]]) -> T:
 
 
 def _stopping(outcome: Any, reactor: Any) -> Any:
-    reactor.callLater(0, reactor.stop)
+    reactor.callLater(0, _stop, reactor)
     return outcome
+
+
+def _stop(reactor: Any) -> None:
+    # The user may be ending it, too.
+    with suppress(ReactorNotRunning):
+        reactor.stop()

@@ -48,7 +48,7 @@ class EndTests(SynchronousTestCase):
     def outcome(self, error, *words):
         """End with an error: the status, the output, and the error messages."""
 
-        @command("install", "Install.", "x", table=())
+        @command("install", "x", table=())
         @json_option
         def fail(as_json):
             raise error

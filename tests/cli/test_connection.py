@@ -19,7 +19,7 @@ class ClientTests(CallCase):
 
     def outcome(self, *arguments: str) -> tuple[int, str]:
         """Call something: the exit status, and the error message."""
-        status, _, err = self.call(*arguments, "state", "list")
+        status, _, err = self.call(*arguments, "state/list")
         return status, err
 
     def assert_no_daemon(self) -> str:

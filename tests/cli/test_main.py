@@ -2,6 +2,7 @@
 
 import configparser
 import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import click
 
 import bridge
 from bridge.cli.commands import run
-from bridge.cli.main import COMMANDS, SECTIONS, find
+from bridge.cli.main import COMMANDS, SECTIONS, find, main
 from bridge.tap import Options
 
 from ..directories import fresh_directory
@@ -147,6 +148,18 @@ class MainTests(CommandTestCase):
                         check=False,
                     )
                 self.assertEqual((done.returncode, done.stderr), (status, printed))
+
+    def test_narrow_encoding(self):
+        """What the encoding lacks is a question mark; each line is there at once."""
+        raw = io.BytesIO()
+        narrow = io.TextIOWrapper(raw, "ascii")
+        text = "é漢x\n"
+        with (
+            mock.patch("bridge.cli.main._run", lambda *_: narrow.write(text)),
+            mock.patch("sys.stdout", narrow),
+        ):
+            main([], "plugin-bridge")
+            self.assertEqual(raw.getvalue(), b"??x\n")
 
     @contextlib.contextmanager
     def writer(self, path):

@@ -12,6 +12,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.connection import shows_prompts
 from bridge.cli.session import ProgressLine, Session
+from bridge.settings.options import locate
 
 
 class Daemon:
@@ -51,7 +52,7 @@ class SessionTests(SynchronousTestCase):
         # A reactor that has run before has left its own.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
-        self.session = Session(daemon, progress, json=False)
+        self.session = Session(locate("reference", None, None), daemon, progress)
 
     def install(self, *during):
         """Install; each of these is called meanwhile with the operation's ref."""

@@ -6,8 +6,6 @@ import io
 import json
 import os
 import stat
-import subprocess
-import sys
 from unittest import mock
 
 from hypothesis import given
@@ -17,7 +15,6 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.cli.terminal import (
     json_text,
     print_json,
-    print_line,
     private_file,
     table,
     wants_colour,
@@ -102,36 +99,6 @@ class TableTests(SynchronousTestCase):
             table(rows),
             ["ID   NAME  STATE", "a    \u65e5\u672c  on", "bcd  e\u0301"],
         )
-
-
-class PrintTests(SynchronousTestCase):
-    """Tests for lines on standard output."""
-
-    def test_narrow_encoding(self):
-        """What the encoding lacks becomes a question mark."""
-        raw = io.BytesIO()
-        narrow = io.TextIOWrapper(raw, "ascii")
-        with mock.patch("sys.stdout", narrow):
-            self.assertTrue(print_line("é漢x"))
-        self.assertEqual(raw.getvalue(), b"??x\n")
-
-    def test_nobody_reads(self):
-        """When the reader has gone, that is returned, and no error is shown."""
-        code = (
-            "import time; from bridge.cli.terminal import print_line\n"
-            "while print_line('x'): time.sleep(0.01)\n"
-        )
-        writer = subprocess.Popen(
-            [sys.executable, "-c", code],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert writer.stdout is not None and writer.stderr is not None
-        writer.stdout.readline()
-        writer.stdout.close()
-        self.assertEqual(writer.wait(60), 0)
-        self.assertEqual(writer.stderr.read(), b"")
-        writer.stderr.close()
 
 
 class PrivateFileTests(SynchronousTestCase):

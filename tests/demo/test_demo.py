@@ -2,17 +2,17 @@
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
-from twisted.internet.defer import Deferred
 from twisted.internet.error import ProcessDone
 from twisted.internet.testing import MemoryReactorClock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.commands import opening
-from bridge.cli.commands.opening import Opened, prepare_demo, typed_name
+from bridge.cli.commands.opening import prepare_demo, typed_name
 from bridge.cli.terminal import CommandError
 from bridge.demo.child import ChildError, DaemonProcess, spawn_daemon
 from bridge.demo.forge import SAMPLE, ForgeError, publish_sample
@@ -24,6 +24,7 @@ from bridge.settings.options import locate
 
 from ..directories import fresh_directory
 from ..plugins.policy.scanning import scan_tree
+from ..reactors import brief_reactor
 
 NOW = 1_800_000_000
 
@@ -85,6 +86,7 @@ class SpawnTests(SynchronousTestCase):
         )
         waiting, signals = self.end()
         self.successResultOf(waiting)
+        self.assertNoResult(self.daemon.died)
         self.assertEqual(signals, ["TERM"])
         self.assertEqual(self.end(), (None, ["TERM"]))
 
@@ -120,33 +122,39 @@ class PrepareTests(SynchronousTestCase):
                 self.assertEqual(typed_name(), name or str(folder / "plugin-bridge"))
 
 
-class OpenedTests(SynchronousTestCase):
+class ShownTests(SynchronousTestCase):
     """Tests for what ends the page and its daemon."""
 
     def setUp(self):
-        """A page with a daemon that has ended."""
-        self.reactor = MemoryReactorClock()
-        place = locate("reference", fresh_directory(self), None)
-        self.opened = Opened(self.reactor, place, mock.Mock(), 0, [], print)
+        """A page with a daemon that was started."""
+        self.place = locate("reference", fresh_directory(self), None)
+        self.daemon = DaemonProcess()
+        self.patch(opening, "spawn_daemon", lambda *_: self.daemon)
+
+    def show(self, *later):
+        """Show the page; each of these happens a moment later."""
+        reactor = brief_reactor(self)
+        for delay, call in enumerate(later):
+            reactor.callLater(delay / 100, call)
+        self.page = mock.Mock()
+        opening.show_page(reactor, self.place, self.page, 0, [], print, False)
 
     def test_daemon_dies(self):
-        """Without its daemon it ends, and names the log."""
-        self.opened._ended()
-        self.reactor.advance(1)
-        self.assertTrue(self.reactor.hasStopped)
-        self.assertIn("the daemon has ended; its log is", self.opened.failure)
+        """Without its daemon it ends, and names the log; so it does with a bundle."""
+        for bundle in (False, True):
+            self.setUp()
+            if bundle:
+                self.place.bundle.parent.mkdir(parents=True)
+                self.place.bundle.touch()
+            listening = partial(self.daemon.listening.callback, "x")
+            ended = partial(self.daemon.processEnded, Failure(ProcessDone(0)))
+            with self.assertRaisesRegex(CommandError, "has ended; its log is"):
+                self.show(listening, ended)
+            self.assertEqual(self.page.serve.called, bundle)
+            self.page.forget.assert_called_once()
 
     def test_daemon_hangs(self):
         """A daemon that does not listen in time is given up, with its log's name."""
-        self.patch(opening, "spawn_daemon", lambda *_: DaemonProcess())
-        starting = Deferred.fromCoroutine(self.opened._start())
-        self.reactor.advance(60)
-        failure = self.failureResultOf(starting, CommandError)
-        self.assertIn("did not start within 30 s; its log is", str(failure.value))
-
-    def test_ctrl_c(self):
-        """After Ctrl-C the daemon ends because this does: no failure."""
-        self.opened._leave()
-        self.opened._ended()
-        self.reactor.advance(1)
-        self.assertEqual((self.opened.failure, self.reactor.hasStopped), ("", False))
+        self.patch(opening, "_START_SECONDS", 0.01)
+        with self.assertRaisesRegex(CommandError, "within 0.01 s; its log is"):
+            self.show()

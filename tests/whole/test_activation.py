@@ -130,7 +130,7 @@ class ActivationTests(SynchronousTestCase):
                 for line in process.stdout:
                     if "listening on unix:" in line:
                         break
-                asked = *place, "state", "list", '{"ns": "x"}'
+                asked = *place, "state/list", '{"ns": "x"}'
                 called = run(self.home, "call", *asked)
                 self.assertIn('"entries"', called.stdout, called.stderr)
                 looked = run(self.home, "doctor", *place)

@@ -58,7 +58,7 @@ class OpenTests(SynchronousTestCase):
                 self.assertEqual(command.stop(signal.SIGINT), 0)
             with opened(self.home, "--dev") as command:
                 command.wait_for("was started without --dev")
-                self.assertEqual(command.wait(), 1)
+                self.assertEqual(command.wait(), 3)
             with daemon.page() as page:
                 self.assertEqual(page.result("plugins", "list")["plugins"], [])
 

@@ -87,7 +87,7 @@ class BrowserTests(SynchronousTestCase):
                 self.home, "eval", *where, "--timeout-ms=200", "await sleep(1e4)"
             )
             self.assertIn("unavailable: no page answered in time", late.stderr)
-            called = run(self.home, "call", *where, "--compact", "plugins", "list")
+            called = run(self.home, "call", *where, "--compact", "plugins/list")
             self.assertEqual(json.loads(called.stdout)["plugins"], [])
             self.assertEqual(browser.console_errors(), [])
 

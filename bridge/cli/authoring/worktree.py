@@ -101,29 +101,17 @@ def _walk(root: Path, ignored: Collection[str]) -> list[str]:
     return found
 
 
-@frozen
-class Head:
+def head(root: Path) -> tuple[str, str]:
     """
-    Where a work tree is.
+    Return the commit and the branch that are checked out.
 
-    :ivar commit: Empty before the first one.
-    :ivar branch: Empty when no branch is checked out.
+    :return: Empty before the first commit, and when no branch is checked out.
     """
-
-    commit: str
-    branch: str
-
-
-def head(root: Path) -> Head:
-    """Return the commit and the branch that are checked out."""
-    lines = git(root, "status", "--porcelain=v2", "--branch", "-uno", "-z")
-    about = dict(
-        line.decode("utf-8", "surrogateescape").removeprefix("# branch.").split(" ", 1)
-        for line in lines.split(b"\0")
-        if line.startswith(b"# branch.")
-    )
-    commit, branch = about["oid"], about["head"]
-    return Head(
+    lines = git(root, "status", "--porcelain=v2", "--branch", "-uno").split(b"\n")
+    found = (line.decode("utf-8", "surrogateescape") for line in lines)
+    about = dict(line[2:].split(" ", 1) for line in found if line.startswith("# "))
+    commit, branch = about["branch.oid"], about["branch.head"]
+    return (
         "" if commit == "(initial)" else commit,
         "" if branch == "(detached)" else branch,
     )
@@ -290,7 +278,7 @@ def last_signed(root: Path) -> str | None:
     :return: ``None`` without one, and in a clone without its history.
     :raise CommandError: git is missing, or refuses.
     """
-    if not head(root).commit:
+    if not head(root)[0]:
         return None
     if git(root, "rev-parse", "--is-shallow-repository").strip() == b"true":
         return None

@@ -9,13 +9,14 @@ import platform
 import re
 import sys
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any, Final
 
 import click
-from attrs import evolve
+from attrs import asdict, evolve
 from twisted.internet.defer import Deferred
 
 from ... import __version__
@@ -42,7 +43,7 @@ from ..checkup import (
     on_disk,
 )
 from ..command import command, json_option
-from ..terminal import CommandError, print_json, print_line, private_file
+from ..terminal import CommandError, print_json, private_file
 
 TEST_PROMPT: Final = Prompt(
     Operation.INSTALL,
@@ -58,10 +59,6 @@ _PACKAGE: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 @command(
     "doctor",
-    "Check the data directory, the token, the bundler, the host's sources, the theme "
-    "directory, the port and the notification server, and show how to fix each "
-    "problem. It finds plugins that were changed, and what a start would lose. A "
-    "daemon with --dev needs no notification server.",
     "--host reference",
     status="Exit status: 0 no problem, 1 a problem, 2 wrong usage.",
     table=(
@@ -89,7 +86,13 @@ def doctor(
     as_json: bool,
     bundle: Path | None,
 ) -> int:
-    """Run the checks and return the exit status."""
+    """
+    Check the data directory, the token, the bundler, the host's sources, the theme
+    directory, the port and the notification server, and show how to fix each problem.
+
+    It finds plugins that were changed, and what a start would lose. A daemon with --dev
+    needs no notification server.
+    """
     from twisted.internet import reactor
 
     found, is_dev = daemon(place, listen)
@@ -101,25 +104,19 @@ def doctor(
     ]
     ok = all(finding.level is not Level.WRONG for finding in findings)
     if as_json:
-        print_json({"ok": ok, "findings": [finding.fields() for finding in findings]})
+        print_json({"ok": ok, "findings": list(map(asdict, findings))})
     else:
         for line in finding_lines(findings):
-            print_line(line)
+            print(line)
     if bundle is not None:
         try:
             parts = report_parts(place, findings, os.environ)
-            write_report(bundle, parts, _aside if as_json else print_line)
+            write_report(bundle, parts)
         except FileExistsError:
             raise CommandError(f"{bundle} exists already") from None
         except OSError as e:
             raise CommandError(f"{bundle} cannot be written: {e.strerror}") from None
     return 0 if ok else 1
-
-
-def _aside(text: str) -> None:
-    """Print a line on standard error; standard output holds one JSON object."""
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
 
 
 async def on_desktop(
@@ -145,7 +142,7 @@ async def on_desktop(
                 os.urandom,
             )
             if all(finding.level is Level.OK for finding in findings):
-                _aside("answer the prompt on the desktop")
+                print("answer the prompt on the desktop", file=sys.stderr)
             findings.append(await answered(approver.approve(TEST_PROMPT)))
         return findings
     finally:
@@ -178,7 +175,7 @@ def report_parts(
     names = [name for option in options for name in option.envvar or ()]
     variables = [f"{name}={environ[name]}" for name in names if name in environ]
     texts = {
-        "doctor.json": dumps([finding.fields() for finding in findings]).decode(),
+        "doctor.json": dumps(list(map(asdict, findings))).decode(),
         "versions.txt": "\n".join(_versions()),
         "variables.txt": "\n".join(variables),
         **_of_state(place),
@@ -201,15 +198,14 @@ def _part(text: str, redacted: Sequence[tuple[str, str]]) -> bytes:
     return text.encode() if text.endswith("\n") or not text else f"{text}\n".encode()
 
 
-def write_report(
-    path: Path, parts: Mapping[str, bytes], report: Callable[[str], object]
-) -> None:
+def write_report(path: Path, parts: Mapping[str, bytes]) -> None:
     """
-    Write the file for a bug report, after listing its contents.
+    Write the file for a bug report, after listing its contents on standard error.
 
     :param path: Made with mode 0600; an existing file is never replaced.
     :raise OSError: It can't be written.
     """
+    report = partial(print, file=sys.stderr)
     with private_file(path) as file:
         report(
             "the file contains these parts, without token, settings and home directory:"

@@ -17,36 +17,32 @@ from ...protocol.strictjson import dumps
 from ...protocol.text import visible
 from ...protocol.wire import unstructure
 from ...settings.config import BY_NAME, HOST_OPTIONS, LOG_LEVELS
-from ...settings.options import Paths, Value
-from ...settings.values import one_of
-from ..command import command, number_option
-from ..terminal import CommandError, print_line, reported
+from ...settings.options import Paths
+from ..command import command
+from ..terminal import CommandError, reported
 
-_LINES: Final = 50
 _POLL_SECONDS: Final = 0.25
 
 
 @command(
     "logs",
-    "Show the last lines of the log of the page and its plugins, and with -f new lines "
-    "until Ctrl-C. It works without a daemon. The daemon's own log lines are not in "
-    "this log.",
     "-f --level warn",
     status="Exit status: 0 done, 1 there is no readable log file, 2 wrong usage.",
     table=(*HOST_OPTIONS, BY_NAME["log-file"]),
 )
 @click.option("--follow", "-f", is_flag=True, help="Also show new lines, until Ctrl-C.")
-@number_option(
+@click.option(
     "--lines",
     "-n",
-    default=_LINES,
-    low=0,
-    high=1_000_000,
-    about="How many of the last lines to show.",
+    type=click.IntRange(0, 1_000_000),
+    metavar="NUMBER",
+    default=50,
+    show_default=True,
+    help="How many of the last lines to show.",
 )
 @click.option(
     "--level",
-    type=Value(one_of(*LOG_LEVELS), LOG_LEVELS),
+    type=click.Choice(LOG_LEVELS),
     metavar="LEVEL",
     default=LOG_LEVELS[0],
     show_default=True,
@@ -63,7 +59,12 @@ def logs(
     scope: str | None,
     as_json: bool,
 ) -> None:
-    """Show the page's log."""
+    """
+    Show the last lines of the log of the page and its plugins, and with -f new lines
+    until Ctrl-C.
+
+    It works without a daemon. The daemon's own log lines are not in this log.
+    """
     path = log_file or place.data.log
 
     def shown(line: bytes) -> str | None:
@@ -84,7 +85,7 @@ def _show(
     follow: bool,
     shown: Callable[[bytes], str | None],
 ) -> None:
-    """Print the last lines, and those that follow, until nobody reads them."""
+    """Print the last lines, and those that follow."""
     path = follower.path
     last = follower.last(lines, shown)
     if not follower.found and not follow:
@@ -93,10 +94,11 @@ def _show(
         sys.stderr.write(f"waiting for {path}\n")
     elif lines and not (last or follow):
         sys.stderr.write(_nothing(path))
-    reading = all(map(print_line, last))
-    while reading and follow:
-        more = map(shown, follower.more())
-        reading = all(print_line(text) for text in more if text is not None)
+    for text in last:
+        print(text)
+    while follow:
+        for text in filter(None, map(shown, follower.more())):
+            print(text)
         time.sleep(_POLL_SECONDS)
 
 

@@ -8,32 +8,29 @@ import shutil
 import sys
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import click
-from attrs import field
 from twisted.internet import defer
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
-from twisted.python.failure import Failure
 
-from ...classes import define
 from ...demo.child import spawn_daemon
 from ...demo.forge import make_authority, publish_sample, start_forge
-from ...protocol.errors import UserError
 from ...protocol.limits import BUILD_SECONDS
 from ...provision.readiness import OWN_HOST, build_problem
 from ...provision.setup import Setup
 from ...settings.options import Paths, locate
 from ...system.locks import is_held
+from ...wiring import oneshot
 from .. import PROGRAM
 from ..command import command, page_port_option
 from ..connection import connect
 from ..hostpage import HostPage, check_own_host, page_endpoint
-from ..terminal import CommandError, confirmed, show
+from ..terminal import CommandError, confirmed
 
 PAGE_PORT: Final = 42082
 """Fixed, so that a browser stays paired: it keeps the token by the page's address."""
@@ -44,11 +41,9 @@ _START_SECONDS: Final = 30.0
 
 @command(
     "open",
-    "Show the page of the host reference in your browser, connected. It sets up what "
-    "is missing, and starts the daemon unless one runs; then that daemon ends with it. "
-    "Ctrl-C ends it.",
     "--host reference",
-    status="Exit status: 0 ended by Ctrl-C, 1 failed, 2 wrong usage.",
+    status="Exit status: 0 ended by Ctrl-C, 1 failed, 2 wrong usage, 3 the daemon that "
+    "runs was started without --dev.",
 )
 @page_port_option(PAGE_PORT)
 @click.option("--yes", is_flag=True, help="Set up what is missing without asking.")
@@ -59,7 +54,12 @@ _START_SECONDS: Final = 30.0
     help="Start the daemon in developer mode, which approves everything.",
 )
 def open_(place: Paths, page_port: int, yes: bool, no_browser: bool, dev: bool) -> None:
-    """Show the page until Ctrl-C."""
+    """
+    Show the page of the host reference in your browser, connected.
+
+    It sets up what is missing, and starts the daemon unless one runs; then that daemon
+    ends with it. Ctrl-C ends it.
+    """
     from twisted.internet import reactor
 
     check_own_host(place)
@@ -67,11 +67,12 @@ def open_(place: Paths, page_port: int, yes: bool, no_browser: bool, dev: bool) 
         set_up(place, yes)
 
     def opened(address: str) -> None:
-        show(f"Open  {address}")
-        show("Ctrl-C ends it.")
+        print(f"Open  {address}")
+        print("Ctrl-C ends it.")
 
     page = HostPage(reactor, place)
-    Opened(reactor, place, page, page_port, ["--dev"] * dev, opened).run(not no_browser)
+    options = ["--dev"] * dev
+    show_page(reactor, place, page, page_port, options, opened, not no_browser)
 
 
 def set_up(place: Paths, yes: bool) -> None:
@@ -85,30 +86,28 @@ def set_up(place: Paths, yes: bool) -> None:
         f"This downloads {what} with npm. Go on?", f"it has to download {what}", True
     ):
         raise CommandError("nothing was set up")
-    Setup(place.profile, place.data, show).install()
+    Setup(place.profile, place.data, print).install()
 
 
-@command(
-    "demo",
-    "Start a daemon, the reference page, and a git server with a signed sample plugin. "
-    "Everything is temporary and local to this machine; Ctrl-C stops and removes it. "
-    "The demo needs git and the Python package trustme.",
-    "--open",
-    table=(),
-)
+@command("demo", "--open", table=())
 @click.option("--open", "opens", is_flag=True, help="Open the page in your browser.")
 def demo(opens: bool) -> None:
-    """Run the demo until Ctrl-C."""
+    """
+    Start a daemon, the reference page, and a git server with a signed sample plugin.
+
+    Everything is temporary and local to this machine; Ctrl-C stops and removes it. The
+    demo needs git and the Python package trustme.
+    """
     from twisted.internet import reactor
 
     with TemporaryDirectory(prefix="plugin-bridge-demo-") as root:
         place = locate(OWN_HOST, Path(root) / "data", None)
         certificate, plugin = prepare_demo(reactor, Path(root), place)
-        show("- starting the daemon in developer mode, which installs without asking")
+        print("- starting the daemon in developer mode, which installs without asking")
         options = ["--dev", "--listen=127.0.0.1:0", f"--ca-file={certificate}"]
 
         def opened(address: str) -> None:
-            show(
+            print(
                 "\nOpen the page, install the plugin, and reload.\n\n"
                 f"  Page:    {address}\n"
                 f"  Plugin:  {plugin}\n"
@@ -120,7 +119,7 @@ def demo(opens: bool) -> None:
 
         # As the daemon is one with --dev, the page may evaluate its snippets.
         page = HostPage(reactor, place, snippets=True)
-        Opened(reactor, place, page, 0, options, opened).run(opens)
+        show_page(reactor, place, page, 0, options, opened, opens)
 
 
 def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
@@ -137,7 +136,7 @@ def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
     authority = make_authority(certificate)
 
     def report(line: str) -> None:
-        show(f"- {line}")
+        print(f"- {line}")
 
     Setup(place.profile, place.data, report).install()
     report("publishing a signed sample plugin on a git server with its own certificate")
@@ -153,102 +152,83 @@ def typed_name() -> str:
     return shlex.quote(str(Path(sys.executable).with_name(PROGRAM)))
 
 
-@define(eq=False)
-class Opened:
+def show_page(
+    reactor: Any,
+    place: Paths,
+    page: HostPage,
+    port: int,
+    options: Sequence[str],
+    opened: Callable[[str], object],
+    browses: bool,
+) -> None:
     """
-    The page, and a daemon, while they are shown.
+    Show the page until Ctrl-C; runs the reactor.
 
-    :ivar options: Of the daemon, if one has to be started.
-    :ivar opened: Called with the page's address.
-    :ivar failure: Why it ended, unless the user has ended it.
+    :param options: Of the daemon, if one has to be started.
+    :param opened: Called with the page's address.
+    :param browses: Whether to open it in the user's browser.
+    :raise UserError: It ended otherwise.
     """
 
-    _reactor: Any
-    _place: Paths
-    _page: HostPage
-    _port: int
-    _options: list[str]
-    _opened: Callable[[str], None]
-    failure: str = field(default="", init=False)
-    _leaving: bool = field(default=False, init=False)
-
-    def run(self, browses: bool) -> None:
-        """
-        Show the page until Ctrl-C; runs the reactor.
-
-        :param browses: Whether to open it in the user's browser.
-        :raise CommandError: It ended otherwise.
-        """
-        self._reactor.callWhenRunning(self.begin, browses)
-        self._reactor.run()
-        self._page.forget()
-        if self.failure:
-            raise CommandError(self.failure)
-
-    def begin(self, browses: bool) -> None:
-        """Begin to show the page."""
-        Deferred.fromCoroutine(self._run(browses)).addErrback(self._broke)
-
-    async def _run(self, browses: bool) -> None:
-        try:
-            address = await self._address()
-        except UserError as e:
-            self.fail(str(e))
-            return
-        self._opened(address)
-        if browses:
-            self._page.browse(address, webbrowser.open)
-
-    async def _address(self) -> str:
-        data = self._place.data
-        if is_held(data.lock):
-            await self._wait(
-                data.address.exists, _START_SECONDS, "the daemon has no address"
-            )
-            if "--dev" in self._options:
-                connect(self._place, dev=True).close()
-            show(f"using the daemon that runs at {page_endpoint(self._place)}")
-        else:
-            await self._start()
-            show("started the daemon")
-        await self._wait(
-            self._place.bundle.exists, BUILD_SECONDS, "no bundle was built"
+    async def shown() -> None:
+        died = await daemon_of(reactor, place, options)
+        await _until(
+            reactor,
+            lambda: died.called or place.bundle.exists(),
+            BUILD_SECONDS,
+            "no bundle was built",
         )
-        return self._page.serve(self._port)
+        if not died.called:
+            address = page.serve(port)
+            opened(address)
+            if browses:
+                page.browse(address, webbrowser.open)
+        await died
+        raise CommandError(f"the daemon has ended; its log is {place.data.daemon_log}")
 
-    async def _start(self) -> None:
-        daemon = spawn_daemon(self._reactor, self._place, *self._options)
-        self._reactor.addSystemEventTrigger("before", "shutdown", self._leave)
-        try:
-            await daemon.listening.addTimeout(_START_SECONDS, self._reactor)
-        except defer.TimeoutError:
-            raise CommandError(
-                f"the daemon did not start within {_START_SECONDS:g} s; its log is "
-                f"{self._place.data.daemon_log}"
-            ) from None
-        daemon.ended.addCallback(lambda _: self._ended())
+    try:
+        oneshot.run(reactor, shown)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        page.forget()
 
-    def _leave(self) -> None:
-        self._leaving = True
 
-    def _ended(self) -> None:
-        if not self._leaving:
-            self.fail(f"the daemon has ended; its log is {self._place.data.daemon_log}")
+async def daemon_of(
+    reactor: Any, place: Paths, options: Sequence[str]
+) -> Deferred[None]:
+    """
+    Find the daemon that runs, or start one, which the reactor's shutdown ends.
 
-    async def _wait(self, done: Callable[[], bool], seconds: float, why: str) -> None:
-        end = self._reactor.seconds() + seconds
-        while not done():
-            if self._reactor.seconds() > end:
-                raise CommandError(
-                    f"{why} within {seconds:g} s; run: plugin-bridge doctor"
-                )
-            await deferLater(self._reactor, _LOOK_SECONDS)
+    :return: Fires when a daemon that was started dies.
+    :raise UserError: There is none, or not one that ``options`` ask for.
+    """
+    data = place.data
+    if is_held(data.lock):
+        await _until(
+            reactor, data.address.exists, _START_SECONDS, "the daemon has no address"
+        )
+        if "--dev" in options:
+            connect(place, dev=True).close()
+        print(f"using the daemon that runs at {page_endpoint(place)}")
+        return Deferred()
+    daemon = spawn_daemon(reactor, place, *options)
+    try:
+        await daemon.listening.addTimeout(_START_SECONDS, reactor)
+    except defer.TimeoutError:
+        raise CommandError(
+            f"the daemon did not start within {_START_SECONDS:g} s; its log is "
+            f"{data.daemon_log}"
+        ) from None
+    print("started the daemon")
+    return daemon.died
 
-    def fail(self, why: str) -> None:
-        """End it."""
-        self.failure = why
-        # It may not be running yet, and then it can't be stopped.
-        self._reactor.callLater(0, self._reactor.stop)
 
-    def _broke(self, failure: Failure) -> None:
-        self.fail(failure.getTraceback())
+async def _until(
+    reactor: Any, done: Callable[[], bool], seconds: float, why: str
+) -> None:
+    end = reactor.seconds() + seconds
+    while not done():
+        if reactor.seconds() > end:
+            raise CommandError(f"{why} within {seconds:g} s; run: plugin-bridge doctor")
+        await deferLater(reactor, _LOOK_SECONDS)

@@ -7,8 +7,6 @@ from typing import Any, Final
 import click
 
 from ...protocol.text import timestamp, visible
-from ...settings.options import Paths
-from ..command import Command, command, json_option
 from ..installed import (
     NAMESPACE,
     SWITCH,
@@ -19,28 +17,23 @@ from ..installed import (
     preview_of,
     read_plugins,
 )
-from ..session import EXIT_STATUS, PROMPTED, session
+from ..session import Session, asking
 from ..terminal import table
 
 _GRANTS: Final = "grants:"
-_SWITCHING: Final = "No prompt is needed. An open page follows when it is reloaded."
 
 
-@command(
-    "list",
-    "List the installed plugins of the running daemon: id, name, version, whether one "
-    "is switched off, and why one is not in the bundle.",
-    "--host reference",
-    status=EXIT_STATUS,
-)
-@json_option
-def list_plugins(place: Paths, as_json: bool) -> None:
-    """List the plugins."""
-    with session(place, as_json) as found:
-        plugins = read_plugins(found)
-        rows = [("ID", "NAME", "VERSION", "STATE"), *map(row_of, plugins)]
-        lines = table(rows) if plugins else ["no plugin is installed"]
-        found.print({"plugins": plugins}, lines)
+@asking("list", "--host reference")
+def list_plugins(session: Session) -> None:
+    """
+    List the installed plugins of the running daemon: id, name, version, whether one is
+    switched off, and why one is not in the bundle.
+    """
+    plugins = read_plugins(session)
+    rows = [("ID", "NAME", "VERSION", "STATE"), *map(row_of, plugins)]
+    session.print(
+        {"plugins": plugins}, table(rows) if plugins else ["no plugin is installed"]
+    )
 
 
 def row_of(plugin: dict[str, Any]) -> tuple[str, ...]:
@@ -54,100 +47,88 @@ def row_of(plugin: dict[str, Any]) -> tuple[str, ...]:
     return tuple(visible(str(cell)) for cell in (*cells, "; ".join(marks)))
 
 
-@command(
-    "install",
-    "Have the running daemon install the plugin of a git repository, with the same "
-    "checks as from the page, after showing what it is and asks for. URL must be "
-    f"https. {PROMPTED}",
-    "https://forge.example/me/plugin",
-    status=EXIT_STATUS,
-)
-@json_option
+@asking("install", "https://forge.example/me/plugin", prompted=True)
 @click.argument("url")
-def install(place: Paths, url: str, as_json: bool) -> None:
-    """Install a plugin."""
-    with session(place, as_json) as found:
-        preview = preview_of(found, url=url)
-        pin = {}
-        if preview is not None:
-            pin = {"pin": {name: preview[name] for name in ("commit", "digest")}}
-            if not as_json:
-                for line in preview_lines(preview, place.profile):
-                    found.progress.line(line)
-        result = found.operate("install", url=url, **pin)
-        plugin = result["plugin"]
-        line = visible(f"installed {plugin['id']} {plugin['version']}")
-        found.print(result, [line])
+def install(session: Session, url: str) -> None:
+    """
+    Have the running daemon install the plugin of a git repository, with the same checks
+    as from the page, after showing what it is and asks for. URL must be https.
+    """
+    preview = preview_of(session, url=url)
+    pin = {}
+    if preview is not None:
+        pin = {"pin": {name: preview[name] for name in ("commit", "digest")}}
+        if not session.json:
+            for line in preview_lines(preview, session.place.profile):
+                session.progress.line(line)
+    result = session.operate("install", url=url, **pin)
+    plugin = result["plugin"]
+    session.print(result, [visible(f"installed {plugin['id']} {plugin['version']}")])
 
 
-@command(
-    "uninstall",
-    f"Have the running daemon remove an installed plugin and its settings. {PROMPTED}",
-    "weather",
-    status=EXIT_STATUS,
-)
-@json_option
-@click.argument("plugin_id", metavar="ID", shell_complete=complete_plugins)
-def uninstall(place: Paths, plugin_id: str, as_json: bool) -> None:
-    """Uninstall a plugin."""
-    with session(place, as_json) as found:
-        check_installed(plugin_id, read_plugins(found))
-        found.operate("uninstall", id=plugin_id)
-        # The page keeps these two, and removes them itself when it uninstalls.
-        for prefix in (SWITCH, _GRANTS):
-            found.call("state", "delete", ns=NAMESPACE, key=prefix + plugin_id)
-        found.print({"uninstalled": plugin_id}, [f"uninstalled {plugin_id}"])
+_id = click.argument("plugin_id", metavar="ID", shell_complete=complete_plugins)
 
 
-def _switch(name: str, about: str, on: bool) -> Command:
-    """Make the command that switches a plugin on or off."""
-
-    @command(name, f"{about} {_SWITCHING}", "weather", status=EXIT_STATUS)
-    @json_option
-    @click.argument("plugin_id", metavar="ID", shell_complete=complete_plugins)
-    def switch(place: Paths, plugin_id: str, as_json: bool) -> None:
-        with session(place, as_json) as found:
-            check_installed(plugin_id, read_plugins(found))
-            at = {"ns": NAMESPACE, "key": SWITCH + plugin_id}
-            if on:
-                found.call("state", "delete", **at)
-            else:
-                found.call("state", "set", **at, value=False)
-            state = "on" if on else "off"
-            line = f"{plugin_id}: {state}; reload the page if it is open"
-            found.print({"id": plugin_id, "enabled": on}, [line])
-
-    return switch
+@asking("uninstall", "weather", prompted=True)
+@_id
+def uninstall(session: Session, plugin_id: str) -> None:
+    """Have the running daemon remove an installed plugin and its settings."""
+    check_installed(plugin_id, read_plugins(session))
+    session.operate("uninstall", id=plugin_id)
+    # The page keeps these two, and removes them itself when it uninstalls.
+    for prefix in (SWITCH, _GRANTS):
+        session.call("state", "delete", ns=NAMESPACE, key=prefix + plugin_id)
+    session.print({"uninstalled": plugin_id}, [f"uninstalled {plugin_id}"])
 
 
-enable = _switch("enable", "Switch an installed plugin on.", True)
-disable = _switch(
-    "disable", "Switch an installed plugin off, without removing it.", False
-)
+@asking("enable", "weather")
+@_id
+def enable(session: Session, plugin_id: str) -> None:
+    """
+    Switch an installed plugin on. No prompt is needed. An open page follows when it is
+    reloaded.
+    """
+    _switch(session, plugin_id, True)
 
 
-@command(
-    "cancel",
-    "Cancel an install, an update, a preview or another plugin operation of the "
-    "running daemon, and wait until it is rolled back. Without OPERATION, list the "
-    "operations under way: the name of each, what it does, and its step. It is too "
-    "late once the daemon puts the plugin in place.",
-    "install-3",
-    status=EXIT_STATUS,
-)
-@json_option
+@asking("disable", "weather")
+@_id
+def disable(session: Session, plugin_id: str) -> None:
+    """
+    Switch an installed plugin off, without removing it. No prompt is needed. An open
+    page follows when it is reloaded.
+    """
+    _switch(session, plugin_id, False)
+
+
+def _switch(session: Session, plugin_id: str, on: bool) -> None:
+    check_installed(plugin_id, read_plugins(session))
+    at = {"ns": NAMESPACE, "key": SWITCH + plugin_id}
+    if on:
+        session.call("state", "delete", **at)
+    else:
+        session.call("state", "set", **at, value=False)
+    line = f"{plugin_id}: {'on' if on else 'off'}; reload the page if it is open"
+    session.print({"id": plugin_id, "enabled": on}, [line])
+
+
+@asking("cancel", "install-3")
 @click.argument("operation", required=False)
-def cancel(place: Paths, operation: str | None, as_json: bool) -> None:
-    """Cancel an operation, or list those that are under way."""
-    with session(place, as_json) as found:
-        if operation:
-            found.call("plugins", "cancel", operation=operation)
-            found.print({"cancelled": operation}, ["cancelled"])
-            return
-        answer = found.call("plugins", "operations")
-        going = [entry for entry in answer["operations"] if "outcome" not in entry]
-        lines = [line_of(entry) for entry in going] or ["no operation is under way"]
-        found.print({"operations": going}, lines)
+def cancel(session: Session, operation: str | None) -> None:
+    """
+    Cancel an install, an update, a preview or another plugin operation of the running
+    daemon, and wait until it is rolled back. Without OPERATION, list the operations
+    under way: the name of each, what it does, and its step. It is too late once the
+    daemon puts the plugin in place.
+    """
+    if operation:
+        session.call("plugins", "cancel", operation=operation)
+        session.print({"cancelled": operation}, ["cancelled"])
+        return
+    answer = session.call("plugins", "operations")
+    going = [entry for entry in answer["operations"] if "outcome" not in entry]
+    lines = [line_of(entry) for entry in going] or ["no operation is under way"]
+    session.print({"operations": going}, lines)
 
 
 def line_of(operation: dict[str, Any]) -> str:
@@ -159,20 +140,15 @@ def line_of(operation: dict[str, Any]) -> str:
     return visible("  ".join(known))
 
 
-@command(
-    "keys",
-    "List the authors' keys that you have accepted, the last used first: the "
-    "fingerprint, when it was accepted, and the installed plugins it has signed.",
-    "--json",
-    status=EXIT_STATUS,
-)
-@json_option
-def keys(place: Paths, as_json: bool) -> None:
-    """List the accepted keys."""
-    with session(place, as_json) as found:
-        result = found.call("plugins", "keys")
-        lines = [_key_line(key) for key in result["keys"]]
-        found.print(result, lines or ["no key is accepted"])
+@asking("keys", "--json")
+def keys(session: Session) -> None:
+    """
+    List the authors' keys that you have accepted, the last used first: the fingerprint,
+    when it was accepted, and the installed plugins it has signed.
+    """
+    result = session.call("plugins", "keys")
+    lines = [_key_line(key) for key in result["keys"]]
+    session.print(result, lines or ["no key is accepted"])
 
 
 def _key_line(key: dict[str, Any]) -> str:
@@ -181,17 +157,12 @@ def _key_line(key: dict[str, Any]) -> str:
     return visible(f"{key['keyId']}  accepted {day}  signed {signed}")
 
 
-@command(
-    "forget-key",
-    "Have the running daemon stop trusting an author's key. KEYID is the fingerprint "
-    f"as plugin-bridge keys prints it. Installed plugins stay. {PROMPTED}",
-    "KEYID",
-    status=EXIT_STATUS,
-)
-@json_option
+@asking("forget-key", "KEYID", prompted=True)
 @click.argument("key_id", metavar="KEYID", shell_complete=complete_keys)
-def forget_key(place: Paths, key_id: str, as_json: bool) -> None:
-    """Forget a key."""
-    with session(place, as_json) as found:
-        found.operate("forget_key", keyId=key_id)
-        found.print({"forgotten": key_id}, [f"{key_id} is not trusted any more"])
+def forget_key(session: Session, key_id: str) -> None:
+    """
+    Have the running daemon stop trusting an author's key. KEYID is the fingerprint as
+    plugin-bridge keys prints it. Installed plugins stay.
+    """
+    session.operate("forget_key", keyId=key_id)
+    session.print({"forgotten": key_id}, [f"{key_id} is not trusted any more"])

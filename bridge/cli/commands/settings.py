@@ -13,11 +13,10 @@ from click.shell_completion import get_completion_class
 from ...settings.config import BY_NAME, OPTIONS
 from ...settings.configfile import ONE_SHOT, config_path
 from ...settings.host import host_commands
-from ...settings.options import Paths, Value, origin_of
-from ...settings.values import one_of
+from ...settings.options import Paths, origin_of
 from .. import COMPLETE_VARIABLE, PROGRAM
 from ..command import command, json_option
-from ..terminal import print_json, print_line
+from ..terminal import print_json
 
 SHELLS: Final = ("bash", "zsh", "fish")
 
@@ -31,9 +30,6 @@ end
 
 @command(
     "config",
-    "Print the value of each option of the daemon, and where it comes from: the "
-    "command line, a variable, config.toml in your configuration directory, or the "
-    "default. The lines have the form of config.toml.",
     "--host reference",
     status="Exit status: 0 done, 2 a value is wrong; the line names it.",
     table=(option for option in OPTIONS if option.name not in ONE_SHOT),
@@ -41,7 +37,12 @@ end
 @json_option
 @click.pass_context
 def config(ctx: click.Context, /, _: Paths, as_json: bool, **__: Any) -> None:
-    """Print every value with its origin."""
+    """
+    Print the value of each option of the daemon, and where it comes from: the command
+    line, a variable, config.toml in your configuration directory, or the default.
+
+    The lines have the form of config.toml.
+    """
     values = {
         str(param.name).replace("_", "-"): {
             "value": _plain(ctx.params[str(param.name)]),
@@ -54,9 +55,9 @@ def config(ctx: click.Context, /, _: Paths, as_json: bool, **__: Any) -> None:
     if as_json:
         print_json({"file": str(path), "options": values})
         return
-    print_line(f"# {path}" + ("" if path.exists() else " (does not exist)"))
+    print(f"# {path}" + ("" if path.exists() else " (does not exist)"))
     for name, found in values.items():
-        print_line(_line(name, found))
+        print(_line(name, found))
 
 
 def _origin(ctx: click.Context, param: click.Parameter) -> str:
@@ -97,16 +98,14 @@ def _escaped(found: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-@command(
-    "completion",
-    "Print the completion script for a shell. Save it where the shell looks for "
-    "completions, or let the shell run it at its start.",
-    "zsh > ~/.plugin-bridge.zsh",
-    table=(),
-)
-@click.argument("shell", type=Value(one_of(*SHELLS), SHELLS), metavar="|".join(SHELLS))
+@command("completion", "zsh > ~/.plugin-bridge.zsh", table=())
+@click.argument("shell", type=click.Choice(SHELLS), metavar="|".join(SHELLS))
 def completion(shell: str) -> None:
-    """Print a completion script, for all names of the command."""
+    """
+    Print the completion script for a shell.
+
+    Save it where the shell looks for completions, or let the shell run it at its start.
+    """
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 (click has these three)
     source = kind(click.Command(PROGRAM), {}, PROGRAM, COMPLETE_VARIABLE).source()

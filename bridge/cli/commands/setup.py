@@ -18,7 +18,7 @@ from ...settings.options import Paths
 from ...system.locks import holder
 from ..authoring.keyfiles import default_key_file
 from ..command import Decorator, command
-from ..terminal import CommandError, confirmed, reported, show
+from ..terminal import CommandError, confirmed, reported
 
 _SHOWN_LINES: Final = 10
 """Of what the bundler says; host sources that don't fit have hundreds."""
@@ -34,11 +34,6 @@ def _path_option(name: str, metavar: str, about: str) -> Decorator:
 
 @command(
     "setup",
-    "Install the bundler (esbuild, verified by its digest) and the sources of the host "
-    "application's plugin system, and build the bundle. Run it once before you run the "
-    "daemon. It does not reinstall what is up to date. With --service it also writes a "
-    "systemd user unit, which starts the daemon now and at each login; the Debian "
-    "package has one already.",
     "--host reference --service",
     status="Exit status: 0 everything is installed and the bundle is built, 1 "
     "something is missing, 2 wrong usage.",
@@ -89,7 +84,14 @@ def setup(
     service: bool,
     bundler_only: bool,
 ) -> None:
-    """Install what a build needs, and build."""
+    """
+    Install the bundler (esbuild, verified by its digest) and the sources of the host
+    application's plugin system, and build the bundle.
+
+    Run it once before you run the daemon. It does not reinstall what is up to date.
+    With --service it also writes a systemd user unit, which starts the daemon now and
+    at each login; the Debian package has one already.
+    """
     given = {"bundler-only": bundler_only, "download": download, "service": service}
     chosen = [f"--{name}" for name, value in given.items() if value]
     chosen += ["--host-sources"] * bool(host_sources and not service)
@@ -97,20 +99,20 @@ def setup(
         raise click.UsageError(f"{chosen[0]} and {chosen[1]} exclude each other")
     if download:
         with reported("--download"):
-            download_into(download, show)
+            download_into(download, print)
         return
     wanted = Setup(
-        place.profile, place.data, show, bundler, host_sources, library, force
+        place.profile, place.data, print, bundler, host_sources, library, force
     )
     wanted.install(bundler_only=bundler_only)
     if bundler_only:
-        show(f"the bundler is installed in {place.data.root}")
+        print(f"the bundler is installed in {place.data.root}")
         return
-    show(f"everything is installed in {place.data.root}")
+    print(f"everything is installed in {place.data.root}")
     _build(place)
     if service:
         install_service(place.data, _service_options(place))
-        show(f"the daemon runs now and after each login; see: {_STATUS}")
+        print(f"the daemon runs now and after each login; see: {_STATUS}")
 
 
 def _service_options(place: Paths) -> list[str]:
@@ -137,22 +139,22 @@ def _build(place: Paths) -> None:
     if not report.ok:
         raise CommandError("\n".join(lines))
     for line in filter(None, lines):
-        show(line)
-    show(f"the bundle is built: {place.bundle}")
+        print(line)
+    print(f"the bundle is built: {place.bundle}")
 
 
-@command(
-    "remove",
-    "Remove what plugin-bridge has made for a host: stop and disable the user service, "
-    "and delete the bundle, its map, info.json, and the data directory with plugins, "
-    "settings, accepted keys and token. It asks first, and leaves config.toml and your "
-    "signing key. It refuses while a daemon runs that is not the service. The program "
-    "itself stays; remove it as you installed it.",
-    "--host reference",
-)
+@command("remove", "--host reference")
 @click.option("--yes", is_flag=True, help="Remove it without asking.")
 def remove(place: Paths, yes: bool) -> None:
-    """Remove an installation."""
+    """
+    Remove what plugin-bridge has made for a host: stop and disable the user service,
+    and delete the bundle, its map, info.json, and the data directory with plugins,
+    settings, accepted keys and token.
+
+    It asks first, and leaves config.toml and your signing key. It refuses while a
+    daemon runs that is not the service. The program itself stays; remove it as you
+    installed it.
+    """
     check_removable(place)
     service = is_service_of(place.data)
     running = holder(place.data.lock)
@@ -161,7 +163,7 @@ def remove(place: Paths, yes: bool) -> None:
         raise CommandError(why)
     lines = _removable(place, service)
     if not lines:
-        show("there is nothing to remove")
+        print("there is nothing to remove")
         return
     if not yes:
         _agree(lines)
@@ -169,13 +171,13 @@ def remove(place: Paths, yes: bool) -> None:
         remove_service()
     remove_all(place)
     for line in lines:
-        show(f"removed {line}")
+        print(f"removed {line}")
     for path, what in (
         (config_path(), "your options"),
         (default_key_file(), "the key that your plugins are signed with"),
     ):
         if path.exists():
-            show(f"left {path}, {what}")
+            print(f"left {path}, {what}")
 
 
 def _removable(place: Paths, service: bool) -> list[str]:
@@ -193,7 +195,7 @@ def _agree(lines: list[str]) -> None:
     :raise CommandError: The user does not want that, or can't be asked.
     """
     for line in lines:
-        show(f"This removes {line}")
+        print(f"This removes {line}")
     question = "Your plugins and settings are deleted. Go on?"
     if not confirmed(question, "it deletes your plugins and settings", False):
         raise CommandError("nothing was removed")

@@ -15,11 +15,11 @@ from ...protocol.text import timestamp, visible
 from ...provision.readiness import build_problem
 from ...settings.options import Paths
 from ...store import StoreError, Tables, read_state
-from ..command import NO_DAEMON, NoDaemonError, command, json_option
+from ..command import EXIT_STATUS, NO_DAEMON, NoDaemonError, command, json_option
 from ..connection import other_daemons
 from ..installed import NAMESPACE, is_on, read_plugins
-from ..session import EXIT_STATUS, Session, session
-from ..terminal import print_json, print_line
+from ..session import Session, session
+from ..terminal import print_json
 
 _SHOWN_PROBLEMS: Final = 3
 
@@ -77,17 +77,16 @@ class Overview:
         return [visible(line) for line in (*lines, *wrong)]
 
 
-@command(
-    "status",
-    "Show the daemon, the host, the bundle, the plugins, what can be updated, and the "
-    "problems, in at most ten lines. Without a daemon, show what is on the disk, and "
-    "which other host's daemon runs. plugin-bridge doctor checks more.",
-    "--host reference",
-    status=EXIT_STATUS,
-)
+@command("status", "--host reference", status=EXIT_STATUS)
 @json_option
 def status(place: Paths, as_json: bool) -> int:
-    """Show the status; return the exit status."""
+    """
+    Show the daemon, the host, the bundle, the plugins, what can be updated, and the
+    problems, in at most ten lines.
+
+    Without a daemon, show what is on the disk, and which other host's daemon runs.
+    plugin-bridge doctor checks more.
+    """
     try:
         with session(place, as_json) as found:
             overview, result = of_daemon(found), 0
@@ -97,7 +96,7 @@ def status(place: Paths, as_json: bool) -> int:
         print_json(asdict(overview))
     else:
         for line in overview.lines():
-            print_line(line)
+            print(line)
     return result
 
 

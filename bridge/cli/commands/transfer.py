@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import click
 
 from ...classes import define, frozen
 from ...plugins.installed.ids import RECORDS
 from ...plugins.installed.records import read_record
-from ...plugins.tree.files import TooLargeError, read_bounded
 from ...protocol.errors import BridgeError
 from ...protocol.limits import MIB, STATE_FILE_BYTES
 from ...protocol.strictjson import dumps, loads_unique
@@ -22,7 +21,7 @@ from ...settings.options import Paths
 from ...store import DAEMON_PREFIX, Tables, read_state
 from ..command import command
 from ..session import Session, session
-from ..terminal import CommandError, private_file, show
+from ..terminal import CommandError, private_file, reported
 
 _FILE_BYTES: Final = STATE_FILE_BYTES + MIB
 
@@ -62,20 +61,16 @@ class Export:
     state: dict[str, dict[str, Any]]
 
 
-_file = click.argument("file", type=click.Path(allow_dash=True))
-
-
-@command(
-    "export",
-    "Write the URLs of the installed plugins, and the page's settings, to FILE (- for "
-    "standard output), for plugin-bridge import on another computer. FILE does not "
-    "contain accepted keys or the pairing token. Settings can contain secrets of "
-    "plugins, so FILE gets mode 0600. An existing file is never replaced.",
-    "plugins.json",
-)
-@_file
+@command("export", "plugins.json")
+@click.argument("file", type=click.Path(allow_dash=True))
 def export(place: Paths, file: str) -> None:
-    """Write the file."""
+    """
+    Write the URLs of the installed plugins, and the page's settings, to FILE (- for
+    standard output), for plugin-bridge import on another computer.
+
+    FILE does not contain accepted keys or the pairing token. Settings can contain
+    secrets of plugins, so FILE gets mode 0600. An existing file is never replaced.
+    """
     if not place.data.root.is_dir():
         raise CommandError(
             f"there is no data directory {place.data.root}; choose one with --host or "
@@ -123,53 +118,46 @@ def _write(name: str, text: bytes) -> None:
 
 @command(
     "import",
-    "Have the running daemon install each plugin of FILE (- for standard input), with "
-    "the same steps and prompts as from the page, and set the page's settings. "
-    "Installed plugins stay, and so do existing settings unless --replace is given.",
     "plugins.json",
     status="Exit status: 0 done, 1 something was refused, 2 wrong usage, 3 no daemon "
     "is running.",
     words=str,
 )
 @click.option("--replace", is_flag=True, help="Replace existing settings.")
-@_file
-def import_(place: Paths, file: str, replace: bool) -> int:
-    """Import a file; return the exit status."""
-    export = read_export(Path(file))
+@click.argument("file", type=click.File("rb"))
+def import_(place: Paths, file: BinaryIO, replace: bool) -> int:
+    """
+    Have the running daemon install each plugin of FILE (- for standard input), with the
+    same steps and prompts as from the page, and set the page's settings.
+
+    Installed plugins stay, and so do existing settings unless --replace is given.
+    """
+    export = read_export(file)
     check_application(export, place.profile.application)
     with session(place) as asked:
         refused = install_all(asked, export) + set_all(asked, export, replace)
         return 1 if refused else 0
 
 
-def read_export(path: Path) -> Export:
+def read_export(file: BinaryIO) -> Export:
     """
     Read a file of ``plugin-bridge export``.
 
     :raise CommandError: It is none, or one of a newer version.
     """
+    with reported("the file cannot be read"):
+        content = file.read(_FILE_BYTES + 1)
+    if len(content) > _FILE_BYTES:
+        raise CommandError(f"the file is over {_FILE_BYTES} bytes")
     try:
-        value = loads_unique(_content(path))
+        value = loads_unique(content)
         if type(value) is not dict or value.get("version") == VERSION:
             return structure(converter, value, Export)
-    except TooLargeError:
-        raise CommandError(f"the file is over {_FILE_BYTES} bytes") from None
-    except OSError as e:
-        raise CommandError(f"the file cannot be read: {e.strerror}") from None
     except BridgeError as e:
         raise CommandError(
             f"the file was not written by plugin-bridge export: {e.message}"
         ) from None
     raise CommandError(f"the file must have version {VERSION} of the export format")
-
-
-def _content(path: Path) -> bytes:
-    if str(path) != "-":
-        return read_bounded(path, _FILE_BYTES)
-    content = sys.stdin.buffer.read(_FILE_BYTES + 1)
-    if len(content) > _FILE_BYTES:
-        raise TooLargeError
-    return content
 
 
 def check_application(export: Export, application: str) -> None:
@@ -196,18 +184,18 @@ def install_all(session: Session, export: Export) -> int:
     for plugin in export.plugins:
         name = visible(plugin.id)
         if plugin.id in installed:
-            show(f"{name}: already installed")
+            print(f"{name}: already installed")
             continue
-        show(f"{name}: installing")
+        print(f"{name}: installing")
         try:
             session.operate("install", url=plugin.url)
         except BridgeError as e:
             if session.interrupted:
                 raise
             refused += 1
-            show(f"{name}: refused: {visible(e.message)}")
+            print(f"{name}: refused: {visible(e.message)}")
         else:
-            show(f"{name}: installed")
+            print(f"{name}: installed")
     return refused
 
 
@@ -230,8 +218,8 @@ def set_all(session: Session, export: Export, replace: bool) -> int:
                 made += 1
             except BridgeError as e:
                 refused += 1
-                show(f"a setting of {visible(ns)}: refused: {e.message}")
-    show(f"settings: {made} set, {kept} kept, {refused} refused")
+                print(f"a setting of {visible(ns)}: refused: {e.message}")
+    print(f"settings: {made} set, {kept} kept, {refused} refused")
     return refused
 
 

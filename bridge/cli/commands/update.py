@@ -14,6 +14,7 @@ from ...settings.host import HostProfile
 from ...settings.options import Paths
 from .. import INTERRUPTED
 from ..command import (
+    EXIT_STATUS,
     REFUSED,
     command,
     json_option,
@@ -28,37 +29,34 @@ from ..installed import (
     preview_of,
     read_plugins,
 )
-from ..session import EXIT_STATUS, PROMPTED, Session, session
+from ..session import Session, session
 from ..terminal import table
 
 _PENDING_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.5
 
 
-@command(
-    "update",
-    "Have the running daemon update plugins from their repositories: those of the IDs, "
-    "or with --all every one that is behind. Without either, list what is new, and "
-    "change nothing. After a refusal it goes on with the next plugin; with --all the "
-    "status is also 1 when it is not known of a plugin whether it is behind. "
-    f"{PROMPTED}",
-    "--all",
-    status=EXIT_STATUS,
-)
+@command("update", "--all", prompted=True, status=EXIT_STATUS)
 @json_option
 @click.option(
     "--all", "every", is_flag=True, help="Update every plugin that is behind."
 )
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_plugins)
 def update(place: Paths, ids: tuple[str, ...], every: bool, as_json: bool) -> int:
-    """Update plugins, or list what is new; return the exit status."""
+    """
+    Have the running daemon update plugins from their repositories: those of the IDs, or
+    with --all every one that is behind.
+
+    Without either, list what is new, and change nothing. After a refusal it goes on
+    with the next plugin; with --all the status is also 1 when it is not known of a
+    plugin whether it is behind.
+    """
     if every and ids:
         raise click.UsageError("--all and ID exclude each other")
-    again = f"plugin-bridge update --all {place.typed}"
     with session(place, as_json) as found:
         if ids:
             return update_some(found, list(dict.fromkeys(ids)))
-        return update_all(found) if every else show(found, again, place.profile)
+        return update_all(found) if every else show(found)
 
 
 def update_some(session: Session, ids: list[str]) -> int:
@@ -87,12 +85,8 @@ def update_all(session: Session) -> int:
     return status or (REFUSED if unknown else 0)
 
 
-def show(session: Session, command: str, profile: HostProfile) -> int:
-    """
-    List what is new; return the exit status.
-
-    :param command: The command line that updates it all.
-    """
+def show(session: Session) -> int:
+    """List what is new; return the exit status."""
     answer = look(session)
     updates = answer["updates"]
     lines = [_unknown(one) for one in answer["unknown"]]
@@ -104,8 +98,9 @@ def show(session: Session, command: str, profile: HostProfile) -> int:
             if preview is not None:
                 update["version"] = preview["manifest"]["version"]
                 update["changes"] = preview["changes"]
-                more += _asks_for(preview, profile)
-        lines = [*table(rows), *more, *lines, f"to update, run: {command}"]
+                more += _asks_for(preview, session.place.profile)
+        again = f"to update, run: plugin-bridge update --all {session.place.typed}"
+        lines = [*table(rows), *more, *lines, again]
     session.print(answer, lines or ["every plugin is up to date"])
     return 0
 

@@ -13,7 +13,7 @@ class CallTests(CallCase):
     def test_result(self):
         """The result is printed, indented; the parameters went out as they were."""
         self.answering({"value": [1, {"a": None}]})
-        status, out, err = self.call("state", "get", '{"ns": "host", "key": "é"}')
+        status, out, err = self.call("state/get", '{"ns": "host", "key": "é"}')
         self.assertEqual((status, err), (0, ""))
         self.assertEqual(
             out,
@@ -23,10 +23,9 @@ class CallTests(CallCase):
         self.assertEqual(self.server.asked, [("state", "get", params)])
 
     def test_parameters(self):
-        """They are an argument, standard input, or nothing; one word names a method."""
+        """They are an argument, standard input, or nothing."""
         for line, stdin, params in (
-            ("a b -", '{"x": 1}', {"x": 1}),
-            ("a b", "", {}),
+            ("a/b -", '{"x": 1}', {"x": 1}),
             ("a/b", "", {}),
             ('a/b {"x":1}', "", {"x": 1}),
         ):
@@ -34,29 +33,30 @@ class CallTests(CallCase):
             self.assertEqual(self.server.asked[-1], ("a", "b", params))
         # An option may stand before and after them.
         self.answering({"a": [1, 2]})
-        for line in ("--compact a b", "a b {} --compact"):
+        for line in ("--compact a/b", "a/b {} --compact"):
             self.assertEqual(self.call(*line.split()), (0, '{"a":[1,2]}\n', ""))
 
     def test_refusal(self):
         """A refusal is reported on standard error: its code and message, status 1."""
         self.refusing("bad_request", "ns: required\x1b[2J")
-        status, out, err = self.call("state", "get")
+        status, out, err = self.call("state/get")
         self.assertEqual((status, out), (1, ""))
         self.assertEqual(err, "plugin-bridge call: bad_request: ns: required\n")
 
     def test_wrong_parameters(self):
         """What is wrong with names and parameters is reported, status 2."""
         for arguments, shown in (
-            (("set", "[]"), "PARAMS must be an object"),
-            (("set", "{"), "PARAMS: not JSON; it must be an object, such as"),
-            (("set", '{"\udce9": 1}'), "PARAMS must be UTF-8"),
-            (("set", "-"), "PARAMS must be UTF-8"),
-            (("../get",), "SERVICE and METHOD must be names"),
-            ((), "SERVICE and METHOD must be names"),
-            (("get", "{}", "{}"), "SERVICE and METHOD must be names"),
-            (("get", "{}", "--nonsense"), "--nonsense"),
+            (("a/b", "[]"), "PARAMS must be an object"),
+            (("a/b", "{"), "PARAMS: not JSON; it must be an object, such as"),
+            (("a/b", '{"\udce9": 1}'), "PARAMS must be UTF-8"),
+            (("a/b", "-"), "PARAMS must be UTF-8"),
+            (("a/../b",), "SERVICE/METHOD must be names"),
+            (("state",), "SERVICE/METHOD must be names"),
+            ((), "SERVICE/METHOD"),
+            (("a/b", "{}", "{}"), "unexpected extra argument"),
+            (("a/b", "{}", "--nonsense"), "--nonsense"),
         ):
-            status, _, err = self.call("state", *arguments, stdin=b"\xff")
+            status, _, err = self.call(*arguments, stdin=b"\xff")
             self.assertEqual((status, err.count("\n")), (2, 1), arguments)
             self.assertIn(shown, err)
         self.assertEqual(self.server.asked, [])

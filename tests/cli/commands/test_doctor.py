@@ -52,7 +52,7 @@ class SupportTests(SynchronousTestCase):
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         with mock.patch.object(tarfile.TarFile, "addfile", side_effect=full):
             parts = {"a.txt": b"a"}
-            self.assertRaises(OSError, doctor.write_report, path, parts, str)
+            self.assertRaises(OSError, doctor.write_report, path, parts)
         self.assertFalse(path.exists())
 
     def test_variables(self) -> None:
@@ -111,7 +111,7 @@ class DoctorTests(SynchronousTestCase):
         self.assertNotIn("the bundle holds", again.stdout)
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
         listed = [
-            line.split()[0] for line in done.stdout.splitlines() if "bytes" in line
+            line.split()[0] for line in done.stderr.splitlines() if "bytes" in line
         ]
         with tarfile.open(file) as tar:
             names = [Path(name).name for name in tar.getnames()]

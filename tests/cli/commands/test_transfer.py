@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import json
 import os
 import stat
@@ -17,7 +16,6 @@ from bridge.cli.commands.transfer import (
     Export,
     PluginSource,
     check_application,
-    read_export,
     taken,
 )
 from bridge.cli.terminal import CommandError
@@ -110,36 +108,31 @@ class WrittenTests(CommandTestCase):
         self.assertFalse(self.file.exists())
 
 
-class ReadTests(SynchronousTestCase):
+class ReadTests(CommandTestCase):
     """Tests for reading such a file."""
 
-    def refused(self, text: bytes) -> str:
+    def refused(self, file: Path | str, status: int = 1, stdin: bytes = b"") -> str:
         """Return why a file is refused."""
-        path = fresh_directory(self) / "export.json"
-        path.write_bytes(text)
-        with self.assertRaises(CommandError) as refused:
-            read_export(path)
-        return str(refused.exception)
+        place = ["--host=reference", f"--data-dir={self.root}"]
+        found, out, err = self.run_main("import", *place, str(file), stdin=stdin)
+        self.assertEqual((found, out, err.count("\n")), (status, "", 1))
+        return err
 
     def test_not_ours(self) -> None:
         """What is none of ours, or newer, or no file, is refused, and not repeated."""
-        ours = "not written by plugin-bridge export"
+        ours, path = "not written by plugin-bridge export", self.root / "export.json"
         for text, why in (
-            *((text, ours) for text in (b"", b"[]", b"SECRET")),
+            *((text, ours) for text in (b"", b"[]", b"SECRET", b"\xff")),
             (b'{"version":1,"SECRET":2}', ours),
             (b'{"version":2}', "must have version 1"),
             (b" " * 10_000_000, "over"),
         ):
-            printed = self.refused(text)
-            self.assertIn(why, printed)
-            self.assertNotIn("SECRET", printed)
-        for path, why in (("/dev/null", "not a regular file"), ("/none", "No such")):
-            error = self.assertRaises(CommandError, read_export, Path(path))
-            self.assertIn(why, str(error))
-        for given, why in ((b"\xff", ours), (b" " * 10_000_000, "over")):
-            with mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(given))):
-                error = self.assertRaises(CommandError, read_export, Path("-"))
-            self.assertIn(why, str(error))
+            path.write_bytes(text)
+            for printed in (self.refused(path), self.refused("-", stdin=text)):
+                self.assertIn(why, printed)
+                self.assertNotIn("SECRET", printed)
+        self.assertIn("No such file", self.refused("/none", 2))
+        self.assertIn("Is a directory", self.refused(self.root, 2))
 
     def test_of_another_host(self) -> None:
         """What another application's page has set is not brought to this one."""

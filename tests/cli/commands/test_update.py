@@ -14,9 +14,9 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.cli.commands.update import look, show, update_all
 from bridge.cli.session import ProgressLine, Session
 from bridge.protocol.errors import BridgeError, Code
-from bridge.settings.host import load_profile
+from bridge.settings.options import locate
 
-HOST = load_profile("reference")
+PLACE = locate("reference", None, None)
 NEWS = {"commit": "c", "summary": "Release 1.1.0", "time": 1}
 
 
@@ -87,7 +87,7 @@ class UpdateTests(SynchronousTestCase):
         self.daemon = DaemonDouble(list(answers))
         progress = ProgressLine(self.err, False)
         connection: Any = self.daemon
-        return Session(connection, progress, as_json)
+        return Session(PLACE, connection, progress, as_json)
 
     def printed(self, work: Callable[[Session], int], *answers: Any) -> tuple[int, str]:
         """Run a command's work: its status and its output."""
@@ -96,7 +96,7 @@ class UpdateTests(SynchronousTestCase):
     def test_versions(self) -> None:
         """An update has its versions where they are known, and else its commits."""
         answer = found([behind("good"), behind("other", 3, "Fix x")], [UNKNOWN])
-        status, out = self.printed(lambda s: show(s, "update --all", HOST), answer)
+        status, out = self.printed(show, answer)
         self.assertEqual(status, 0)
         self.assertEqual(
             out,
@@ -107,13 +107,13 @@ class UpdateTests(SynchronousTestCase):
             "  - Go online: can send what it knows to the named sites\n"
             "  Sites: api.example\n"
             "lost: not known whether it is behind: clone_failed: no\n"
-            "to update, run: update --all\n",
+            "to update, run: plugin-bridge update --all --host reference\n",
         )
 
     def test_up_to_date(self) -> None:
         """Only what is known is called up to date."""
         words = "every plugin is up to date"
-        for work in (lambda s: show(s, "c", HOST), update_all):
+        for work in (show, update_all):
             self.assertIn(words, self.printed(work, found())[1])
             self.out.truncate(0)
             self.assertNotIn(words, self.printed(work, found([], [UNKNOWN]))[1])

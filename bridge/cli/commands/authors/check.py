@@ -15,11 +15,6 @@ from ...command import command, directory_argument, json_option
 
 @command(
     "check",
-    "Check the plugin in DIR as the daemon does when it installs it: the files, the "
-    "manifest, the source policy, the signature, and a trial build with the bundler "
-    "and the host's sources of the data directory. It also compares the id that "
-    "main.ts exports with the manifest, compares apiVersion with the host's sources, "
-    "and checks types with tsc. In a git work tree it ignores what git ignores.",
     "--unsigned .",
     status="Exit status: 0 passed, 1 something was refused, 2 wrong usage, 4 nothing "
     "was refused, but a step could not run.",
@@ -36,7 +31,15 @@ from ...command import command, directory_argument, json_option
 def check(
     place: Paths, directory: Path, unsigned: bool, tsc: Path | None, as_json: bool
 ) -> int:
-    """Check a plugin; return the exit status."""
+    """
+    Check the plugin in DIR as the daemon does when it installs it: the files, the
+    manifest, the source policy, the signature, and a trial build with the bundler and
+    the host's sources of the data directory.
+
+    It also compares the id that main.ts exports with the manifest, compares apiVersion
+    with the host's sources, and checks types with tsc. In a git work tree it ignores
+    what git ignores.
+    """
     verdict = tried(place, directory, unsigned, tsc)
     sys.stdout.write(as_json_text(verdict) if as_json else as_text(verdict))
     return STATUS[verdict.outcome]

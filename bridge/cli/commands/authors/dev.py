@@ -14,9 +14,7 @@ from typing import Any, Final
 import click
 from attrs import field
 from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.internet.error import ReactorNotRunning
 from twisted.internet.threads import blockingCallFromThread, deferToThread
-from twisted.python.failure import Failure
 
 from ....classes import define
 from ....demo.page import Builds
@@ -33,11 +31,10 @@ from ....settings.options import Paths
 from ....wiring import oneshot
 from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown_hit
 from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree
-from ...command import command, directory_argument, page_port_option
+from ...command import CALL_STATUS, command, directory_argument, page_port_option
 from ...connection import Connection, connect
 from ...hostpage import HostPage
-from ...session import CALL_STATUS
-from ...terminal import CommandError, show
+from ...terminal import CommandError
 
 IGNORED: Final = frozenset({GIT_FOLDER, PACKAGES_FOLDER})
 _TIME: Final = "%H:%M:%S"
@@ -75,7 +72,6 @@ class Link:
     :ivar read: Has the bundler read the tree.
     :ivar in_worker: Whether plugins of the host run in workers.
     :ivar built: Called after each build.
-    :ivar failure: Why it ended, unless the user has ended it.
     """
 
     _root: Path
@@ -86,20 +82,19 @@ class Link:
     _in_worker: bool
     _built: Callable[[], object]
     _clock_text: Callable[[], str] = lambda: time.strftime(_TIME)
-    failure: str = field(default="", init=False)
     _seen: Snapshot | None = field(default=None, init=False)
     _due: bool = field(default=True, init=False)
     _linked_as: tuple[str, str] | None = field(default=None, init=False)
     _follower: Follower | None = field(default=None, init=False)
     _ended: bool = field(default=False, init=False)
 
-    def run(self, reactor: Any) -> None:
-        """Follow the tree until Ctrl-C; runs the reactor, which serves the page."""
-        self._show(f"watching {self._root}; press Ctrl-C to stop")
-        reactor.callWhenRunning(self._begin, reactor)
-        reactor.run()
+    async def run(self, reactor: Any) -> None:
+        """
+        Follow the tree, in a thread, until the reactor or the daemon ends.
 
-    def _begin(self, reactor: Any) -> None:
+        :raise CommandError: The daemon has ended.
+        """
+        self._show(f"watching {self._root}; press Ctrl-C to stop")
         following: Deferred[None] = deferToThread(self.follow)
 
         def end() -> Deferred[None]:
@@ -108,24 +103,22 @@ class Link:
             self._connection.hang_up()
             return following
 
-        def ended(_: None) -> None:
-            with suppress(ReactorNotRunning):
-                reactor.stop()
-
-        def broke(failure: Failure) -> None:
-            self.failure = f"the tree cannot be watched: {failure.value}"
-
-        following.addErrback(broke).addCallback(ended)
         reactor.addSystemEventTrigger("before", "shutdown", end)
+        await following
 
     def follow(self) -> None:
-        """Look, wait, and look again, until the daemon or the user ends it."""
+        """
+        Look, wait, and look again, until the daemon or the user ends it.
+
+        :raise CommandError: The daemon has ended.
+        """
         try:
             while not self._ended:
                 self.look()
                 self._connection.wait(DEV_POLL_SECONDS)
-        except CommandError as e:
-            self.failure = "" if self._ended else str(e)
+        except CommandError:
+            if not self._ended:
+                raise
         finally:
             self._connection.close()
             self._stop_log()
@@ -237,12 +230,6 @@ class Link:
 
 @command(
     "dev",
-    "Link the plugin in DIR into the running daemon of the data directory, and rebuild "
-    "the bundle whenever a file changes. The daemon must run with --dev. The plugin "
-    "needs no signature, but the source policy applies. An installed plugin with the "
-    "same id is not changed. With the host reference, it also serves a page and "
-    "reloads it after each build. It shows the log lines of the plugin. Ctrl-C removes "
-    "the link.",
     "--host reference --open .",
     status=CALL_STATUS,
     table=(*HOST_OPTIONS, BY_NAME["log-file"]),
@@ -259,7 +246,15 @@ def dev(
     no_page: bool,
     opens: bool,
 ) -> None:
-    """Link a plugin until Ctrl-C."""
+    """
+    Link the plugin in DIR into the running daemon of the data directory, and rebuild
+    the bundle whenever a file changes.
+
+    The daemon must run with --dev. The plugin needs no signature, but the source policy
+    applies. An installed plugin with the same id is not changed. With the host
+    reference, it also serves a page and reloads it after each build. It shows the log
+    lines of the plugin. Ctrl-C removes the link.
+    """
     from twisted.internet import reactor as twisted_reactor
 
     reactor: Any = twisted_reactor
@@ -283,17 +278,17 @@ def dev(
         root,
         connection,
         log_file or place.data.log,
-        show,
+        print,
         read,
         place.profile.has_texts,
         built,
     )
     if not no_page:
         _serve(page, page_port, opens)
-    link.run(reactor)
-    page.forget()
-    if link.failure:
-        raise CommandError(link.failure)
+    try:
+        oneshot.run(reactor, lambda: link.run(reactor))
+    finally:
+        page.forget()
 
 
 def _read(reactor: Any, place: Paths, root: Path) -> Deferred[Reading]:
@@ -315,8 +310,8 @@ def _serve(page: HostPage, port: int, opens: bool) -> None:
     try:
         address = page.serve(port)
     except CommandError as e:
-        show(f"no page: {e}")
+        print(f"no page: {e}")
         return
-    show(f"page: {address}")
+    print(f"page: {address}")
     if opens:
         page.browse(address, webbrowser.open)

@@ -19,7 +19,6 @@ from typing import Final
 import click
 from attrs import evolve
 
-from ....classes import frozen
 from ....plugins.tree.manifest import MANIFEST_FILE, check_new_id, read_manifest
 from ....protocol.errors import BridgeError
 from ....protocol.strictjson import dumps
@@ -44,44 +43,10 @@ _YEAR_AND_HOLDER: Final = "YEAR HOLDER"
 _ID_CHARACTERS: Final = 40
 
 
-@frozen
-class NewPlugin:
-    """
-    What the author decides about a plugin.
-
-    :ivar id: See ``check_new_id``.
-    :ivar name: What users read.
-    :ivar description: One line.
-    :ivar holder: Who owns the copyright.
-    :ivar year: Since when.
-    """
-
-    id: str
-    name: str
-    description: str
-    holder: str
-    year: int
-
-    @property
-    def words(self) -> Mapping[str, str]:
-        """The words of the template, and what replaces each."""
-        return {
-            _ID: self.id,
-            _NAME: self.name,
-            _DESCRIPTION: self.description,
-            _YEAR_AND_HOLDER: f"{self.year} {self.holder}",
-        }
-
-
 def suggested_id(folder: str) -> str:
     """Return the id that the name of a directory suggests; it may be invalid."""
     plain = re.sub(r"[^a-z0-9]+", "-", folder.lower()).strip("-")
     return plain[:_ID_CHARACTERS].rstrip("-")
-
-
-def suggested_name(plugin_id: str) -> str:
-    """Return the name that an id suggests."""
-    return plugin_id.replace("-", " ").capitalize()
 
 
 def check_empty(root: Path) -> None:
@@ -99,20 +64,23 @@ def check_empty(root: Path) -> None:
         raise CommandError(f"{root} is not empty; new never replaces anything")
 
 
-def create(root: Path, plugin: NewPlugin, profile: HostProfile, host: Path) -> None:
+def create(
+    root: Path, words: Mapping[str, str], profile: HostProfile, host: Path
+) -> None:
     """
     Create a plugin in an empty git repository.
 
     :param root: Empty, or not there.
+    :param words: What replaces each word of the template.
     :param host: The host's sources, which need not be there yet.
     :raise CommandError: A value breaks a rule, and nothing was written; or something
         cannot be written.
     """
-    if not plugin.holder.isprintable():
+    if not words[_YEAR_AND_HOLDER].isprintable():
         raise CommandError("--author: no control characters")
-    contents = _filled(plugin)
+    contents = _filled(words)
     try:
-        check_new_id(plugin.id)
+        check_new_id(words[_ID])
     except BridgeError as e:
         raise CommandError(f"{e.message}; choose another with --id") from None
     try:
@@ -134,9 +102,8 @@ def create(root: Path, plugin: NewPlugin, profile: HostProfile, host: Path) -> N
         (root / LINK).symlink_to(host)
 
 
-def _filled(plugin: NewPlugin) -> dict[str, bytes]:
+def _filled(words: Mapping[str, str]) -> dict[str, bytes]:
     """Return the files of the plugin by their paths."""
-    words = plugin.words
     pattern = re.compile(f"({'|'.join(map(re.escape, words))})")
     filled = {}
     with as_file(files("bridge").joinpath("reference", "template")) as template:
@@ -163,10 +130,6 @@ _NO_DESCRIPTION: Final = "A plugin without a description."
 
 @command(
     "new",
-    f"Create a plugin for the host {OWN_HOST} in DIR, the current directory by "
-    "default, which must be empty: manifest, source, unit test, licence, and workflows "
-    "that check and sign. On a terminal, it asks for what the options do not set; "
-    "otherwise it asks nothing.",
     "weather",
     table=(evolve(HOST_OPTIONS[0], default=OWN_HOST), *HOST_OPTIONS[1:]),
 )
@@ -185,7 +148,13 @@ def new(
     author: str | None,
     yes: bool,
 ) -> None:
-    """Create a plugin."""
+    """
+    Create a plugin for the host reference in DIR, the current directory by default,
+    which must be empty: manifest, source, unit test, licence, and workflows that check
+    and sign.
+
+    On a terminal, it asks for what the options do not set; otherwise it asks nothing.
+    """
     if place.profile.name != OWN_HOST:
         raise CommandError(
             f"there is a template only for the plugin API of the host {OWN_HOST}; "
@@ -201,31 +170,23 @@ def new(
         return answer.strip()
 
     plugin_id = decide(plugin_id, "Id", suggested_id(directory.resolve().name))
-    name = decide(name, "Name", suggested_name(plugin_id))
-    plugin = NewPlugin(
-        plugin_id,
-        name,
-        decide(description, "What it does, in one sentence", _NO_DESCRIPTION),
-        decide(author, "Author, for the licence", f"The authors of {name}"),
-        time.localtime().tm_year,
-    )
-    create(directory, plugin, place.profile, place.data.host.absolute())
-    _report(directory, plugin, place)
-
-
-def _report(root: Path, plugin: NewPlugin, place: Paths) -> None:
-    where = shlex.quote(str(root))
-    naming = place.typed
-    lines = [f"created {plugin.id} in {root}"]
-    if not (root / LINK).is_symlink():
-        lines.append(f"{root / LINK} is missing; link it to {place.data.host}")
-    lines += ["", "Next:", ""]
+    name = decide(name, "Name", plugin_id.replace("-", " ").capitalize())
+    about = decide(description, "What it does, in one sentence", _NO_DESCRIPTION)
+    holder = decide(author, "Author, for the licence", f"The authors of {name}")
+    words = {
+        _ID: plugin_id,
+        _NAME: name,
+        _DESCRIPTION: about,
+        _YEAR_AND_HOLDER: f"{time.localtime().tm_year} {holder}",
+    }
+    create(directory, words, place.profile, place.data.host.absolute())
+    where = shlex.quote(str(directory))
+    print(f"created {plugin_id} in {directory}")
+    if not (directory / LINK).is_symlink():
+        print(f"{directory / LINK} is missing; link it to {place.data.host}")
+    print("\nNext:\n")
     if missing_sources(place):
-        lines.append(f"  plugin-bridge setup {naming}")
-    lines += [
-        f"  plugin-bridge open --dev {naming}",
-        f"  plugin-bridge dev {naming} {where}",
-        "",
-        f"{root / 'README.md'} explains how to test and publish it.",
-    ]
-    print("\n".join(lines))
+        print(f"  plugin-bridge setup {place.typed}")
+    print(f"  plugin-bridge open --dev {place.typed}")
+    print(f"  plugin-bridge dev {place.typed} {where}\n")
+    print(f"{directory / 'README.md'} explains how to test and publish it.")

@@ -53,11 +53,6 @@ _SHORT: Final = 12
 
 @command(
     "release",
-    "Release the plugin in DIR, the top of a git work tree: set the version in "
-    "plugin.json, check the plugin, sign it, commit both files, and tag the commit. It "
-    "pushes nothing, and prints what to push. It refuses if anything is not committed, "
-    "if the version is not newer than the last one that was signed, or if there is no "
-    "key. After an interruption, the same command continues.",
     ". minor",
     status="Exit status: 0 done, 1 refused, 2 wrong usage, 4 nothing was refused, but "
     "the check could not run a step.",
@@ -70,7 +65,14 @@ _SHORT: Final = 12
 def release(
     place: Paths, directory: Path, version: str, key: Path | None, as_json: bool
 ) -> None:
-    """Release a plugin."""
+    """
+    Release the plugin in DIR, the top of a git work tree: set the version in
+    plugin.json, check the plugin, sign it, commit both files, and tag the commit.
+
+    It pushes nothing, and prints what to push. It refuses if anything is not committed,
+    if the version is not newer than the last one that was signed, or if there is no
+    key. After an interruption, the same command continues.
+    """
     signing = chosen_key(key, os.environ)
     repository = Repository.read(directory, place.profile)
     chosen = repository.choose(version)
@@ -184,20 +186,20 @@ class Repository:
         """
         if not is_work_tree(root):
             raise CommandError(f"{root} is not the top of a git work tree")
-        at = head(root)
-        if not at.commit:
+        at, branch = head(root)
+        if not at:
             raise CommandError("nothing is committed yet")
-        if not at.branch:
+        if not branch:
             raise CommandError("no branch is checked out")
-        content = _blob(root, at.commit, MANIFEST_FILE)
+        content = _blob(root, at, MANIFEST_FILE)
         if content is None:
             raise CommandError(f"{MANIFEST_FILE} is not committed")
-        subject = git(root, "log", "-1", "--format=%s", at.commit)
+        subject = git(root, "log", "-1", "--format=%s", at)
         return cls(
             root,
             profile,
-            at.commit,
-            at.branch,
+            at,
+            branch,
             subject.decode("utf-8", "replace").strip(),
             read_manifest(content, profile),
             _released(root),
@@ -297,7 +299,7 @@ class Repository:
             plugin_id = self.manifest.id
             return verify_tree(tree, plugin_id, self.profile, time.time()).key_id
         except BridgeError as e:
-            commit = head(self.root).commit[:_SHORT]
+            commit = head(self.root)[0][:_SHORT]
             raise CommandError(
                 f"nothing was tagged, because {commit} is not as it was signed; a hook "
                 f"or an attribute of git may change it ({e.message})"

@@ -36,13 +36,7 @@ from ...command import command, directory_argument, json_option, message_of
 from ...terminal import CommandError, print_json, private_file, reported
 
 
-@command(
-    "keygen",
-    "Create a signing key and print its fingerprint, which users compare. Anyone who "
-    "has the key file can sign as you: keep a backup, and never publish it.",
-    "--show",
-    table=(),
-)
+@command("keygen", "--show", table=())
 @click.option(
     "--out",
     "-o",
@@ -57,7 +51,11 @@ from ...terminal import CommandError, print_json, private_file, reported
 @key_option
 @json_option
 def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> None:
-    """Make a signing key, or show the fingerprint of one."""
+    """
+    Create a signing key and print its fingerprint, which users compare.
+
+    Anyone who has the key file can sign as you: keep a backup, and never publish it.
+    """
     if (out if show else key) is not None:
         raise click.UsageError("--key goes with --show, and --out without it")
     if show:
@@ -88,17 +86,16 @@ def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> Non
     print(f"fingerprint  {found} (publish it for users)")
 
 
-@command(
-    "sign",
-    "Sign the plugin in DIR and write its plugin.sig. In a git work tree it signs the "
-    "committed files, and refuses to sign if anything is not committed.",
-    ".",
-    words=message_of,
-)
+@command("sign", ".", words=message_of)
 @key_option
 @directory_argument
 def sign(place: Paths, key: Path | None, directory: Path) -> None:
-    """Sign a plugin."""
+    """
+    Sign the plugin in DIR and write its plugin.sig.
+
+    In a git work tree it signs the committed files, and refuses to sign if anything is
+    not committed.
+    """
     profile = place.profile
     signing = chosen_key(key, os.environ)
     if is_work_tree(directory):
@@ -115,18 +112,17 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     print("Commit it and push. After any other change to the tree, sign again.")
 
 
-@command(
-    "verify",
-    "Verify the signature of the plugin in DIR as the daemon does, and print the "
-    "fingerprint of the key. It does not check whether the key is trusted. In a git "
-    "work tree it ignores what git ignores.",
-    ".",
-    words=message_of,
-)
+@command("verify", ".", words=message_of)
 @json_option
 @directory_argument
 def verify(place: Paths, directory: Path, as_json: bool) -> None:
-    """Verify a plugin."""
+    """
+    Verify the signature of the plugin in DIR as the daemon does, and print the
+    fingerprint of the key.
+
+    It does not check whether the key is trusted. In a git work tree it ignores what git
+    ignores.
+    """
     tree = published_tree(directory)
     manifest = load_manifest(tree, place.profile)
     signed = verify_tree(tree, manifest.id, place.profile, time.time())
