@@ -206,7 +206,8 @@ def _typed_program() -> str:
 
 
 def _run(given: list[str], program: str) -> int:
-    host = None if program == PROGRAM else _host_of(program)
+    # Python names a module that is run __main__.
+    host = None if program in (PROGRAM, "__main__") else _host_of(program)
     commands = group(host)
     name = program if host else PROGRAM
     settings: dict[str, Any] = {

@@ -75,7 +75,7 @@ class MainTests(CommandTestCase):
                     capture_output=True,
                     text=True,
                 )
-                self.assertLessEqual(int(counted.stdout), 60)
+                self.assertLessEqual(int(counted.stdout), 50)
 
     def test_version(self):
         """``--version`` prints it."""

@@ -10,6 +10,8 @@ from ...protocol.text import PLUGIN_ID
 RECORDS: Final = "bridge.plugins"
 """By plugin id: the records."""
 
+KEYS: Final = "bridge.plugin-keys"
+"""By key id: the keys the user has accepted."""
 
 TEMPORARY: Final = ".tmp-*"
 """Trees that operations move; an interrupted one leaves them."""

@@ -19,9 +19,7 @@ from ...protocol.text import timestamp
 from ...protocol.wire import converter, structure, unstructure
 from ...store import Edit, Put, Remove
 from ..tree.signature import Signed, key_id
-
-KEYS: Final = "bridge.plugin-keys"
-"""By key id: the keys the user has accepted."""
+from .ids import KEYS
 
 MARKS: Final = "bridge.plugin-marks"
 """By plugin id: the highest ``signedAt`` committed, by key id."""
