@@ -52,7 +52,6 @@ class GuardedChannel(HTTPChannel):
     transport: Any
     shared: ConnectionLimits
     paused: bool
-    line_mode: int
     _waitingForTransport: bool
     callLater: Callable[..., IDelayedCall]
     _networkProducer: Any
@@ -107,8 +106,7 @@ class GuardedChannel(HTTPChannel):
                 why = "this port does not speak TLS"
                 self._refuse(BridgeError(Code.BAD_REQUEST, why))
                 return
-        # Only a caller with the token gets to send a body.
-        if self.line_mode and not (self.paused or self.shared.quota.free):
+        if not self.shared.quota.free:
             self.paused = True
             self._networkProducer.pauseProducing()
             self.shared.quota.wait(self)

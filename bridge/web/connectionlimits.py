@@ -82,7 +82,7 @@ class RequestQuota:
     @property
     def free(self) -> bool:
         """Whether a request may be read now."""
-        return self._left > 0 and not self._waiting
+        return self._left > 0
 
     def consume(self, requests: int = 1) -> None:
         """Count a request that is answered in this turn, or what takes as long."""
@@ -109,8 +109,6 @@ class RequestQuota:
             connection = next(iter(self._waiting))
             del self._waiting[connection]
             connection.resume_reading()
-        if self._waiting:
-            self._schedule()
 
 
 @define(eq=False, repr=False)

@@ -121,10 +121,6 @@ class GuardedRequest(Request):
             _log.failure("a request failed")
             self.finish_refused(internal_error())
 
-    def render(self, resource: Any) -> None:
-        """Have a resource answer, as ``twisted.web.server.Request`` does."""
-        resource.render(self)
-
     def getRequestHostname(self) -> bytes:  # noqa: N802
         """Return a fixed name: no route depends on the client's Host header."""
         return b"localhost"

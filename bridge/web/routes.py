@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 from urllib.parse import unquote
 
 from orjson import Fragment
@@ -29,9 +29,6 @@ from ..system.memory import trim_after_loading
 from .headers import MethodError
 from .request import GuardedRequest
 from .websocket.socket import BridgeFactory
-
-if TYPE_CHECKING:
-    from klein.resource import KleinResource
 
 Endpoint = Callable[..., Coroutine[Deferred[Any], Any, bytes]]
 Responder = Callable[[GuardedRequest], None]
@@ -135,10 +132,10 @@ class Routes:
 
     def _render(self, request: GuardedRequest) -> None:
         """Have Klein answer a request, whose body is here as far as it is wanted."""
-        request.render(self._resource)
+        self._resource.render(request)
 
     @cached_property
-    def _resource(self) -> KleinResource:
+    def _resource(self) -> Any:
         """What renders the paths that need the token; Klein is loaded here."""
         from klein import Klein
         from klein.interfaces import IKleinRequest

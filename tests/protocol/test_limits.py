@@ -23,6 +23,8 @@ class LimitTests(SynchronousTestCase):
             (limits.SOCKETS_AWAITING_HELLO, 128),
             (limits.SOCKETS_AUTHENTICATED, 64),
             (limits.UNSENT_BYTES, 32 * 1024 * 1024),
+            (limits.SLOW_CLOSE_SECONDS, 5),
+            (limits.HTTP_REQUESTS_PER_TURN, 64),
             (limits.RATE_PER_SECOND, 5),
             (limits.RATE_BURST, 10),
             (limits.PACED_SECONDS, 3),

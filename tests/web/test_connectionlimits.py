@@ -24,8 +24,9 @@ WAIT = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
 
 @define(eq=False)
 class Rival:
-    """A connection that notes what is done to it."""
+    """A connection that notes what is done to it, and then sends a request."""
 
+    quota: RequestQuota | None = None
     dropped: bool = False
     turns: int = 0
 
@@ -34,8 +35,10 @@ class Rival:
         self.dropped = True
 
     def resume_reading(self) -> None:
-        """Note it."""
+        """Note it, and count a request."""
+        assert self.quota is not None
         self.turns += 1
+        self.quota.consume()
 
 
 class PendingConnectionsTests(SynchronousTestCase):
@@ -68,6 +71,18 @@ class RequestQuotaTests(SynchronousTestCase):
         self.clock.advance(0)
         self.assertTrue(self.quota.free)
         self.assertEqual(self.clock.getDelayedCalls(), [])
+
+    def test_attack_more_than_a_turn_waits(self) -> None:
+        """Each turn answers so many of those that wait, in their order."""
+        self.quota.consume(4)
+        rivals = [Rival(self.quota) for _ in range(9)]
+        for rival in rivals:
+            self.quota.wait(rival)
+        for answered in (4, 8, 9):
+            # The clock itself would take the next turn at the same time.
+            self.clock.calls.pop(0).func()
+            turns = [1] * answered + [0] * (9 - answered)
+            self.assertEqual([rival.turns for rival in rivals], turns)
 
     def test_gone(self) -> None:
         """A connection that has gone gets no turn."""
@@ -116,6 +131,7 @@ class TurnsTests(ChannelCase):
         """A turn answers so many requests; the others come later, in their order."""
         most = limits.HTTP_REQUESTS_PER_TURN
         self.turn(HEALTH, b"HTTP/1.1 200", most + 2, most)
+        self.turn(b"no HTTP\r\n\r\n", b"HTTP/1.1 400", most + 2, most)
 
     def test_attack_upgrades_in_one_turn(self) -> None:
         """An upgrade takes as long as half of a turn, and the next ones wait."""
@@ -128,6 +144,17 @@ class TurnsTests(ChannelCase):
         channel.dataReceived(request[:9])
         channel.dataReceived(request[9:])
         return channel, transport
+
+    def test_bodies_take_turns(self) -> None:
+        """A body that comes when the turn is used up is read in the next one."""
+        channel, transport = self.connect()
+        call = write_request("POST", "/v1/kettle/echo", (BEARER, JSON), b"{}")
+        channel.dataReceived(call[:-2])
+        self.stack.site.shared.quota.consume(limits.HTTP_REQUESTS_PER_TURN)
+        channel.dataReceived(call[-2:])
+        self.assertEqual(transport.value(), b"")
+        self.stack.clock.advance(0)
+        self.assertTrue(transport.value().startswith(b"HTTP/1.1 200"))
 
     def test_half_closed_while_it_waits(self) -> None:
         """Who sends no more is answered, when it has sent a whole request."""

@@ -232,7 +232,10 @@ class RequestsContract:
             post(200, "", *GOOD),
             post(200, "", *GOOD, path="/v1/state/l%69st"),
             post(200, "", *GOOD, body=PARAMS.ljust(LARGE - 1)),
-            Row(write_request("POST", CALL, (*GOOD, CHUNKED)) + chunks, 200),
+            *(
+                Row(write_request("POST", CALL, (*GOOD, encoding)) + chunks, 200)
+                for encoding in (CHUNKED, ("Transfer-Encoding", "CHUNKED"))
+            ),
             post(200, "", BEARER, ("content-TYPE", "Application/JSON; charset=utf-8")),
         ):
             self.assertEqual(answer.json, {"entries": {}})
@@ -512,8 +515,11 @@ class RequestsContract:
         ):
             head = write_request("POST", CALL, GOOD).decode("ascii").rstrip()
             head = head.replace("HTTP/1.1", f"HTTP/{version}")
-            sent = "\r\n".join([head, *headers, "", "{}0\r\n\r\n"])
-            self.check(*raw(400, "bad_request", sent.encode("ascii") + follows))
+            sent = "\r\n".join([head, *headers, "", "2\r\n{}\r\n0\r\n\r\n"])
+            (answer,) = self.check(
+                *raw(400, "bad_request", sent.encode("ascii") + follows)
+            )
+            self.assertIn(b"not a valid HTTP request", answer.body, headers)
 
     def test_attack_chunks(self) -> None:
         """Malformed chunks are 400, and what follows is no request."""

@@ -146,12 +146,10 @@ class Conversation:
 
     def ended(self) -> None:
         """The socket has closed.  Calls under way continue without it."""
-        self._session.ended()
         self._context.hub.remove(self)
         for timer in (self._hello, *self._paced):
             if timer.active():
                 timer.cancel()
-        self._paced.clear()
         self.send_queue.stopProducing()
         self._over = True
         callbacks, self._on_close = self._on_close, {}

@@ -45,7 +45,7 @@ class SendQueue:
     dropped: int = 0
     replaced: int = 0
     paused: bool = False
-    _overflowed: bool = False
+    _stopped: bool = False
     _bytes: int = 0
     _pushes: int = 0
     _begun: bytes = b""
@@ -65,7 +65,7 @@ class SendQueue:
 
         :param event: Names the event when ``text`` is a push.
         """
-        if self._overflowed:
+        if self._stopped:
             return
         if not self.paused:
             if len(text) <= PIECE_BYTES:
@@ -81,7 +81,6 @@ class SendQueue:
         self._bytes += len(text)
         self._pushes += event is not None
         if self._bytes > UNSENT_BYTES or len(self._queue) > QUEUED_FRAMES:
-            self._overflowed = True
             self.stopProducing()
             self.overflow()
 
@@ -106,7 +105,8 @@ class SendQueue:
             self.send(rest, False, True)
 
     def stopProducing(self) -> None:
-        """Forget what was kept."""
+        """Forget what was kept, and keep nothing more."""
+        self._stopped = True
         self._queue.clear()
         self._begun = b""
         self._bytes = self._pushes = 0

@@ -429,6 +429,17 @@ class ClosingTests(ConversationCase):
         self.conversation.ended()
         self.assertEqual([ref() is None for ref in kept], [True] * 4)
 
+    def test_attack_answers_that_nobody_reads_are_freed(self) -> None:
+        """When the socket closes, what was not sent goes, and nothing more is kept."""
+        self.call("wait")
+        self.conversation.send_queue.pauseProducing()
+        self.hub.push("log", {})
+        self.assertGreater(self.conversation.send_queue.unsent, 0)
+        self.conversation.ended()
+        self.assertEqual(self.conversation.send_queue.unsent, 0)
+        self.kettle.waiting[0].callback(Anything("x" * MIB))
+        self.assertEqual(self.conversation.send_queue.unsent, 0)
+
     def test_lost_pushes_are_logged(self) -> None:
         """How many pushes a slow page lost stands in the log when it goes."""
         printed: list[LogEvent] = []

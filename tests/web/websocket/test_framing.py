@@ -8,7 +8,8 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
+from bridge.protocol.errors import CloseReason
+from bridge.protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN, SLOW_CLOSE_SECONDS
 
 from ...rawsocket import PING, TEXT, close_frame, frame, text
 from ..stack import TOKEN, Stack, write_request
@@ -113,6 +114,19 @@ class EndTests(RawCase):
         self.assertFalse(self.transport.disconnecting)
         self.stack.clock.advance(CLOSE_SECONDS)
         self.assertTrue(self.transport.aborting)
+
+    def test_peer_that_never_confirms_the_close(self) -> None:
+        """It is cut off; who has yet to read much before it, four seconds later."""
+        for reason, seconds in (
+            (CloseReason.SHUTDOWN, CLOSE_SECONDS),
+            (CloseReason.SLOW_READER, SLOW_CLOSE_SECONDS),
+        ):
+            self.setUp()
+            self.stack.sockets.close_all(reason)
+            self.stack.clock.advance(seconds - 0.1)
+            self.assertFalse(self.transport.aborting)
+            self.stack.clock.advance(0.1)
+            self.assertTrue(self.transport.aborting)
 
     def test_second_close(self) -> None:
         """Nothing follows our close frame, whatever else comes."""
