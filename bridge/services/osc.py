@@ -226,8 +226,6 @@ class Osc:
     def restore(self) -> None:
         """Listen again on the port that pages held when the daemon ended."""
         kept = self._store.get(_NAMESPACE, _KEY)
-        if isinstance(kept, dict) and "holds" in kept:  # as an earlier build wrote it
-            kept = {"port": kept.get("port"), "leases": kept["holds"]}
         try:
             held = converter.structure(kept, KeptLease)
         except Exception:  # noqa: BLE001 (none was, or another version wrote it)

@@ -382,12 +382,6 @@ class RestartTests(OscCase):
         self.assertFalse((await self.call("stop", first))["stopped"])
         self.assertTrue((await self.call("stop", second))["stopped"])
 
-    async def test_lease_of_an_earlier_build(self) -> None:
-        """It is restored, under the name that it had then."""
-        self.store.value = {"port": self.port, "holds": 1}
-        await self.restart()
-        self.assertTrue((await self.call("stop", self.joined()))["stopped"])
-
     async def test_what_is_not_restored(self) -> None:
         """A released port, nonsense, a reserved or a taken port."""
         await self.call("listen", port=self.port)
