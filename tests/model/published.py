@@ -128,11 +128,11 @@ class Forge:
         return self
 
     async def tip(self, url: str) -> str:
-        """See ``bridge.plugins.operations.changes.Tips``."""
+        """See ``bridge.plugins.clone.repositories.Remotes``."""
         return self.latest[url.rsplit("/", 1)[1].removesuffix(".git")].commit
 
     async def clone(self, url: str, into: Path, progress: Callable[[int], None]) -> str:
-        """See ``bridge.plugins.operations.candidate.Cloner``."""
+        """See ``bridge.plugins.clone.repositories.Remotes``."""
         version = self.latest[url.rsplit("/", 1)[1].removesuffix(".git")]
         progress(1)
 

@@ -1,4 +1,4 @@
-"""Tests for ``bridge.plugins.tree.changelog``."""
+"""Tests for ``bridge.plugins.upstream.previewed``."""
 
 from hypothesis import given
 from hypothesis import strategies as st
