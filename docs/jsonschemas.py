@@ -119,8 +119,12 @@ class SchemaMaker:
             return dict(_PLAIN[kind])
         return self._named(kind)
 
-    def object(self, kind: type[Any]) -> Schema:
-        """Make the schema of a class's fields."""
+    def object(self, kind: type[Any], *, nullable: bool = False) -> Schema:
+        """
+        Make the schema of a class's fields.
+
+        :param nullable: Whether null is the same as an absent field.
+        """
         resolve_types(kind, include_extras=True)
         known, about = fields(kind), meanings(kind)
         required = [self.spelling(a.name) for a in known if self._is_required(a)]
@@ -131,7 +135,11 @@ class SchemaMaker:
             made["additionalProperties"] = False
         if known:
             made["properties"] = {
-                self.spelling(a.name): self._property(a, about.get(a.name, ""))
+                self.spelling(a.name): self._property(
+                    a,
+                    about.get(a.name, ""),
+                    nullable=nullable and a.default is not NOTHING,
+                )
                 for a in known
             }
         return made
@@ -141,8 +149,12 @@ class SchemaMaker:
             return attribute.default is not None
         return attribute.default is NOTHING
 
-    def _property(self, attribute: Any, meaning: str) -> Schema:
+    def _property(
+        self, attribute: Any, meaning: str, *, nullable: bool = False
+    ) -> Schema:
         kind = attribute.type
+        if nullable and kind is not Any:
+            kind = kind | None
         if self.written and attribute.default is None:
             kind = _without_none(kind)
         words = rule_words(kind)

@@ -198,7 +198,7 @@ def _method(
         **_dev(service),
         "rate": "light" if (service, m.name) in LIGHT else "ordinary",
         "timeoutMs": round(m.seconds * 1000),
-        "params": reads.object(m.params),
+        "params": reads.object(m.params, nullable=True),
         "result": writes.object(m.result),
         "errors": sorted(errors),
         "prefixes": [str(prefix) for prefix in Prefix if prefix in named],

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
+from attrs import NOTHING, fields
 from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from ..classes import frozen
 from ..protocol.errors import BridgeError, Code, internal_error
 from ..protocol.nearest import nearest
-from ..protocol.wire import converter, structure, unstructure
+from ..protocol.wire import camel, converter, structure, unstructure
 from .caller import HTTP_CALLER, Caller
 from .registry import Method, Registry
+
+T = TypeVar("T")
 
 
 @frozen(eq=False, repr=False)
@@ -37,7 +40,7 @@ class Dispatcher:
         """
         owner, method = self._find(service, name)
         try:
-            arguments = structure(converter, params, method.params)
+            arguments = read_arguments(params, method.params)
             result = await method.call(owner, arguments, caller)
             return unstructure(result, method.result)
         except CancelledError:
@@ -60,3 +63,22 @@ class Dispatcher:
             why = f"the service has no such method{hint}"
             raise BridgeError(Code.UNKNOWN_METHOD, why)
         return owner, method
+
+
+def read_arguments(params: Any, kind: type[T]) -> T:
+    """
+    Read the parameters of a call as a method's class.
+
+    What may be absent may also be null, which means the same.
+
+    :raise BridgeError: ``bad_request``, naming the field and the rule.
+    """
+    if type(params) is dict and None in params.values():
+        known: type[Any] = kind
+        optional = {camel(a.name) for a in fields(known) if a.default is not NOTHING}
+        params = {
+            name: value
+            for name, value in params.items()
+            if value is not None or name not in optional
+        }
+    return structure(converter, params, kind)

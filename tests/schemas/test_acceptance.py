@@ -21,8 +21,8 @@ from bridge.protocol.errors import BridgeError
 from bridge.protocol.rules import Schema
 from bridge.protocol.strictjson import dumps, loads
 from bridge.protocol.text import visible
-from bridge.protocol.wire import converter, structure
 from bridge.provision.readiness import OWN_HOST
+from bridge.rpc.dispatch import read_arguments
 from bridge.rpc.registry import methods_of
 from bridge.schemas import HOST_FILE, manifest_file, read_schema
 from bridge.settings.host import SHIPPED, ProfileError, load_profile, read_fields
@@ -108,7 +108,7 @@ class AcceptanceTests(SynchronousTestCase):
             schema = exact(DOCUMENT["methods"][method]["params"])
 
             def read(value: Any, kind: type[Any] = kind) -> Any:
-                return structure(converter, loads(dumps(value)), kind)
+                return read_arguments(loads(dumps(value)), kind)
 
             Comparison(schema, defs, read).run()
 

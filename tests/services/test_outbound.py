@@ -49,7 +49,7 @@ class OutboundTests(OutboundCase):
         for params, words in (
             ({}, "url: required"),
             ({"url": 1}, "url: wrong type"),
-            ({"url": url, "method": None}, "method: wrong type"),
+            ({"url": url, "method": 1}, "method: wrong type"),
             ({"url": url, "headers": []}, "headers: wrong type"),
             ({"url": url, "headers": "a"}, "headers: wrong type"),
             ({"url": url, "headers": {"SECRET": 1}}, "headers[]: wrong type"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
+from attrs import NOTHING, asdict, fields
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError
-from bridge.protocol.wire import converter, structure
-from bridge.rpc.registry import methods_of
+from bridge.protocol.wire import camel
+from bridge.rpc.dispatch import read_arguments
+from bridge.rpc.registry import Method, methods_of
 
 from .found import services
 
@@ -36,16 +39,43 @@ PAGE: Final[dict[str, dict[str, Any]]] = {
 """What a page sends, by method; nothing for the others."""
 
 
+def methods() -> Iterator[tuple[str, Method]]:
+    """Yield every method, with the name of its service before its own."""
+    for service, kind in services().items():
+        for method in methods_of(kind):
+            yield f"{service}/{method.name}", method
+
+
 class ParameterTests(SynchronousTestCase):
     """Tests for what is accepted, and what is not."""
 
     def test_what_pages_send_is_accepted_and_misspelt_is_refused(self) -> None:
         """A parameter that a method does not know is an error, in every method."""
-        for service, kind in services().items():
-            for method in methods_of(kind):
-                name = f"{service}/{method.name}"
-                good = PAGE.get(name, {})
-                structure(converter, good, method.params)
-                with self.assertRaises(BridgeError, msg=name) as caught:
-                    structure(converter, {**good, "timeoutMS": 1}, method.params)
-                self.assertEqual(caught.exception.message, "unknown field", name)
+        for name, method in methods():
+            good = PAGE.get(name, {})
+            read_arguments(good, method.params)
+            with self.assertRaises(BridgeError, msg=name) as caught:
+                read_arguments({**good, "timeoutMS": 1}, method.params)
+            self.assertEqual(caught.exception.message, "unknown field", name)
+
+    def test_null_is_what_is_absent(self) -> None:
+        """What may be absent may be null instead; what is required may not."""
+        tried = set()
+        for name, method in methods():
+            good = PAGE.get(name, {})
+            for attribute in fields(method.params):
+                parameter = camel(attribute.name)
+                absent = {n: v for n, v in good.items() if n != parameter}
+                null = {**good, parameter: None}
+                if attribute.default is not NOTHING:
+                    without, with_null = (
+                        asdict(read_arguments(params, method.params))
+                        for params in (absent, null)
+                    )
+                    self.assertEqual(without, with_null, f"{name}: {parameter}")
+                    tried.add(f"{name} {parameter}")
+                elif (name, parameter) != ("state/set", "value"):
+                    with self.assertRaises(BridgeError, msg=f"{name}: {parameter}"):
+                        read_arguments(null, method.params)
+        self.assertLessEqual({"osc/send port", "sql/query params"}, tried)
+        self.assertLessEqual({"outbound/fetch body", "plugins/install pin"}, tried)

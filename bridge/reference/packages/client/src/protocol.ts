@@ -450,9 +450,9 @@ export interface Methods {
       } | {
         kind: "string";
         value: string;
-      }>;
+      }> | null;
       /** The port of 127.0.0.1; not the daemon's own, nor the overlay's; 1024 to 65535. */
-      port?: number;
+      port?: number | null;
     };
     result: {
       /** Always true; UDP reports no receipt. */
@@ -467,7 +467,7 @@ export interface Methods {
   "osc/listen": {
     params: {
       /** The port of 127.0.0.1; not the daemon's own, nor the overlay's; 1024 to 65535. */
-      port?: number;
+      port?: number | null;
     };
     result: {
       /** Always true. */
@@ -512,11 +512,11 @@ export interface Methods {
       /** An absolute URL of http or https, without user name and password. */
       url: string;
       /** GET, HEAD, POST, PUT, PATCH or DELETE, in any case. */
-      method?: string;
+      method?: string | null;
       /** Values by name, at most 32; not those of the connection. */
-      headers?: { [name: string]: string };
+      headers?: { [name: string]: string } | null;
       /** Text, at most 1 MiB in UTF-8; empty for none. */
-      body?: string;
+      body?: string | null;
       /** For the whole exchange; 30000 by default, and brought into 1 to 120000. */
       timeoutMs?: number | null;
     };
@@ -628,7 +628,7 @@ export interface Methods {
   "plugins/check_updates": {
     params: {
       /** Whether to ask every repository again; otherwise what was found within the last minute is good enough. */
-      fresh?: boolean;
+      fresh?: boolean | null;
     };
     result: {
       /** Those that are behind, by id. */
@@ -707,7 +707,7 @@ export interface Methods {
       /** The body of an async function; in scope are `host`, `manager`, `text`, `click`, `visible`, `rects` and `sleep`; 1 to 65536 characters. */
       code: string;
       /** How many milliseconds to wait for an answer: 10000 by default, and never more than 60000; not negative. */
-      timeoutMs?: number;
+      timeoutMs?: number | null;
     };
     result: {
       /** Whether the snippet returned. */
@@ -743,9 +743,9 @@ export interface Methods {
       /** Placeholders are `?`, or `?1`, `?2` and so on; a statement of at most 65536 bytes, without NUL. */
       sql: string;
       /** What the placeholders stand for, in order; at most 64 entries; each: each null, a boolean, a number or a string. */
-      params?: Array<null | boolean | number | string>;
+      params?: Array<null | boolean | number | string> | null;
       /** Whether blobs are wanted, not only how large they are. */
-      blobs?: boolean;
+      blobs?: boolean | null;
     };
     result: {
       /** Their names, in order; a name can be there twice. */
@@ -762,9 +762,9 @@ export interface Methods {
       /** Placeholders are `?`, or `?1`, `?2` and so on; a statement of at most 65536 bytes, without NUL. */
       sql: string;
       /** What the placeholders stand for, in order; at most 64 entries; each: each null, a boolean, a number or a string. */
-      params?: Array<null | boolean | number | string>;
+      params?: Array<null | boolean | number | string> | null;
       /** Whether blobs are wanted, not only how large they are. */
-      blobs?: boolean;
+      blobs?: boolean | null;
     };
     result: {
       /** How many rows. */
