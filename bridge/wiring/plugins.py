@@ -31,12 +31,11 @@ from ..plugins.operations.prompting import Prompting
 from ..plugins.operations.rebuild import Rebuild, Shutdown
 from ..plugins.operations.settlement import InstalledSet, notice_of, recover
 from ..plugins.policy.scan import Scanner
-from ..plugins.upstream.preview import Access, Previewer
+from ..plugins.upstream.preview import Previewer
 from ..plugins.upstream.updates import Updates
 from ..provision.readiness import build_problem
 from ..services.linking import DevLinks
 from ..services.plugins import PluginService, Pushes
-from ..settings.config import Config
 from ..system.files import remove
 from .core import Core
 from .oneshot import make_builder
@@ -118,12 +117,14 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
         check,
         remotes,
     )
+    # With ``--dev`` previews reach what installs do.
     previewer = Previewer(
         jobs,
         prompting,
         fetcher,
         kept,
-        _access(config, remotes),
+        (lambda also: remotes) if config.dev else remotes.public,
+        not (config.dev or config.public_clones_only),
         trust,
         store,
         trees,
@@ -174,10 +175,3 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
 
 def _random_name() -> str:
     return os.urandom(8).hex()
-
-
-def _access(config: Config, remotes: Repositories) -> Access:
-    """Return which hosts previews may connect to: with ``--dev``, those of installs."""
-    if config.dev:
-        return Access(lambda also: remotes, may_ask=False)
-    return Access(remotes.public, may_ask=not config.public_clones_only)

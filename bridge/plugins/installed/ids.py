@@ -18,7 +18,10 @@ TEMPORARY: Final = ".tmp-*"
 
 
 class Entries(Protocol):
-    """Reads the state; ``Store`` does."""
+    """Reads the state; ``Store`` does, and so do ``Tables``."""
+
+    def get(self, ns: str, key: str) -> Any | None:
+        """Return one value; ``None`` when there is none."""
 
     def entries(self, ns: str) -> dict[str, Any]:
         """Return the values of a namespace by key."""

@@ -8,7 +8,7 @@ commits together with everything else it changes, or not at all.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 from attrs import evolve
 
@@ -19,20 +19,10 @@ from ...protocol.text import timestamp
 from ...protocol.wire import converter, structure, unstructure
 from ...store import Edit, Put, Remove
 from ..tree.signature import Signed, key_id
-from .ids import KEYS
+from .ids import KEYS, Entries
 
 MARKS: Final = "bridge.plugin-marks"
 """By plugin id: the highest ``signedAt`` committed, by key id."""
-
-
-class Records(Protocol):
-    """The part of the state store that is read."""
-
-    def get(self, ns: str, key: str) -> Any | None:
-        """One value; ``None`` when there is none."""
-
-    def entries(self, ns: str) -> dict[str, Any]:
-        """The values of a namespace by key."""
 
 
 @frozen
@@ -80,7 +70,7 @@ class KeyEntry:
 class Trust:
     """Reads authors' keys from the state store."""
 
-    _records: Records
+    _records: Entries
 
     def is_trusted(self, key_id: str) -> bool:
         """Whether the user has accepted this key."""

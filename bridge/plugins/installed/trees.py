@@ -254,7 +254,7 @@ class Trees:
     def sound_manifest(self, plugin_id: str, record: Record) -> Manifest | None:
         """Read an installed tree's manifest; ``None`` when the tree was changed."""
         try:
-            return self._sound(plugin_id, record)[1]
+            return self._verified(plugin_id, record)[1]
         except BridgeError:
             return None
 
@@ -262,16 +262,16 @@ class Trees:
         """
         Read what a plugin shows of itself: a linked one, or an installed one.
 
-        :raise BridgeError: ``not_installed``, or as for ``verified``.
+        :raise BridgeError: ``not_installed``, or why it is not built.
         """
         linked = self.linked.get(plugin_id)
         if linked is not None:
             return read_about(linked.tree)
         if plugin_id not in records:
             raise plugin_error(Prefix.NOT_INSTALLED, f"{plugin_id} is not installed")
-        return read_about(self.verified(plugin_id, records[plugin_id]))
+        return read_about(self._verified(plugin_id, records[plugin_id])[0])
 
-    def verified(self, plugin_id: str, record: Record) -> Tree:
+    def _verified(self, plugin_id: str, record: Record) -> tuple[Tree, Manifest]:
         """
         Read an installed tree, if it is still what its recorded author signed.
 
@@ -279,9 +279,6 @@ class Trees:
             it, the record names no key, no plugin may have this id, or its manifest
             breaks a rule that is newer than its installation.
         """
-        return self._sound(plugin_id, record)[0]
-
-    def _sound(self, plugin_id: str, record: Record) -> tuple[Tree, Manifest]:
         check_new_id(plugin_id)
         if plugin_id in self.unsettled:
             raise plugin_error(
@@ -324,7 +321,7 @@ class Trees:
                 if plugin_id in linked:
                     sound[f"{LINKED}{plugin_id}"] = linked[plugin_id].tree
                 else:
-                    sound[plugin_id] = self.verified(plugin_id, records[plugin_id])
+                    sound[plugin_id], _ = self._verified(plugin_id, records[plugin_id])
             except BridgeError as e:
                 faults[plugin_id] = e.message
         return sound, faults

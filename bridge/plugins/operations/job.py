@@ -164,7 +164,7 @@ class Job:
     _why: BridgeError | None = None
     _waiting: Deferred[Any] | None = None
     _held: list[DeferredLock] = field(factory=list)
-    _ended: list[Deferred[None]] = field(factory=list)
+    _ended: Deferred[None] = field(factory=Deferred)
 
     @property
     def cancellable(self) -> bool:
@@ -261,9 +261,7 @@ class Job:
         self.outcome = outcome
         while self._held:
             self._held.pop().release()
-        for waiting in self._ended:
-            waiting.callback(None)
-        self._ended.clear()
+        self._ended.callback(None)
 
     def ended(self) -> Deferred[None]:
         """
@@ -272,10 +270,7 @@ class Job:
         :return: Cancelling it does not stop the operation.
         """
         waiting: Deferred[None] = Deferred()
-        if self.outcome is None:
-            self._ended.append(waiting)
-        else:
-            waiting.callback(None)
+        self._ended.chainDeferred(waiting)
         return waiting
 
     def join(self) -> Deferred[Any]:

@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
-from ...classes import define, frozen
+from ...classes import define
 from ...concurrency.shares import Holder
 from ...concurrency.threads import InThread
 from ...http.addresspolicy import NotPublicError
@@ -46,18 +46,11 @@ Watch = Callable[[Progress], object]
 """Receives the progress of a preview."""
 
 
-@frozen
-class Access:
-    """
-    Which hosts previews may connect to.
-
-    :ivar reach: Returns what reaches public hosts, and the private addresses and names
-        that are passed, each with its port.
-    :ivar may_ask: Whether a prompt may allow a private host.
-    """
-
-    reach: Callable[[frozenset[tuple[str, int]]], Remotes]
-    may_ask: bool
+Reach = Callable[[frozenset[tuple[str, int]]], Remotes]
+"""
+Returns what reaches public hosts, and the private addresses and names that are passed,
+each with its port.
+"""
 
 
 @define(eq=False)
@@ -102,6 +95,8 @@ class Previewer:
     """
     Previews repositories, one at a time.
 
+    :ivar reach: What previews may connect to.
+    :ivar may_ask: Whether a prompt may allow a private host.
     :ivar in_thread: Where trees are read.
     """
 
@@ -109,7 +104,8 @@ class Previewer:
     _prompting: Prompting
     _fetcher: CandidateFetcher
     _kept: KeptTree
-    _access: Access
+    _reach: Reach
+    _may_ask: bool
     _trust: Trust
     _store: Store
     _trees: Trees
@@ -202,7 +198,7 @@ class Previewer:
         if url is None:
             url = updatable(self._store, plugin_id or "").url
         job.raise_if_stopping()
-        remotes = self._access.reach(frozenset())
+        remotes = self._reach(frozenset())
         try:
             candidate = await self._fetcher.fetch(job, url, remotes=remotes)
         except NotPublicError as e:
@@ -216,7 +212,7 @@ class Previewer:
         self, job: Job, url: str, addresses: tuple[str, ...]
     ) -> Remotes:
         """Ask whether this host may be reached, this once."""
-        if not self._access.may_ask:
+        if not self._may_ask:
             raise _private("private hosts are not allowed")
         prompt = self._prompting.prompts(job).reach_host(url, addresses)
         try:
@@ -229,7 +225,7 @@ class Previewer:
         # The addresses that were shown, so that the name can't lead elsewhere now.
         target = read_url(url)
         allowed = addresses or (target.host,)
-        return self._access.reach(frozenset((one, target.port) for one in allowed))
+        return self._reach(frozenset((one, target.port) for one in allowed))
 
     async def _compared(
         self, job: Job, candidate: Candidate, remotes: Remotes

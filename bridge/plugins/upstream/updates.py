@@ -203,18 +203,10 @@ class Updates:
         return [one.looking for one in self._sources.values() if one.looking]
 
     async def _ended_or_late(self) -> None:
-        late = self._clock.callLater(
-            UPDATES_ANSWER_SECONDS, lambda: waiting.callback(None)
-        )
-        waiting: Deferred[None] = Deferred(lambda _: late.cancel())
-
-        def ended(_: object) -> None:
-            if late.active():
-                late.cancel()
-                waiting.callback(None)
-
-        DeferredList(self._under_way()).addCallback(ended)
-        await waiting
+        # What is late is not cancelled by the timeout; only this is.
+        ended: Deferred[object] = Deferred()
+        DeferredList(self._under_way()).addCallback(ended.callback)
+        await ended.addTimeout(UPDATES_ANSWER_SECONDS, self._clock, lambda _, __: None)
 
     async def _look(self, plugin_id: str, source: _Source) -> None:
         behind, why_unknown = None, ""

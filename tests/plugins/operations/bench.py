@@ -43,7 +43,7 @@ from bridge.plugins.operations.settlement import InstalledSet
 from bridge.plugins.tree.manifest import load_manifest
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.plugins.tree.tree import Verify, read_tree
-from bridge.plugins.upstream.preview import Access, Previewer
+from bridge.plugins.upstream.preview import Previewer
 from bridge.protocol.errors import BridgeError, Code
 from bridge.settings.host import load_profile
 from bridge.store.store import Store
@@ -341,7 +341,8 @@ class Bench:
             self.prompting,
             self.fetcher,
             self.kept,
-            Access(self._reach, may_ask=True),
+            self._reach,
+            True,
             self.trust,
             self.store,
             self.trees,

@@ -11,7 +11,6 @@ from bridge.http.addresspolicy import NotPublicError
 from bridge.plugins.clone.history import Behind, LogEntry
 from bridge.plugins.operations.job import Progress
 from bridge.plugins.tree.manifest import Difference
-from bridge.plugins.upstream.preview import Access
 from bridge.plugins.upstream.previewed import InstalledVersion, Preview
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import PREVIEW_KEPT_SECONDS, PREVIEWS_PER_MINUTE
@@ -249,9 +248,7 @@ class PrivateTests(PreviewTestCase):
     def setUp(self) -> None:
         """Have a host that is private unless it is allowed."""
         super().setUp()
-        self.bench.previewer = evolve(
-            self.bench.previewer, access=Access(self.reach, may_ask=True)
-        )
+        self.bench.previewer = evolve(self.bench.previewer, reach=self.reach)
         self.allowed: list[frozenset[tuple[str, int]]] = []
         self.addresses: tuple[str, ...] = ("192.168.1.5",)
 
@@ -294,8 +291,7 @@ class PrivateTests(PreviewTestCase):
 
     def test_public_clones_only(self) -> None:
         """Where private hosts are not allowed at all, nobody is asked."""
-        access = Access(self.reach, may_ask=False)
-        self.bench.previewer = evolve(self.bench.previewer, access=access)
+        self.bench.previewer = evolve(self.bench.previewer, may_ask=False)
         self.assert_prefix(self.refusal(), "private_address")
         self.assertEqual(self.bench.approver.prompts, [])
 

@@ -40,6 +40,10 @@ class Installed:
 
     values: dict[str, Any]
 
+    def get(self, ns: str, key: str) -> Any | None:
+        """See ``Entries``."""
+        return self.entries(ns).get(key)
+
     def entries(self, ns: str) -> dict[str, Any]:
         """See ``Entries``."""
         return self.values if ns == RECORDS else {}
