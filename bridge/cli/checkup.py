@@ -14,7 +14,7 @@ from ..classes import frozen
 from ..daemon.listening import is_taken
 from ..datadir.ownership import NotOwnError, check, check_tree
 from ..datadir.paths import DataDir
-from ..datadir.token import PairingToken, TokenError
+from ..datadir.token import TokenError, read_token
 from ..freedesktop import DesktopError, INotifications
 from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ..plugins.installed.exchange import Journal, JournalError
@@ -123,7 +123,7 @@ def _directory(place: Paths) -> Finding:
 def _token(place: Paths) -> Finding:
     name = "pairing token"
     try:
-        PairingToken.load(place.data.token)
+        read_token(place.data.token)
     except FileNotFoundError:
         return Finding(name, Level.NOTE, "missing; the first start creates it")
     except TokenError as e:

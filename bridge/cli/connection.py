@@ -20,7 +20,7 @@ from ..classes import define
 from ..datadir.control import NotASocketError, connected, control_address
 from ..datadir.ownership import check
 from ..datadir.paths import DataDir
-from ..datadir.token import PairingToken
+from ..datadir.token import read_token
 from ..protocol.errors import BridgeError, CloseReason, Code
 from ..protocol.strictjson import dumps, loads_own
 from ..protocol.text import visible
@@ -181,7 +181,7 @@ def connect(place: Paths, *, dev: bool = False) -> Connection:
         connection.send(
             {
                 "type": "hello",
-                "token": token.reveal(),
+                "token": token,
                 "client": f"plugin-bridge-client/{__version__}",
             }
         )
@@ -238,9 +238,9 @@ def _connected(data: DataDir, start: str) -> socket.socket:
         raise NoDaemonError(f"{why}; end it, and run: {start}") from None
 
 
-def _token(place: Paths) -> PairingToken:
+def _token(place: Paths) -> str:
     try:
-        return PairingToken.load(place.data.token)
+        return read_token(place.data.token)
     except FileNotFoundError:
         raise NoDaemonError(
             f"the daemon of {place.data.root} has no token: it is just starting, or "

@@ -12,7 +12,7 @@ from twisted.internet.error import CannotListenError
 
 from ..classes import define
 from ..datadir.ownership import write_file
-from ..datadir.token import PairingToken, TokenError
+from ..datadir.token import TokenError, read_token
 from ..demo.page import Builds, page_site
 from ..provision.readiness import OWN_HOST
 from ..settings.options import Paths
@@ -76,7 +76,7 @@ class HostPage:
         check_own_host(self._place)
         endpoint = page_endpoint(self._place)
         try:
-            token = PairingToken.load(self._place.data.token).reveal()
+            token = read_token(self._place.data.token)
         except (OSError, TokenError):
             raise CommandError("the daemon's token cannot be read") from None
         bundle, name = self._place.bundle, self._place.profile.bundle_name

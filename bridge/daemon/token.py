@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from attrs import field
 from twisted.logger import Logger
 
 from ..classes import define
-from ..datadir.token import PairingToken, TokenError, with_fix
+from ..datadir.token import TokenError, read_token, with_fix
 
 LOOK_SECONDS: Final = 1.0
 """How long what the file holds is taken as known."""
@@ -22,10 +23,12 @@ class FollowedToken:
     """
     The token that a daemon accepts: that of its file, as it is now.
 
+    :ivar _token: What was read of it.
     :ivar replaced: Called when the file holds another token than before.
     """
 
-    _token: PairingToken
+    _path: Path
+    _token: str
     _seconds: Callable[[], float]
     replaced: Callable[[], object] = field(default=lambda: None, init=False)
     _is_usable: bool = field(default=True, init=False)
@@ -47,16 +50,17 @@ class FollowedToken:
         # The clock of the system may be set back.
         if not 0 <= self._seconds() - self._looked < LOOK_SECONDS:
             self.look()
-        return self._is_usable and self._token.matches(offered)
+        known = hmac.compare_digest(self._token.encode("ascii"), offered)
+        return known and self._is_usable
 
     def reveal(self) -> str:
         """Return the last token there was, to keep it out of logs."""
-        return self._token.reveal()
+        return self._token
 
     def look(self) -> None:
         """Look at the status of the file, and read it if that has changed."""
         self._looked = self._seconds()
-        status = _status(self._token.path)
+        status = _status(self._path)
         if status != self._status:
             self._status = status
             self._read()
@@ -64,9 +68,9 @@ class FollowedToken:
     def _read(self) -> None:
         before = self._token
         try:
-            self._token = PairingToken.load(before.path)
+            self._token = read_token(self._path)
         except FileNotFoundError:
-            self._unusable(with_fix(before.path, "is missing"))
+            self._unusable(with_fix(self._path, "is missing"))
             return
         except TokenError as e:
             self._unusable(str(e))
@@ -74,7 +78,7 @@ class FollowedToken:
         if not self._is_usable:
             self._log.info("the pairing token can be used again")
         self._is_usable = True
-        if self._token.reveal() != before.reveal():
+        if self._token != before:
             self._log.warn("the pairing token was replaced; every page must pair again")
             self.replaced()
 

@@ -9,16 +9,12 @@ daemon follows the file; see docs/decisions/0061.
 from __future__ import annotations
 
 import base64
-import hmac
 import os
 import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from attrs import field
-
-from ..classes import define
 from ..protocol.errors import UserError
 from ..system.files import NO_LINK, NO_WAIT
 from ..system.users import has_owners, is_own
@@ -34,67 +30,13 @@ class TokenError(UserError):
     """The token file cannot be used; the message gives the reason and the fix."""
 
 
-@define(eq=False, repr=False)
-class PairingToken:
-    """The token that a file held when it was read."""
+def read_token(path: Path) -> str:
+    """
+    Read the token.
 
-    path: Path
-    _value: bytes = field(repr=False)
-
-    @classmethod
-    def load(cls, path: Path) -> PairingToken:
-        """
-        Read the token.
-
-        :raise FileNotFoundError: There is none.
-        :raise TokenError: The file is there but can't be used.
-        """
-        return cls(path, _read(path))
-
-    @classmethod
-    def load_or_create(
-        cls, path: Path, random: Callable[[int], bytes] = os.urandom
-    ) -> PairingToken:
-        """
-        Read the token, or make one when there is none.
-
-        :raise TokenError: The file is there but can't be used, or can't be written.
-        """
-        try:
-            return cls.load(path)
-        except FileNotFoundError:
-            return cls(path, _write(path, random))
-
-    @classmethod
-    def rotate(
-        cls, path: Path, random: Callable[[int], bytes] = os.urandom
-    ) -> PairingToken:
-        """
-        Replace the token, whatever was there.
-
-        :raise TokenError: The file can't be written.
-        """
-        return cls(path, _write(path, random))
-
-    def matches(self, offered: bytes) -> bool:
-        """Whether this is the token; compares in constant time."""
-        return hmac.compare_digest(self._value, offered)
-
-    def reveal(self) -> str:
-        """Return the token: for ``--print-token``, and to keep it out of logs."""
-        return self._value.decode("ascii")
-
-
-def _write(path: Path, random: Callable[[int], bytes]) -> bytes:
-    value = base64.urlsafe_b64encode(random(TOKEN_BYTES)).rstrip(b"=")
-    try:
-        write_atomically(path, value + b"\n")
-    except OSError as e:
-        raise TokenError(f"{path} cannot be written: {e.strerror}") from None
-    return value
-
-
-def _read(path: Path) -> bytes:
+    :raise FileNotFoundError: There is none.
+    :raise TokenError: The file is there but can't be used.
+    """
     try:
         fd = os.open(path, _READ)
     except FileNotFoundError:
@@ -108,7 +50,33 @@ def _read(path: Path) -> bytes:
         os.close(fd)
     if _FORM.fullmatch(value) is None:
         raise TokenError(with_fix(path, "does not hold a token"))
-    return value
+    return value.decode("ascii")
+
+
+def make_token(path: Path, random: Callable[[int], bytes] = os.urandom) -> str:
+    """
+    Make a token, instead of whatever was there.
+
+    :raise TokenError: The file can't be written.
+    """
+    value = base64.urlsafe_b64encode(random(TOKEN_BYTES)).rstrip(b"=")
+    try:
+        write_atomically(path, value + b"\n")
+    except OSError as e:
+        raise TokenError(f"{path} cannot be written: {e.strerror}") from None
+    return value.decode("ascii")
+
+
+def read_or_make_token(path: Path) -> str:
+    """
+    Read the token, or make one when there is none.
+
+    :raise TokenError: The file is there but can't be used, or can't be written.
+    """
+    try:
+        return read_token(path)
+    except FileNotFoundError:
+        return make_token(path)
 
 
 def _check(path: Path, status: os.stat_result) -> None:

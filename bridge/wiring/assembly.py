@@ -25,7 +25,7 @@ from ..daemon.sd_notify import this_process
 from ..daemon.token import FollowedToken
 from ..daemonlog import at_least, make_log_push
 from ..datadir.paths import DataDir
-from ..datadir.token import PairingToken
+from ..datadir.token import read_or_make_token
 from ..freedesktop import Notifications
 from ..http.client import Reach, make_client
 from ..plugins.installed.exchange import JournalError
@@ -72,7 +72,8 @@ def assemble(
     data = paths.data
     opened = data.create()
     lock = _lock(data)
-    token = FollowedToken(PairingToken.load_or_create(data.token), reactor.seconds)
+    value = read_or_make_token(data.token)
+    token = FollowedToken(data.token, value, reactor.seconds)
     threads = Threads.make(reactor, config.threads)
     store = Store.open(data.state, threads.disk.call)
     hub = Hub()

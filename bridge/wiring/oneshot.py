@@ -16,7 +16,7 @@ from .. import __version__
 from ..concurrency.threads import InThread
 from ..daemon.controlsocket import announce_token
 from ..datadir.paths import DataDir
-from ..datadir.token import PairingToken
+from ..datadir.token import make_token, read_or_make_token
 from ..plugins.bundle.build import AGAIN_SECONDS, PATIENCE_SECONDS, Builder, Report
 from ..plugins.installed.exchange import Journal
 from ..plugins.installed.records import read_records
@@ -40,10 +40,10 @@ def token(data: DataDir, rotate: bool) -> str:
     """
     data.create()
     if not rotate:
-        return PairingToken.load_or_create(data.token).reveal()
-    replaced = PairingToken.rotate(data.token)
+        return read_or_make_token(data.token)
+    replaced = make_token(data.token)
     announce_token(data.control_socket)
-    return replaced.reveal()
+    return replaced
 
 
 async def build(reactor: Any, paths: Paths) -> Report:

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.hostpage import HostPage
 from bridge.cli.terminal import CommandError
-from bridge.datadir.token import PairingToken
+from bridge.datadir.token import read_or_make_token
 from bridge.settings.options import locate
 
 from ..directories import fresh_directory
@@ -25,7 +25,7 @@ class PageTests(SynchronousTestCase):
         self.data = fresh_directory(self)
         self.reactor = MemoryReactor()
         self.listen("127.0.0.1:42081")
-        self.token = PairingToken.load_or_create(self.data / "token").reveal()
+        self.token = read_or_make_token(self.data / "token")
 
     def listen(self, address):
         """Publish the daemon's address."""

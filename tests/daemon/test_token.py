@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 
 from bridge.daemon.token import LOOK_SECONDS, FollowedToken
-from bridge.datadir.token import PairingToken
+from bridge.datadir.token import make_token, read_or_make_token
 
 from ..datadir.test_token import TokenCase
 
 
-class FollowedTests(TokenCase):
-    """Tests for following the file."""
+class FollowedCase(TokenCase):
+    """Follows a token."""
 
     def setUp(self) -> None:
         """Follow a token."""
         super().setUp()
         self.replaced: list[None] = []
         self.clock = Clock()
-        first = PairingToken.load_or_create(self.path)
-        self.token = FollowedToken(first, self.clock.seconds)
+        first = read_or_make_token(self.path)
+        self.token = FollowedToken(self.path, first, self.clock.seconds)
         self.token.replaced = lambda: self.replaced.append(None)
-        self.first = first.reveal().encode()
+        self.first = first.encode()
 
     def logged(self) -> list[str]:
         """Look at the file; what is logged then."""
@@ -32,10 +35,14 @@ class FollowedTests(TokenCase):
             self.token.look()
         return [formatEvent(event) for event in logs]
 
+
+class FollowedTests(FollowedCase):
+    """Tests for following the file."""
+
     def test_rotation(self) -> None:
         """A second after a rotation the new token counts, and the old one does not."""
         self.token.look()
-        new = PairingToken.rotate(self.path).reveal().encode()
+        new = make_token(self.path).encode()
         self.clock.advance(LOOK_SECONDS - 0.1)
         self.assertTrue(self.token.matches(self.first))
         self.clock.advance(0.1)
@@ -47,7 +54,7 @@ class FollowedTests(TokenCase):
         """A rotation is found after the clock was set back, too."""
         self.clock.advance(3600)
         self.token.look()
-        new = PairingToken.rotate(self.path).reveal().encode()
+        new = make_token(self.path).encode()
         self.clock.rightNow -= 1800
         self.assertTrue(self.token.matches(new))
 
@@ -62,7 +69,7 @@ class FollowedTests(TokenCase):
 
     def replace(self) -> None:
         """Replace the file, as the command does."""
-        PairingToken.rotate(self.path)
+        make_token(self.path)
 
     def rewrite(self) -> None:
         """Write into the file, as an editor may."""
@@ -78,7 +85,7 @@ class FollowedTests(TokenCase):
 
     def test_changed_between_reading_and_following(self) -> None:
         """What changed the file before the first look is found by it."""
-        new = PairingToken.rotate(self.path).reveal().encode()
+        new = make_token(self.path).encode()
         self.token.look()
         self.assertTrue(self.token.matches(new))
 
@@ -103,3 +110,25 @@ class FollowedTests(TokenCase):
         self.assertEqual(self.logged(), ["the pairing token can be used again"])
         self.assertTrue(self.token.matches(self.first))
         self.assertEqual(self.replaced, [])
+
+
+class MatchTests(FollowedCase):
+    """Tests for comparing."""
+
+    def test_exactly(self) -> None:
+        """Only the token itself matches."""
+        self.assertTrue(self.token.matches(self.first))
+        for offered in (b"", self.first[:-1], self.first + b"x", self.first + b"\n"):
+            self.assertFalse(self.token.matches(offered))
+        self.assertFalse(self.token.matches(self.first.swapcase()))
+
+    @given(st.binary(max_size=60))
+    @settings(deadline=None)
+    def test_anything_may_be_offered(self, offered: bytes) -> None:
+        """Any bytes can be compared, ASCII or not."""
+        token = FollowedToken(Path("token"), "x" * 43, lambda: 0.0)
+        self.assertFalse(token.matches(offered))
+
+    def test_not_shown(self) -> None:
+        """The token's representation, which may reach a log, does not show it."""
+        self.assertNotIn(self.first.decode(), repr(self.token))

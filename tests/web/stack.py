@@ -23,7 +23,7 @@ from twisted.internet.interfaces import IHalfCloseableProtocol
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
 
-from bridge.datadir.token import PairingToken
+from bridge.daemon.token import FollowedToken
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.session import Rates
@@ -312,7 +312,7 @@ class Stack:
         self.foreign = TokenBucket(rate, burst, self.clock.seconds)
         self.guard = Guard(
             frozenset(added),
-            PairingToken(Path("token"), TOKEN.encode("ascii")),
+            FollowedToken(Path("token"), TOKEN, lambda: 0.0),
             self.programs,
             self.pages,
             self.foreign,

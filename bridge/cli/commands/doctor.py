@@ -22,7 +22,7 @@ from twisted.internet.defer import Deferred
 from ... import __version__
 from ...approval import native_approver
 from ...approval.prompts import Operation, Prompt
-from ...datadir.token import PairingToken, TokenError
+from ...datadir.token import TokenError, read_token
 from ...freedesktop import Notifications
 from ...plugins.installed.ids import RECORDS
 from ...plugins.installed.records import read_record
@@ -185,7 +185,7 @@ def report_parts(
     # Token, home directory and passwords.
     redacted = []
     with contextlib.suppress(FileNotFoundError, TokenError):
-        redacted.append((PairingToken.load(place.data.token).reveal(), "[token]"))
+        redacted.append((read_token(place.data.token), "[token]"))
     if home := environ.get("HOME", "").rstrip("/"):
         redacted.append((home, "~"))
     return {name: _part(text, redacted) for name, text in texts.items()}

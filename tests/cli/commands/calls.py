@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 from bridge.datadir.paths import DataDir
-from bridge.datadir.token import PairingToken
+from bridge.datadir.token import read_or_make_token
 from bridge.system.locks import acquire
 
 from ..commandcase import CommandTestCase
@@ -77,7 +77,7 @@ class CallCase(CommandTestCase):
         super().setUp()
         self.data = DataDir(self.root / "data")
         self.data.create()
-        self.token = PairingToken.load_or_create(self.data.token).reveal()
+        self.token = read_or_make_token(self.data.token)
         self.lock = acquire(self.data.lock)
         self.addCleanup(self.lock.release)
         self.server = self.listen()

@@ -14,7 +14,7 @@ from twisted.internet.task import Clock
 from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.datadir.token import PairingToken
+from bridge.daemon.token import FollowedToken
 from bridge.protocol import frames, wire
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import CloseReason
@@ -69,7 +69,7 @@ class ConversationCase(SynchronousTestCase):
         self.programs = TokenBucket(1.0, 10, now)
         guard = Guard(
             frozenset(),
-            PairingToken(Path("token"), TOKEN.encode()),
+            FollowedToken(Path("token"), TOKEN, lambda: 0.0),
             self.programs,
             TokenBucket(1.0, 10, now),
             TokenBucket(1.0, 10, now),
