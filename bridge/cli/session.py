@@ -23,7 +23,7 @@ from ..protocol.text import visible
 from ..settings.options import Paths
 from .command import EXIT_STATUS, Command, command, json_option
 from .connection import Connection, connect, shows_prompts
-from .terminal import print_json, wants_colour
+from .terminal import print_result, wants_colour
 
 _WIDTH: Final = 20
 _COLUMNS: Final = 80
@@ -189,11 +189,7 @@ class Session:
 
     def print(self, value: Any, lines: list[str]) -> None:
         """Print a result: ``value`` as JSON, or ``lines`` for people."""
-        if self.json:
-            print_json(value)
-            return
-        for line in lines:
-            print(line)
+        print_result(self.json, value, lines)
 
 
 @contextmanager

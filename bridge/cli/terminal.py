@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO
 
@@ -95,27 +95,40 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
     """
     Create a file for its owner only, and write it durably in a ``with`` block.
 
-    :raise FileExistsError: There is something at ``path``, which stays.
-    :raise OSError: It cannot be created or written; nothing is left of it.
+    :raise CommandError: There is something at ``path``, which stays; or it cannot be
+        created or written, and nothing is left of it.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    flags |= NO_LINK | BINARY
-    fd = os.open(path, flags, 0o600)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(fd)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            path.unlink()
-        raise
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BINARY
+    with reported(f"{path} cannot be written"):
+        try:
+            fd = os.open(path, flags, 0o600)
+        except FileExistsError:
+            why = f"{path} exists already; it is never replaced"
+            raise CommandError(why) from None
+        try:
+            with os.fdopen(fd, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(fd)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                path.unlink()
+            raise
 
 
 def print_json(value: Any, compact: bool = False) -> None:
     """Print plain JSON on standard output."""
     colour = wants_colour(sys.stdout, os.environ)
     print(json_text(value, compact, colour))
+
+
+def print_result(as_json: bool, value: Any, lines: Iterable[str]) -> None:
+    """Print what a command found: ``value`` as JSON, or ``lines`` for people."""
+    if as_json:
+        print_json(value)
+        return
+    for line in lines:
+        print(line)
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:

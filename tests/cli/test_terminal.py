@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.terminal import (
+    CommandError,
     json_text,
     print_json,
     private_file,
@@ -121,7 +122,7 @@ class PrivateFileTests(SynchronousTestCase):
         link = self.path.with_name("link")
         link.symlink_to(self.path.with_name("elsewhere"))
         for path in (self.path, link):
-            with self.assertRaises(FileExistsError), private_file(path) as file:
+            with self.assertRaises(CommandError), private_file(path) as file:
                 file.write(b"ours")
         self.assertEqual(self.path.read_bytes(), b"theirs")
         self.assertTrue(link.is_symlink())
@@ -132,7 +133,7 @@ class PrivateFileTests(SynchronousTestCase):
         error = OSError("disk full")
         with (
             mock.patch("os.fsync", side_effect=error),
-            self.assertRaises(OSError),
+            self.assertRaises(CommandError),
             private_file(self.path) as file,
         ):
             file.write(b"half")

@@ -11,7 +11,7 @@ import click
 import platformdirs
 
 from ...classes import frozen
-from ..terminal import CommandError
+from ..terminal import CommandError, reported
 
 KEY_VARIABLE: Final = "BRIDGE_SIGNING_KEY"
 key_option = click.option(
@@ -39,15 +39,12 @@ def read_seed(path: Path) -> bytes:
 
     :raise CommandError: It cannot be read, or is no key file.
     """
-    try:
-        with path.open("rb") as file:
-            content = file.read(_KEY_FILE_BYTES)
-    except FileNotFoundError:
+    if not path.exists():
         raise CommandError(
             f"there is no key file {path}; plugin-bridge keygen creates one"
-        ) from None
-    except OSError as e:
-        raise CommandError(f"{path} cannot be read: {e.strerror}") from None
+        )
+    with reported(f"{path} cannot be read"), path.open("rb") as file:
+        content = file.read(_KEY_FILE_BYTES)
     return parse_seed(content.decode("ascii", "replace"), str(path))
 
 

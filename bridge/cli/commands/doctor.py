@@ -43,7 +43,7 @@ from ..checkup import (
     on_disk,
 )
 from ..command import command, json_option
-from ..terminal import CommandError, print_json, private_file
+from ..terminal import print_result, private_file
 
 TEST_PROMPT: Final = Prompt(
     Operation.INSTALL,
@@ -103,19 +103,10 @@ def doctor(
         *oneshot.run(reactor, lambda: on_desktop(reactor, place, prompt, no_prompts)),
     ]
     ok = all(finding.level is not Level.WRONG for finding in findings)
-    if as_json:
-        print_json({"ok": ok, "findings": list(map(asdict, findings))})
-    else:
-        for line in finding_lines(findings):
-            print(line)
+    value = {"ok": ok, "findings": list(map(asdict, findings))}
+    print_result(as_json, value, finding_lines(findings))
     if bundle is not None:
-        try:
-            parts = report_parts(place, findings, os.environ)
-            write_report(bundle, parts)
-        except FileExistsError:
-            raise CommandError(f"{bundle} exists already") from None
-        except OSError as e:
-            raise CommandError(f"{bundle} cannot be written: {e.strerror}") from None
+        write_report(bundle, report_parts(place, findings, os.environ))
     return 0 if ok else 1
 
 
@@ -203,7 +194,7 @@ def write_report(path: Path, parts: Mapping[str, bytes]) -> None:
     Write the file for a bug report, after listing its contents on standard error.
 
     :param path: Made with mode 0600; an existing file is never replaced.
-    :raise OSError: It can't be written.
+    :raise CommandError: It can't be written.
     """
     report = partial(print, file=sys.stderr)
     with private_file(path) as file:

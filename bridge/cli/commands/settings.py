@@ -16,7 +16,7 @@ from ...settings.host import host_commands
 from ...settings.options import Paths, origin_of
 from .. import COMPLETE_VARIABLE, PROGRAM
 from ..command import command, json_option
-from ..terminal import print_json
+from ..terminal import print_result
 
 SHELLS: Final = ("bash", "zsh", "fish")
 
@@ -52,12 +52,9 @@ def config(ctx: click.Context, /, _: Paths, as_json: bool, **__: Any) -> None:
         if str(param.name).replace("_", "-") in BY_NAME
     }
     path = config_path()
-    if as_json:
-        print_json({"file": str(path), "options": values})
-        return
-    print(f"# {path}" + ("" if path.exists() else " (does not exist)"))
-    for name, found in values.items():
-        print(_line(name, found))
+    head = f"# {path}" + ("" if path.exists() else " (does not exist)")
+    lines = [head, *(_line(name, found) for name, found in values.items())]
+    print_result(as_json, {"file": str(path), "options": values}, lines)
 
 
 def _origin(ctx: click.Context, param: click.Parameter) -> str:

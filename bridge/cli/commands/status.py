@@ -19,7 +19,7 @@ from ..command import EXIT_STATUS, NO_DAEMON, NoDaemonError, command, json_optio
 from ..connection import other_daemons
 from ..installed import NAMESPACE, is_on, read_plugins
 from ..session import Session, session
-from ..terminal import print_json
+from ..terminal import print_result
 
 _SHOWN_PROBLEMS: Final = 3
 
@@ -92,11 +92,7 @@ def status(place: Paths, as_json: bool) -> int:
             overview, result = of_daemon(found), 0
     except NoDaemonError as e:
         overview, result = on_disk(place, str(e)), NO_DAEMON
-    if as_json:
-        print_json(asdict(overview))
-    else:
-        for line in overview.lines():
-            print(line)
+    print_result(as_json, asdict(overview), overview.lines())
     return result
 
 

@@ -78,12 +78,12 @@ def export(place: Paths, file: str) -> None:
         )
     view = read_state(place.data.state)
     made = taken(view, place.profile.application, time.time())
-    try:
-        _write(file, dumps(unstructure(made)) + b"\n")
-    except FileExistsError:
-        raise CommandError("the file exists already") from None
-    except OSError as e:
-        raise CommandError(f"the file cannot be written: {e.strerror}") from None
+    text = dumps(unstructure(made)) + b"\n"
+    if file == "-":
+        sys.stdout.buffer.write(text)
+    else:
+        with private_file(Path(file)) as made_file:
+            made_file.write(text)
     values = sum(len(entries) for entries in made.state.values())
     sys.stderr.write(f"plugins: {len(made.plugins)}, settings: {values}\n")
 
@@ -106,14 +106,6 @@ def taken(view: Tables, application: str, now: float) -> Export:
             if not ns.startswith(DAEMON_PREFIX)
         },
     )
-
-
-def _write(name: str, text: bytes) -> None:
-    if name == "-":
-        sys.stdout.buffer.write(text)
-        return
-    with private_file(Path(name)) as file:
-        file.write(text)
 
 
 @command(

@@ -18,6 +18,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.approval.approvers import denied, unavailable
 from bridge.cli.checkup import Finding, Level
 from bridge.cli.commands import doctor
+from bridge.cli.terminal import CommandError
 from bridge.settings.options import locate
 
 from ...directories import fresh_directory
@@ -52,7 +53,7 @@ class SupportTests(SynchronousTestCase):
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         with mock.patch.object(tarfile.TarFile, "addfile", side_effect=full):
             parts = {"a.txt": b"a"}
-            self.assertRaises(OSError, doctor.write_report, path, parts)
+            self.assertRaises(CommandError, doctor.write_report, path, parts)
         self.assertFalse(path.exists())
 
     def test_variables(self) -> None:
@@ -107,7 +108,10 @@ class DoctorTests(SynchronousTestCase):
         self.assertEqual(done.returncode, 1)
         self.assertNotIn("--dev", done.stdout.partition("notification server")[0])
         self.assertIn("WRONG daemon: another program, or a daemon with", other.stdout)
-        self.assertEqual(again.stderr, f"plugin-bridge doctor: {file} exists already\n")
+        self.assertEqual(
+            again.stderr,
+            f"plugin-bridge doctor: {file} exists already; it is never replaced\n",
+        )
         self.assertNotIn("the bundle holds", again.stdout)
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
         listed = [

@@ -41,7 +41,7 @@ from ...authoring.worktree import (
     published_tree,
 )
 from ...command import command, directory_argument, json_option, message_of
-from ...terminal import CommandError, print_json, reported
+from ...terminal import CommandError, print_result, reported
 
 PARTS: Final = ("major", "minor", "patch")
 """Which number of the version a release can raise."""
@@ -84,17 +84,13 @@ def release(
     fingerprint = repository.verify_head()
     if not chosen.is_tagged:
         repository.tag(chosen)
-    if as_json:
-        print_json(
-            {
-                "id": repository.manifest.id,
-                "version": chosen.version,
-                "keyId": fingerprint,
-                "tag": chosen.tag,
-                "push": repository.push(chosen),
-            }
-        )
-        return
+    value = {
+        "id": repository.manifest.id,
+        "version": chosen.version,
+        "keyId": fingerprint,
+        "tag": chosen.tag,
+        "push": repository.push(chosen),
+    }
     released = "is released" if chosen.is_tagged else "released"
     lines = [
         f"{released:<12} {repository.manifest.id} {chosen.version}",
@@ -105,7 +101,8 @@ def release(
     if not repository.remote():
         add = ["git", "-C", str(directory), "remote", "add", "origin", "URL"]
         lines.append(f"  {shlex.join(add)}")
-    print("\n".join([*lines, f"  {shlex.join(repository.push(chosen))}"]))
+    lines.append(f"  {shlex.join(repository.push(chosen))}")
+    print_result(as_json, value, lines)
 
 
 def _set_version(

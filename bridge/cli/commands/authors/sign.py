@@ -33,7 +33,7 @@ from ...authoring.worktree import (
     published_tree,
 )
 from ...command import command, directory_argument, json_option, message_of
-from ...terminal import CommandError, print_json, private_file, reported
+from ...terminal import print_result, private_file, reported
 
 
 @command("keygen", "--show", table=())
@@ -60,30 +60,21 @@ def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> Non
         raise click.UsageError("--key goes with --show, and --out without it")
     if show:
         found = key_id(public_key_of(chosen_key(key, os.environ).seed))
-        if as_json:
-            print_json({"keyId": found})
-        else:
-            print(found)
+        print_result(as_json, {"keyId": found}, [found])
         return
     path = out or default_key_file()
     seed = secrets.token_bytes(SEED_BYTES)
-    try:
-        if not out:
+    if not out:
+        with reported(f"{path.parent} cannot be created"):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with private_file(path) as file:
-            file.write(seed.hex().encode() + b"\n")
-    except FileExistsError:
-        raise CommandError(
-            f"{path} exists already; keygen never replaces a key"
-        ) from None
-    except OSError as e:
-        raise CommandError(f"{path} cannot be created: {e.strerror}") from None
+    with private_file(path) as file:
+        file.write(seed.hex().encode() + b"\n")
     found = key_id(public_key_of(seed))
-    if as_json:
-        print_json({"file": str(path), "keyId": found})
-        return
-    print(f"key file     {path} (keep a backup; never publish it)")
-    print(f"fingerprint  {found} (publish it for users)")
+    lines = [
+        f"key file     {path} (keep a backup; never publish it)",
+        f"fingerprint  {found} (publish it for users)",
+    ]
+    print_result(as_json, {"file": str(path), "keyId": found}, lines)
 
 
 @command("sign", ".", words=message_of)
@@ -126,17 +117,17 @@ def verify(place: Paths, directory: Path, as_json: bool) -> None:
     tree = published_tree(directory)
     manifest = load_manifest(tree, place.profile)
     signed = verify_tree(tree, manifest.id, place.profile, time.time())
-    if as_json:
-        print_json(
-            {
-                "id": manifest.id,
-                "version": manifest.version,
-                "keyId": signed.key_id,
-                "signedAt": signed.signed_at,
-            }
-        )
-        return
-    print(f"signed       {manifest.id} {manifest.version}")
-    print(f"fingerprint  {signed.key_id}")
+    lines = [
+        f"signed       {manifest.id} {manifest.version}",
+        f"fingerprint  {signed.key_id}",
+    ]
     if signed.signed_at:
-        print(f"dated        {iso_time(signed.signed_at * 1000)} (by its author)")
+        dated = iso_time(signed.signed_at * 1000)
+        lines.append(f"dated        {dated} (by its author)")
+    value = {
+        "id": manifest.id,
+        "version": manifest.version,
+        "keyId": signed.key_id,
+        "signedAt": signed.signed_at,
+    }
+    print_result(as_json, value, lines)

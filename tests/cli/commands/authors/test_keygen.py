@@ -51,7 +51,7 @@ class KeygenTests(CommandTestCase):
         for name in ("key", "link"):
             status, out, err = self.keygen("--out", str(self.root / name))
             self.assertEqual((status, out), (1, ""))
-            why = "exists already; keygen never replaces a key\n"
+            why = "exists already; it is never replaced\n"
             self.assertEqual(err, f"plugin-bridge keygen: {self.root / name} {why}")
         self.assertEqual(self.key.read_text(), "precious")
         self.assertFalse((self.root / "nowhere").exists())
@@ -60,7 +60,7 @@ class KeygenTests(CommandTestCase):
         """No directory is made for a named file; nothing is left of half a key."""
         status, _, err = self.keygen("--out", str(self.root / "nowhere" / "key"))
         self.assertEqual(status, 1)
-        self.assertIn("cannot be created: No such file or directory", err)
+        self.assertIn("cannot be written: No such file or directory", err)
         full = OSError(28, "No space left on device")
         with mock.patch("os.fsync", side_effect=full):
             status, _, err = self.keygen("--out", str(self.key))
