@@ -6,18 +6,21 @@ import sys
 
 from .workshop import BuildCase
 
-TOO_MUCH = "esbuild needed more than 1024 MiB of memory"
-
 
 class LimitTests(BuildCase):
     """The limits, with the real bundler."""
 
     async def test_attack_deep_nesting(self):
         """It ends in one line with the reason, and what was published stays."""
+        await self.shop.build("aa")
+        before = self.shop.published()
         for text in ("(" * 1_000_000, "()=>" * 262_144 + "0"):
             with self.subTest(text=text[:4]):
                 self.shop.write("plugins/aa/main.ts", f"export default {text}")
-                await self.attack(TOO_MUCH)
+                self.assertEqual(
+                    await self.refusal(), "esbuild needed more than 1024 MiB of memory"
+                )
+                self.assertEqual(self.shop.published(), before)
 
     async def test_attack_slow_texts(self):
         """What the bundler reads slowly is a build, or an error, within the limits."""
@@ -41,36 +44,3 @@ class LimitTests(BuildCase):
             await self.refusal(),
             "esbuild crashed: (1073741824, 1073741824) (30, 30)",
         )
-
-
-class CrashTests(BuildCase):
-    """Bundlers that crash: scripts that write what Go does."""
-
-    async def crash(self, text: str, trace: int = 9000) -> str:
-        """Build with a bundler that writes this and a trace, and exits."""
-        self.shop.replace_bundler(
-            f"#!{sys.executable} -IS\nimport sys\n"
-            f"print({text!r} + 'goroutine 1\\n' * {trace}, file=sys.stderr)\n"
-            f"raise SystemExit(2)\n"
-        )
-        return await self.refusal()
-
-    async def test_crashes(self):
-        """A trace of thousands of lines is read to its end, and not shown."""
-        for text, error in (
-            ("fatal error: stack overflow\n\n", "esbuild crashed: stack overflow"),
-            ("runtime: 1 kB\nfatal error: stack overflow\n", "crashed: stack overflow"),
-            (
-                "panic: runtime error: \x1b[1mx\n",
-                "esbuild crashed: runtime error: [1mx",
-            ),
-            ("panic: " + "é" + "x" * 500 + "\n", "esbuild crashed: " + "x" * 100),
-            ("warned\nfatal error: runtime: cannot allocate memory\n", TOO_MUCH),
-            ("fatal error: out of memory allocating heap arena map\n", TOO_MUCH),
-            ("fatal error: newosproc\n", TOO_MUCH),
-            ("SIGSEGV: segmentation violation\n", TOO_MUCH),
-        ):
-            with self.subTest(text=text):
-                refusal = await self.crash(text)
-                self.assertTrue(refusal.endswith(error), refusal)
-                self.assertNotIn("\n", refusal)

@@ -174,15 +174,3 @@ class BuildCase(TestCase):
         self.assertFalse(report.ok)
         self.assertEqual(len(report.errors), 1, report.errors)
         return report.errors[0]
-
-    async def attack(self, error: str) -> None:
-        """The build is refused with this text, and what was published stays."""
-        good = HOST.replace("COMPILED_PLUGINS, ", "")
-        host = (self.shop.data.root / "host/packages/host/src/index.ts").read_text()
-        self.shop.write("host/packages/host/src/index.ts", good)
-        report = await self.shop.build()
-        self.assertTrue(report.ok, report.errors)
-        self.shop.write("host/packages/host/src/index.ts", host)
-        before = self.shop.published()
-        self.assertEqual(await self.refusal(), error)
-        self.assertEqual(self.shop.published(), before)

@@ -183,10 +183,41 @@ class ConversationTests(TestCase):
         for text, error in (
             ("exit 1", "esbuild crashed: exit status 1"),
             ("kill -ABRT $$", "esbuild crashed: signal 6"),
-            ("echo 'panic: x' >&2; exit 2", "esbuild crashed: x"),
         ):
             asking = self.ask(b"a", path=self.script(text))
             self.assertEqual(await self.why(asking), error)
+
+    async def test_attack_traces(self) -> None:
+        """Of a trace of thousands of lines, the reason is shown; some are limits."""
+        memory = "esbuild needed more than 512 MiB of memory"
+        for text, kind, error in (
+            ("panic: x", BundlerError, "esbuild crashed: x"),
+            (
+                "panic: runtime error: \x1b[1mx",
+                BundlerError,
+                "esbuild crashed: runtime error: [1mx",
+            ),
+            ("panic: é" + "x" * 500, BundlerError, "esbuild crashed: " + "x" * 100),
+            (
+                "runtime: 1 kB\nfatal error: stack overflow",
+                LimitError,
+                "esbuild crashed: stack overflow",
+            ),
+            (
+                "warned\nfatal error: runtime: cannot allocate memory",
+                LimitError,
+                memory,
+            ),
+            ("fatal error: out of memory allocating heap", LimitError, memory),
+            ("fatal error: newosproc", LimitError, memory),
+            ("SIGSEGV: segmentation violation", LimitError, memory),
+        ):
+            with self.subTest(text=text):
+                trace = (
+                    f"echo '{text}' >&2\nyes 'goroutine 1' | head -n 9000 >&2\nexit 2"
+                )
+                asking = self.ask(b"a", path=self.script(trace))
+                self.assertEqual(await self.why(asking, kind), error)
 
     async def test_asked_after_its_end(self) -> None:
         """What is asked of a dead process fails as what was asked before."""

@@ -63,18 +63,6 @@ _SPECIFYING: Final = frozenset({"from", "import"})
 _STARTING: Final = frozenset({"import", "export"})
 
 
-class _Found:
-    """Hits, as places in the output, until it is known which lines they are."""
-
-    def __init__(self) -> None:
-        self.places: set[tuple[int, str]] = set()
-
-    def add(self, place: int, rule: str) -> None:
-        """Note a hit; of very many, some are enough."""
-        if len(self.places) < _MOST:
-            self.places.add((place, rule))
-
-
 def output_hits(
     source: Source, answer: Answer, modules: Collection[str], mark: str
 ) -> list[tuple[int, str]]:
@@ -89,16 +77,15 @@ def output_hits(
     """
     if answer.error_line:
         return [(answer.error_line, SYNTAX)]
-    text = answer.code
-    found = _Found()
+    found: set[tuple[int, str]] = set()
     try:
-        _Reading(Code(text), found, mark, source, modules).read()
+        _Reading(Code(answer.code), found, mark, source, modules).read()
     except UnreadableError:
-        found.add(0, TOO_COMPLEX)
-    if not found.places:
+        found.add((0, TOO_COMPLEX))
+    if not found:
         return []
-    lines = Lines(text, answer.source_map)
-    hits = {(lines.line(place), rule) for place, rule in found.places}
+    lines = Lines(answer.code, answer.source_map)
+    hits = {(lines.line(place), rule) for place, rule in found}
     return sorted(hits, key=lambda hit: (hit[0], ORDER.get(hit[1], -1)))
 
 
@@ -107,12 +94,13 @@ class _Reading:
     """
     The closer look at one output.
 
+    :ivar _found: Hits, as places in the output.
     :ivar _free: The free names, by their index.
     :ivar _markup_calls: Where an object is named that can assign to members.
     """
 
     _code: Code
-    _found: _Found
+    _found: set[tuple[int, str]]
     _mark: str
     _source: Source
     _modules: Collection[str]
@@ -165,7 +153,9 @@ class _Reading:
             self._name_of(index, name)
 
     def _add(self, index: int, rule: str) -> None:
-        self._found.add(self._code.starts[index], rule)
+        # Of very many, some are enough.
+        if len(self._found) < _MOST:
+            self._found.add((self._code.starts[index], rule))
 
     def _string(self, index: int) -> None:
         code = self._code
