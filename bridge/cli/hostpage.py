@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import webbrowser
 from html import escape
 from pathlib import Path
 from typing import Any, Final
@@ -91,7 +91,7 @@ class HostPage:
         where = f"http://{_LOOPBACK}:{listening.getHost().port}/"
         return f"{where}#endpoint={quote(endpoint, safe='')}&token={token}"
 
-    def browse(self, address: str, browser: Callable[[str], object]) -> None:
+    def browse(self, address: str) -> None:
         """
         Open the page in the user's browser.
 
@@ -101,7 +101,8 @@ class HostPage:
         self.forget()
         link = f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
         write_file(self._link, link.encode())
-        browser(self._link.as_uri())
+        # Some browsers are waited for, and what they ask for is served meanwhile.
+        self._reactor.callInThread(webbrowser.open, self._link.as_uri())
 
     def forget(self) -> None:
         """Remove what was for the browser alone."""

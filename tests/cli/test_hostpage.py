@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import html
 import stat
+import webbrowser
+from typing import Any
+from unittest import mock
 
 from twisted.internet.error import CannotListenError
 from twisted.internet.testing import MemoryReactor
@@ -23,7 +26,7 @@ class PageTests(SynchronousTestCase):
     def setUp(self):
         """A data directory, with the address of a daemon."""
         self.data = fresh_directory(self)
-        self.reactor = MemoryReactor()
+        self.reactor: Any = MemoryReactor()
         self.listen("127.0.0.1:42081")
         self.token = read_or_make_token(self.data / "token")
 
@@ -50,10 +53,10 @@ class PageTests(SynchronousTestCase):
     def test_attack_token_in_the_arguments_of_the_browser(self):
         """Others see a program's arguments; the token is in a file of this user."""
         address = self.serve()
-        opened: list[str] = []
-        self.page.browse(address, opened.append)
+        self.reactor.callInThread = mock.Mock()
+        self.page.browse(address)
         link = self.data / "page.html"
-        self.assertEqual(opened, [link.as_uri()])
+        self.reactor.callInThread.assert_called_with(webbrowser.open, link.as_uri())
         self.assertEqual(stat.S_IMODE(link.stat().st_mode), 0o600)
         self.assertIn(address, html.unescape(link.read_text()))
         self.page.forget()

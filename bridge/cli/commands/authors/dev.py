@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import time
-import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -314,4 +313,4 @@ def _serve(page: HostPage, port: int, opens: bool) -> None:
         return
     print(f"page: {address}")
     if opens:
-        page.browse(address, webbrowser.open)
+        page.browse(address)
