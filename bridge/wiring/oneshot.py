@@ -134,11 +134,11 @@ async def _awaited(begin: Callable[[], Awaitable[T]]) -> T:
 
 
 def _stopping(outcome: Any, reactor: Any) -> Any:
-    reactor.callLater(0, _stop, reactor)
+    reactor.callLater(0, stop, reactor)
     return outcome
 
 
-def _stop(reactor: Any) -> None:
-    # The user may be ending it, too.
+def stop(reactor: Any) -> None:
+    """Stop a reactor, which may be stopping."""
     with suppress(ReactorNotRunning):
         reactor.stop()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
+import sys
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,7 +17,8 @@ from bridge.system.locks import is_held
 
 from ..directories import fresh_directory
 from .browser import open_browser
-from .daemon import Command, running, set_up, started
+from .daemon import Command, command, environment, running, set_up, started
+from .test_life import ON_A_TERMINAL
 
 
 def opened(home: Path, *options: str) -> AbstractContextManager[Command]:
@@ -82,6 +85,30 @@ class OpenTests(SynchronousTestCase):
         while is_held(self.data / "lock"):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.05)
+
+    def test_demo_on_a_terminal_that_closes(self) -> None:
+        """The demo leaves nothing, also when the window is closed that it runs in."""
+        temporary = self.home / "tmp"
+        temporary.mkdir()
+        master, slave = os.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-c", ON_A_TERMINAL, *command("demo")],
+            cwd=self.home,
+            env=environment(self.home, {"TMPDIR": str(temporary)}),
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
+        os.close(slave)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        shown = b""
+        while b"Ctrl-C ends the demo" not in shown:
+            shown += os.read(master, 4096)
+        os.close(master)
+        process.wait(60)
+        self.assertEqual(list(temporary.iterdir()), [])
 
     def test_refused(self) -> None:
         """What stands in the way is one line, with what to do; the status is 1."""

@@ -7,7 +7,6 @@ import shlex
 import shutil
 import sys
 import time
-import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +24,7 @@ from ...provision.readiness import OWN_HOST, build_problem
 from ...provision.setup import Setup
 from ...settings.options import Paths, locate
 from ...system.locks import is_held
+from ...system.processes import ends_with_terminal, on_hangup
 from ...wiring import oneshot
 from .. import PROGRAM
 from ..command import command, page_port_option
@@ -162,7 +162,7 @@ def show_page(
     browses: bool,
 ) -> None:
     """
-    Show the page until Ctrl-C; runs the reactor.
+    Show the page until Ctrl-C, or until its terminal closes; runs the reactor.
 
     :param options: Of the daemon, if one has to be started.
     :param opened: Called with the page's address.
@@ -182,10 +182,12 @@ def show_page(
             address = page.serve(port)
             opened(address)
             if browses:
-                page.browse(address, webbrowser.open)
+                page.browse(address)
         await died
         raise CommandError(f"the daemon has ended; its log is {place.data.daemon_log}")
 
+    if ends_with_terminal():
+        on_hangup(lambda *_: reactor.callFromThread(oneshot.stop, reactor))
     try:
         oneshot.run(reactor, shown)
     except KeyboardInterrupt:
