@@ -1,7 +1,6 @@
 """The whole, in one process."""
 
 import contextlib
-import errno
 import gc
 import io
 import os
@@ -22,7 +21,6 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import tap
 from bridge.freedesktop.bus import RUNTIME, VARIABLE
-from bridge.plugins.bundle import build, publishing
 from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.plugins.installed.records import Former
 from bridge.provision.setup import Setup
@@ -291,16 +289,6 @@ class DaemonTests(TestCase):
         self.assertEqual((report.ok, report.errors), (True, []))
         self.assertTrue(paths.bundle.exists())
 
-    async def test_build_during_a_build_that_hangs(self):
-        """A build waits for another process's, and fails when that takes too long."""
-        paths = self.equipped()
-        lock = acquire(paths.data.build / "lock")
-        self.addCleanup(lock.release)
-        self.patch(build, "PATIENCE_SECONDS", 0.1)
-        report = await oneshot.build(reactor, paths)
-        self.assertFalse(report.ok)
-        self.assertIn("another build", report.errors[0])
-
     async def test_operation_that_ended_during_another_build(self):
         """What a build is made of is read when it is its turn, and not before."""
         paths = self.equipped()
@@ -334,16 +322,6 @@ class DaemonTests(TestCase):
         report = await builder.build(lambda: ({}, {}))
         (error,) = report.errors
         self.assertIn("build can be written by other users", error)
-
-    async def test_build_on_a_full_disk(self):
-        """What the system refuses is reported, as any other error of a build."""
-        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        with mock.patch.object(publishing, "acquire", side_effect=full):
-            report = await oneshot.build(reactor, self.equipped())
-        self.assertEqual(
-            (report.ok, report.errors),
-            (False, ["the bundle could not be made: No space left on device"]),
-        )
 
     async def test_install_that_was_interrupted(self):
         """A build takes it back, also in both generations of the state."""

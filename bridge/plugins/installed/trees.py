@@ -186,23 +186,13 @@ class Trees:
         finally:
             remove(fresh)
 
-    def sweep(self, keep: str | None = None) -> list[str]:
-        """
-        Remove what interrupted operations left.  Only before the first of them.
-
-        :param keep: The name of one to keep.
-        :return: The names of what was removed.
-        """
-        strays = sorted(p for p in self.directory.glob(TEMPORARY) if p.name != keep)
-        removed = []
-        for stray in strays:
+    def sweep(self) -> None:
+        """Remove what interrupted operations left.  Only before the first of them."""
+        for stray in self.directory.glob(TEMPORARY):
             try:
                 remove(stray)
             except OSError:
                 self._log.failure("{name} could not be removed", name=stray.name)
-            else:
-                removed.append(stray.name)
-        return removed
 
     def listing(self, records: Mapping[str, Record]) -> PluginList:
         """List linked trees and the recorded plugins, verified as before a build."""

@@ -60,6 +60,13 @@ KEY = key_id(public_key_of(SEED))
 OTHER_KEY = key_id(public_key_of(OTHER_SEED))
 NOW = 1_700_000_000
 COMMIT = "c0ffee" * 6 + "c0ff"
+NEW = "export default 2;\n"
+"""The code of later versions."""
+
+GOOD = "https://forge.example/good.git"
+ROTATED = ["rotate_key awaiting_confirmation", "ask rotate_key"]
+TRUSTED = ["trust_key awaiting_confirmation", "ask trust_key"]
+GROWN = ["grow awaiting_confirmation", "ask grow"]
 
 
 def url_of(name: str) -> str:
@@ -384,6 +391,14 @@ class Bench:
         by = name if signed_as == "" else signed_as
         write_tree(root, chosen, by, seed, signed_at)
         return root
+
+    def publish_later(
+        self, version: str = "1.1.0", at: int = 10, seed: bytes = SEED, **fields: Any
+    ) -> None:
+        """Publish a later ``good``, signed so many seconds later, with these fields."""
+        text = manifest("good", version=version, **fields)
+        files = files_of("good", **{"plugin.json": text, "main.ts": NEW})
+        self.publish("good", files, seed=seed, signed_at=NOW + at)
 
     def pin_of(self, name: str) -> Pin:
         """What a preview of a repository would show."""

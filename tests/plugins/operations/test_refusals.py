@@ -19,10 +19,14 @@ from bridge.store import Drop, Put
 
 from .bench import (
     COMMIT,
+    GOOD,
+    GROWN,
     KEY,
     NOW,
     OTHER_SEED,
+    ROTATED,
     SEED,
+    TRUSTED,
     OperationTestCase,
     files_of,
     manifest,
@@ -31,10 +35,7 @@ from .bench import (
     url_of,
 )
 
-GOOD, BAD = url_of("good"), url_of("bad")
-ROTATED = ["rotate_key awaiting_confirmation", "ask rotate_key"]
-TRUSTED = ["trust_key awaiting_confirmation", "ask trust_key"]
-GROWN = ["grow awaiting_confirmation", "ask grow"]
+BAD = url_of("bad")
 DECLINED = [False], "denied: declined"
 UNAVAILABLE = [no_desktop()], "approval_unavailable: no desktop"
 NOT_ACCEPTED = "not_trusted: the author's key was not accepted"
@@ -194,15 +195,8 @@ class UpdateRefusals(RefusalTestCase):
         text = manifest("good", optionalPermissions=["network"])
         self.publish("good", {"plugin.json": text})
         self.done("install", GOOD)
+        self.later = self.bench.publish_later
         self.later()
-
-    def later(
-        self, version: str = "1.1.0", at: int = 10, seed: bytes = SEED, **fields: Any
-    ) -> None:
-        """Publish a later ``good``, which declares this."""
-        text = manifest("good", version=version, **fields)
-        files = {"plugin.json": text, "main.ts": "export default 2;\n"}
-        self.publish("good", files, signed_at=NOW + at, seed=seed)
 
     def test_before_the_prompt(self) -> None:
         """What can't be updated is refused without a prompt."""
@@ -303,8 +297,7 @@ class RemovalRefusals(RefusalTestCase):
 
     def test_key_forgotten_meanwhile(self) -> None:
         """A key that was forgotten before the commit is not accepted by it."""
-        later = files_of("good", **{"main.ts": "export default 2;\n"})
-        self.bench.publish("good", later, signed_at=NOW + 10)
+        self.bench.publish_later()
         self.bench.publish("other")
         kept = [Put(KEYS, KEY, self.bench.store.get(KEYS, KEY)), Drop(MARKS)]
         for operation, what in (("install", url_of("other")), ("update", "good")):

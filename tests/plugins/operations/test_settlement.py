@@ -27,19 +27,17 @@ from bridge.store.generations import Generations, NotDurableError
 
 from .bench import (
     KEY,
+    NEW,
     NOW,
     OTHER_KEY,
     OTHER_SEED,
     FakeBuilder,
     OperationTestCase,
-    files_of,
-    manifest,
     url_of,
 )
 
 OPERATIONS = (("install", url_of("fresh")), ("update", "good"))
 FAILED = "build_failed: no such module"
-NEW = "export default 2;\n"
 FULL = OSError(28, "No space left on device")
 BROKEN = OSError(5, "I/O error")
 
@@ -67,9 +65,7 @@ class SettlementTestCase(OperationTestCase):
 
     def publish(self, version: str) -> None:
         """Publish a later ``good`` by another author."""
-        text = manifest("good", version=version)
-        files = files_of("good", **{"plugin.json": text, "main.ts": NEW})
-        self.bench.publish("good", files, seed=OTHER_SEED, signed_at=NOW + 10)
+        self.bench.publish_later(version, seed=OTHER_SEED)
 
     def after_move(self, operation: str) -> list[str]:
         """What happened from the move on."""

@@ -16,22 +16,22 @@ from bridge.system.files import remove
 from ..clone.remotes import FakeUpstream, new_commits
 from .bench import (
     COMMIT,
+    GOOD,
+    GROWN,
     KEY,
+    NEW,
     NOW,
     OTHER_KEY,
     OTHER_SEED,
+    ROTATED,
     SEED,
+    TRUSTED,
     OperationTestCase,
     files_of,
     manifest,
     steps,
     url_of,
 )
-
-GOOD = url_of("good")
-ROTATED = ["rotate_key awaiting_confirmation", "ask rotate_key"]
-TRUSTED = ["trust_key awaiting_confirmation", "ask trust_key"]
-NEW = "export default 2;\n"
 
 
 class UpdateTestCase(OperationTestCase):
@@ -45,14 +45,8 @@ class UpdateTestCase(OperationTestCase):
         self.done("install", GOOD)
         self.commit(Put("plugin:good", "colour", "red"))
         self.bench.clock.advance(60)
-        self.publish()
+        self.bench.publish_later()
         self.start()
-
-    def publish(self, version: str = "1.1.0", at: int = 10, **how: Any) -> None:
-        """Publish a later ``good``."""
-        text = manifest("good", version=version, **how.pop("fields", {}))
-        files = files_of("good", **{"plugin.json": text, "main.ts": NEW})
-        self.bench.publish("good", files, signed_at=NOW + at, **how)
 
     def updated(self) -> Any:
         """Update; the list entry."""
@@ -131,13 +125,13 @@ class UpdateTests(UpdateTestCase):
     def test_same_version(self) -> None:
         """The same version, signed at the same time or later, is accepted."""
         for at in (0, 20):
-            self.publish("1.0.0", at)
+            self.bench.publish_later("1.0.0", at)
             self.assertEqual(self.updated().version, "1.0.0")
 
     def test_clock_set_back(self) -> None:
         """Each update is later than the one before, whatever the clock shows."""
         self.bench.clock.rightNow = NOW - 100
-        self.publish(at=0)
+        self.bench.publish_later(at=0)
         self.updated()
         self.updated()
         record = self.bench.store.entries(RECORDS)["good"]
@@ -151,7 +145,7 @@ class UpdateTests(UpdateTestCase):
             lambda: (place / "plugin.json").write_text("{"),
         ):
             damage()
-            self.publish("0.0.1")
+            self.bench.publish_later("0.0.1")
             self.assertEqual(self.updated().version, "0.0.1")
             bodies = [prompt.body for prompt in self.bench.approver.prompts]
             self.assertIn("version unknown", bodies[0])
@@ -159,8 +153,9 @@ class UpdateTests(UpdateTestCase):
 
     def test_no_gain_is_not_asked_for(self) -> None:
         """A version that declares the same, or less, needs no such prompt."""
-        for fields in ({"optionalPermissions": ["network"]}, {}):
-            self.publish(fields=fields)
+        cases: tuple[dict[str, Any], ...] = ({"optionalPermissions": ["network"]}, {})
+        for fields in cases:
+            self.bench.publish_later(**fields)
             self.updated()
         self.assertNotIn("ask grow", self.events)
 
@@ -174,7 +169,7 @@ class UpdateTests(UpdateTestCase):
 
     def test_cancelled(self) -> None:
         """It can be cancelled while it looks, and while it asks about gains."""
-        self.publish(fields={"hosts": ["x.example"]})
+        self.bench.publish_later(hosts=["x.example"])
         self.bench.approver.answers = [True, None]
         self.cancel(self.ask("update", "good"))
         self.assertIn("withdrawn", self.events)
@@ -187,11 +182,10 @@ class KeyTests(UpdateTestCase):
 
     def test_unknown_key(self) -> None:
         """Whether to change and trust it is asked, in turn, and what it gains last."""
-        self.publish(seed=OTHER_SEED, fields={"actions": ["vrcLogin"]})
+        self.bench.publish_later(seed=OTHER_SEED, actions=["vrcLogin"])
         self.assertEqual(self.updated().key_id, OTHER_KEY)
         checked = steps("update", "signature")
-        grown = ["grow awaiting_confirmation", "ask grow"]
-        expected = [*checked, *ROTATED, *TRUSTED, *grown, "update move"]
+        expected = [*checked, *ROTATED, *TRUSTED, *GROWN, "update move"]
         self.assertEqual(self.events[: len(expected)], expected)
         rotate = self.bench.approver.prompts[1]
         self.assertIn(f"Old key: {KEY}\nNew key: {OTHER_KEY}\n", rotate.body)
@@ -205,7 +199,7 @@ class KeyTests(UpdateTestCase):
         self.done("install", url_of("other"))
         for seed in (OTHER_SEED, SEED):
             self.start()
-            self.publish(seed=seed)
+            self.bench.publish_later(seed=seed)
             self.updated()
             self.assertIn("ask rotate_key", self.events)
             self.assertNotIn("ask trust_key", self.events)

@@ -18,7 +18,7 @@ from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.operations.settlement import recover
 from bridge.store import Put
 
-from .bench import NOW, OTHER_SEED, Bench, FakeBuilder, files_of, manifest, url_of
+from .bench import NEW, NOW, OTHER_SEED, Bench, FakeBuilder, files_of, manifest, url_of
 
 MAY_BE_THERE: Final = {"plugins", "build", "state.json", "state.json.bak"}
 
@@ -27,10 +27,6 @@ OPERATIONS: Final[dict[str, Callable[[Bench], Deferred[Any]]]] = {
     "update": lambda bench: bench.update("good"),
     "uninstall": lambda bench: bench.uninstall("good"),
 }
-
-
-LATER: Final = "export default 2;\n"
-"""The code that an install or an update brings."""
 
 
 @define(eq=False)
@@ -46,7 +42,7 @@ class PublishingBuilder(FakeBuilder):
 
     def report(self, trees: Collection[str], error: str | None = None) -> Report:
         """See ``FakeBuilder.report``."""
-        if self.broken and LATER in [code_of(self.bench, name) for name in trees]:
+        if self.broken and NEW in [code_of(self.bench, name) for name in trees]:
             error = "no such module"
         if error is None:
             published = {name: code_of(self.bench, name) for name in trees}
@@ -86,12 +82,12 @@ def make_template(root: Path) -> None:
         outcome(bench.store.commit([Put(f"plugin:{name}", "colour", "red")]))
     later = {
         "plugin.json": manifest("good", version="1.1.0"),
-        "main.ts": LATER,
+        "main.ts": NEW,
         "src/part.ts": "export {};\n",
     }
     # By another author, so that the keys change too.
     bench.publish("good", later, seed=OTHER_SEED, signed_at=NOW + 1)
-    fresh = files_of("fresh", **{"main.ts": LATER})
+    fresh = files_of("fresh", **{"main.ts": NEW})
     bench.publish("fresh", fresh, seed=OTHER_SEED)
 
 
