@@ -208,7 +208,9 @@ class PluginChanges:
         :param accepted: The result of ``ask_for_trust``.
         """
         await self._installed.begin(job, self._jobs.commit_lock)
-        self._prompting.check_trust(candidate, accepted)
+        if not (accepted or self._trust.is_trusted(candidate.signed.key_id)):
+            why = "the author's key was forgotten meanwhile"
+            raise plugin_error(Prefix.NOT_TRUSTED, why)
         job.reached(Step.MOVE, f"Putting {candidate.manifest.id} in place")
 
     async def _commit(

@@ -146,24 +146,11 @@ class Prompting:
         except BridgeError as e:
             if not e.message.startswith(f"{Prefix.DENIED}:"):
                 raise
-            raise _not_trusted("the author's key was not accepted") from None
-
-    def check_trust(self, candidate: Candidate, accepted: bool) -> None:
-        """
-        Check that a key is still accepted when its operation commits.
-
-        :param accepted: What ``ask_for_trust`` answered.
-        :raise BridgeError: ``not_trusted``.
-        """
-        if not (accepted or self._trust.is_trusted(candidate.signed.key_id)):
-            raise _not_trusted("the author's key was forgotten meanwhile")
+            why = "the author's key was not accepted"
+            raise plugin_error(Prefix.NOT_TRUSTED, why) from None
 
 
 def _offer(manifest: Manifest) -> Offer:
     author = manifest.author or ""
     declared = differences(None, manifest)
     return Offer(manifest.id, manifest.name, manifest.version, author, declared)
-
-
-def _not_trusted(detail: str) -> BridgeError:
-    return plugin_error(Prefix.NOT_TRUSTED, detail)
