@@ -1,4 +1,4 @@
-"""Checks that hold for every state of a page: axe, no overflow, nothing too small."""
+"""Checks that hold for every state of a page: axe, no overflow, no id twice."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ return [...targets].filter((e) => {
   if (!e.checkVisibility() || e.closest('dd, p')) return false;
   return Math.max(height, e.closest('li')?.getBoundingClientRect().height ?? 0) < 44;
 }).map((e) => `${e.tagName}#${e.id} ${e.textContent}`);
+"""
+# What is styled or found by an id that two elements have.
+_DOUBLED = """
+const ids = [...document.querySelectorAll('[id]')].map(({id}) => id);
+return [...new Set(ids.filter((id, n) => ids.indexOf(id) !== n))];
 """
 _AXE = """
 const [rules, done] = arguments;
@@ -67,6 +72,8 @@ class Auditor:
         self.resize(320, dark=True)
         small: list[str] = self._run(_SMALL)
         found += [f"{name}: too small: {one}" for one in small]
+        doubled: list[str] = self._run(_DOUBLED)
+        found += [f"{name}: more than one with the id {one}" for one in doubled]
         broken = self.violations("color-contrast", "scrollable-region-focusable")
         found += [f"{name}, narrow and dark: {one}" for one in broken]
         self.resize(1200)

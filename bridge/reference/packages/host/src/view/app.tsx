@@ -58,7 +58,7 @@ function App({ model }: ViewProps) {
 function SkipLink() {
   return (
     <a
-      id="skip"
+      id="skip-link"
       class="button"
       // The fragment is the view's address.
       href={location.hash || "#/"}

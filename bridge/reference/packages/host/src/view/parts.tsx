@@ -310,11 +310,16 @@ export function AskAgain({ model, row }: { readonly model: PageModel; readonly r
 }
 
 /** Start a plugin again that the page has stopped. */
-export function StartStopped({ model, row }: { readonly model: PageModel; readonly row: Row }) {
+export function StartStopped(props: {
+  readonly model: PageModel;
+  readonly row: Row;
+  readonly id: string;
+}) {
+  const { model, row, id } = props;
   return isToStart(row) ? (
     <div class="actions">
       <Button
-        id={`start-${row.id}`}
+        id={id}
         name={`Start ${row.name}`}
         off={model.link.state !== "connected"}
         onPress={() => void model.setEnabled(row.id, true)}

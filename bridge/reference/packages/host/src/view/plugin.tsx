@@ -29,11 +29,11 @@ export function PluginView({ model, id }: PluginProps) {
       <div class="row heading">
         <Icon about={about} />
         <Title dir="auto">{row.name}</Title>
-        <PluginSwitch model={model} row={row} />
+        <PluginSwitch model={model} row={row} id="plugin-switch" />
       </div>
       <Standing row={row} />
       <AskAgain model={model} row={row} />
-      <StartStopped model={model} row={row} />
+      <StartStopped model={model} row={row} id="plugin-start" />
       <Acts model={model} row={row} />
       <Readme about={about} />
       {row.entry === undefined ? null : <Origin model={model} entry={row.entry} />}

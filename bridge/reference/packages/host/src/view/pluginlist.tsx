@@ -154,21 +154,21 @@ function PluginRow(props: ViewProps & { readonly row: Row; readonly selected: bo
         </p>
         {update === undefined ? null : <p class="strong small">There is an update.</p>}
         <AskAgain model={model} row={row} />
-        <StartStopped model={model} row={row} />
+        <StartStopped model={model} row={row} id={`start-${id}`} />
       </div>
-      <PluginSwitch model={model} row={row} />
+      <PluginSwitch model={model} row={row} id={`switch-${id}`} />
     </li>
   );
 }
 
 /** The switch of a plugin; none for what is not installed any more. */
-export function PluginSwitch({ model, row }: ViewProps & { readonly row: Row }) {
+export function PluginSwitch({ model, row, id }: ViewProps & { readonly row: Row; readonly id: string }) {
   if (row.status === "removed") {
     return null;
   }
   return (
     <Switch
-      id={`switch-${row.id}`}
+      id={id}
       label={row.name}
       on={row.enabled}
       off={model.link.state !== "connected"}

@@ -30,7 +30,7 @@ export function PluginSettingsView({ model, id }: PluginProps) {
       {schema === undefined && row !== undefined && !row.enabled ? (
         <div class="row wrap">
           <p>Turn it on to change these.</p>
-          <PluginSwitch model={model} row={row} />
+          <PluginSwitch model={model} row={row} id="plugin-switch" />
         </div>
       ) : null}
       {schema === undefined && row?.enabled !== false ? (
@@ -173,7 +173,7 @@ function SettingField({ field, value, problem, onValue }: SettingProps) {
       return (
         <div class="field">
           <div class="row wrap">
-            <p dir="auto">{field.label}</p>
+            <p class="strong" dir="auto">{field.label}</p>
             <Switch id={id} label={field.label} on={value === true} onChange={onValue} />
           </div>
           {help === "" ? null : (
