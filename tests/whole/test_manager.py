@@ -635,10 +635,19 @@ class ManagerTests(SynchronousTestCase):
         browser.until_text('[data-testid="plugin-card-twin-one"]', "It runs.")
         browser.until_text('[data-testid="plugin-card-twin-one"] header', "(twin-one)")
         self.audit("names-home")
+        views = {
+            "/home": "#home",
+            "/plugins": "#plugins",
+            "/plugins/long-one": "#plugin",
+            "/plugins/long-one/settings": "#plugin-settings",
+            "/plugins/long-one/permissions": "#permissions",
+            "/log": "#log",
+        }
         for width in (320, 768, 1280, 2560):
             self.auditor.resize(width)
-            for route in ("/home", "/plugins", "/plugins/long-one", "/log"):
+            for route, view in views.items():
                 stand.go(route)
+                browser.find(view)
                 script = "return document.documentElement.scrollWidth <= innerWidth"
                 self.assertTrue(browser.chrome.execute_script(script), (width, route))
         stand.go("/plugins")
