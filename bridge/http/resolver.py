@@ -11,6 +11,7 @@ from typing import Any
 from twisted.internet.defer import Deferred, fail
 
 from ..classes import define
+from ..concurrency.threads import NO_THREAD
 from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import OUTBOUND_LOOK_UPS
 
@@ -38,16 +39,21 @@ class SystemNames:
         Look one name up.
 
         :return: Fires with the addresses, each once, in the resolver's order.
-        :raise BridgeError: ``unavailable``: too many look-ups hang.
+            Fails with ``BridgeError``, ``unavailable``: too many look-ups hang, or the
+            system has no room for another thread.
         """
         if self._under_way >= OUTBOUND_LOOK_UPS:
             return fail(BridgeError(Code.UNAVAILABLE, "too many names are looked up"))
-        self._under_way += 1
         answer: Deferred[Sequence[str]] = Deferred()
         # The daemon flag: Python does not wait for it at its end.
-        threading.Thread(
+        asking = threading.Thread(
             target=self._ask, args=(host, answer), name="outbound-names", daemon=True
-        ).start()
+        )
+        try:
+            asking.start()
+        except RuntimeError:
+            return fail(BridgeError(Code.UNAVAILABLE, NO_THREAD))
+        self._under_way += 1
         return answer
 
     def _ask(self, host: str, answer: Deferred[Sequence[str]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from typing import Any
+from unittest import mock
 
 from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
@@ -153,6 +154,18 @@ class SystemNamesTests(TestCase):
         while system._under_way:
             await self.tick()
         self.assertEqual(await system.look_up("b.net"), [])
+
+    async def test_no_more_threads(self) -> None:
+        """Without room for a thread a look-up fails, and takes up no place for good."""
+        self.patch(resolver, "OUTBOUND_LOOK_UPS", 1)
+        system = self.names(lambda *_, **__: [])
+        full = mock.patch.object(threading.Thread, "start", side_effect=RuntimeError)
+        for _ in range(2):
+            with full:
+                waiting = system.look_up("a.net")
+            error = await self.assertFailure(waiting, BridgeError)
+            self.assertIn("no room for another thread", error.message)
+        self.assertEqual(await system.look_up("a.net"), [])
 
     def tick(self) -> Deferred[None]:
         """Let the reactor turn."""
