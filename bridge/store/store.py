@@ -186,7 +186,8 @@ class Store:
 
     def _refuse(self, commits: list[_Commit], error: Exception) -> None:
         self._queue = []
-        reason = getattr(error, "strerror", None) or type(error).__name__
+        why = error.message if isinstance(error, BridgeError) else type(error).__name__
+        reason = getattr(error, "strerror", None) or why
         message = f"{self._file.path.name} could not be written: {reason}"
         self._log.error("{reason}", reason=message)
         for commit in commits:

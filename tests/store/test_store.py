@@ -183,12 +183,17 @@ class RefusedTests(StoreCase):
         self.successResultOf(self.store.commit([]))
 
     def test_not_an_os_error(self) -> None:
-        """A failure of another kind is named by its kind."""
-        commit = self.put(1)
-        [(done, _)] = self.thread.waiting
-        self.thread.waiting.clear()
-        done.errback(ZeroDivisionError())
-        self.assertIn("ZeroDivisionError", self.refused(commit).message)
+        """A failure of another kind is named by its kind, or by what it says."""
+        no_thread = BridgeError(Code.UNAVAILABLE, "no room for a thread")
+        for error, words in (
+            (ZeroDivisionError(), "ZeroDivisionError"),
+            (no_thread, "could not be written: no room for a thread"),
+        ):
+            commit = self.put(1)
+            [(done, _)] = self.thread.waiting
+            self.thread.waiting.clear()
+            done.errback(error)
+            self.assertIn(words, self.refused(commit).message)
 
     def test_bad_value(self) -> None:
         """A refused value fails at once, and nothing is written."""
