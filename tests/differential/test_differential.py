@@ -104,11 +104,3 @@ class ProgramTests(SynchronousTestCase):
         for seed in range(100):
             self.assertEqual(honest(Choices(seed)).expected, ())
             self.assertTrue(disguised(Choices(seed)).expected)
-
-    def test_lengths(self) -> None:
-        """A mark is as long as its word, so that all else stays as it is."""
-        for seed in range(100):
-            one = disguised(Choices(seed))
-            self.assertEqual(
-                one.scanned.count("\n"), one.built.count("\n"), one.scanned
-            )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import shutil
@@ -16,6 +15,7 @@ from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 
 from bridge.plugins.bundle import build, bundling, metafile
+from bridge.plugins.bundle.build import Report
 from bridge.settings.host import load_profile
 from bridge.system.locks import acquire_directory
 
@@ -535,22 +535,25 @@ class PlantedTests(BuildCase):
 
 
 class BundlerEndTests(BuildCase):
-    """Bundlers that misbehave: scripts, with their right checksums."""
+    """Bundlers that misbehave; that none is left then, ``test_conversation`` has."""
+
+    async def hanging(self, clock: SlowClock) -> Deferred[Report]:
+        """Begin a build whose bundler does nothing."""
+        self.shop.replace_bundler("#!/bin/sh\nexec sleep 600\n")
+        building = self.shop.builder(clock).build(lambda: (self.shop.trees("aa"), {}))
+        # Its deadline.
+        await until(clock.getDelayedCalls, "the bundler never started")
+        return building
 
     async def test_attack_that_hangs(self):
         """It is killed at the deadline."""
-        self.shop.replace_bundler(
-            f"#!/bin/sh\necho $$ > {self.shop.root}/leader\nexec sleep 600\n"
-        )
         clock = SlowClock()
-        building = self.shop.builder(clock).build(lambda: (self.shop.trees("aa"), {}))
-        await self._until_written("leader")
+        building = await self.hanging(clock)
         clock.advance(60)
         report = await building
         self.assertEqual(report.errors, ["esbuild did not finish within 60s"])
         self.assertEqual(report.duration_ms, 60000)
         self.assertEqual(self.shop.published(), {})
-        await self._until_dead("leader")
 
     async def test_attack_megabytes_of_output(self):
         """What is more than any build needs is not read."""
@@ -568,17 +571,12 @@ class BundlerEndTests(BuildCase):
                 self.assertEqual(await self.refusal(), error)
 
     async def test_cancelled(self):
-        """A cancelled build ends when the bundler is dead and nothing is left."""
-        self.shop.replace_bundler(
-            f"#!/bin/sh\necho $$ > {self.shop.root}/leader\nexec sleep 600\n"
-        )
-        building = self.shop.build("aa")
-        await self._until_written("leader")
+        """A cancelled build publishes nothing."""
+        building = await self.hanging(SlowClock())
         building.cancel()
         with self.assertRaises(CancelledError):
             await building
         self.assertEqual(self.shop.published(), {})
-        await self._until_dead("leader")
 
     async def test_cancelled_while_a_thread_works(self):
         """A build cancelled in a thread's work ends when that has ended."""
@@ -604,31 +602,6 @@ class BundlerEndTests(BuildCase):
         with self.assertRaises(CancelledError):
             await building
         self.assertEqual(self.shop.published(), {})
-
-    def _pid(self, name: str) -> int:
-        return int((self.shop.root / name).read_text())
-
-    async def _until_written(self, name: str) -> None:
-        path = self.shop.root / name
-        await until(
-            lambda: path.exists() and path.read_text().endswith("\n"),
-            "the bundler never started",
-        )
-
-    async def _until_dead(self, *names: str) -> None:
-        """Processes end a moment after they are killed."""
-        for name in names:
-            dead = functools.partial(_is_dead, self._pid(name))
-            await until(dead, f"{name} is alive")
-
-
-def _is_dead(pid: int) -> bool:
-    """Whether it has ended, be it reaped or not."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 class FullDiskTests(BuildCase):
