@@ -225,13 +225,16 @@ def _dependent(path: Path) -> set[str]:
 
 def _import(modules: list[str], after: set[str]) -> None:
     """Import those of some modules that do not depend on the changed one."""
-    for name in modules:
-        if name not in after | set(sys.modules):
-            try:
-                importlib.import_module(name)
-            except ImportError:
-                # Made by another one, or under another name.
-                continue
+    with warnings.catch_warnings():
+        # Those who import a deprecated module have ignored its warning.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        for name in modules:
+            if name not in after | set(sys.modules):
+                try:
+                    importlib.import_module(name)
+                except ImportError:
+                    # Made by another one, or under another name.
+                    continue
     if early := after & set(sys.modules):
         raise RuntimeError(f"imported too early: {early}")
 

@@ -56,6 +56,12 @@ class FileTests(SynchronousTestCase):
         ):
             self.assertEqual(self.refused(text), f"{self.path}: {rule}")
 
+    def test_not_utf8(self):
+        """Bytes that are no text are refused like text that is no TOML."""
+        self.path.write_bytes(b"\xff")
+        error = self.assertRaises(ConfigError, read_file, self.path)
+        self.assertEqual(str(error), f"{self.path}: must be UTF-8")
+
     def test_attack_file_of_another_user(self):
         """A file that another user may have written could switch on ``--dev``."""
         self.path.write_text("dev = true\n")
