@@ -39,12 +39,14 @@ def read_seed(path: Path) -> bytes:
 
     :raise CommandError: It cannot be read, or is no key file.
     """
-    if not path.exists():
-        raise CommandError(
-            f"there is no key file {path}; plugin-bridge keygen creates one"
-        )
-    with reported(f"{path} cannot be read"), path.open("rb") as file:
-        content = file.read(_KEY_FILE_BYTES)
+    with reported(f"{path} cannot be read"):
+        try:
+            with path.open("rb") as file:
+                content = file.read(_KEY_FILE_BYTES)
+        except FileNotFoundError:
+            raise CommandError(
+                f"there is no key file {path}; plugin-bridge keygen creates one"
+            ) from None
     return parse_seed(content.decode("ascii", "replace"), str(path))
 
 

@@ -84,6 +84,9 @@ class KeygenTests(CommandTestCase):
         status, out, err = self.keygen("--show")
         self.assertEqual((status, out), (1, ""))
         self.assertIn("plugin-bridge keygen: there is no key file", err)
+        status, out, err = self.keygen("--show", "--key", "k" * 256)
+        self.assertEqual((status, out), (1, ""))
+        self.assertIn("k cannot be read: File name too long", err)
         self.assertEqual(list(self.root.iterdir()), [])
 
     def test_shown(self) -> None:
