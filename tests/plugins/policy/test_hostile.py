@@ -51,6 +51,16 @@ CALLS = 30
 """Calls for each byte of output, at most: twice what the worst of them takes."""
 
 
+class Searched(bytes):
+    """The content of a source, which counts how often all of it is looked through."""
+
+    times = 0
+
+    def __contains__(self, part: object) -> bool:
+        self.times += 1
+        return super().__contains__(part)  # type: ignore[operator]
+
+
 class WorkTests(SynchronousTestCase):
     """Calls of functions, for each byte that the bundler writes."""
 
@@ -70,6 +80,13 @@ class WorkTests(SynchronousTestCase):
         """Nothing that is repeated is more work than its size."""
         for name, source in SOURCES.items():
             self.assertLess(self.work(source), CALLS, name)
+
+    def test_attack_many_names(self) -> None:
+        """No source is looked through again for each of its names."""
+        content = Searched(f"export default a\n{repeated('+a', KIB)}".encode())
+        answer = read_source("a.tsx", content)
+        output_hits(Source.of("a.tsx", content), answer, [], MARK)
+        self.assertEqual(content.times, 1)
 
     def test_twice_the_size(self) -> None:
         """Twice the source is twice the work, not four times."""

@@ -106,6 +106,11 @@ class _Reading:
     _modules: Collection[str]
     _markup_calls: list[int] = field(factory=list, init=False)
     _free: dict[int, str] = field(factory=dict, init=False)
+    _has_pragma: bool = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        # It is looked for in all of the source, so once and not at each name.
+        self._has_pragma = self._source.has_pragma
 
     def read(self) -> None:
         """Look at every token, then at every use of the global objects."""
@@ -134,7 +139,7 @@ class _Reading:
             text in _WATCHED
             or text.startswith(self._mark)
             or CALLBACKS in text
-            or self._source.has_pragma
+            or self._has_pragma
         )
 
     def _bracket(self, index: int, text: str) -> None:
@@ -267,7 +272,7 @@ class _Reading:
                     self._add(index, "srcdoc")
         elif text == "Object":
             self._markup_calls.append(index)
-        if self._source.has_pragma:
+        if self._has_pragma:
             self._jsx(index)
 
     def _element(self, index: int, number: int) -> None:
