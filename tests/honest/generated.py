@@ -1,4 +1,4 @@
-"""Honest sources as large as a plugin may be, as programs write them."""
+"""Large honest sources, as programs write them; one fills what a plugin may have."""
 
 from __future__ import annotations
 
@@ -43,20 +43,25 @@ def names(chooser: random.Random) -> str:
     return f"export enum Names{chooser.getrandbits(48):012x} {{\n{members}}}\n"
 
 
-def _filled(start: str, line: Callable[[random.Random], str], end: str) -> bytes:
+def _filled(
+    start: str,
+    line: Callable[[random.Random], str],
+    end: str,
+    most: int = SOURCE_BYTES // 4,
+) -> bytes:
     chooser = random.Random(7)  # noqa: S311 - not for secrets
     parts, size = [start], len(start) + len(end) + _MARGIN
-    while size < SOURCE_BYTES:
+    while size < most:
         parts.append(line(chooser))
         size += len(parts[-1].encode())
     return "".join([*parts, end]).encode()
 
 
 def sources() -> dict[str, bytes]:
-    """Return the sources by name; each is just as large as is allowed."""
+    """Return the sources by name; the one that takes longest is as large as can be."""
     return {
         "numbers.ts": _filled("export const TABLE = [\n", numbers, "];\n"),
-        "words.js": _filled("export default new Map([\n", words, "]);\n"),
+        "words.js": _filled("export default new Map([\n", words, "]);\n", SOURCE_BYTES),
         "members.ts": _filled("interface Message {}\n", members, ""),
         "names.ts": _filled("", names, ""),
     }

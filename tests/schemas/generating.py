@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -112,8 +113,15 @@ def _strings(schema: Schema) -> st.SearchStrategy[Any]:
         return st.text(
             st.characters(exclude_categories=["Cs"]), min_size=least, max_size=most
         )
-    alphabet = st.characters(exclude_categories=["Cs"])
-    return st.one_of([st.from_regex(one, alphabet=alphabet) for one in patterns])
+    return st.one_of([_from_regex(one) for one in patterns])
+
+
+@functools.cache
+def _from_regex(pattern: str) -> st.SearchStrategy[str]:
+    """Make what a pattern matches: that takes a second, and many have the same."""
+    made = st.from_regex(pattern, alphabet=st.characters(exclude_categories=["Cs"]))
+    # Deferred, or each filter on it would have it made again.
+    return st.deferred(lambda: made)
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
