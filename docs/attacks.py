@@ -12,6 +12,7 @@ from described import table
 
 TESTS: Final = Path(__file__).parents[1] / "tests"
 _PREFIX: Final = "test_attack_"
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TAKES: Final = re.compile(
     r"^/\*\* ([^*]+?) \*/\nexport (?:async )?function (\w+)\(", re.MULTILINE
 )
@@ -36,7 +37,7 @@ def tried() -> Iterator[str]:
 
 def _tests_in(path: Path) -> Iterator[tuple[str, str]]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.FunctionDef) and node.name.startswith(_PREFIX):
+        if isinstance(node, _FUNCTIONS) and node.name.startswith(_PREFIX):
             words = node.name.removeprefix(_PREFIX).replace("_", " ")
             opening = (ast.get_docstring(node) or "").split("\n\n")[0]
             yield words, " ".join(opening.split()).replace("``", "`")

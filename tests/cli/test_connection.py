@@ -89,6 +89,15 @@ class ClientTests(CallCase):
         self.assertEqual(self.outcome(), (0, ""))
         self.assertEqual(len(self.server.hellos), 1)
 
+    def test_attack_link_in_its_place(self):
+        """A link is no socket of this user, wherever it leads."""
+        aside = self.root / "aside"
+        self.data.control_socket.rename(aside)
+        self.data.control_socket.symlink_to(aside)
+        status, err = self.outcome()
+        self.assertEqual((status, self.server.hellos), (1, []))
+        self.assertIn("is not a socket of your user", err)
+
     def test_attack_other_address_in_its_place(self):
         """No file leads a command away from this computer."""
         self.data.control_socket.unlink()

@@ -294,8 +294,10 @@ class TrialTests(TestCase):
         for lines in ("", "eval('1');\n" * 60):
             text = f'{lines}export * from "../secret";\n'
             (self.root / "main.ts").write_text(text)
-            outcomes, _ = await self.outcomes(unsigned=True)
+            outcomes, made = await self.outcomes(unsigned=True)
             self.assertEqual((outcomes["types"], outcomes["build"]), ("not_done",) * 2)
+            reported = "import outside the plugin" in {hit.rule for hit in made.hits}
+            self.assertEqual(reported, not lines)
 
     async def test_ignored_files(self):
         """In a git work tree, what git ignores is not checked."""

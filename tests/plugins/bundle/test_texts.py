@@ -172,6 +172,17 @@ class LeftOutTests(TextsCase):
 class HostTests(TextsCase):
     """The host's side of it."""
 
+    async def test_attack_host_that_imports_a_plugin(self):
+        """No source of a plugin gets into a script of the page's own."""
+        for path in ("index.ts", "realm/runtime.ts"):
+            file = f"host/packages/host/src/{path}"
+            before = (self.shop.data.root / file).read_text()
+            above = "../" * (4 + path.count("/"))
+            self.shop.write(file, f"import '{above}plugins/aa/main.ts';\n{before}")
+            refused = f"{file}:1 may not import plugins/aa/main.ts"
+            self.assertIn(refused, await self.refusal())
+            self.shop.write(file, before)
+
     async def test_no_runtime(self):
         """Host sources without what a text needs are not those of this version."""
         (self.shop.data.host / "packages/host/src/realm/runtime.ts").unlink()

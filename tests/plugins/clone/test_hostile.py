@@ -27,7 +27,7 @@ class HostileTests(CloneTestCase):
     """
     One of each; every name and limit is tested where its rule is.
 
-    A whole daemon meets bombs and wrong packs in ``tests.whole.test_hostile``.
+    A whole daemon meets bombs in ``tests.whole.test_hostile``.
     """
 
     async def test_attack_trees(self) -> None:

@@ -70,6 +70,7 @@ class RedirectTests(CloneTestCase):
         for location, words in (
             (f"https://{at}/x.git/{query}", "too many"),
             (f"http://{at}/x.git/{query}", "not to an https URL"),
+            (f"file:///x.git/{query}", "not to an https URL"),
             (f"https://localhost:{{port}}/x.git/{query}", "to another host"),
             (f"https://me:pw@{at}/x/{query}", "not to an https URL"),
             (f"https://{at}/login", "not to a git repository"),

@@ -164,6 +164,14 @@ class ConversationTests(TestCase):
         why = await self.why(asking, LimitError)
         self.assertEqual(why, "esbuild did not finish within 0.2s")
 
+    async def test_attack_child_that_holds_the_pipes(self) -> None:
+        """What a dead process has started can't make anybody wait for it."""
+        noted = fresh_directory(self) / "child"
+        path = self.script(f"sleep 600 &\necho $! >'{noted}'")
+        why = await self.why(self.ask(b"a", path=path, seconds=0.5), LimitError)
+        self.assertEqual(why, "esbuild did not finish within 0.5s")
+        os.kill(int(noted.read_text()), signal.SIGKILL)
+
     async def test_attack_limits(self) -> None:
         """So is one that takes too much memory or time, or writes too much."""
         many = b"x = { a: [1, 2, 3, b, c] }\n" * 70_000
