@@ -8,9 +8,6 @@ built and uninstalled.
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -18,7 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
-from tests.whole.daemon import environment
+from tests.whole.daemon import running
 
 from .load import mebibytes
 from .soak import NEEDED, soaking
@@ -35,7 +32,7 @@ class Idle:
     """
     A daemon at rest.
 
-    :ivar wakeups: How often its main thread was woken in a second.
+    :ivar wakeups: How often its threads were woken in a second.
     :ivar mebibytes: Its resident memory.
     """
 
@@ -43,32 +40,14 @@ class Idle:
     mebibytes: float
 
 
-def _status(process: int, name: str) -> int:
-    text = Path(f"/proc/{process}/status").read_text("ascii")
-    found = re.search(rf"^{name}:\s+(\d+)", text, re.MULTILINE)
-    assert found is not None
-    return int(found[1])
-
-
 def measure_idle(home: Path) -> Idle:
     """Start a daemon, and measure it while it has no page."""
-    with subprocess.Popen(
-        [
-            *(sys.executable, "-m", "bridge", "run", "--host=reference"),
-            *("--listen=127.0.0.1:0", f"--data-dir={home / 'data'}"),
-        ],
-        cwd=home,
-        env=environment(home),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
+    with running(home) as daemon:
         time.sleep(REST_SECONDS)
-        before = _status(process.pid, "voluntary_ctxt_switches")
+        before = daemon.switches()
         time.sleep(COUNTED_SECONDS)
-        woken = _status(process.pid, "voluntary_ctxt_switches") - before
-        kibibytes = _status(process.pid, "VmRSS")
-        process.terminate()
-    return Idle(woken / COUNTED_SECONDS, kibibytes / 1024)
+        woken = daemon.switches() - before
+        return Idle(woken / COUNTED_SECONDS, mebibytes(daemon))
 
 
 def measure_used(home: Path) -> float:

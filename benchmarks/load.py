@@ -5,7 +5,6 @@ Run ``python -m benchmarks.load``, or with the names of some abuses.  One daemon
 page that asks for a setting a hundred times a second; alongside it, in a process of its
 own, one abuse after the other.  For each it prints the round trips, the daemon's memory
 before, at most and after, and how often of 20 times another page connected in time.
-Then ten thousand connections, one by one: what stays open, and the memory in use.
 
 It exits with 1 when something is beyond its limit.
 """
@@ -26,8 +25,8 @@ from typing import Final
 from attrs import frozen
 from websocket import WebSocketException
 
-from tests.rawsocket import RawSocket, close_frame
-from tests.whole.daemon import Daemon, running, set_up
+from tests.rawsocket import RawSocket
+from tests.whole.daemon import Daemon, set_up
 
 from .abuses import ABUSES, attacking
 from .flooding import paired, request
@@ -35,7 +34,6 @@ from .probe import SILENT_PORT, probed
 
 SECONDS: Final = 6.0
 PER_SECOND: Final = 100
-CONNECTIONS: Final = 10_000
 SINKS: Final = ("--sink=overlay", "--sink=xsoverlay", "--sink=freedesktop")
 OPTIONS: Final = ("--rate=200", "--burst=200", *SINKS)
 TRIES: Final = 20
@@ -130,17 +128,6 @@ def processor_seconds(daemon: Daemon) -> tuple[float, float]:
     return int(ran) / 1e9, int(waited) / 1e9
 
 
-def connect_in_sequence(daemon: Daemon, count: int) -> float:
-    """Open, pair, and close so many sockets; return how many a second."""
-    begun = time.monotonic()
-    for _ in range(count):
-        with RawSocket(daemon.port) as raw:
-            raw.hello(daemon.token)
-            raw.send(close_frame(1000))
-            raw.ended()
-    return count / (time.monotonic() - begun)
-
-
 def connect_in_time(daemon: Daemon) -> int:
     """Count the tries of a page to connect, each alone, that take under 2 s."""
     connected = 0
@@ -210,29 +197,10 @@ def report_abuses(home: Path, names: Sequence[str]) -> bool:
     return within
 
 
-def report_connections(home: Path) -> None:
-    """Connect very often, and print what is left of it."""
-    with running(home, "--rate=100000", "--burst=100000") as daemon:
-        connect_in_sequence(daemon, CONNECTIONS // 10)
-        time.sleep(2.0)
-        files, memory = descriptors(daemon), mebibytes(daemon)
-        rate = connect_in_sequence(daemon, CONNECTIONS)
-        time.sleep(2.0)
-        print(
-            f"{CONNECTIONS} connections, {rate:.0f} a second: open files "
-            f"{files} -> {descriptors(daemon)}, memory {memory:.1f} -> "
-            f"{mebibytes(daemon):.1f} MiB"
-        )
-
-
 def main(names: Sequence[str]) -> int:
     """Measure; return the exit status."""
     with tempfile.TemporaryDirectory() as home:
-        within = report_abuses(Path(home), names or tuple(ABUSES))
-    if not names:
-        with tempfile.TemporaryDirectory() as home:
-            report_connections(Path(home))
-    return 0 if within else 1
+        return 0 if report_abuses(Path(home), names or tuple(ABUSES)) else 1
 
 
 if __name__ == "__main__":

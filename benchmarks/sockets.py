@@ -1,10 +1,10 @@
 """
-Calls over WebSockets: the daemon against aiohttp and Node's ws, which do no more.
+Calls over WebSockets: the daemon against aiohttp, which does no more.
 
-Run ``python -m benchmarks.sockets``.  The client is in C, so that it is no bottleneck;
-it is compiled by ``cc`` on each run.  The peers read the same setting by the same
-frames, but validate nothing and limit nothing.  They are installed into
-``.cache/benchmarks`` when a registry can be reached, and left out otherwise.
+The client is in C, so that it is no bottleneck; it is compiled by ``cc`` on each run.
+The peer reads the same setting by the same frames, but validates nothing and limits
+nothing.  It is installed into ``.cache/benchmarks`` when a registry can be reached, and
+left out otherwise.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def daemon(home: Path, value_bytes: int = VALUE_BYTES) -> Iterator[Server]:
         yield Server(port, "/v1/ws", json.dumps(hello))
 
 
-def _aiohttp() -> list[str] | None:
+def _aiohttp(port: int) -> list[str] | None:
     """Return the command of the peer in aiohttp; installs it first."""
     python = SCRATCH / "venv" / "bin" / "python"
     with contextlib.suppress(subprocess.CalledProcessError, OSError):
@@ -157,20 +157,7 @@ def _aiohttp() -> list[str] | None:
             )
         install = [str(python), "-m", "pip", "install", "--quiet", "aiohttp"]
         subprocess.run(install, check=True, capture_output=True)
-        return [str(python), str(HERE / "peer_aiohttp.py"), "PORT", str(VALUE_BYTES)]
-    return None
-
-
-def _node() -> list[str] | None:
-    """Return the command of the peer in Node; installs it first."""
-    folder = SCRATCH / "node"
-    with contextlib.suppress(subprocess.CalledProcessError, OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / "node_modules" / "ws").exists():
-            install = ["npm", "install", "--silent", "--ignore-scripts", "ws"]
-            subprocess.run(install, cwd=folder, check=True, capture_output=True)
-        program = str(HERE / "peer_ws.mjs")
-        return ["node", program, "PORT", str(VALUE_BYTES), str(folder)]
+        return [str(python), str(HERE / "peer_aiohttp.py"), str(port), str(VALUE_BYTES)]
     return None
 
 
@@ -181,32 +168,16 @@ def measure(rounds: int = 12) -> dict[str, dict[str, list[Served]]]:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         client = compiled(home)
         servers = {"plugin-bridge": stack.enter_context(daemon(home))}
-        for name, command in (("aiohttp", _aiohttp()), ("Node ws", _node())):
-            if command is None:
-                print(f"{name} can't be installed, and is left out", file=sys.stderr)
-                continue
-            port = free_port()
-            words = [word.replace("PORT", str(port)) for word in command]
-            stack.enter_context(running(words, home, port))
-            servers[name] = Server(port)
+        port = free_port()
+        command = _aiohttp(port)
+        if command is None:
+            print("aiohttp can't be installed, and is left out", file=sys.stderr)
+        else:
+            stack.enter_context(running(command, home, port))
+            servers["aiohttp"] = Server(port)
         for _ in range(rounds):
             for load_name, load in LOADS.items():
                 for name, server in servers.items():
                     served = serve_load(client, server, load)
                     found[load_name].setdefault(name, []).append(served)
     return found
-
-
-def main() -> None:
-    """Measure, and print a table."""
-    for load, servers in measure().items():
-        for name, served in servers.items():
-            best = max(served, key=lambda one: one.rate)
-            print(
-                f"{load:30} {name:14} {best.rate:8.0f} calls a second, median "
-                f"{best.median:.0f} us, p99 {best.p99:.0f} us"
-            )
-
-
-if __name__ == "__main__":
-    main()
