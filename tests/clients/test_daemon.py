@@ -15,7 +15,6 @@ from bridge.protocol.limits import SOCKETS_AUTHENTICATED
 from ..directories import fresh_directory
 from ..whole.daemon import run, running
 from ..whole.test_install import InstallCase, tree
-from ..whole.test_remote import Asked
 from .client import client
 
 KEY = {"ns": "host", "key": "a"}
@@ -189,14 +188,15 @@ class ConnectionTests(SynchronousTestCase):
         ):
             page.state("connected")
             page.result(page.ask("evaluate"))
-            got = Asked(daemon, code="return [1 + 1, await 3]").answer()
-            self.assertEqual(got, {"ok": True, "value": [2, 3]})
-            got = Asked(daemon, code="return missing").answer()
-            self.assertEqual(
-                got, {"ok": False, "error": "ReferenceError: missing is not defined"}
-            )
+            missing = "ReferenceError: missing is not defined"
+            for code, expected in (
+                ("return [1 + 1, await 3]", {"ok": True, "value": [2, 3]}),
+                ("return missing", {"ok": False, "error": missing}),
+            ):
+                got = daemon.call_by_http("remote", "eval", {"code": code})
+                self.assertEqual(got, expected)
             deep = "let v = 1; for (let n = 0; n < 99; n += 1) v = [v]; return v"
-            got = Asked(daemon, code=deep).answer()
+            got = daemon.call_by_http("remote", "eval", {"code": deep})
             self.assertIn("the daemon does not accept this value", got["error"])
 
 

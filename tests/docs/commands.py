@@ -21,7 +21,7 @@ from bridge.freedesktop.notifications import SERVICE
 from ..freedesktop.buses import SessionBus
 from ..ports import free_port, free_udp_port
 from ..waiting import PATIENCE_SECONDS, wait_until
-from ..whole.daemon import Page, environment
+from ..whole.daemon import Page, environment, paired
 
 _FENCE: Final = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _COMMENT: Final = re.compile(r"\s+#\s.*$")
@@ -183,13 +183,8 @@ class World:
 
     def page(self, data: Path) -> Page:
         """Pair a page with the daemon of a data directory; it is closed at the end."""
-        address = (data / "address").read_text("ascii").strip()
-        token = (data / "token").read_text("ascii").strip()
-        page = Page(int(address.rpartition(":")[2]))
-        self._ending.callback(page.close)
-        page.send({"type": "hello", "token": token, "client": "docs/1.0.0"})
-        page.receive()
-        return page
+        port = int((data / "address").read_text("ascii").rpartition(":")[2])
+        return self._ending.enter_context(paired(port, data))
 
     def evaluate(self, data: Path) -> None:
         """Pair a page that evaluates whatever it is asked to null."""

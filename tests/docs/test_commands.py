@@ -35,9 +35,9 @@ ELSEWHERE: Final = {
         "runs what also runs alone, as",
         "tests/protocol/test_session.py::test_every_state_takes_every_input",
     ),
-    ".venv/bin/python -m pytest tests/whole/test_socket.py": (
+    ".venv/bin/python -m pytest tests/whole/test_load.py": (
         "runs what also runs alone, as",
-        "tests/whole/test_socket.py::test_services_are_an_object_by_name",
+        "tests/whole/test_load.py::test_attack_connections_without_end",
     ),
     "pipx install .": (
         "installs libraries; the wheel is installed so by",

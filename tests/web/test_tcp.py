@@ -132,7 +132,7 @@ class TcpTests(TestCase):
         self.assertIsInstance(await client.ended, ConnectionDone)
         self.assertEqual(read_answer(client.got).body, call)
 
-    async def test_reader_that_never_reads(self) -> None:
+    async def test_attack_page_that_never_reads(self) -> None:
         """A page that reads nothing is dropped: its place is free again."""
         stack = Stack(clock=HastyReactor())
         client = await self.connect(stack)

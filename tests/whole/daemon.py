@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -133,10 +133,17 @@ def started(
 
 @contextmanager
 def printing(
-    line: list[str], home: Path, more: Mapping[str, str] | None = None
+    line: list[str],
+    home: Path,
+    more: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
 ) -> Iterator[Command]:
-    """Run a program until the block ends, or the block has ended it."""
-    made = Command(popen(line, home, more))
+    """
+    Run a program until the block ends, or the block has ended it.
+
+    :param pass_fds: Descriptors that it inherits.
+    """
+    made = Command(popen(line, home, more, pass_fds))
     try:
         yield made
     finally:
@@ -146,7 +153,10 @@ def printing(
 
 
 def popen(
-    line: list[str], home: Path, more: Mapping[str, str] | None = None
+    line: list[str],
+    home: Path,
+    more: Mapping[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[str]:
     """Start a command line, whose output is read together with its errors."""
     return subprocess.Popen(
@@ -157,9 +167,15 @@ def popen(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        pass_fds=pass_fds,
         # It has no terminal, wherever the tests are run.
         start_new_session=True,
     )
+
+
+def read_token(data: Path) -> str:
+    """Give the pairing token of a data directory."""
+    return (data / "token").read_text("ascii").strip()
 
 
 class Daemon(Command):
@@ -173,7 +189,7 @@ class Daemon(Command):
     @property
     def token(self) -> str:
         """The pairing token."""
-        return (self.data / "token").read_text("ascii").strip()
+        return read_token(self.data)
 
     def memory(self, kind: str = "VmRSS") -> int:
         """Its resident memory in KiB; the most it ever held for ``VmHWM``."""
@@ -221,16 +237,9 @@ class Daemon(Command):
             check_result(f"{service}/{method}", params, got)
         return got
 
-    @contextmanager
-    def page(self) -> Iterator[Page]:
+    def page(self) -> AbstractContextManager[Page]:
         """Open a page's socket and pair it."""
-        page = Page(self.port)
-        try:
-            page.send({"type": "hello", "token": self.token, "client": "test/1.0.0"})
-            page.welcome = page.receive()
-            yield page
-        finally:
-            page.close()
+        return paired(self.port, self.data)
 
 
 class Page:
@@ -296,6 +305,19 @@ class Page:
     def close(self) -> None:
         """Drop the socket."""
         self.socket.shutdown()
+
+
+@contextmanager
+def paired(port: int, data: Path) -> Iterator[Page]:
+    """Open a page's socket to the daemon of a data directory, and pair it."""
+    page = Page(port)
+    try:
+        page.send({"type": "hello", "token": read_token(data), "client": "test/1.0.0"})
+        page.welcome = page.receive()
+        assert page.welcome["type"] == "welcome", page.welcome
+        yield page
+    finally:
+        page.close()
 
 
 @contextmanager

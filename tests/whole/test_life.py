@@ -16,7 +16,7 @@ from bridge.provision.hostsources import install_sources, installed_sources
 
 from ..directories import fresh_directory
 from ..waiting import wait_until
-from .daemon import ROOT, Page, command, environment, run, running, set_up
+from .daemon import ROOT, command, environment, paired, run, running, set_up
 
 # Makes standard input the terminal of its session, and becomes what is named next.
 # The tests themselves may run with nohup(1), which has SIGHUP ignored.
@@ -35,61 +35,61 @@ class LifeTests(SynchronousTestCase):
         """An empty home."""
         self.home = fresh_directory(self)
 
-    def test_banner_shows_what_was_started(self):
-        """The banner has each service, the directories, the prompt and the rate."""
-        with running(self.home) as daemon:
-            daemon.stop()
-        log = "".join(daemon.lines)
-        for reported in (
-            "plugin-bridge 0.",
-            f"{self.home}/data",
-            "themes",
-            "token file",
-            "--print-token",
-            "logs, notify, osc, outbound, plugins, sql, state",
-            "overlay [unknown]",
-            "privileged operations will be refused",
-            "developer mode  off",
-            "loopback only",
-            "5 requests per second",
-            "burst 10",
-        ):
-            self.assertIn(reported, log)
-        self.assertNotIn(daemon.token, log)
-        self.assertNotIn("Traceback", log)
-
     def test_signals_end_it_cleanly(self):
-        """SIGTERM and SIGINT close every socket with 1001 and end the process."""
+        """SIGTERM and SIGINT close sockets with 1001; the log has what was started."""
         for number in (signal.SIGTERM, signal.SIGINT):
             with running(self.home) as daemon, daemon.page() as page:
                 page.result("state", "set", {"ns": "a", "key": "b", "value": 1})
                 daemon.process.send_signal(number)
                 self.assertEqual(page.closed_with(), (1001, "shutdown"))
                 self.assertIn(daemon.process.wait(30), (0, -number))
-            self.assertNotIn("Traceback", "".join(daemon.lines))
+            log = "".join(daemon.lines)
+            for reported in (
+                "plugin-bridge 0.",
+                f"{self.home}/data",
+                "themes",
+                "token file",
+                "--print-token",
+                "logs, notify, osc, outbound, plugins, sql, state",
+                "overlay [unknown]",
+                "privileged operations will be refused",
+                "developer mode  off",
+                "loopback only",
+                "5 requests per second",
+                "burst 10",
+            ):
+                self.assertIn(reported, log)
+            self.assertNotIn(daemon.token, log)
+            self.assertNotIn("Traceback", log)
 
-    def test_supervisor_is_notified(self):
-        """A service supervisor learns that it serves, lives and ends."""
+    def test_supervisor_and_a_daemon_that_cannot_build(self):
+        """It is watched; banner, page, supervisor and ``status`` have the reason."""
         path = str(self.home / "notify")
+        supervised = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"}
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
             supervisor.bind(path)
             supervisor.settimeout(30)
-            supervised = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "200000"}
+
+            def told():
+                while (word := supervisor.recv(4096).decode()) == "WATCHDOG=1":
+                    pass
+                return word
+
             with running(self.home, more=supervised) as daemon:
                 where = f"STATUS=listening on http://127.0.0.1:{daemon.port}"
-                first = supervisor.recv(4096).decode()
-                self.assertEqual(first, f"READY=1\n{where}")
-                while (word := supervisor.recv(4096)) == b"WATCHDOG=1":
-                    pass
-                # Setup was not run here.
-                status = f"{where}; cannot build: no bundler; "
-                self.assertTrue(word.decode().startswith(status), word)
+                self.assertEqual(told(), f"READY=1\n{where}")
+                with daemon.page() as page:
+                    reason = page.welcome["services"]["plugins"]["cannotBuild"]
+                self.assertEqual(reason[:32], "cannot build: no bundler; run: p")
+                self.assertEqual(told(), f"{where}; {reason}")
                 self.assertEqual(supervisor.recv(4096), b"WATCHDOG=1")
                 self.assertEqual(supervisor.recv(4096), b"WATCHDOG=1")
+                place = "--host=reference", f"--data-dir={daemon.data}"
+                shown = run(self.home, "status", *place)
                 daemon.stop()
-            while (word := supervisor.recv(4096)) == b"WATCHDOG=1":
-                pass
-            self.assertEqual(word, b"STOPPING=1")
+            self.assertEqual(told(), "STOPPING=1")
+        self.assertIn(reason, "".join(daemon.lines))
+        self.assertIn(f"problem: {reason}\n", shown.stdout)
 
     def test_upgrade_under_a_running_daemon(self):
         """When its files are replaced by another release's, every service answers."""
@@ -159,12 +159,8 @@ class LifeTests(SynchronousTestCase):
         """Wait for a daemon, and pair a page with it."""
         data = self.home / "data"
         wait_until((data / "address").exists)
-        page = Page(int((data / "address").read_text("ascii").rpartition(":")[2]))
-        self.addCleanup(page.close)
-        token = (data / "token").read_text("ascii").strip()
-        page.send({"type": "hello", "token": token, "client": "test/1.0.0"})
-        self.assertEqual(page.receive()["type"], "welcome")
-        return page
+        port = int((data / "address").read_text("ascii").rpartition(":")[2])
+        return self.enterContext(paired(port, data))
 
     def test_foreground_daemon_ends_with_its_terminal(self):
         """When the window is closed in which it runs, it ends in order."""
@@ -226,15 +222,6 @@ class LifeTests(SynchronousTestCase):
         self.assertIn("sources of version 0.0.1 were replaced by those of", log)
         self.assertEqual(bundle.read_bytes(), before)
 
-    def test_settings_survive_a_kill(self):
-        """What was answered is there after SIGKILL."""
-        with running(self.home) as daemon, daemon.page() as page:
-            page.result("state", "set", {"ns": "a", "key": "b", "value": [1, "ü"]})
-            daemon.stop(signal.SIGKILL)
-        with running(self.home) as daemon, daemon.page() as page:
-            got = page.result("state", "get", {"ns": "a", "key": "b"})
-        self.assertEqual(got, {"value": [1, "ü"]})
-
     def refused(self, *arguments, more=None):
         """Run a daemon that doesn't start: its status, and its one line."""
         ended = run(self.home, "run", *arguments, more=more)
@@ -278,10 +265,10 @@ class LifeTests(SynchronousTestCase):
     def test_idle_daemon_sleeps(self):
         """With nobody there, nothing wakes it up to look at a file."""
         with running(self.home) as daemon:
-            time.sleep(2)  # what its start has begun
+            time.sleep(1)  # what its start has begun
             before = daemon.switches()
-            time.sleep(3)
-            self.assertLess(daemon.switches() - before, 4)
+            time.sleep(2)
+            self.assertLess(daemon.switches() - before, 3)
 
     def test_twistd_runs_it_as_a_daemon(self):
         """Plain ``twistd bridge`` finds the plugin, and goes to the background."""

@@ -507,16 +507,48 @@ class ManagerTests(SynchronousTestCase):
             self.press(Keys.TAB)
         raise AssertionError(f"the focus never came to {name}")
 
-    def test_many_plugins_with_long_names(self) -> None:
-        """Search and tags; names without spaces do not widen the page."""
+    def test_many_plugins_with_any_names(self) -> None:
+        """Names of others fit every window; search, tags, places and updates."""
         self.addCleanup(self.remove_all)
         stand, browser = self.stand, self.browser
-        for n in range(7):
-            name = LONG if n == 0 else f"Plugin {n}"
-            tags = [f"tag{n % 2}"]
-            url = stand.publish(f"plugin-{n}", name=name, author=name, tags=tags)
+        numbered = {f"plugin-{n}": f"Plugin {n}" for n in (1, 2, 3)}
+        names = {
+            **numbered,
+            "arabic-one": "مُحدِّث السيرة الذاتية للمستخدمين",
+            "japanese-one": "プロフィール自動更新とアバター操作パネルの統合版",
+            "long-one": LONG,
+            "twin-one": "Arabic-One",
+        }
+        for plugin_id, name in names.items():
+            about: Any = {"name": name, "author": name, "description": name}
+            url = stand.publish(plugin_id, **about, tags=[plugin_id[:6]])
             stand.confirmed("plugins/install", {"url": url})
-        stand.open("/plugins")
+        stand.open("/home")
+        browser.until_text('[data-testid="plugin-card-twin-one"]', "It runs.")
+        browser.until_text('[data-testid="plugin-card-twin-one"] header', "(twin-one)")
+        self.audit("names-home")
+        views = {
+            "/home": "#home",
+            "/plugins": "#plugins",
+            "/plugins/long-one": "#plugin",
+            "/plugins/long-one/settings": "#plugin-settings",
+            "/plugins/long-one/permissions": "#permissions",
+            "/log": "#log",
+        }
+        for width in (320, 768, 1280, 2560):
+            self.auditor.resize(width)
+            for route, view in views.items():
+                stand.go(route)
+                browser.find(view)
+                script = "return document.documentElement.scrollWidth <= innerWidth"
+                self.assertTrue(self.script(script), (width, route))
+        self.keeps_its_place()
+        self.auditor.resize(1200)
+        stand.go("/plugins/long-one")
+        browser.until_text("#plugin h2", LONG)
+        self.audit("long-name")
+        stand.go("/plugins")
+        browser.until_text('[data-testid="plugin-name-twin-one"]', "(twin-one)")
         browser.type("#search", "plugin 3")
         self.until("one is found", lambda: self.rows() == ["plugin-3"])
         browser.type("#search", "nothing like this")
@@ -525,15 +557,10 @@ class ManagerTests(SynchronousTestCase):
         browser.click("#plugins .stack button")
         self.focused("search")
         self.audit("many-plugins")
-        stand.go("/plugins/plugin-0")
-        browser.until_text("#plugin h2", LONG)
-        self.audit("long-name")
 
-        for n in (1, 2, 3):
-            seed = OTHER_SEED if n == 2 else SEED
-            name = f"Plugin {n}"
-            stand.publish(f"plugin-{n}", seed=seed, name=name, version="1.1.0")
-        stand.go("/plugins")
+        for plugin_id, name in numbered.items():
+            seed = OTHER_SEED if plugin_id == "plugin-2" else SEED
+            stand.publish(plugin_id, seed=seed, name=name, version="1.1.0")
         browser.click("#check-updates")
         browser.until_text("#updates-status", "3 updates")
         self.audit("updates")
@@ -543,6 +570,25 @@ class ManagerTests(SynchronousTestCase):
             getattr(self.desktop, step)()
         self.said("2 updated, 1 failed.")
         browser.until_text("#plugin h2", "Plugin 2")
+
+    def keeps_its_place(self) -> None:
+        """Going back from a plugin returns to where its row is."""
+        browser = self.browser
+        self.stand.go("/plugins")
+        self.auditor.resize(320)
+        browser.find('[data-row="twin-one"]')
+        browser.chrome.execute_script("scrollTo(0, 250)")
+        self.until("it is scrolled", lambda: self.top() == 250)
+        browser.click('[data-row="twin-one"]')
+        self.focused("H2")
+        browser.click(".back")
+        self.focused("twin-one")
+        self.until("the place is kept", lambda: self.top() == 250)
+
+    def top(self) -> int:
+        """How far the page is scrolled down, in pixels."""
+        top: float = self.script("return scrollY")
+        return round(top)
 
     def rows(self) -> list[str]:
         """The ids that the list shows."""
@@ -618,63 +664,15 @@ class ManagerTests(SynchronousTestCase):
         browser.until_text('[data-testid="plugin-status-broken-one"]', "Off")
         self.assertNotEqual(stand.focus(), "BODY")
 
-    def test_names_places_and_keys(self) -> None:
-        """Names of others fit every window; going back returns to the place."""
-        self.addCleanup(self.remove_all)
-        stand, browser = self.stand, self.browser
-        names = {
-            "arabic-one": "مُحدِّث السيرة الذاتية للمستخدمين",
-            "japanese-one": "プロフィール自動更新とアバター操作パネルの統合版",
-            "long-one": "Donaudampfschifffahrtselektrizitätenhauptbetriebswerk" * 2,
-            "twin-one": "Arabic-One",
-        }
-        for plugin_id, name in names.items():
-            url = stand.publish(plugin_id, name=name, author=name, description=name)
-            stand.confirmed("plugins/install", {"url": url})
-        stand.open("/home")
-        browser.until_text('[data-testid="plugin-card-twin-one"]', "It runs.")
-        browser.until_text('[data-testid="plugin-card-twin-one"] header', "(twin-one)")
-        self.audit("names-home")
-        views = {
-            "/home": "#home",
-            "/plugins": "#plugins",
-            "/plugins/long-one": "#plugin",
-            "/plugins/long-one/settings": "#plugin-settings",
-            "/plugins/long-one/permissions": "#permissions",
-            "/log": "#log",
-        }
-        for width in (320, 768, 1280, 2560):
-            self.auditor.resize(width)
-            for route, view in views.items():
-                stand.go(route)
-                browser.find(view)
-                script = "return document.documentElement.scrollWidth <= innerWidth"
-                self.assertTrue(browser.chrome.execute_script(script), (width, route))
-        stand.go("/plugins")
-        browser.until_text('[data-testid="plugin-name-twin-one"]', "(twin-one)")
-        self.audit("names-list")
-
-        self.auditor.resize(320)
-        browser.chrome.execute_script("scrollTo(0, 250)")
-        self.until("it is scrolled", lambda: self.top() == 250)
-        browser.click('[data-row="twin-one"]')
-        self.focused("H2")
-        browser.click(".back")
-        self.focused("twin-one")
-        self.until("the place is kept", lambda: self.top() == 250)
-
-        stand.open("/settings")
-        browser.until_text("#settings", "Connection")
-        browser.chrome.execute_script("document.activeElement.blur()")
+    def test_skip_link(self) -> None:
+        """The first thing that Tab reaches leads past the navigation."""
+        self.stand.open("/settings")
+        self.browser.until_text("#settings", "Connection")
+        self.script("document.activeElement.blur()")
         self.press_until("skip-link", Keys.TAB)
         self.press(Keys.ENTER)
         self.focused("H2")
-        self.assertTrue(browser.chrome.current_url.endswith("#/settings"))
-
-    def top(self) -> int:
-        """How far the page is scrolled down, in pixels."""
-        top: float = self.browser.chrome.execute_script("return scrollY")
-        return round(top)
+        self.assertTrue(self.browser.chrome.current_url.endswith("#/settings"))
 
     def test_attack_questions_of_a_plugin(self) -> None:
         """Neither a double-click nor one more question takes anything."""

@@ -92,16 +92,3 @@ class NotifyTests(SynchronousTestCase):
             health = [target["health"] for target in targets()]
             self.assertEqual(health, ["unknown", "up"])
         self.assertEqual(list((self.home / "data" / "icons").iterdir()), [])
-
-    def test_chosen_sinks(self):
-        """Only what ``--sink`` names is there; what can't start leaves a warning."""
-        with running(self.home, "--sink=freedesktop") as daemon, daemon.page() as page:
-            self.assertEqual(page.result("notify", "targets"), {"targets": []})
-            message = page.refusal("notify", "send", {"title": "a"})
-        self.assertEqual(message, "no notification sink has started")
-        self.assertIn("no notification sink has started", "".join(daemon.lines))
-        chosen = ("--host=vrcnext", "--sink=wayvr", "--sink=ovrtoolkit", self.address)
-        with running(self.home, *chosen) as daemon, daemon.page() as page:
-            targets = page.result("notify", "targets")["targets"]
-        self.assertEqual([t["name"] for t in targets], ["overlay", "ovrtoolkit"])
-        self.assertIn("overlay [unknown], ovrtoolkit [down]", "".join(daemon.lines))

@@ -15,7 +15,7 @@ from bridge.http.client import Reach
 
 from ..directories import fresh_directory
 from ..outbound.servers import HERE, Certificates, Server, responding
-from .daemon import Page, running
+from .daemon import paired, running
 
 
 class RefusedTests(SynchronousTestCase):
@@ -78,15 +78,9 @@ class AllowedTests(TestCase):
         bridge_port = daemon._port.getHost().port
 
         def converse() -> Any:
-            page = Page(bridge_port)
-            try:
-                token = (data / "token").read_text("ascii").strip()
-                page.send({"type": "hello", "token": token, "client": "test/1.0.0"})
-                page.receive()
+            with paired(bridge_port, data) as page:
                 url = f"https://api.good.net:{port}/"
                 return page.result("outbound", "fetch", {"url": url})
-            finally:
-                page.close()
 
         answer = await deferToThread(converse)
         self.assertEqual((answer["status"], answer["body"]), (200, body))

@@ -84,33 +84,6 @@ class PreviewTests(PreviewCase):
             self.assertEqual(self.trees(), ["good"])
             self.assertIn("Marker of good", self.bundle.read_text())
 
-    def test_update(self):
-        """An update shows what is new, and asks for what it gains."""
-        url = self.version("1.0.0")
-        with self.daemon("--dev") as daemon, daemon.page() as page:
-            page.result("plugins", "install", {"url": url})
-            text = manifest("good", version="1.1.0", hosts=["x.example"])
-            notes = "## 1.1.0\n\n- Go online.\n"
-            files = {**tree("good"), "plugin.json": text, "CHANGELOG.md": notes}
-            self.publish("good", files)
-            shown, pin = self.preview(page, id="good")
-            self.assertEqual(shown["installed"]["version"], "1.0.0")
-            self.assertTrue(shown["key"]["trusted"])
-            self.assertEqual(shown["changes"]["hosts"]["gained"], ["x.example"])
-            self.assertEqual(shown["changelog"]["notes"], notes.strip())
-            (commit,) = shown["changelog"]["commits"]
-            self.assertEqual(commit["commit"], shown["commit"])
-            page.pushes.clear()
-            params = {"id": "good", "pin": pin}
-            plugin = page.result("plugins", "update", params)["plugin"]
-            self.assertEqual(plugin["version"], "1.1.0")
-            asked = [
-                push["data"]["op"]
-                for push in page.pushes
-                if push["data"].get("step") == "awaiting_confirmation"
-            ]
-            self.assertEqual(asked, ["update", "grow"])
-
     def test_attack_probing_the_network(self):
         """Without a confirmed prompt, no private host sees a connection."""
         with socket.create_server(("127.0.0.1", 0)) as listening:

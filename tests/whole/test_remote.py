@@ -1,7 +1,6 @@
-"""Evaluating in the page: a real daemon, real sockets, and the command."""
+"""The reference page in a real browser: as a user works it, and by snippets."""
 
 import json
-import threading
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -10,43 +9,20 @@ from ..reference.bundling import bundle, lay_out, lay_out_page
 from ..webserver import serving_directory
 from .browser import open_browser
 from .daemon import run, running
-from .walk import running_demo
-
-
-class Asked(threading.Thread):
-    """A call of ``remote/eval`` by HTTP, under way."""
-
-    def __init__(self, daemon, **params):
-        super().__init__()
-        self.daemon_process, self.params = daemon, params
-        self.start()
-
-    def run(self):
-        """Wait for the answer."""
-        self.got = self.daemon_process.call_by_http("remote", "eval", self.params)
-
-    def answer(self):
-        """Give the answer."""
-        self.join()
-        return self.got
-
-
-def push_to(page):
-    """Wait for the page to be asked; gives the id and the code."""
-    while (frame := page.receive()).get("event") != "remote":
-        pass
-    return frame["data"]
+from .walk import CARD, running_demo, walk
 
 
 class BrowserTests(SynchronousTestCase):
-    """Tests for snippets in the reference page, in a real browser."""
+    """Tests for the demo's page, and for one that is not served for snippets."""
 
     def setUp(self):
         """An empty home directory."""
         self.home = fresh_directory(self)
 
-    def test_command(self):
-        """``plugin-bridge eval`` reads and works the page; ``call`` the daemon."""
+    def test_demo(self):
+        """A user installs a plugin; before, ``eval`` and ``call`` read and work it."""
+        steps: list[str] = []
+        pictures = self.home / "pictures"
         with running_demo() as (shown, _), open_browser() as browser:
             where = ["--host=reference", f"--data-dir={shown.data}"]
             unpaired = run(self.home, "eval", *where, "return 1")
@@ -89,7 +65,15 @@ class BrowserTests(SynchronousTestCase):
             self.assertIn("unavailable: no page answered in time", late.stderr)
             called = run(self.home, "call", *where, "--compact", "plugins/list")
             self.assertEqual(json.loads(called.stdout)["plugins"], [])
+            browser.open("about:blank")
+            walk(browser, shown, steps.append, pictures)
+            self.assertIn("Hello from a plugin", browser.text(CARD))
             self.assertEqual(browser.console_errors(), [])
+        self.assertEqual(len(steps), 5)
+        taken = {path.stem: path.stat().st_size for path in pictures.iterdir()}
+        names = "1-connected", "2-preview", "3-installed", "4-plugin-running"
+        self.assertEqual(sorted(taken), [*names])
+        self.assertGreater(min(taken.values()), 10_000)
 
     def test_many_plugins_and_a_strict_page(self):
         """Sixty plugins start; a page not served for it evaluates nothing."""
@@ -115,7 +99,7 @@ class BrowserTests(SynchronousTestCase):
                 "all plugins have started",
                 lambda: browser.chrome.execute_script(words).count("has started") == 60,
             )
-            refused = Asked(daemon, code="return 1").answer()
+            refused = daemon.call_by_http("remote", "eval", {"code": "return 1"})
             self.assertFalse(refused["ok"])
             self.assertTrue(refused["error"].startswith("EvalError: "), refused)
 

@@ -1,13 +1,12 @@
 """One configuration, and a daemon that reports what it cannot do."""
 
 import json
-import shutil
 import socket
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
-from .daemon import PATIENCE_SECONDS, run, running, set_up
+from .daemon import PATIENCE_SECONDS, run, running
 
 
 class ConfigTests(SynchronousTestCase):
@@ -58,33 +57,6 @@ class ReportsTests(SynchronousTestCase):
     def setUp(self):
         """A home."""
         self.home = fresh_directory(self)
-
-    def test_daemon_that_cannot_build(self):
-        """Banner, page, supervisor and ``status`` all have the same reason."""
-        set_up(self.home)
-        shutil.rmtree(self.home / "data" / "bin")
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
-            path = str(self.home / "notify")
-            supervisor.bind(path)
-            supervisor.settimeout(PATIENCE_SECONDS)
-            with running(self.home, more={"NOTIFY_SOCKET": path}) as daemon:
-                self.assertIn("READY=1", supervisor.recv(4096).decode())
-                status = supervisor.recv(4096).decode()
-                with daemon.page() as page:
-                    about = page.welcome["services"]["plugins"]
-                shown = run(
-                    self.home,
-                    "status",
-                    "--host=reference",
-                    f"--data-dir={self.home / 'data'}",
-                )
-                daemon.stop()
-                printed = "".join(daemon.lines)
-        reason = about["cannotBuild"]
-        self.assertTrue(reason.startswith("cannot build: no bundler; run: "), reason)
-        self.assertIn(reason, status)
-        self.assertIn(reason, printed)
-        self.assertIn(f"problem: {reason}\n", shown.stdout)
 
     def test_taken_port(self):
         """The supervisor gets the reason; the exit status is 1."""
