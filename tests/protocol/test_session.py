@@ -158,22 +158,6 @@ class TransitionTests(SessionCase):
 class PacingTests(SessionCase):
     """Tests for requests over the rate."""
 
-    def test_paced_then_refused(self) -> None:
-        """Over the rate requests wait in order, at most 3 s, then are refused."""
-        session = self.welcomed(rate=1.0, burst=2)
-        waits, refused = [], None
-        for _ in range(6):
-            (effect,) = session.requested(REQUEST)
-            if isinstance(effect, Dispatch):
-                waits.append(round(effect.after, 6))
-            else:
-                refused = effect
-        self.assertEqual(waits, [0.0, 0.0, 1.0, 2.0, 3.0])
-        assert isinstance(refused, Refuse)
-        self.assertEqual(refused.id, "1")
-        self.assertIs(refused.error.code, Code.RATE_LIMITED)
-        self.assertEqual(refused.error.retry_after, 1)
-
     def test_hint_is_honest(self) -> None:
         """Who waits for as long as the hint is not refused again."""
         session = self.welcomed(rate=0.1, burst=1)
@@ -201,30 +185,6 @@ class PacingTests(SessionCase):
         session = self.welcomed(rate=1000.0, burst=1000)
         for _ in range(1000):
             self.assertEqual(session.requested(LIGHT), [Dispatch(LIGHT, 0.0)])
-
-    def test_budgets_are_not_shared(self) -> None:
-        """One socket can't spend what another lives on."""
-        rates = Rates(1.0, 1, Clock().seconds)
-        one, other = Session(rates), Session(rates)
-        for session in (one, other):
-            session.hello_accepted()
-            self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
-
-    @given(st.lists(st.floats(0, 2), max_size=40))
-    @settings(deadline=None)
-    def test_never_faster_than_the_rate(self, pauses: list[float]) -> None:
-        """Whatever the pauses, calls start in order and no faster than the rate."""
-        session = self.welcomed(rate=5.0, burst=2)
-        starts = []
-        for pause in pauses:
-            self.clock.advance(pause)
-            (effect,) = session.requested(REQUEST)
-            if isinstance(effect, Dispatch):
-                self.assertLessEqual(effect.after, 3.0)
-                starts.append(self.clock.seconds() + effect.after)
-        self.assertEqual(starts, sorted(starts))
-        for index, start in enumerate(starts):
-            self.assertLessEqual(index + 1, 2 + 5 * start + 1e-6)
 
     @given(st.lists(st.tuples(st.integers(0, 2), st.floats(0, 1)), max_size=60))
     @settings(deadline=None)

@@ -66,13 +66,6 @@ class EarlyTests(ChannelCase):
         channel.dataReceived(write_request("POST", path, (*headers, *length)))
         return channel, transport
 
-    def test_what_still_comes_is_thrown_away(self) -> None:
-        """The rest is read, so that the answer is; but it is no request."""
-        channel, transport = self.early(BEARER)
-        channel.dataReceived(HEALTH * 100)
-        self.assertAnswered(transport, 415, "unsupported_media_type")
-        self.assertFalse(transport.disconnected)
-
     def test_attack_endless_body_after_a_refusal(self) -> None:
         """The rest is read only so far."""
         channel, transport = self.early(BEARER)
@@ -81,12 +74,6 @@ class EarlyTests(ChannelCase):
         self.assertFalse(transport.aborting)
         channel.dataReceived(b"x")
         self.assertTrue(transport.aborting)
-
-    def test_attack_staying_after_a_refusal(self) -> None:
-        """And only so long."""
-        _, transport = self.early(BEARER)
-        self.stack.clock.advance(limits.LINGER_SECONDS)
-        self.assertTrue(transport.disconnecting)
 
     def test_leave_to_send(self) -> None:
         """``Expect: 100-continue`` is answered only when the body will be read."""
@@ -241,11 +228,12 @@ class DeadlineTests(ChannelCase):
         self.assertTrue(transport.aborting)
 
     def test_attack_never_closing(self) -> None:
-        """Who has read everything has less time to close."""
-        channel, transport = self.connect()
-        channel.dataReceived(HEALTH)
-        self.stack.clock.advance(limits.LINGER_SECONDS)
-        self.assertTrue(transport.disconnecting)
+        """Who has read everything, or was refused, has less time to close."""
+        for asked in (HEALTH, write_request("POST", CALL, (BEARER, LENGTH))):
+            channel, transport = self.connect()
+            channel.dataReceived(asked)
+            self.stack.clock.advance(limits.LINGER_SECONDS)
+            self.assertTrue(transport.disconnecting)
 
     def test_a_call_has_its_own_time(self) -> None:
         """No deadline of the connection ends a call that runs."""

@@ -73,15 +73,6 @@ class AnswerTests(SynchronousTestCase):
         deep = b'{"value":%s}' % nested(JSON_DEPTH - 1)
         self.assertEqual(self.stack.call("echo", body=deep).body, deep)
 
-    def test_bare_and_refused(self) -> None:
-        """A result is the body; a refusal has its code and message."""
-        answer = self.stack.call("echo", body=b'{"value":[1,null]}')
-        self.assertEqual(answer.json, {"value": [1, None]})
-        self.assertEqual(
-            self.stack.call("refuse").json,
-            {"ok": False, "error": {"code": "unavailable", "message": "no water"}},
-        )
-
     def test_bug(self) -> None:
         """A bug of a service, and a result no JSON can hold, are ``internal``."""
         for name, kind in (("leak", ZeroDivisionError), ("surrogate", TypeError)):
@@ -113,11 +104,6 @@ class DisconnectTests(SynchronousTestCase):
         (self.waiting,) = self.stack.kettle.waiting
         self.assertEqual(self.transport.value(), b"")
         self.channel = channel
-
-    def test_answered(self) -> None:
-        """Who stays is answered when the call is done."""
-        self.waiting.callback(Anything(1))
-        self.assertIn(b'{"value":1}', self.transport.value())
 
     def test_call_goes_on(self) -> None:
         """Who goes cancels nothing: what was begun is finished."""

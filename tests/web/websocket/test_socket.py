@@ -80,20 +80,6 @@ class AuthenticatedTests(SocketCase):
         self.assertTrue(head.startswith(b"HTTP/1.1 101"))
         self.assertNotIn(b"extensions", head.lower())
 
-    def test_page_goes(self) -> None:
-        """A page that closes is forgotten: its place is free, no timer is left."""
-        self.page.client.sendClose(1000, "bye")
-        self.stack.advance(2)
-        self.assertEqual(len(self.stack.hub), 0)
-        self.assertEqual(self.stack.sockets._sockets_authenticated, set())
-
-    def test_shutdown(self) -> None:
-        """At shutdown every socket, greeted or not, closes with 1001."""
-        silent = self.stack.open()
-        self.stack.sockets.close_all(CloseReason.SHUTDOWN)
-        for page in (self.page, silent):
-            self.assertEqual(page.closed, (1001, "shutdown"))
-
     def test_shutdown_waits_for_the_closes(self) -> None:
         """Who closes all learns when the last is closed, at once with none open."""
         closing = self.stack.sockets.close_all(CloseReason.SHUTDOWN)
@@ -244,11 +230,6 @@ class UpgradeTests(SocketCase):
             },
         )
 
-    def test_absolute_target(self) -> None:
-        """An upgrade may name the host in its target."""
-        upgrade = write_request("GET", f"http://{HOST}/v1/ws", UPGRADE)
-        self.assertTrue(self.stack.raw(upgrade).startswith(b"HTTP/1.1 101"))
-
     def test_attack_log_lines(self) -> None:
         """Bad handshakes are counted, one line a second, and are no warnings."""
         lines: list[tuple[str, int]] = []
@@ -271,8 +252,3 @@ class UpgradeTests(SocketCase):
                 ("WebSocket handshakes refused: 19", "info"),
             ],
         )
-
-    def test_name_of_the_host(self) -> None:
-        """A socket may be opened by each of the daemon's names."""
-        for host in (HOST, "localhost:42081"):
-            self.assertIsNone(self.stack.open(PAGE, host=host).hello().closed)
