@@ -23,12 +23,7 @@ export class FakeLink extends Daemon implements Link {
   state: State = "connected";
   reason = "";
   version = "1.2.3";
-  lacks = "";
   #progress = (_: Progress): void => undefined;
-
-  has(method: string): boolean {
-    return method !== this.lacks;
-  }
 
   called(method: string): object[] {
     return this.given.filter((_, n) => this.asked[n]?.split(" ")[0] === method).map(([params]) => params);

@@ -219,8 +219,6 @@ test("an operation begun without a connection waits for one", async () => {
   const outcome = bridge.operate("plugins/install", URL_OF);
   world.socket.welcome();
   await settle();
-  world.socket.answer({ operations: [] });
-  await settle();
   world.socket.answer(PLUGIN);
   assert.deepEqual(await outcome, PLUGIN);
 });
@@ -229,7 +227,8 @@ test("an operation that could not be begun was not sent", async () => {
   for (const drop of [false, true]) {
     const world = new World();
     const bridge = await world.bridge();
-    const lost = failure(bridge.operate("plugins/install", URL_OF));
+    const params = drop ? { ...URL_OF, ref: "new" } : URL_OF;
+    const lost = failure(bridge.operate("plugins/install", params));
     if (drop) {
       world.socket.welcome();
       await settle();
@@ -244,30 +243,6 @@ test("an operation that could not be begun was not sent", async () => {
   const world = new World();
   const bridge = await world.bridge({ token: "" });
   assert.ok((await failure(bridge.operate("plugins/install", URL_OF))) instanceof PairingError);
-});
-
-test("an older daemon gets a call without a reference", async () => {
-  const services = { plugins: { methods: ["install"] } };
-  for (const early of [false, true]) {
-    const world = new World();
-    const bridge = await world.bridge();
-    if (!early) {
-      world.socket.welcome({ services });
-    }
-    const outcome = bridge.operate("plugins/install", URL_OF);
-    outcome.catch(() => undefined);
-    if (early) {
-      world.socket.welcome({ services });
-      await settle();
-      world.socket.refuse("unknown_method", "there is no such method");
-    }
-    await settle();
-    assert.deepEqual(world.socket.request["params"], URL_OF);
-    world.socket.drop();
-    const error = await failure(outcome);
-    assert.ok(error instanceof LostError);
-    assert.equal(error.sent, true);
-  }
 });
 
 test("an abort asks the daemon to cancel, and its refusal is the abort", async () => {

@@ -210,7 +210,6 @@ class Client implements Bridge, ConnectionOwner {
     const link = {
       clock: this.#clock,
       call: this.#call,
-      supports: (name: string) => this.welcome?.methods.has(name),
       onProgress: (listener: (progress: Progress) => void) => this.on("progress", listener),
       connected: () => this.#connected(),
     };

@@ -11,7 +11,6 @@ import { type BridgeError, LostError, RefusedError, TimeoutError, refusal } from
 import { type Fields, fields, list, text } from "./json.js";
 import type { Events } from "./protocol.js";
 
-const LIST = "plugins/operations";
 const LOOK_MILLISECONDS = 2_000;
 const REFERENCE_BYTES = 16;
 
@@ -34,8 +33,6 @@ export interface Link {
     options?: CallOptions,
     onSent?: () => void,
   ): Promise<unknown>;
-  /** Whether the connected daemon has a method; `undefined` without a connection. */
-  supports(method: string): boolean | undefined;
   onProgress(listener: (progress: Progress) => void): Cancel;
   /** Wait for a connection; return false when there will be none. */
   connected(): Promise<boolean>;
@@ -57,11 +54,8 @@ export async function operate(
   const given = text(fields(params)["ref"]);
   const run = new Run(link, given || newReference(), options);
   try {
-    // A first look also waits for the connection, which shows what the daemon supports.
-    if (given !== "" || link.supports(LIST) === undefined) {
-      if (await run.isListed()) {
-        return await run.follow(new LostError(true));
-      }
+    if (given !== "" && (await run.isListed())) {
+      return await run.follow(new LostError(true));
     }
     return await run.start(method, params);
   } finally {
@@ -70,7 +64,7 @@ export async function operate(
 }
 
 /** Make an unguessable reference. */
-function newReference(): string {
+export function newReference(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(REFERENCE_BYTES));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -113,15 +107,14 @@ class Run {
 
   /** Send the request, and wait for its outcome. */
   async start(method: string, params: object): Promise<unknown> {
-    const followed = this.#link.supports(LIST) === true;
-    const all = followed ? { ...params, ref: this.#ref } : params;
+    const all = { ...params, ref: this.#ref };
     const onSent = (): void => {
-      this.#listed = followed;
+      this.#listed = true;
     };
     try {
       return await this.#link.call(method, all, { signal: this.#stop.signal }, onSent);
     } catch (error) {
-      if (followed && isPassing(error) && error.sent) {
+      if (isPassing(error) && error.sent) {
         return await this.follow(error);
       }
       throw this.#outcome(error);
@@ -139,18 +132,11 @@ class Run {
 
   /** Return what the daemon lists of it; `undefined` when that is nothing. */
   async #find(): Promise<Fields | undefined> {
-    try {
-      const { signal } = this.#stop;
-      const { operations } = fields(await this.#link.call(LIST, {}, { signal }));
-      return list(operations)
-        .map(fields)
-        .find(({ ref }) => ref === this.#ref);
-    } catch (error) {
-      if (error instanceof RefusedError && error.code === "unknown_method") {
-        return undefined;
-      }
-      throw error;
-    }
+    const { signal } = this.#stop;
+    const { operations } = fields(await this.#link.call("plugins/operations", {}, { signal }));
+    return list(operations)
+      .map(fields)
+      .find(({ ref }) => ref === this.#ref);
   }
 
   /**

@@ -68,10 +68,6 @@ export class ClientLink implements Link {
     return this.#isOpen;
   }
 
-  has(method: MethodName): boolean {
-    return this.client.supports(method);
-  }
-
   async call<Method extends MethodName>(
     method: Method,
     params?: Params<Method>,

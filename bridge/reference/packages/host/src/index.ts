@@ -2,6 +2,7 @@
 
 import { COMPILED_PLUGINS, REALM_RUNTIME } from "@bridge/static-plugins";
 
+import { newReference } from "../../client/src/operations.js";
 import { startHost } from "./host.js";
 import { Preferences, openStorage } from "./preferences.js";
 import { browser } from "./environment.js";
@@ -15,8 +16,6 @@ function takeFromAddress(preferences: Preferences): boolean {
   return taken;
 }
 
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
 /** The part of the address that asks for a page without plugins: `?safe`. */
 const SAFE = "safe";
 
@@ -24,12 +23,6 @@ function removeSafeFromAddress(): void {
   const address = new URL(location.href);
   address.searchParams.delete(SAFE);
   history.replaceState(null, "", address);
-}
-
-/** 22 characters of the URL-safe alphabet. */
-function newRef(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(22));
-  return Array.from(bytes, (byte) => ALPHABET[byte % ALPHABET.length]).join("");
 }
 
 const root = document.getElementById("host");
@@ -47,7 +40,7 @@ if (root !== null) {
       },
     },
     reload: () => location.reload(),
-    newRef,
+    newRef: newReference,
     safe: new URLSearchParams(location.search).has(SAFE),
     leftSafeMode: removeSafeFromAddress,
     isVisible: () => document.visibilityState === "visible",

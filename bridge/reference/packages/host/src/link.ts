@@ -50,8 +50,6 @@ export interface Link extends Daemon {
   readonly version: string;
   /** How the last sockets closed, the newest first; for a report. */
   readonly closes: readonly string[];
-  /** Whether the daemon has a method, such as `plugins/preview`. */
-  has(method: MethodName): boolean;
   /** Run an operation on plugins; the answer survives a lost connection. */
   operate<Method extends OperationName>(
     method: Method,

@@ -130,11 +130,6 @@ export class PageModel {
     return this.navigation.route ?? { view: running ? "home" : "plugins" };
   }
 
-  /** Whether the bridge is older than what this page needs. */
-  get isBridgeOld(): boolean {
-    return this.link.state === "connected" && !this.link.has("plugins/preview");
-  }
-
   /** The last build that failed; empty when the last one did not. */
   get buildErrors(): readonly string[] {
     return this.#buildErrors;

@@ -139,9 +139,6 @@ export class Operations {
   /** Ask the daemon what is under way; called when a connection opens. */
   async refresh(): Promise<void> {
     this.#askAgain();
-    if (!this.#needs.link.has("plugins/operations")) {
-      return;
-    }
     const none = { operations: [] as readonly OperationEntry[] };
     const { operations } = await this.#needs.link.call("plugins/operations").catch(() => none);
     const own = this.#own();

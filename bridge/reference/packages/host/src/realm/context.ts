@@ -2,19 +2,15 @@
 
 import type {
   Context,
-  Database,
   Http,
   HttpResponse,
   Json,
   Logger,
   Native,
-  NotificationResult,
   Osc,
   OscMessage,
   Settings,
   Sql,
-  SqlResult,
-  Target,
 } from "@bridge/plugin-api";
 
 import { makeUi } from "../../../api/src/handles.js";
@@ -23,7 +19,7 @@ import { type Level, Log, PLUGIN_LINES } from "../log.js";
 import { StoredSettings } from "../settings.js";
 import type { Recorder } from "./recorder.js";
 import type { Sender } from "./sender.js";
-import type { Values } from "./wire.js";
+import type { CallName, Values } from "./wire.js";
 
 // One less than the page logs: the line that counts the rest is another.
 const LINES = { perSecond: PLUGIN_LINES.perSecond - 1, burst: PLUGIN_LINES.burst - 1 };
@@ -94,22 +90,24 @@ function loggerOf(id: string, sender: Sender, environment: Environment): Logger 
   return new Log(environment, record, LINES).scope(id);
 }
 
+/** Call the page; what it answers is what the API describes. */
+async function ask<Answer>(sender: Sender, name: CallName, ...args: unknown[]): Promise<Answer> {
+  return (await sender.call(name, args)) as unknown as Answer;
+}
+
 function nativeOf(sender: Sender): Native {
-  const call = (name: "native.targets" | "native.notify" | "native.call", ...args: unknown[]) =>
-    sender.call(name, args) as Promise<unknown>;
   return {
-    targets: () => call("native.targets") as Promise<readonly Target[]>,
-    notify: (notification) => call("native.notify", notification) as Promise<NotificationResult>,
+    targets: () => ask(sender, "native.targets"),
+    notify: (notification) => ask(sender, "native.notify", notification),
     call: (service, method, params = {}) =>
-      call("native.call", String(service), String(method), params),
+      ask(sender, "native.call", String(service), String(method), params),
   };
 }
 
 function httpOf(sender: Sender): Http {
   return {
     async fetch(url, options = {}) {
-      const answer: unknown = await sender.call("http.fetch", [String(url), options]);
-      const response = answer as Omit<HttpResponse, "json">;
+      const response = await ask<Omit<HttpResponse, "json">>(sender, "http.fetch", String(url), options);
       return { ...response, json: () => JSON.parse(response.body) as Json };
     },
   };
@@ -135,8 +133,8 @@ function oscOf(sender: Sender, listeners: Map<number, Listener>): Osc {
 
 function sqlOf(sender: Sender): Sql {
   return {
-    databases: () => sender.call("sql.databases", []) as Promise<unknown> as Promise<readonly Database[]>,
+    databases: () => ask(sender, "sql.databases"),
     query: (database, sql, params = []) =>
-      sender.call("sql.query", [String(database), String(sql), [...params]]) as Promise<unknown> as Promise<SqlResult>,
+      ask(sender, "sql.query", String(database), String(sql), [...params]),
   };
 }

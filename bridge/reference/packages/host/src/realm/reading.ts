@@ -11,8 +11,6 @@ import {
   LIMITS,
   PACE,
   PHASES,
-  type State,
-  type Thrown,
 } from "./wire.js";
 
 type Fields = { readonly [name: string]: unknown };
@@ -25,8 +23,7 @@ type Fields = { readonly [name: string]: unknown };
 export function readMessage(data: unknown): FromRealm {
   check(typeof data === "string" && data.length <= LIMITS.message, "a text within its size");
   const words = data as string;
-  const message = readFields(parse(words), "a message");
-  const read = readByKind(message);
+  const read = readTagged(MESSAGES, "t", parse(words)) as FromRealm;
   check(words.length <= sizeFor(read), `a message of ${read.t} within its size`);
   return read;
 }
@@ -45,81 +42,55 @@ function sizeFor(message: FromRealm): number {
   return isLarge ? LIMITS.message : LIMITS.ordinary;
 }
 
-function readByKind(message: Fields): FromRealm {
-  const { t } = message;
-  switch (t) {
-    case "loaded":
-      return { t, id: readText(message["id"], 64), schema: readJson(message["schema"]) };
-    case "activated":
-    case "stopped":
-      return { t };
-    case "failed":
-      return {
-        t,
-        during: oneOf(PHASES, message["during"]),
-        what: readText(message["what"], 300),
-        error: readThrown(message["error"]),
-      };
-    case "batch":
-      return { t, changes: readList(message["changes"], LIMITS.changes, readChange) };
-    case "call":
-      return {
-        t,
-        n: readNumber(message["n"]),
-        name: oneOf(CALLS, message["name"]),
-        args: readList(message["args"], 64, readJson),
-      };
-    case "done":
-      return { t, event: readNumber(message["event"]) };
-    case "pong":
-      return { t, n: readNumber(message["n"]) };
-    default:
-      throw new RangeError("the plugin broke a rule of its port: a known message");
-  }
+/** How each field is read. */
+type Shape = { readonly [field: string]: (value: unknown) => unknown };
+
+const REF = { ref: readNumber };
+
+const CHANGES: { readonly [op in Change["op"]]: Shape } = {
+  log: { level: oneOf(LEVELS), text: readText(PLUGIN_CHARACTERS) },
+  card: { ...REF, title: readText() },
+  // What a state has is read again where it is drawn.
+  part: { ...REF, card: readNumber, kind: oneOf(KINDS), state: readFields },
+  draw: { ...REF, state: readFields },
+  remove: REF,
+};
+
+const THROWN: Shape = {
+  name: readText(PACE.errorCharacters),
+  message: readText(PACE.errorCharacters),
+  stack: readText(PACE.errorCharacters),
+};
+
+const MESSAGES: { readonly [t in FromRealm["t"]]: Shape } = {
+  loaded: { id: readText(64), schema: readJson },
+  activated: {},
+  stopped: {},
+  failed: {
+    during: oneOf(PHASES),
+    what: readText(300),
+    error: (value) => readShape(THROWN, readFields(value)),
+  },
+  batch: { changes: readList(LIMITS.changes, (value) => readTagged(CHANGES, "op", value)) },
+  call: { n: readNumber, name: oneOf(CALLS), args: readList(64, readJson) },
+  done: { event: readNumber },
+  pong: { n: readNumber },
+};
+
+/** Read an object whose shape one of its fields names. */
+function readTagged(
+  shapes: { readonly [tag: string]: Shape },
+  field: string,
+  value: unknown,
+): object {
+  const found = readFields(value);
+  const tag = oneOf(Object.keys(shapes))(found[field]);
+  return { [field]: tag, ...readShape(shapes[tag] ?? {}, found) };
 }
 
-function readChange(value: unknown): Change {
-  const change = readFields(value, "a change");
-  const { op } = change;
-  switch (op) {
-    case "log":
-      return {
-        op,
-        level: oneOf(LEVELS, change["level"]),
-        text: readText(change["text"], PLUGIN_CHARACTERS),
-      };
-    case "card":
-      return { op, ref: readNumber(change["ref"]), title: readText(change["title"]) };
-    case "part":
-      return {
-        op,
-        ref: readNumber(change["ref"]),
-        card: readNumber(change["card"]),
-        kind: oneOf(KINDS, change["kind"]),
-        state: readState(change["state"]),
-      };
-    case "draw":
-      return { op, ref: readNumber(change["ref"]), state: readState(change["state"]) };
-    case "remove":
-      return { op, ref: readNumber(change["ref"]) };
-    default:
-      throw new RangeError("the plugin broke a rule of its port: a known change");
-  }
-}
-
-function readThrown(value: unknown): Thrown {
-  const { name, message, stack } = readFields(value, "an error");
-  const most = PACE.errorCharacters;
-  return {
-    name: readText(name, most),
-    message: readText(message, most),
-    stack: readText(stack, most),
-  };
-}
-
-// What it has is read again where it is drawn.
-function readState(value: unknown): State {
-  return readFields(value, "a state") as State;
+function readShape(shape: Shape, found: Fields): object {
+  const fields = Object.entries(shape).map(([name, read]) => [name, read(found[name])]);
+  return Object.fromEntries(fields) as object;
 }
 
 function readJson(value: unknown): Json {
@@ -127,19 +98,23 @@ function readJson(value: unknown): Json {
   return value as Json;
 }
 
-function readFields(value: unknown, what: string): Fields {
-  check(typeof value === "object" && value !== null && !Array.isArray(value), what);
+function readFields(value: unknown): Fields {
+  check(typeof value === "object" && value !== null && !Array.isArray(value), "an object");
   return value as Fields;
 }
 
-function readList<T>(value: unknown, most: number, read: (item: unknown) => T): readonly T[] {
-  check(Array.isArray(value) && value.length <= most, `a list of at most ${most}`);
-  return (value as readonly unknown[]).map(read);
+function readList<T>(most: number, read: (item: unknown) => T) {
+  return (value: unknown): readonly T[] => {
+    check(Array.isArray(value) && value.length <= most, `a list of at most ${most}`);
+    return (value as readonly unknown[]).map(read);
+  };
 }
 
-function readText(value: unknown, most: number = LIMITS.ordinary): string {
-  check(typeof value === "string" && value.length <= most, `a text of at most ${most}`);
-  return value as string;
+function readText(most: number = LIMITS.ordinary) {
+  return (value: unknown): string => {
+    check(typeof value === "string" && value.length <= most, `a text of at most ${most}`);
+    return value as string;
+  };
 }
 
 function readNumber(value: unknown): number {
@@ -147,9 +122,11 @@ function readNumber(value: unknown): number {
   return value as number;
 }
 
-function oneOf<T extends string>(known: readonly T[], value: unknown): T {
-  check(known.includes(value as T), "a known word");
-  return value as T;
+function oneOf<T extends string>(known: readonly T[]) {
+  return (value: unknown): T => {
+    check(known.includes(value as T), "a known word");
+    return value as T;
+  };
 }
 
 function check(holds: boolean, rule: string): asserts holds {

@@ -20,9 +20,6 @@ export function Banner({ model }: ViewProps) {
   if (model.trouble !== "") {
     return <TroubleBanner model={model} />;
   }
-  if (model.isBridgeOld) {
-    return <OldBanner model={model} />;
-  }
   if (model.runtime.isSafe) {
     return (
       <Fragment>
@@ -93,21 +90,6 @@ function TroubleBanner({ model }: ViewProps) {
         Try now
       </Button>
     </Frame>
-  );
-}
-
-function OldBanner({ model }: ViewProps) {
-  return (
-    <Frame
-      id="old-bridge"
-      tone="warn"
-      words={<p>Update the bridge to use this page.</p>}
-      more={
-        <Details>
-          <p>The bridge that runs is version {model.link.version}.</p>
-        </Details>
-      }
-    />
   );
 }
 

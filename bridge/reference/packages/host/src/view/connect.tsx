@@ -2,6 +2,7 @@
 import { h } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
+import { TROUBLE_WORDS } from "../model/words.js";
 import { readEndpoint } from "../preferences.js";
 import type { ViewProps } from "./app.js";
 import { Button, Copy, Details, Field, Title, useAfter } from "./parts.js";
@@ -105,7 +106,7 @@ function useWords({ link }: ViewProps["model"]): { words: string; urgent: boolea
 function wordsOf(state: string, reason: string): { words: string; urgent: boolean } | undefined {
   switch (state) {
     case "absent":
-      return { words: "The bridge isn't running. Start it, then try again.", urgent: false };
+      return { words: TROUBLE_WORDS.absent, urgent: false };
     case "waiting":
       return { words: "Couldn't connect. Trying again.", urgent: false };
     case "unpaired":

@@ -45,7 +45,7 @@ export function PluginView({ model, id }: PluginProps) {
 function useAbout({ link, catalog }: PageModel, entry: ListEntry | undefined): About | undefined {
   const [about, setAbout] = useState<About | undefined>(undefined);
   const { id = "", commit = "", updatedAt = "" } = entry ?? {};
-  const canAsk = id !== "" && link.state === "connected" && link.has("plugins/about");
+  const canAsk = id !== "" && link.state === "connected";
   useEffect(() => {
     let isWanted = canAsk;
     if (canAsk) {
