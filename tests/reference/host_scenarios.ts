@@ -2,7 +2,8 @@
 
 import { type Json, PermissionError } from "@bridge/plugin-api";
 
-import { Grants } from "../../bridge/reference/packages/host/src/grants.js";
+import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
+import { HostState } from "../../bridge/reference/packages/host/src/hoststate.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { GatedNative } from "../../bridge/reference/packages/host/src/native.js";
@@ -16,7 +17,7 @@ import { StoredSettings } from "../../bridge/reference/packages/host/src/setting
 import { Daemon, Memory } from "./pagestand.js";
 import { World, equal, failure, refusal } from "./world.js";
 
-function native(daemon: Daemon, answers: boolean[], permissions = ["native"]): GatedNative {
+async function native(daemon: Daemon, answers: boolean[], permissions = ["native"]): Promise<GatedNative> {
   const manifest = readManifest({ id: "some-plugin", permissions });
   if (manifest === undefined) {
     throw new Error("the manifest is fine");
@@ -27,7 +28,9 @@ function native(daemon: Daemon, answers: boolean[], permissions = ["native"]): G
       ? Promise.reject(new Error("asked once too often"))
       : Promise.resolve(answer);
   };
-  const grants = new Grants(daemon, manifest.id, () => Promise.resolve("a-key"));
+  const grants = new GrantBook(new HostState(daemon));
+  await grants.compare([{ id: manifest.id, keyId: "a-key" }]);
+  daemon.asked.length = 0;
   const asker = { ask, withdraw: () => undefined };
   return new GatedNative(daemon, new Gate(manifest, grants, asker));
 }
@@ -183,7 +186,7 @@ export const hostScenarios = {
   /** Naming any service but `notify` is refused before anything is sent. */
   async only_notify() {
     const daemon = new Daemon();
-    const api = native(daemon, [true]);
+    const api = await native(daemon, [true]);
     for (const service of ["state", "plugins", "outbound", "sql", "remote", "", "Notify"]) {
       const error = await failure(api.call(service, "send"));
       equal(error instanceof PermissionError, true);
@@ -194,7 +197,7 @@ export const hostScenarios = {
   /** The method that is called is the one that the user was asked about. */
   async test_attack_method_that_changes() {
     const daemon = new Daemon();
-    const api = native(daemon, [true]);
+    const api = await native(daemon, [true]);
     const names = ["targets", "send", "send"];
     const method = { toString: () => names.shift() ?? "send" };
     await api.call("notify", method as never);
@@ -208,18 +211,18 @@ export const hostScenarios = {
   /** A method whose name has more in it than letters is not asked about. */
   async test_attack_method_by_another_name() {
     const daemon = new Daemon();
-    const api = native(daemon, [false]);
+    const api = await native(daemon, [false]);
     equal(await refusal(api.call("notify", "send")), "PermissionError");
     for (const method of ["send/2", "send/", "/send", "send ", "send\n", "", "se\u0000nd"]) {
       equal(await refusal(api.call("notify", method)), "BridgeError bad_request");
     }
-    equal(daemon.asked, ["state/get host grants:some-plugin"]);
+    equal(daemon.asked, []);
   },
 
   /** Without `native` in the manifest nothing is sent. */
   async undeclared_permission() {
     const daemon = new Daemon();
-    const api = native(daemon, [true], ["network"]);
+    const api = await native(daemon, [true], ["network"]);
     equal(await refusal(api.notify({ title: "hello" })), "PermissionError");
     equal(await refusal(api.targets()), "PermissionError");
     equal(daemon.asked, []);
@@ -228,28 +231,28 @@ export const hostScenarios = {
   /** The user is asked once for each method; the daemon keeps the yes. */
   async grants_are_asked_for_once() {
     const daemon = new Daemon();
-    const api = native(daemon, [true]);
+    const api = await native(daemon, [true]);
     await Promise.all([api.notify({ title: "one" }), api.notify({ title: "two" })]);
     equal(daemon.stored.get("grants:some-plugin"), {
       keyId: "a-key",
       allowed: [{ kind: "native", target: "notify/send" }],
     });
-    equal((await native(daemon, []).notify({ title: "next page" })).ok, true);
+    equal((await (await native(daemon, [])).notify({ title: "next page" })).ok, true);
   },
 
   /** A no sends nothing, and the daemon does not keep it. */
   async a_no_is_not_kept() {
     const daemon = new Daemon();
-    const api = native(daemon, [false]);
+    const api = await native(daemon, [false]);
     equal(await refusal(api.notify({ title: "one" })), "PermissionError");
-    equal(daemon.asked, ["state/get host grants:some-plugin"]);
-    equal((await native(daemon, [true]).notify({ title: "next page" })).ok, true);
+    equal(daemon.asked, []);
+    equal((await (await native(daemon, [true])).notify({ title: "next page" })).ok, true);
   },
 
   /** A notification names the plugin that sends it, whatever the plugin says. */
   async test_attack_sender_of_its_own_choice() {
     const daemon = new Daemon();
-    const api = native(daemon, [true]);
+    const api = await native(daemon, [true]);
     await api.notify({ title: "one", sourceApp: "VRCNext" });
     await api.call("notify", "send", { title: "two", sourceApp: "VRCNext" });
     const sent = daemon.given.slice(-2).map((given) => (given as { sourceApp: string }[])[0]?.sourceApp);
@@ -267,7 +270,7 @@ export const hostScenarios = {
   /** A notification that fails is reported in its result. */
   async notify_does_not_reject() {
     const daemon = new Daemon();
-    const api = native(daemon, [true]);
+    const api = await native(daemon, [true]);
     const sent = await api.notify({ title: "one" });
     equal(sent, { ok: true, delivered: ["overlay"], failed: [{ sink: "x", error: "gone" }] });
     daemon.refuses = "notify/send";

@@ -1,6 +1,7 @@
 /** The questions of plugins, what is kept of the answers, and the names in them. */
 
 import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
+import { HostState } from "../../bridge/reference/packages/host/src/hoststate.js";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
 import { alone, shortName, shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
@@ -39,10 +40,14 @@ function gateOf(book: GrantBook, answers: boolean[] | Asker, id = "some-plugin")
     throw new Error("the manifest is fine");
   }
   if (!Array.isArray(answers)) {
-    return new Gate(manifest, book.of(id), answers);
+    return new Gate(manifest, book, answers);
   }
   const ask = (): Promise<boolean> => Promise.resolve(answers.shift() ?? false);
-  return new Gate(manifest, book.of(id), { ask, withdraw: () => undefined });
+  return new Gate(manifest, book, { ask, withdraw: () => undefined });
+}
+
+function bookOf(daemon: Daemon): GrantBook {
+  return new GrantBook(new HostState(daemon));
 }
 
 const ALLOWED = [{ kind: "sql", target: "*" }];
@@ -131,8 +136,8 @@ export const questionScenarios = {
     await press(page, true);
     equal(await other, true);
     // Closing its gate withdraws them.
-    const book = new GrantBook(new Daemon(), () => undefined);
-    await book.compare([{ id: "some-plugin", keyId: "own-key" }], {});
+    const book = bookOf(new Daemon());
+    await book.compare([{ id: "some-plugin", keyId: "own-key" }]);
     const gate = gateOf(book, questions);
     const passing = failure(gate.pass("sql", "*"));
     await quiet();
@@ -177,8 +182,8 @@ export const questionScenarios = {
   async test_attack_same_id_of_another_author() {
     const daemon = new Daemon();
     daemon.stored.set("grants:some-plugin", { keyId: "their-key", allowed: ALLOWED });
-    const book = new GrantBook(daemon, () => undefined);
-    await book.compare([{ id: "some-plugin", keyId: "own-key" }], Object.fromEntries(daemon.stored));
+    const book = bookOf(daemon);
+    await book.compare([{ id: "some-plugin", keyId: "own-key" }]);
     equal([...daemon.stored.keys()], []);
     const gate = gateOf(book, []);
     equal((await failure(gate.pass("sql", "*"))).name, "PermissionError");
@@ -189,12 +194,12 @@ export const questionScenarios = {
     const daemon = new Daemon();
     const theirs = { keyId: "their-key", allowed: ALLOWED };
     // A page that was loaded when another author's plugin had this id.
-    const book = new GrantBook(daemon, () => undefined);
-    await book.compare([{ id: "some-plugin", keyId: "own-key" }], {});
+    const book = bookOf(daemon);
+    await book.compare([{ id: "some-plugin", keyId: "own-key" }]);
     daemon.stored.set("grants:newer", theirs);
     daemon.stored.set("grants:some-plugin", theirs);
     const installed = ["newer", "some-plugin"].map((id) => ({ id, keyId: "their-key" }));
-    await book.compare(installed, Object.fromEntries(daemon.stored));
+    await book.compare(installed);
     const error = await failure(gateOf(book, [true]).pass("sql", "*"));
     equal(error.message, "another author's plugin has this id by now");
     equal([...daemon.stored], [
@@ -207,9 +212,9 @@ export const questionScenarios = {
   async grants_without_a_key() {
     const daemon = new Daemon();
     daemon.stored.set("grants:some-plugin", ALLOWED);
-    const book = new GrantBook(daemon, () => undefined);
+    const book = bookOf(daemon);
     const compare = (keyId: string | undefined): Promise<void> =>
-      book.compare([{ id: "some-plugin", keyId }], Object.fromEntries(daemon.stored));
+      book.compare([{ id: "some-plugin", keyId }]);
     // A plugin that cannot be read has a key that is not known: nothing is decided.
     await compare(undefined);
     equal(daemon.stored.get("grants:some-plugin"), ALLOWED);
@@ -217,24 +222,24 @@ export const questionScenarios = {
     equal(daemon.stored.get("grants:some-plugin"), { keyId: "own-key", allowed: ALLOWED });
     await compare(undefined);
     equal(daemon.stored.get("grants:some-plugin"), { keyId: "own-key", allowed: ALLOWED });
-    equal(await book.of("some-plugin").all(), ALLOWED);
+    equal(await book.all("some-plugin"), ALLOWED);
   },
 
   /** Nothing is allowed before the daemon has listed what is installed. */
   async grants_wait_for_the_list() {
     const daemon = new Daemon();
     daemon.stored.set("grants:some-plugin", { keyId: "own-key", allowed: ALLOWED });
-    const book = new GrantBook(daemon, () => undefined);
+    const book = bookOf(daemon);
     let passed = false;
     const passing = gateOf(book, []).pass("sql", "*").then(() => (passed = true));
     await settle();
     equal(passed, false);
-    await book.compare([{ id: "some-plugin", keyId: "own-key" }], {});
+    await book.compare([{ id: "some-plugin", keyId: "own-key" }]);
     equal(await passing, true);
     const gone = await failure(gateOf(book, [true], "not-here").pass("sql", "*"));
     equal(gone.message, "the plugin is not installed");
     // Nor after it was uninstalled, by whatever.
-    await book.compare([], {});
+    await book.compare([]);
     const removed = await failure(gateOf(book, [true]).pass("sql", "*"));
     equal(removed.message, "the plugin is not installed");
   },

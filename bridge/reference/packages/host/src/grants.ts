@@ -1,6 +1,6 @@
 import { BridgeError } from "@bridge/plugin-api";
 
-import type { Caller } from "./link.js";
+import type { HostState } from "./hoststate.js";
 import { fields, list, text } from "./wire.js";
 
 /** A use of a permission the user allowed, such as `network` for `api.example.org`. */
@@ -22,11 +22,14 @@ export interface Installed {
 
 const PREFIX = "grants:";
 
-/** The grants of all plugins, and by whose key each plugin is signed. */
+/**
+ * What the user allowed the plugins, kept in the page's state.
+ *
+ * It belongs to a plugin's id and to its author's key. Nothing is allowed before the daemon
+ * has listed what is installed.
+ */
 export class GrantBook {
-  readonly #caller: Caller;
-  readonly #changed: () => void;
-  readonly #grants = new Map<string, Grants>();
+  readonly #state: HostState;
   // Of what was installed when it was first listed here, and so is in this page's bundle.
   readonly #keys = new Map<string, string>();
   #installed: ReadonlySet<string> = new Set();
@@ -34,24 +37,31 @@ export class GrantBook {
   readonly #list = new Promise<void>((resolve) => {
     this.#listed = resolve;
   });
+  #writing: Promise<unknown> = Promise.resolve();
 
-  /** @param changed Called after each change that was saved. */
-  constructor(caller: Caller, changed: () => void) {
-    this.#caller = caller;
-    this.#changed = changed;
+  constructor(state: HostState) {
+    this.#state = state;
   }
 
-  of(id: string): Grants {
-    const known = this.#grants.get(id) ?? this.#make(id);
-    this.#grants.set(id, known);
-    return known;
+  /** What a plugin was allowed; rejects with `BridgeError` when it is not installed. */
+  async all(id: string): Promise<readonly Grant[]> {
+    const keyId = await this.#ownKey(id);
+    const stored = this.#stored(id);
+    return [undefined, keyId].includes(keyOf(stored)) ? readGrants(stored) : [];
   }
 
-  /** Forget what was read, so that changes by another page are seen. */
-  forgetRead(): void {
-    for (const grants of this.#grants.values()) {
-      grants.forget();
-    }
+  async has(id: string, wanted: Grant): Promise<boolean> {
+    return (await this.all(id)).some((grant) => same(grant, wanted));
+  }
+
+  /** Add one; rejects, and changes nothing, when it cannot be saved. */
+  add(id: string, grant: Grant): Promise<void> {
+    return this.#change(id, (grants) => [...grants.filter((one) => !same(one, grant)), grant]);
+  }
+
+  /** Remove all of one kind; rejects, and changes nothing, when that cannot be saved. */
+  remove(id: string, kind: string): Promise<void> {
+    return this.#change(id, (grants) => grants.filter((grant) => grant.kind !== kind));
   }
 
   /**
@@ -59,13 +69,9 @@ export class GrantBook {
    *
    * The grants of a plugin that is gone, or is another author's by now, are removed; those
    * that were stored without a key, by earlier versions, become the installed plugin's.
-   *
-   * @param stored All entries of the namespace `host`.
    */
-  async compare(
-    installed: readonly Installed[],
-    stored: { readonly [key: string]: unknown },
-  ): Promise<void> {
+  async compare(installed: readonly Installed[]): Promise<void> {
+    await this.#state.read();
     const byId = new Map(installed.map((plugin) => [plugin.id, plugin]));
     this.#installed = new Set(byId.keys());
     for (const { id, keyId } of installed) {
@@ -75,18 +81,16 @@ export class GrantBook {
       }
     }
     this.#listed();
-    for (const [key, value] of Object.entries(stored)) {
+    for (const [key, value] of Object.entries(this.#state.entries)) {
       if (key.startsWith(PREFIX)) {
         await this.#settle(key, value, byId.get(key.slice(PREFIX.length)));
       }
     }
-    this.forgetRead();
   }
 
   async #settle(key: string, value: unknown, plugin: Installed | undefined): Promise<void> {
-    const entry = { ns: "host", key };
     if (plugin === undefined) {
-      await this.#caller.call("state/delete", entry);
+      await this.#state.delete(key);
       return;
     }
     const { keyId } = plugin;
@@ -94,105 +98,39 @@ export class GrantBook {
       return;
     }
     if (Array.isArray(value)) {
-      const allowed = readGrants(value);
-      await this.#caller.call("state/set", { ...entry, value: { keyId, allowed } });
+      await this.#state.set(key, { keyId, allowed: readGrants(value) });
     } else {
-      await this.#caller.call("state/delete", entry);
+      await this.#state.delete(key);
     }
-  }
-
-  #make(id: string): Grants {
-    const ownKey = async (): Promise<string> => {
-      await this.#list;
-      const keyId = this.#keys.get(id);
-      if (keyId === undefined || !this.#installed.has(id)) {
-        throw new BridgeError("unavailable", "the plugin is not installed");
-      }
-      return keyId;
-    };
-    return new Grants(this.#caller, id, ownKey, this.#changed);
-  }
-}
-
-/** What the user allowed one plugin, kept by the daemon for its id and its author's key. */
-export class Grants {
-  readonly #caller: Caller;
-  readonly #entry: { readonly ns: string; readonly key: string };
-  readonly #ownKey: () => Promise<string>;
-  readonly #changed: () => void;
-  #known: Promise<readonly Grant[]> | undefined;
-  #writing: Promise<unknown> = Promise.resolve();
-
-  /**
-   * @param ownKey Returns by whose key it is signed; rejects when it is not installed.
-   * @param changed Called after each change that was saved.
-   */
-  constructor(
-    caller: Caller,
-    id: string,
-    ownKey: () => Promise<string>,
-    changed = (): void => undefined,
-  ) {
-    this.#caller = caller;
-    this.#ownKey = ownKey;
-    this.#changed = changed;
-    this.#entry = { ns: "host", key: PREFIX + id };
-  }
-
-  /** Return all of them; asks the daemon once. */
-  all(): Promise<readonly Grant[]> {
-    const known = (this.#known ??= this.#read());
-    known.catch(() => {
-      this.#known = undefined;
-    });
-    return known;
-  }
-
-  async has(wanted: Grant): Promise<boolean> {
-    return (await this.all()).some((grant) => same(grant, wanted));
-  }
-
-  /** Add one; rejects, and changes nothing, when it cannot be saved. */
-  add(grant: Grant): Promise<void> {
-    return this.#change((grants) => [...grants.filter((one) => !same(one, grant)), grant]);
-  }
-
-  /** Remove all of one kind; rejects, and changes nothing, when that cannot be saved. */
-  remove(kind: string): Promise<void> {
-    return this.#change((grants) => grants.filter((grant) => grant.kind !== kind));
-  }
-
-  /** Forget what was read, so that changes by another page are seen. */
-  forget(): void {
-    this.#known = undefined;
   }
 
   // One after another, and each from what the daemon has now: a grant that another page
   // has revoked must not come back.
-  #change(to: (grants: readonly Grant[]) => readonly Grant[]): Promise<void> {
+  #change(id: string, to: (grants: readonly Grant[]) => readonly Grant[]): Promise<void> {
     const change = this.#writing.then(async () => {
-      const keyId = await this.#ownKey();
-      const stored = await this.#stored();
+      const keyId = await this.#ownKey(id);
+      await this.#state.read();
+      const stored = this.#stored(id);
       if (![undefined, keyId].includes(keyOf(stored))) {
         throw new BridgeError("unavailable", "another author's plugin has this id by now");
       }
-      const allowed = to(readGrants(stored));
-      await this.#caller.call("state/set", { ...this.#entry, value: { keyId, allowed } });
-      this.#known = Promise.resolve(allowed);
-      this.#changed();
+      await this.#state.set(PREFIX + id, { keyId, allowed: to(readGrants(stored)) });
     });
     this.#writing = change.catch(() => undefined);
     return change;
   }
 
-  async #read(): Promise<readonly Grant[]> {
-    const keyId = await this.#ownKey();
-    const stored = await this.#stored();
-    return [undefined, keyId].includes(keyOf(stored)) ? readGrants(stored) : [];
+  #stored(id: string): unknown {
+    return this.#state.entries[PREFIX + id];
   }
 
-  async #stored(): Promise<unknown> {
-    return (await this.#caller.call("state/get", this.#entry)).value;
+  async #ownKey(id: string): Promise<string> {
+    await this.#list;
+    const keyId = this.#keys.get(id);
+    if (keyId === undefined || !this.#installed.has(id)) {
+      throw new BridgeError("unavailable", "the plugin is not installed");
+    }
+    return keyId;
   }
 }
 

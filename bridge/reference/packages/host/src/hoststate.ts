@@ -42,7 +42,7 @@ export class HostState {
 
   /** Switch a plugin on or off; rejects, and changes nothing, when that cannot be saved. */
   setOn(id: string, on: boolean): Promise<void> {
-    return on ? this.#delete(ENABLED + id) : this.#set(ENABLED + id, false);
+    return on ? this.delete(ENABLED + id) : this.set(ENABLED + id, false);
   }
 
   /** Whether updates are looked for once a day. */
@@ -51,7 +51,7 @@ export class HostState {
   }
 
   setChecksDaily(on: boolean): Promise<void> {
-    return this.#set(AUTO_CHECK, on);
+    return this.set(AUTO_CHECK, on);
   }
 
   /** When updates were last looked for, in milliseconds since the epoch; 0 for never. */
@@ -61,7 +61,7 @@ export class HostState {
   }
 
   setCheckedAt(at: number): Promise<void> {
-    return this.#set(CHECKED, at);
+    return this.set(CHECKED, at);
   }
 
   /** Whether the update of a plugin to this commit is skipped. */
@@ -70,7 +70,7 @@ export class HostState {
   }
 
   skip(id: string, commit: string): Promise<void> {
-    return this.#set(SKIPPED + id, commit);
+    return this.set(SKIPPED + id, commit);
   }
 
   /** Forget the switches and the skipped updates of plugins that are not installed. */
@@ -78,18 +78,19 @@ export class HostState {
     const kept = new Set(installed.flatMap(({ id }) => [ENABLED + id, SKIPPED + id]));
     for (const key of Object.keys(this.#entries)) {
       if ((key.startsWith(ENABLED) || key.startsWith(SKIPPED)) && !kept.has(key)) {
-        await this.#delete(key);
+        await this.delete(key);
       }
     }
   }
 
-  async #set(key: string, value: unknown): Promise<void> {
+  /** Change an entry; rejects, and changes nothing, when that cannot be saved. */
+  async set(key: string, value: unknown): Promise<void> {
     await this.#caller.call("state/set", { ns: "host", key, value });
     this.#entries = { ...this.#entries, [key]: value };
     this.changed.emit();
   }
 
-  async #delete(key: string): Promise<void> {
+  async delete(key: string): Promise<void> {
     await this.#caller.call("state/delete", { ns: "host", key });
     const { [key]: _, ...rest } = this.#entries;
     this.#entries = rest;

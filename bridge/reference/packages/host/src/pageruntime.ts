@@ -73,7 +73,7 @@ export class PageRuntime {
   constructor(table: readonly Entry[], parts: RuntimeParts) {
     const { daemon, environment, log, state } = parts;
     this.#parts = parts;
-    this.#grants = new GrantBook(daemon, () => this.changed.emit());
+    this.#grants = new GrantBook(state);
     this.#hub = new OscHub(daemon, log);
     this.#turns = new Turns(daemon, environment);
     this.#isSafe = parts.safe;
@@ -116,7 +116,7 @@ export class PageRuntime {
 
   /** What the user allowed a plugin; rejects with `BridgeError`. */
   grants(id: string): Promise<readonly Grant[]> {
-    return this.#grants.of(id).all();
+    return this.#grants.all(id);
   }
 
   /**
@@ -126,7 +126,7 @@ export class PageRuntime {
    */
   async revoke(id: string, permission: string): Promise<boolean> {
     try {
-      await this.#grants.of(id).remove(permission);
+      await this.#grants.remove(id, permission);
     } catch (e) {
       this.#note("a permission could not be revoked", e);
       return false;
@@ -166,8 +166,7 @@ export class PageRuntime {
       for (const id of gone) {
         await forgetSettings(daemon, id);
       }
-      await state.read();
-      await this.#grants.compare(plugins, state.entries);
+      await this.#grants.compare(plugins);
       await state.compare(plugins);
     } catch (e) {
       this.#note("what is kept of removed plugins could not be removed", e);
@@ -192,7 +191,6 @@ export class PageRuntime {
   }
 
   async #opened(): Promise<void> {
-    this.#grants.forgetRead();
     try {
       await this.#parts.state.read();
     } catch (e) {
@@ -219,7 +217,7 @@ export class PageRuntime {
       realms,
       settings,
       caller,
-      gate: new Gate(manifest, this.#grants.of(id), asker),
+      gate: new Gate(manifest, this.#grants, asker),
       hub: this.#hub,
       place: place(manifest, logger),
       logger,

@@ -1,6 +1,6 @@
 import { PermissionError } from "@bridge/plugin-api";
 
-import type { Grant, Grants } from "./grants.js";
+import type { Grant, GrantBook } from "./grants.js";
 import type { Manifest } from "./manifest.js";
 import { useOf, wordsOf } from "./permissionwords.js";
 
@@ -31,12 +31,12 @@ export interface Asker {
  */
 export class Gate {
   readonly manifest: Manifest;
-  readonly #grants: Grants;
+  readonly #grants: GrantBook;
   readonly #asker: Asker;
   readonly #asking = new Map<string, Promise<boolean>>();
   #closed = false;
 
-  constructor(manifest: Manifest, grants: Grants, asker: Asker) {
+  constructor(manifest: Manifest, grants: GrantBook, asker: Asker) {
     this.manifest = manifest;
     this.#grants = grants;
     this.#asker = asker;
@@ -83,13 +83,13 @@ export class Gate {
   }
 
   async #decide(about: string, wanted: Grant): Promise<boolean> {
-    if (await this.#grants.has(wanted)) {
+    if (await this.#grants.has(this.manifest.id, wanted)) {
       return true;
     }
     this.#checkOpen();
     const yes = await this.#asker.ask({ ...useFor(this.manifest, wanted), about });
     if (yes && !this.#closed) {
-      await this.#grants.add(wanted);
+      await this.#grants.add(this.manifest.id, wanted);
     }
     return yes;
   }

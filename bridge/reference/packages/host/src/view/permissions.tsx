@@ -20,7 +20,7 @@ export function PermissionsView({ model, id }: ViewProps & { readonly id: string
     const read = (): void =>
       void model.runtime.grants(id).then(setGrants, () => setGrants([]));
     read();
-    return model.runtime.changed.listen(read);
+    return model.state.changed.listen(read);
   }, [id]);
   const manifest = model.runtime.manifest(id) ?? model.catalog.find(id);
   const name = model.nameOf(id);
