@@ -49,21 +49,8 @@ class SingleFlightTests(SynchronousTestCase):
         self.runs[1].callback(None)
         self.successResultOf(waiting[0])
 
-    def test_failing(self) -> None:
-        """A run that fails is logged, and keeps none from running after it."""
-        self.flight.ask()
-        self.flight.ask()
-        idle = self.flight.idle()
-        self.runs[0].errback(ZeroDivisionError())
-        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
-        self.runs[1].errback(ZeroDivisionError())
-        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
-        self.successResultOf(idle)
-        self.flight.ask()
-        self.assertEqual(len(self.runs), 3)
-
     def test_cancelled(self) -> None:
-        """So is one whose work was cancelled."""
+        """A run that fails, or is cancelled, is logged, and keeps none from running."""
         self.flight.ask()
         self.flight.ask()
         self.runs[0].cancel()

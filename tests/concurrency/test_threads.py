@@ -15,17 +15,6 @@ from bridge.protocol.errors import BridgeError, Code
 class PoolTests(TestCase):
     """Tests for pools of threads."""
 
-    async def test_calls_in_another_thread(self):
-        """Work runs in a thread of the pool, and its result or failure comes back."""
-        anything: Any = reactor
-        pool = Pool(anything, "test", 1)
-        waiting = pool.call(threading.get_ident)
-        pool.start()
-        self.addCleanup(pool.stop)
-        self.assertNotEqual(await waiting, threading.get_ident())
-        with self.assertRaises(ZeroDivisionError):
-            await pool.call(lambda: 1 // 0)
-
     async def test_no_more_threads(self):
         """Without room for a thread a call fails, later ones are made; it can end."""
         anything: Any = reactor

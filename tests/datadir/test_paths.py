@@ -159,16 +159,6 @@ class WriteTests(SynchronousTestCase):
         """Name what is in the directory."""
         return sorted(os.listdir(self.directory))
 
-    def test_replaces(self) -> None:
-        """The file holds what was written last, and no other file is left."""
-        for content in (b"one", b"", b"two\n"):
-            write_atomically(self.path, content)
-            self.assertEqual(self.path.read_bytes(), content)
-            self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
-        self.assertEqual(self.files(), ["file"])
-        write_atomically(self.path, b"x", 0o700)
-        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o700)
-
     def test_old_file_survives_a_failure(self) -> None:
         """When the disk fails, the old content is there, and no other file."""
         write_atomically(self.path, b"old")

@@ -134,17 +134,6 @@ class ListingTests(TreesTestCase):
             },
         )
 
-    def test_sound_tree(self):
-        """A tree that is as it was signed is listed, and not broken."""
-        self.write()
-        listing = self.trees.listing({"sample": RECORD})
-        self.assertEqual([e.id for e in listing.plugins], ["sample"])
-        self.assertEqual(listing.broken, [])
-        sound, faults = self.trees.verified_trees({"sample": RECORD})
-        self.assertEqual((list(sound), faults), (["sample"], {}))
-        files = read_tree(self.data.plugin("sample")).files
-        self.assertEqual(sound["sample"].files, files)
-
     def test_unsound(self):
         """
         What is not as it was signed and recorded is not built, and listed as broken.
