@@ -199,8 +199,9 @@ class ControlSocket(Factory):
             _make_room(self.path)
             self._port = self._listen_unix() or self._listen_tcp()
         except (OSError, CannotListenError) as e:
-            why = getattr(e, "socketError", e)
-            self._log.warn("commands cannot connect: {why}", why=_reason(why))
+            error = getattr(e, "socketError", e)
+            why = getattr(error, "strerror", None) or error
+            self._log.warn("commands cannot connect: {why}", why=why)
 
     def _listen_unix(self) -> IListeningPort | None:
         """Listen on the path; ``None`` where there can be no Unix socket."""
@@ -267,7 +268,3 @@ def _make_room(path: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         control_address(path)
         path.unlink()
-
-
-def _reason(error: Any) -> str:
-    return str(getattr(error, "strerror", None) or error)

@@ -149,13 +149,12 @@ def _check_owner(
 
 def _may_be_written(found: os.stat_result, path: Path | str) -> bool:
     """Whether the mode lets anybody but the owner write."""
-    by_group = found.st_mode & stat.S_IWGRP and not _is_own_group(found, path)
-    return bool(by_group or found.st_mode & stat.S_IWOTH)
-
-
-def _is_own_group(found: os.stat_result, path: Path | str) -> bool:
-    """Whether a file's group is its owner alone, and no access list adds anybody."""
-    return is_group_of_one(found.st_gid, found.st_uid) and not _has_access_list(path)
+    if found.st_mode & stat.S_IWGRP:
+        # A group may be its owner alone, if no access list adds anybody.
+        alone = is_group_of_one(found.st_gid, found.st_uid)
+        if not alone or _has_access_list(path):
+            return True
+    return bool(found.st_mode & stat.S_IWOTH)
 
 
 def _has_access_list(path: Path | str) -> bool:

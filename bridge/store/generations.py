@@ -128,21 +128,6 @@ class Generations:
         os.rename(path, aside)
         return aside.name
 
-    def peek(self, read: Callable[[bytes], T]) -> T | None:
-        """
-        Read the current generation, or where it is missing the previous one.
-
-        Nothing is touched, so another process may be writing here.
-
-        :param read: See ``load``.
-        :return: ``None`` when there is none.
-        :raise OSError: It can't be read; so does what ``read`` raises.
-        """
-        for path in (self.path, self.previous):
-            with contextlib.suppress(FileNotFoundError):
-                return read(read_file(path))
-        return None
-
     def replace(self, pieces: Iterable[bytes]) -> None:
         """
         Make a new generation, durable when this returns.
@@ -218,14 +203,19 @@ def read_state(path: Path) -> Tables:
     """
     Read the state file as another process has left it, which may be running.
 
+    Nothing is touched.  Where the file is missing, it is the generation before it.
+
     :raise StoreError: It can't be read, or another user may have written it; starting
         the daemon repairs what it can.
     """
     with _explained(path):
-        file = Generations(path)
-        for generation in (path, file.previous):
+        generations = (path, Generations(path).previous)
+        for generation in generations:
             check(generation)
-        return file.peek(partial(_tables, path)) or Tables()
+        for generation in generations:
+            with contextlib.suppress(FileNotFoundError):
+                return _tables(path, read_file(generation))
+        return Tables()
 
 
 @contextlib.contextmanager

@@ -165,11 +165,6 @@ class _Partial:
             return self.text
         return _dotted(self.numbers)
 
-    @property
-    def has_pre_release(self) -> bool:
-        """Whether it names a pre-release."""
-        return len(self.numbers) == _PARTS and "-" in self.text
-
     def above(self, place: int) -> str:
         """The lowest version above all that share the numbers up to ``place``."""
         kept = (*self.numbers, 0, 0, 0)[: place + 1]
@@ -249,7 +244,7 @@ def _partial(text: str, ordered: bool = False) -> _Partial | None:
 
 def _comparator(sign: str, partial: _Partial) -> Iterator[_Bound]:
     whole = len(partial.numbers) == _PARTS
-    written = partial.has_pre_release
+    written = whole and "-" in partial.text
     if sign in _SPANS or (sign == "=" and not whole):
         yield _Bound(">=", partial.lowest, written)
         if partial.numbers:
