@@ -115,7 +115,6 @@ class World:
         origin = self.home / "origin.git"
         branch = f"$(git -C {repository} symbolic-ref --short HEAD)"
         self.do(f"git init --quiet --bare --initial-branch={branch} {origin}")
-        self.do(f"git -C {repository} config push.autoSetupRemote true")
         self.do(f"git -C {repository} remote add origin {origin}")
 
     def do(self, line: str) -> str:
