@@ -12,12 +12,13 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from attrs import field
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import maybeDeferred
 
 from ... import __version__
 from ...classes import define
@@ -50,7 +51,6 @@ from ..terminal import CommandError, reported
 from .hostapi import COMPILER, api_version, check_types, find_compiler
 from .reading import Reading, ShownHit, quoted, read_sources, shown_hit
 from .verdict import (
-    STEPS,
     EndedError,
     Outcome,
     StepResult,
@@ -108,19 +108,8 @@ class Trial:
 
     async def run(self) -> Verdict:
         """Take every step that can be taken, even after others failed."""
-        steps: tuple[Step, ...] = (
-            self._files,
-            self._read_manifest,
-            self._policy,
-            self._signature,
-            self._id,
-            self._realm,
-            self._api,
-            self._types,
-            self._build,
-        )
-        for name, step in zip(STEPS, steps, strict=True):
-            self._steps.append(await self._taken(name, step))
+        for name, step in STEPS.items():
+            self._steps.append(await self._taken(name, partial(step, self)))
         outcome = whole_outcome(self._steps)
         manifest = self._manifest
         return Verdict(
@@ -324,6 +313,20 @@ class Trial:
         return "\n".join([f"in {report.duration_ms} ms", *warnings])
 
 
+STEPS: Final = {
+    "files": Trial._files,
+    "manifest": Trial._read_manifest,
+    "policy": Trial._policy,
+    "signature": Trial._signature,
+    "id": Trial._id,
+    "realm": Trial._realm,
+    "api": Trial._api,
+    "types": Trial._types,
+    "build": Trial._build,
+}
+"""The steps of a check, in order."""
+
+
 def tried(place: Paths, root: Path, unsigned: bool, tsc: Path | None = None) -> Verdict:
     """
     Check a plugin's directory; runs the reactor, which the bundler needs.
@@ -333,13 +336,9 @@ def tried(place: Paths, root: Path, unsigned: bool, tsc: Path | None = None) -> 
     """
     from twisted.internet import reactor
 
-    def at_once(work: Any, *arguments: Any) -> Deferred[Any]:
-        # Nothing else runs in this process, so nothing minds being blocked.
-        return succeed(None).addCallback(lambda _: work(*arguments))
-
     with TemporaryDirectory(prefix="plugin-bridge-check-") as scratch:
+        # Nothing else runs in this process, so nothing minds being blocked.
         trial = Trial(
-            reactor, at_once, place, root, Path(scratch), unsigned, time.time, tsc
+            reactor, maybeDeferred, place, root, Path(scratch), unsigned, time.time, tsc
         )
-        verdict: Verdict = oneshot.run(reactor, trial.run)
-    return verdict
+        return oneshot.run(reactor, trial.run)

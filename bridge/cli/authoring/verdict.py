@@ -12,19 +12,6 @@ from ...protocol.wire import unstructure
 from .reading import ShownHit, hit_lines
 from .worktree import Difference
 
-STEPS: Final = (
-    "files",
-    "manifest",
-    "policy",
-    "signature",
-    "id",
-    "realm",
-    "api",
-    "types",
-    "build",
-)
-"""The steps of a check, in order."""
-
 
 class Outcome(StrEnum):
     """
@@ -73,7 +60,7 @@ class StepResult:
     """
     One step.
 
-    :ivar step: One of ``STEPS``.
+    :ivar step: One of ``STEPS`` of ``trial``.
     :ivar message: One line or more for its reader.
     """
 

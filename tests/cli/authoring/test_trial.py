@@ -14,9 +14,8 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.cli.authoring.reading import ShownHit
-from bridge.cli.authoring.trial import Trial
+from bridge.cli.authoring.trial import STEPS, Trial
 from bridge.cli.authoring.verdict import (
-    STEPS,
     Outcome,
     StepResult,
     Verdict,
@@ -123,7 +122,7 @@ class TrialTests(TestCase):
     async def outcomes(self, unsigned=False):
         """Try the tree; gives what each step came to."""
         made = await self.verdict(unsigned)
-        self.assertEqual(tuple(step.step for step in made.steps), STEPS)
+        self.assertEqual([step.step for step in made.steps], list(STEPS))
         return {step.step: str(step.outcome) for step in made.steps}, made
 
     async def step(self, name):
