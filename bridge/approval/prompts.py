@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Final
@@ -21,8 +21,12 @@ _PATH_CHARACTERS: Final = 120
 _CAUTION: Final = "If you did not start this yourself, do not confirm it."
 
 # Some notification servers render markup without saying so.
-_LINE: Final = re.compile(r"[ -%'-;=?-~]*")
-_LINES: Final = re.compile(r"[ -%'-;=?-~\n]*")
+_MARKUP: Final = "<>&"
+# Persian and emoji need these between two others.
+_JOINERS: Final = "\u200c\u200d"
+_ISOLATES: Final = "\u2068\u2069"
+# More would be drawn over the lines around.
+_MARKS_AT_ONCE: Final = 3
 
 
 class Operation(StrEnum):
@@ -41,9 +45,13 @@ class Operation(StrEnum):
 
 
 def _showable(_: Any, attribute: Attribute[str], value: str) -> None:
-    allowed = _LINES if attribute.name == "body" else _LINE
-    if allowed.fullmatch(value) is None:
-        raise ValueError(f"{attribute.name}: not printable ASCII without markup")
+    more = _JOINERS + _ISOLATES + "\n" * (attribute.name == "body")
+    if not all(_is_plain(each) or each in more for each in value):
+        raise ValueError(f"{attribute.name}: not printable, or markup")
+
+
+def _is_plain(character: str) -> bool:
+    return character.isprintable() and character not in _MARKUP
 
 
 @frozen
@@ -51,7 +59,7 @@ class Prompt:
     """
     One question, to be confirmed or denied.
 
-    :ivar title: One line.  Printable ASCII without ``<``, ``>`` and ``&``.
+    :ivar title: One line.  Printable characters without ``<``, ``>`` and ``&``.
     :ivar body: Lines of the same characters: who asks for what.
     :ivar caution: One line: when not to confirm.
     """
@@ -74,6 +82,23 @@ def shown(text: str, most: int = _NAME_CHARACTERS) -> str:
     :param most: Characters; what is longer ends in ``...``.
     """
     return ascii_line(text, most)
+
+
+def named(text: str, most: int = _NAME_CHARACTERS) -> str:
+    """
+    A name in its own letters, which do not move those around them.
+
+    :param most: Characters; what is longer ends in ``...``.
+    """
+    if text.isascii():
+        return shown(text, most)
+    line, marks = "", 0
+    for each in " ".join(text.split()).replace('"', "'"):
+        marks = marks + 1 if unicodedata.category(each).startswith("M") else 0
+        if marks <= _MARKS_AT_ONCE:
+            line += each if _is_plain(each) or each in _JOINERS else "?"
+    cut = line if len(line) <= most else line[: most - len(ELLIPSIS)] + ELLIPSIS
+    return f"{_ISOLATES[0]}{cut}{_ISOLATES[1]}"
 
 
 def sender(application: str) -> str:
@@ -130,9 +155,9 @@ class Offer:
     @property
     def title(self) -> str:
         """One line: which plugin it is."""
-        by = f", by {shown(self.author)}" if self.author else ""
+        by = f", by {named(self.author)}" if self.author else ""
         return (
-            f'Plugin: {shown(self.plugin_id)}, "{shown(self.name)}", version '
+            f'Plugin: {shown(self.plugin_id)}, "{named(self.name)}", version '
             f"{shown(self.version)}{by}"
         )
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Offer, Operation, Prompt, Prompts, host_of, shown
-from bridge.approval.prompts import sender
+from bridge.approval.prompts import named, sender
 from bridge.plugins.clone.urls import check_url
 from bridge.settings.host import load_profile
 
@@ -73,6 +73,30 @@ class ShownTests(SynchronousTestCase):
         self.assertTrue(re.fullmatch(r"[ -~]{0,60}", line), line)
         self.assertFalse(set(line) & set('<>&"'))
 
+    def test_names_have_their_letters(self):
+        """A name is shown as it is written, between isolates; ASCII needs none."""
+        for name, wanted in (
+            ("Hello", "Hello"),
+            ("\u5929\u6c17", "\u2068\u5929\u6c17\u2069"),
+            ("\u0637\u0642\u0633 1", "\u2068\u0637\u0642\u0633 1\u2069"),
+            ("\u0645\u06cc\u200c\u0634", "\u2068\u0645\u06cc\u200c\u0634\u2069"),
+            ('Caf\xe9 \u201cx"', "\u2068Caf\xe9 \u201cx'\u2069"),
+            ("\xe9" * 61, "\u2068" + "\xe9" * 57 + "...\u2069"),
+        ):
+            self.assertEqual(named(name), wanted)
+            title = evolve(OFFER, name=name, author=name).title
+            self.assertIn(f'"{wanted}", version 1.2.3, by {wanted}', title)
+
+    def test_attack_letters_that_reach_out(self):
+        """No name turns, hides or covers what is around it."""
+        for name, wanted in (
+            ("\xe9\u202e\u2069\u2066x", "\xe9???x"),
+            ("\xe9<b>&\n\u2028y", "\xe9?b?? y"),
+            ("\xe9" + "\u0301" * 50 + "z", "\xe9" + "\u0301" * 3 + "z"),
+            ("\xe9\u3000\xa0x", "\xe9 x"),
+        ):
+            self.assertEqual(named(name), f"\u2068{wanted}\u2069")
+
     def test_what_is_cut_is_marked(self):
         """A text that is cut ends in dots."""
         self.assertEqual(shown("x" * 61), "x" * 57 + "...")
@@ -116,13 +140,15 @@ class PromptTests(SynchronousTestCase):
         for prompt, lines in zip(every_prompt(text, URL), plain, strict=True):
             self.assertEqual(prompt.text.count("\n"), lines)
             for line in (prompt.title, *prompt.text.split("\n")):
-                self.assertTrue(re.fullmatch(r"[ -~]*", line), line)
+                bare = re.sub("[\u2068\u2069\u200c\u200d]", "", line)
+                self.assertTrue(bare.isprintable(), line)
                 self.assertFalse(set(line) & set("<>&"))
 
     def test_prompt_refuses_markup(self):
         """A prompt that was worded elsewhere holds no markup either, and no lines."""
         self.assertEqual(Prompt(Operation.INSTALL, "a", "b\nc").body, "b\nc")
-        bad = ("a <b>", "a & b", "caf\xe9", "\x1b[1m", "a\r", "a\u2028")
+        self.assertEqual(Prompt(Operation.INSTALL, "caf\xe9", "").title, "caf\xe9")
+        bad = ("a <b>", "a & b", "\u202e", "\x1b[1m", "a\r", "a\u2028", "\xa0")
         for title, body, caution in (
             *((text, "", "") for text in (*bad, "a\n", "a\nb")),
             *(("", text, "") for text in bad),

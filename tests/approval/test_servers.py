@@ -23,9 +23,10 @@ PROMPT = Prompts("Sample").trust_key(
     "1bc6-e13e-c44c-3bd0-f5a8-5618-8b9b-919c",
     Offer(
         "weather-panel",
-        "Weather",
+        # "Weather": what is written from right to left moves nothing around it.
+        "\u0627\u0644\u0637\u0642\u0633",
         "1.0.0",
-        "Some Author",
+        "Ren\xe9e",
         gains_of(["network", "sql"], ["native"], [], [], []),
     ),
 )
