@@ -88,6 +88,8 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
         raise SetupError(
             f"--service: a daemon uses {data.root} (process {running}); stop it first"
         )
+    # Without a session's systemd, what is written here could not be removed either.
+    _systemctl("show-environment")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         text = _MARK + unit_text([*_program(), "run", *options])

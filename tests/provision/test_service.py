@@ -60,7 +60,8 @@ class ServiceTests(SystemctlCase):
         text = unit_of(self.home).read_text()
         self.assertIn(f' run --host reference --data-dir "{self.home}/my data"\n', text)
         enable = ["daemon-reload", f"enable {UNIT}", f"restart {UNIT}"]
-        self.assertEqual(self.asked(), [f"--user {words}" for words in enable])
+        asked = [f"--user {words}" for words in ("show-environment", *enable)]
+        self.assertEqual(self.asked(), asked)
         self.assertTrue(is_service_of(self.place.data))
         other = locate("reference", self.home / "my", None)
         self.assertFalse(is_service_of(other.data))
@@ -96,9 +97,10 @@ class ServiceTests(SystemctlCase):
         install_service(self.place.data, self.options)
 
     def test_refusals_of_systemd(self) -> None:
-        """What systemd prints is passed on; without it there is no service."""
+        """What systemd prints is passed on; without it there is no service or unit."""
         (self.fake / "refuses").touch()
-        self.assertIn("daemon-reload: Failed to connect to bus", self.refused())
+        self.assertIn("show-environment: Failed to connect to bus", self.refused())
+        self.assertFalse(unit_of(self.home).exists())
         self.assertFalse(is_service_of(locate("reference", self.home, None).data))
         self.patch_variable("PATH", str(self.home))
         self.assertIn("no systemctl in PATH", self.refused())
