@@ -1,4 +1,4 @@
-"""Pools of threads for work that blocks."""
+"""Pools of threads for work that blocks, and waiting for its end."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from attrs import field
 from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.internet.interfaces import IReactorFromThreads
 from twisted.internet.threads import deferToThreadPool
+from twisted.python.failure import Failure
 from twisted.python.threadpool import ThreadPool
 
 from ..classes import define
@@ -26,13 +27,44 @@ Check = Callable[[], None]
 """Raises when the work in a thread is to end."""
 
 
+async def settled(work: Deferred[T], stop: Callable[[], None]) -> T:
+    """
+    Wait for work to end, even when cancelled meanwhile.
+
+    :param stop: Called on cancellation, to make the end come sooner.
+    :raise CancelledError: It was cancelled meanwhile; the result is lost.
+    """
+    outcome: list[T | Failure] = []
+    waiting: Deferred[None] = Deferred()
+    cancelled: CancelledError | None = None
+
+    def end(result: T | Failure) -> None:
+        outcome.append(result)
+        waiting.callback(None)
+
+    work.addBoth(end)
+    while not outcome:
+        try:
+            await waiting
+        except CancelledError as e:
+            cancelled = e
+            waiting = Deferred()
+            stop()
+    if cancelled is not None:
+        raise cancelled
+    if isinstance(outcome[0], Failure):
+        outcome[0].raiseException()
+    return outcome[0]
+
+
 async def stoppable(in_thread: InThread, work: Callable[[Check], T]) -> T:
     """
     Call ``work`` in a thread, and wait until it has ended even when cancelled.
 
     :param work: Calls what it receives now and then, which raises once this was
         cancelled.
-    :return: What ``work`` returns, also when that came too late to be cancelled.
+    :return: What ``work`` returns.
+    :raise CancelledError: See ``settled``.
     """
     stop = threading.Event()
 
@@ -40,22 +72,7 @@ async def stoppable(in_thread: InThread, work: Callable[[Check], T]) -> T:
         if stop.is_set():
             raise CancelledError
 
-    def over(result: object) -> None:
-        waiting.callback(result)
-
-    waiting: Deferred[Any] = Deferred()
-    calling = in_thread(work, check)
-    calling.addBoth(over)
-    while True:
-        try:
-            answer: T = await waiting
-        except CancelledError:
-            if calling.called:
-                raise
-            stop.set()
-            waiting = Deferred()
-        else:
-            return answer
+    return await settled(in_thread(work, check), stop.set)
 
 
 @define(eq=False, repr=False)

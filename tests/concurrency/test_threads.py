@@ -4,11 +4,12 @@ import threading
 from typing import Any
 
 from twisted.internet import reactor
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError, Deferred, fail, succeed
+from twisted.python.failure import Failure
 from twisted.python.monkey import MonkeyPatcher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.concurrency.threads import Pool, stoppable
+from bridge.concurrency.threads import Pool, settled, stoppable
 from bridge.protocol.errors import BridgeError, Code
 
 
@@ -63,9 +64,35 @@ class StoppableTests(SynchronousTestCase):
         self.calling.errback(CancelledError())
         self.failureResultOf(self.working, CancelledError)
 
-    def test_cancelled_too_late(self):
-        """Work that was done before the thread noticed has its result."""
-        for _ in range(2):
-            self.working.cancel()
-        self.calling.callback("done")
-        self.assertEqual(self.successResultOf(self.working), "done")
+
+class SettledTests(SynchronousTestCase):
+    """Waiting for what can't be stopped at once."""
+
+    def wait(self, work: Deferred[Any], stop=lambda: None) -> Deferred[Any]:
+        """Wait for it."""
+        return Deferred.fromCoroutine(settled(work, stop))
+
+    def test_result(self):
+        """A result or a failure is passed on."""
+        self.assertEqual(self.successResultOf(self.wait(succeed(7))), 7)
+        self.failureResultOf(self.wait(fail(ValueError())), ValueError)
+
+    def test_cancelled(self):
+        """Once cancelled, it asks for the end and waits for it, whatever that is."""
+        for end in (7, Failure(ValueError())):
+            work: Deferred[Any] = Deferred()
+            asked: list[int] = []
+            waiting = self.wait(work, lambda asked=asked: asked.append(1))
+            waiting.cancel()
+            self.assertNoResult(waiting)
+            waiting.cancel()
+            self.assertEqual(asked, [1, 1])
+            work.callback(end)
+            self.failureResultOf(waiting, CancelledError)
+
+    def test_ends_at_once_when_asked(self):
+        """What ends as soon as it is asked is waited for no longer."""
+        work: Deferred[int] = Deferred()
+        waiting = self.wait(work, lambda: work.callback(1))
+        waiting.cancel()
+        self.failureResultOf(waiting, CancelledError)

@@ -21,7 +21,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from ...classes import define, frozen
-from ...concurrency.threads import InThread
+from ...concurrency.threads import InThread, settled
 from ...datadir.ownership import NotOwnError
 from ...datadir.paths import DataDir, DataDirError
 from ...settings.host import HostProfile
@@ -29,7 +29,6 @@ from ..esbuild.conversation import (
     BundlerReactor,
     Conversation,
     converse,
-    settled,
     together,
 )
 from ..esbuild.executable import BundlerError, Executable, HeldCopy

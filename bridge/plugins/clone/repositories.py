@@ -95,7 +95,7 @@ class Repositories:
         Clone the default branch of ``url`` at depth 1.
 
         :param into: The work tree to make; it must not exist, its parent must.  After
-            a failure it does not exist.
+            a failure it does not exist; when it was cancelled at the end, it may.
         :param progress: Called with the bytes received so far, at most 5 times a
             second.
         :return: The commit, 40 hexadecimal digits.

@@ -15,18 +15,13 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Final, TypeVar
 
 from attrs import field
-from twisted.internet.defer import (
-    CancelledError,
-    Deferred,
-    FirstError,
-    fail,
-    gatherResults,
-)
+from twisted.internet.defer import Deferred, FirstError, fail, gatherResults
 from twisted.internet.interfaces import IDelayedCall, IReactorProcess, IReactorTime
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
 from ...classes import define, frozen
+from ...concurrency.threads import settled
 from ...protocol.limits import KIB, MIB
 from ...protocol.text import printable
 from ...system.processes import limit_process
@@ -275,33 +270,3 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     except FirstError as e:
         e.subFailure.raiseException()
     return [results[at] for at in sorted(results)]
-
-
-async def settled(work: Deferred[T], stop: Callable[[], None]) -> T:
-    """
-    Wait for work to end, even when cancelled meanwhile.
-
-    :param stop: Called on cancellation, to make the end come sooner.
-    :raise CancelledError: It was cancelled meanwhile; the result is lost.
-    """
-    outcome: list[T | Failure] = []
-    waiting: Deferred[None] = Deferred()
-    cancelled: CancelledError | None = None
-
-    def end(result: T | Failure) -> None:
-        outcome.append(result)
-        waiting.callback(None)
-
-    work.addBoth(end)
-    while not outcome:
-        try:
-            await waiting
-        except CancelledError as e:
-            cancelled = e
-            waiting = Deferred()
-            stop()
-    if cancelled is not None:
-        raise cancelled
-    if isinstance(outcome[0], Failure):
-        outcome[0].raiseException()
-    return outcome[0]

@@ -11,16 +11,14 @@ from typing import Any
 
 from attrs import evolve
 from twisted.internet import reactor
-from twisted.internet.defer import CancelledError, Deferred, fail, succeed
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
-from twisted.python.failure import Failure
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.trial.unittest import TestCase
 
 from bridge.plugins.esbuild.conversation import (
     LimitError,
     Limits,
     converse,
-    settled,
     together,
 )
 from bridge.plugins.esbuild.executable import BundlerError, Executable
@@ -286,36 +284,3 @@ class ConversationTests(TestCase):
             await self.why(asking),
             "esbuild could not be started: No such file or directory",
         )
-
-
-class SettledTests(SynchronousTestCase):
-    """Waiting for what can't be stopped at once."""
-
-    def wait(self, work: Deferred[Any], stop=lambda: None) -> Deferred[Any]:
-        """Wait for it."""
-        return Deferred.fromCoroutine(settled(work, stop))
-
-    def test_result(self):
-        """A result or a failure is passed on."""
-        self.assertEqual(self.successResultOf(self.wait(succeed(7))), 7)
-        self.failureResultOf(self.wait(fail(ValueError())), ValueError)
-
-    def test_cancelled(self):
-        """Once cancelled, it asks for the end and waits for it, whatever that is."""
-        for end in (7, Failure(ValueError())):
-            work: Deferred[Any] = Deferred()
-            asked: list[int] = []
-            waiting = self.wait(work, lambda asked=asked: asked.append(1))
-            waiting.cancel()
-            self.assertNoResult(waiting)
-            waiting.cancel()
-            self.assertEqual(asked, [1, 1])
-            work.callback(end)
-            self.failureResultOf(waiting, CancelledError)
-
-    def test_ends_at_once_when_asked(self):
-        """What ends as soon as it is asked is waited for no longer."""
-        work: Deferred[int] = Deferred()
-        waiting = self.wait(work, lambda: work.callback(1))
-        waiting.cancel()
-        self.failureResultOf(waiting, CancelledError)
