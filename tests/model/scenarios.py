@@ -107,7 +107,8 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
     async def nothing(*_: Any) -> None:
         return None
 
-    installed = bridge.plugins.operations.settlement.InstalledSet
+    settlement = bridge.plugins.operations.settlement
+    installed = settlement.InstalledSet
     changes = bridge.plugins.operations.changes
     trust, wiring = bridge.plugins.installed.keys.Trust, bridge.wiring.plugins
     return {
@@ -119,7 +120,7 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
         "not-insisted": (Store, "insist", commit),
         "not-journalled": (Journal, "begin", lambda *_: None),
         "not-settled": (installed, "settle", nothing),
-        "not-taken-back": (installed, "_take_back", lambda *_: None),
+        "not-taken-back": (settlement, "_take_back", lambda *_: None),
         "settings-kept": (changes, "Drop", lambda ns: Remove(ns, "none")),
         "undone-in-memory": (bridge.store.store, "NotDurableError", ZeroDivisionError),
     }
