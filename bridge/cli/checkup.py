@@ -231,8 +231,8 @@ def _theme(place: Paths) -> Finding:
         return Finding(name, Level.WRONG, text, fix)
     if place.bundle.is_file():
         return Finding(name, Level.OK, f"{place.bundle} is published")
-    text = f"no bundle in {place.theme_dir} yet; the first build creates it"
-    return Finding(name, Level.NOTE, text)
+    text = f"no bundle in {place.theme_dir} yet"
+    return Finding(name, Level.NOTE, text, _run_setup(place))
 
 
 def _databases(place: Paths) -> Iterator[Finding]:
