@@ -22,7 +22,7 @@ from attrs import evolve
 from ....plugins.tree.manifest import MANIFEST_FILE, check_new_id, read_manifest
 from ....protocol.errors import BridgeError
 from ....protocol.strictjson import dumps
-from ....provision.readiness import OWN_HOST, missing_sources
+from ....provision.readiness import OWN_HOST
 from ....settings.config import HOST_OPTIONS
 from ....settings.host import HostProfile
 from ....settings.options import Paths, Value
@@ -185,8 +185,6 @@ def new(
     if not (directory / LINK).is_symlink():
         print(f"{directory / LINK} is missing; link it to {place.data.host}")
     print("\nNext:\n")
-    if missing_sources(place):
-        print(f"  plugin-bridge setup {place.typed}")
     print(f"  plugin-bridge open --dev {place.typed}")
     print(f"  plugin-bridge dev {place.typed} {where}\n")
     print(f"{directory / 'README.md'} explains how to test and publish it.")

@@ -6,7 +6,6 @@ import json
 import subprocess
 from unittest import mock
 
-from bridge.cli.commands.authors import new as module
 from bridge.cli.commands.authors import new as scaffold
 from bridge.cli.commands.authors.new import suggested_id
 
@@ -58,7 +57,9 @@ class NewTests(CommandTestCase):
         status, out, err = self.new()
         self.assertEqual((status, err), (0, ""))
         self.assertIn(f"created bio-card in {self.plugin}\n", out)
-        self.assertIn("  plugin-bridge setup ", out)
+        self.assertRegex(
+            out, r"Next:\n\n  plugin-bridge open --dev .*\n  plugin-bridge dev "
+        )
         command = ["git", "ls-files", "--others", "--exclude-standard"]
         listed = subprocess.run(
             command, cwd=self.plugin, capture_output=True, text=True, check=True
@@ -161,11 +162,6 @@ class NewTests(CommandTestCase):
             f".host is missing; link it to {self.root / 'data' / 'host'}\n", out
         )
         self.assertTrue((self.plugin / "tsconfig.json").exists())
-
-    def test_setup_is_done(self):
-        """A data directory that is set up needs no setup again."""
-        with mock.patch.object(module, "missing_sources", return_value=[]):
-            self.assertNotIn("setup", self.new()[1])
 
     def test_suggested_id(self):
         """It is made of what an id may have."""
