@@ -134,18 +134,6 @@ class TurnTests(SynchronousTestCase):
         self.successResultOf(self.read())
         self.assertIsNot(self.databases._idle["places"][0], reader)
 
-    def test_kept_when_others_are_closed_meanwhile(self) -> None:
-        """A connection in use is kept although the idle ones are closed."""
-        self.successResultOf(self.read())
-        slow: Deferred[Rows] = Deferred()
-        self.in_thread = lambda *_: slow
-        self.clock.advance(29)
-        calling = self.read()
-        self.clock.advance(2)
-        slow.callback(Rows([], []))
-        self.successResultOf(calling)
-        self.assertEqual(len(self.databases._idle["places"]), 1)
-
     def test_close(self) -> None:
         """It waits for what is in a thread, refuses the rest, and leaves no timer."""
         self.successResultOf(self.read())  # its connection stays open for a while

@@ -88,13 +88,6 @@ class MethodTests(LogsCase):
             self.reported, ["dropped 1 log records of the page: they break a rule"]
         )
 
-    def test_nothing_written(self) -> None:
-        """An empty batch, and one of bad records only, write nothing."""
-        for records in ([], [1]):
-            answer = self.call("write", records=records)
-            self.assertEqual(answer, {"ok": True, "written": 0})
-        self.assertEqual(self.path.read_bytes(), b"")
-
     def test_refused(self) -> None:
         """A batch of more than 200, or of another shape, is refused."""
         error = self.refused("write", records=[GOOD] * 201)
@@ -123,12 +116,6 @@ class MethodTests(LogsCase):
         self.assertFalse(self.logs.overloaded)
         described = self.registry.describe()["logs"]
         self.assertEqual(described["location"], "disabled")
-
-    def test_describe(self) -> None:
-        """The description gives the methods and the file."""
-        described = self.registry.describe()["logs"]
-        self.assertEqual(described["methods"], ["write", "info"])
-        self.assertEqual(described["location"], str(self.path))
 
     def test_full_disk(self) -> None:
         """A batch that cannot be written is answered as internal."""

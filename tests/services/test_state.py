@@ -104,16 +104,6 @@ class RefusalTests(StateCase):
         error = self.refused(name, params)
         self.assertEqual((error.code, error.message), (Code.BAD_REQUEST, message))
 
-    def test_shape(self) -> None:
-        """Every field is required, none is coerced, and no other is taken."""
-        self.assert_refused("set", {"ns": "a", "key": "k"}, "value: required")
-        self.assert_refused("get", {"ns": "a"}, "key: required")
-        self.assert_refused("list", {}, "ns: required")
-        self.assert_refused("list", {"ns": 1}, "ns: wrong type")
-        surplus = self.refused("list", {"ns": "a", "key": "k"})
-        self.assertIn("unknown field", surplus.message)
-        self.assert_refused("list", [], "must be an object")
-
     def test_names(self) -> None:
         """Names outside the rule are refused; the refusal names the rule."""
         rule = "1 to 64 characters, matching [a-zA-Z0-9_.:-]+"
