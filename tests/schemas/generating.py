@@ -119,7 +119,7 @@ def _strings(schema: Schema) -> st.SearchStrategy[Any]:
 @functools.cache
 def _from_regex(pattern: str) -> st.SearchStrategy[str]:
     """Make what a pattern matches: that takes a second, and many have the same."""
-    made = st.from_regex(pattern, alphabet=st.characters(exclude_categories=["Cs"]))
+    made = st.from_regex(pattern)
     # Deferred, or each filter on it would have it made again.
     return st.deferred(lambda: made)
 
