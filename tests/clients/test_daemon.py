@@ -6,6 +6,10 @@ import contextlib
 import json
 import signal
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import ClassVar
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -13,24 +17,43 @@ import bridge
 from bridge.protocol.limits import SOCKETS_AUTHENTICATED
 
 from ..directories import fresh_directory
-from ..whole.daemon import run, running
+from ..waiting import wait_until
+from ..whole.daemon import Daemon, run, running
 from ..whole.test_install import InstallCase, tree
-from .client import client
+from .client import Client, client
 
 KEY = {"ns": "host", "key": "a"}
 REF = "chosen-by-the-page"
 
 
 class ConnectionTests(SynchronousTestCase):
-    """Tests for finding the daemon, losing it, and finding it again."""
+    """Tests for one daemon that stays: pairing, calls, and what they come to."""
 
-    def setUp(self) -> None:
-        """An empty home directory."""
-        self.home = fresh_directory(self)
+    stack: ClassVar[contextlib.ExitStack]
+    daemon: ClassVar[Daemon]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Start it."""
+        cls.stack = contextlib.ExitStack()
+        home = cls.stack.enter_context(TemporaryDirectory(prefix="bridge-home-"))
+        cls.daemon = cls.stack.enter_context(running(Path(home)))
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        """End it."""
+        cls.stack.close()
+
+    @contextlib.contextmanager
+    def connected(self) -> Iterator[Client]:
+        """Have a client connect."""
+        with client(self.daemon.port, self.daemon.token) as page:
+            page.state("connected")
+            yield page
 
     def test_pairing_and_calls(self) -> None:
         """Without a token, with a wrong one, and with the right one."""
-        with running(self.home) as daemon, client(daemon.port, None) as page:
+        with client(self.daemon.port, None) as page:
             self.assertEqual(page.state("unpaired"), {"reason": "missing"})
             error = page.error(page.ask("call", method="state/get", params=KEY))
             self.assertEqual(
@@ -40,10 +63,11 @@ class ConnectionTests(SynchronousTestCase):
             self.assertEqual(
                 (error["name"], error["reason"]), ("PairingError", "refused")
             )
-            welcome = page.result(page.ask("pair", token=f" {daemon.token}\n"))
+            welcome = page.result(page.ask("pair", token=f" {self.daemon.token}\n"))
             self.assertEqual(welcome["version"], bridge.__version__)
-            page.call("state/set", {**KEY, "value": {"b": ["ü", 1.5, None]}})
-            got = page.call("state/get", KEY)
+            place = {"ns": "host", "key": "set"}
+            page.call("state/set", {**place, "value": {"b": ["ü", 1.5, None]}})
+            got = page.call("state/get", place)
             self.assertEqual(got, {"value": {"b": ["ü", 1.5, None]}})
             error = page.error(
                 page.ask("call", method="state/get", params={"ns": "", "key": "a"})
@@ -61,8 +85,7 @@ class ConnectionTests(SynchronousTestCase):
 
     def test_reads_that_come_too_fast(self) -> None:
         """More reads than the daemon answers a second succeed, if not too many."""
-        with running(self.home) as daemon, client(daemon.port, daemon.token) as page:
-            page.state("connected")
+        with self.connected() as page:
             calls = [
                 page.ask("call", method="state/get", params=KEY) for _ in range(40)
             ]
@@ -77,9 +100,8 @@ class ConnectionTests(SynchronousTestCase):
 
     def test_stopped_daemon(self) -> None:
         """A daemon that does not answer is stalled, until it goes on."""
-        with running(self.home) as daemon, client(daemon.port, daemon.token) as page:
-            page.state("connected")
-            daemon.process.send_signal(signal.SIGSTOP)
+        with self.connected() as page:
+            self.daemon.process.send_signal(signal.SIGSTOP)
             try:
                 asked = page.ask("call", method="state/get", params=KEY)
                 error = page.error(asked)
@@ -87,12 +109,57 @@ class ConnectionTests(SynchronousTestCase):
                 page.state("stalled")
                 mark = page.mark()
             finally:
-                daemon.process.send_signal(signal.SIGCONT)
+                self.daemon.process.send_signal(signal.SIGCONT)
             page.state("connected", mark)
             self.assertEqual(page.call("state/get", KEY), {"value": None})
             self.assertEqual(
                 page.states, ["connecting", "connected", "stalled", "connected"]
             )
+
+    def test_abort(self) -> None:
+        """An aborted call is rejected at once, and changes nothing else."""
+        with self.connected() as page:
+            self.daemon.process.send_signal(signal.SIGSTOP)
+            try:
+                asked = page.ask("call", method="state/get", params=KEY)
+                page.ask("abort", of=asked)
+                error = page.error(asked)
+                self.assertEqual(error["name"], "AbortError")
+            finally:
+                self.daemon.process.send_signal(signal.SIGCONT)
+            self.assertEqual(page.call("state/get", KEY), {"value": None})
+            self.assertNotIn("waiting", page.states)
+
+    def test_large_values(self) -> None:
+        """What no frame holds is refused here, and the connection stays."""
+        with self.connected() as page:
+            value = "x" * (8 * 1024 * 1024)
+            asked = page.ask("call", method="state/set", params={**KEY, "value": value})
+            self.assertEqual(page.error(asked)["code"], "bad_request")
+            self.assertEqual(page.call("state/get", KEY), {"value": None})
+            self.assertEqual(page.states, ["connecting", "connected"])
+
+    def test_log(self) -> None:
+        """Lines reach the daemon's log of the page, those before the connection too."""
+        with client(self.daemon.port, None) as page:
+            page.ask("log", lines=["before", "half \ud83d"])
+            page.result(page.ask("pair", token=self.daemon.token))
+            page.ask("log", lines=["after"])
+            page.result(page.ask("close"))
+            page.state("stopped")
+        log = self.daemon.data / "logs" / "plugins.log"
+        wait_until(lambda: log.exists() and "after" in log.read_text("utf-8"))
+        written = log.read_text("utf-8")
+        for line in ("[driver] before", "[driver] half \ufffd", "[driver] after"):
+            self.assertIn(line, written)
+
+
+class LossTests(SynchronousTestCase):
+    """Tests for finding the daemon, losing it, and finding it again."""
+
+    def setUp(self) -> None:
+        """An empty home directory."""
+        self.home = fresh_directory(self)
 
     def test_killed_and_started_again(self) -> None:
         """A call waits for the next daemon on the same port, and is sent to it."""
@@ -141,44 +208,6 @@ class ConnectionTests(SynchronousTestCase):
                 self.assertEqual(details["close"], close)
                 self.assertGreaterEqual(details["retryInMs"], 5_000)
                 page.state("connected")
-
-    def test_abort(self) -> None:
-        """An aborted call is rejected at once, and changes nothing else."""
-        with running(self.home) as daemon, client(daemon.port, daemon.token) as page:
-            page.state("connected")
-            daemon.process.send_signal(signal.SIGSTOP)
-            try:
-                asked = page.ask("call", method="state/get", params=KEY)
-                page.ask("abort", of=asked)
-                error = page.error(asked)
-                self.assertEqual(error["name"], "AbortError")
-            finally:
-                daemon.process.send_signal(signal.SIGCONT)
-            self.assertEqual(page.call("state/get", KEY), {"value": None})
-            self.assertNotIn("waiting", page.states)
-
-    def test_large_values(self) -> None:
-        """What no frame holds is refused here, and the connection stays."""
-        with running(self.home) as daemon, client(daemon.port, daemon.token) as page:
-            page.state("connected")
-            value = "x" * (8 * 1024 * 1024)
-            asked = page.ask("call", method="state/set", params={**KEY, "value": value})
-            self.assertEqual(page.error(asked)["code"], "bad_request")
-            self.assertEqual(page.call("state/get", KEY), {"value": None})
-            self.assertEqual(page.states, ["connecting", "connected"])
-
-    def test_log(self) -> None:
-        """Lines reach the daemon's log of the page, those before the connection too."""
-        with running(self.home) as daemon, client(daemon.port, None) as page:
-            page.ask("log", lines=["before", "half \ud83d"])
-            page.result(page.ask("pair", token=daemon.token))
-            page.ask("log", lines=["after"])
-            page.result(page.ask("close"))
-            page.state("stopped")
-        texts = [p.read_text("utf-8") for p in (self.home / "data").rglob("*.log")]
-        written = "".join(texts)
-        for line in ("[driver] before", "[driver] half \ufffd", "[driver] after"):
-            self.assertIn(line, written)
 
     def test_remote(self) -> None:
         """A snippet is evaluated in it: its value, or what it throws."""

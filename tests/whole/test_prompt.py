@@ -1,11 +1,7 @@
 """A real daemon that asks on a real desktop, with somebody who clicks."""
 
-import socket
 from typing import ClassVar
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from ..directories import fresh_directory
 from ..freedesktop.session import Session, notification_server
 from ..waiting import wait_until
 from .daemon import running
@@ -13,26 +9,6 @@ from .test_install import InstallCase, manifest, tree
 
 CONFIRM, DENY = 0, 1
 CANCELLING = "cancel"
-
-
-class MuteBusTests(SynchronousTestCase):
-    """Tests for a daemon on a bus that accepts it and then sends nothing."""
-
-    def test_starts_and_refuses(self):
-        """The start does not hang on it; nothing is installed, and it ends."""
-        home = fresh_directory(self)
-        path = str(home / "bus")
-        listening = socket.socket(socket.AF_UNIX)
-        self.addCleanup(listening.close)
-        listening.bind(path)
-        listening.listen()
-        more = {"DBUS_SESSION_BUS_ADDRESS": f"unix:path={path}"}
-        with running(home, more=more) as daemon, daemon.page() as page:
-            reported = "".join(daemon.lines)
-            self.assertIn("none: privileged operations will be refused", reported)
-            url = {"url": "https://forge.example/x.git"}
-            message = page.refusal("plugins", "install", url)
-            self.assertTrue(message.startswith("approval_unavailable: "), message)
 
 
 class PromptCase(InstallCase):
