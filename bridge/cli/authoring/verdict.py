@@ -7,8 +7,6 @@ from enum import StrEnum
 from typing import Final
 
 from ...classes import frozen
-from ...protocol.strictjson import dumps
-from ...protocol.wire import unstructure
 from .reading import ShownHit, hit_lines
 from .worktree import Difference
 
@@ -108,13 +106,8 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def as_json_text(verdict: Verdict) -> str:
-    """Return the verdict as one line of JSON."""
-    return dumps(unstructure(verdict)).decode("utf-8") + "\n"
-
-
-def as_text(verdict: Verdict) -> str:
-    """Return the verdict as text: a line for each step, and details."""
+def verdict_lines(verdict: Verdict) -> list[str]:
+    """Return the verdict for people: a line for each step, and details."""
     lines = []
     for step in verdict.steps:
         first, *rest = step.message.split("\n")
@@ -124,4 +117,4 @@ def as_text(verdict: Verdict) -> str:
         if step.step == "policy":
             for hit in verdict.hits:
                 lines += hit_lines(hit)
-    return "\n".join(lines) + "\n"
+    return lines

@@ -19,13 +19,13 @@ from bridge.cli.authoring.verdict import (
     Outcome,
     StepResult,
     Verdict,
-    as_json_text,
-    as_text,
     not_done,
+    verdict_lines,
 )
 from bridge.cli.authoring.worktree import Difference
 from bridge.plugins.policy.rules.table import ADVICE
 from bridge.plugins.tree.signature import key_id, public_key_of
+from bridge.protocol.wire import unstructure
 from bridge.settings.options import Paths
 
 from ...directories import fresh_directory
@@ -169,7 +169,7 @@ class TrialTests(TestCase):
         (hit,) = made.hits
         fix = 'correct the syntax: Unexpected ";"'
         self.assertEqual((hit.line, hit.rule, hit.advice), (2, "syntax error", fix))
-        self.assertEqual(as_text(made).count("Unexpected"), 1)
+        self.assertEqual(str(verdict_lines(made)).count("Unexpected"), 1)
         for name in ("id", "types", "build"):
             self.assertEqual(outcomes[name], "not_done", name)
 
@@ -186,9 +186,9 @@ class TrialTests(TestCase):
                 f"main.ts: changed since {made.signed_commit}, the last signed commit"
             )
             self.assertIn(line, step.message.split("\n"))
-            self.assertIn(f"  {line}\n", as_text(made))
+            self.assertIn(f"  {line}", verdict_lines(made))
         self.assertIn(
-            '"changed":[{"file":"main.ts","change":"changed"}]', as_json_text(made)
+            {"file": "main.ts", "change": "changed"}, unstructure(made)["changed"]
         )
 
     async def test_every_hit(self):
@@ -284,7 +284,7 @@ class TrialTests(TestCase):
         self.assertEqual(outcomes.pop("files"), "refused")
         self.assertEqual(set(outcomes.values()), {"not_done"})
         self.assertEqual(made.steps[0].message, "policy: link.ts:1 symlink")
-        self.assertNotIn("Zq9", as_json_text(made))
+        self.assertNotIn("Zq9", str(unstructure(made)))
 
     async def test_attack_import_outside(self):
         """What names files outside is neither built nor type-checked."""
@@ -331,7 +331,7 @@ class PrintingTests(SynchronousTestCase):
     def test_text(self):
         """A line for each step, the hits below theirs."""
         self.assertEqual(
-            as_text(self.verdict),
+            "\n".join(verdict_lines(self.verdict)),
             "files      ok: 2 files, 10 bytes\n"
             "manifest   ok: demo 1.0.0\n"
             "policy     refused: policy: 1 hit\n"
@@ -340,14 +340,12 @@ class PrintingTests(SynchronousTestCase):
             f"      fix: {ADVICE['eval']}\n"
             "signature  left out: --unsigned\n"
             "build      not done: one\n"
-            "  two\n",
+            "  two",
         )
 
     def test_json(self):
-        """One object on one line, its keys always the same."""
-        text = as_json_text(self.verdict)
-        self.assertEqual(text.count("\n"), 1)
-        value = json.loads(text)
+        """One object, its keys always the same."""
+        value = unstructure(self.verdict)
         keys = "ok outcome host id version keyId steps hits signedCommit changed"
         self.assertEqual(list(value), keys.split())
         self.assertEqual(value["outcome"], "refused")

@@ -23,9 +23,8 @@ from bridge.settings.options import locate
 
 from ...directories import fresh_directory
 from ...freedesktop.session import Session, notification_server
-from ...npm import setup_options
 from ...waiting import wait_until
-from ...whole.daemon import ROOT, command, run, running
+from ...whole.daemon import ROOT, command, run, running, set_up
 
 
 class AnsweredTests(SynchronousTestCase):
@@ -74,8 +73,7 @@ class DoctorTests(SynchronousTestCase):
         self.where = ("--host=reference", f"--data-dir={self.data}")
         # The usual port may be somebody else's here.
         self.anywhere = "--listen=127.0.0.1:0"
-        ready = run(self.home, "setup", *self.where, *setup_options())
-        self.assertEqual(ready.returncode, 0, ready.stderr)
+        set_up(self.home)
 
     def test_daemon_and_bundle(self) -> None:
         """A running daemon is found; the bundle holds no secret."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
+from ....protocol.wire import unstructure
 from ....settings.options import Paths
 from ...authoring.trial import tried
-from ...authoring.verdict import STATUS, as_json_text, as_text
+from ...authoring.verdict import STATUS, verdict_lines
 from ...command import command, directory_argument, json_option
+from ...terminal import print_result
 
 
 @command(
@@ -41,5 +42,5 @@ def check(
     what git ignores.
     """
     verdict = tried(place, directory, unsigned, tsc)
-    sys.stdout.write(as_json_text(verdict) if as_json else as_text(verdict))
+    print_result(as_json, unstructure(verdict), verdict_lines(verdict))
     return STATUS[verdict.outcome]

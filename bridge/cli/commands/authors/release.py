@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import time
 from pathlib import Path
 from typing import Final
@@ -29,7 +28,7 @@ from ....settings.host import HostProfile
 from ....settings.options import Paths
 from ...authoring.keyfiles import SigningKey, chosen_key, key_option
 from ...authoring.trial import tried
-from ...authoring.verdict import STATUS, Outcome, as_text
+from ...authoring.verdict import STATUS, Outcome, verdict_lines
 from ...authoring.worktree import (
     check_clean,
     check_key_outside,
@@ -124,7 +123,7 @@ def _set_version(
     if passed:
         return
     if not as_json:
-        sys.stdout.write(as_text(verdict))
+        print("\n".join(verdict_lines(verdict)))
     why = "the check did not pass; nothing was committed"
     raise CommandError(why, STATUS[verdict.outcome])
 
