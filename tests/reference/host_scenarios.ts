@@ -2,6 +2,7 @@
 
 import { type Json, PermissionError } from "@bridge/plugin-api";
 
+import { ClientLink } from "../../bridge/reference/packages/host/src/clientlink.js";
 import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
 import { HostState } from "../../bridge/reference/packages/host/src/hoststate.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
@@ -15,7 +16,7 @@ import {
 } from "../../bridge/reference/packages/host/src/preferences.js";
 import { StoredSettings } from "../../bridge/reference/packages/host/src/settings.js";
 import { Daemon, Memory } from "./pagestand.js";
-import { World, equal, failure, refusal } from "./world.js";
+import { World, equal, failure, refusal, settle } from "./world.js";
 
 async function native(daemon: Daemon, answers: boolean[], permissions = ["native"]): Promise<GatedNative> {
   const manifest = readManifest({ id: "some-plugin", permissions });
@@ -40,6 +41,27 @@ function fail(): never {
 }
 
 export const hostScenarios = {
+  /** Calls without a connection fail as the API has documented it. */
+  async calls_of_a_page_that_is_not_paired() {
+    const { fetch, WebSocket } = globalThis;
+    const stubs = { fetch: () => Promise.resolve(Response.json({})), WebSocket: class {} };
+    Object.assign(globalThis, stubs);
+    try {
+      const link = new ClientLink("http://127.0.0.1:1", "");
+      await settle();
+      const calls = [
+        link.call("plugins/list"),
+        link.operate("plugins/update", { id: "bio" }, {}),
+      ];
+      equal([link.reason, link.isOpen], ["missing", false]);
+      const refused = await Promise.all(calls.map((call) => refusal(call)));
+      equal(refused, ["BridgeError disconnected", "BridgeError disconnected"]);
+      link.client.close();
+    } finally {
+      Object.assign(globalThis, { fetch, WebSocket });
+    }
+  },
+
   /** The daemon's own lines are never sent back to it. */
   log_never_mirrors_the_daemon() {
     const mirrored: string[] = [];

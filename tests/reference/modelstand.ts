@@ -45,8 +45,13 @@ export class FakeLink extends Daemon implements Link {
   }
 
   become(state: State, reason = ""): void {
+    const opened = state === "connected" && !this.isOpen;
+    this.isOpen = opened || (this.isOpen && ["connected", "stalled"].includes(state));
     this.state = state;
     this.reason = reason;
+    if (opened) {
+      this.opened.emit();
+    }
     this.changed.emit();
   }
 
@@ -118,6 +123,7 @@ export function openPage(session = new Memory()): ModelStand {
   const world = new World();
   const link = new FakeLink();
   link.state = "detecting";
+  link.isOpen = false;
   const runtime = new FakeRuntime();
   const bar = { fragment: "" };
   let refs = 0;

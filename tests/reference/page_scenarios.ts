@@ -203,6 +203,7 @@ export const pageScenarios = {
     equal(words("url: must start with https://"), "The bridge refused this: url: must start with https://.");
     equal(words("constructor: x"), "The bridge refused this: constructor: x.");
     equal(words("whatever", "internal").includes("log"), true);
+    equal(words("whatever", "disconnected").includes("connection was lost"), true);
     equal(explain(new DOMException("x", "AbortError")).words, "Cancelled. Nothing changed.");
     equal(explain(new Error("oh")).words, "Something went wrong.");
     equal(explain("oh").details, "oh");

@@ -68,16 +68,12 @@ export class ClientLink implements Link {
     return this.#isOpen;
   }
 
-  async call<Method extends MethodName>(
+  call<Method extends MethodName>(
     method: Method,
     params?: Params<Method>,
     options?: CallOptions,
   ): Promise<Result<Method>> {
-    try {
-      return await this.client.call(method, params as never, options as never);
-    } catch (e) {
-      throw e instanceof ClientError ? new BridgeError(codeOf(e), e.message) : e;
-    }
+    return withOwnErrors(this.client.call(method, params as never, options as never));
   }
 
   operate<Method extends OperationName>(
@@ -85,7 +81,7 @@ export class ClientLink implements Link {
     params: Params<Method>,
     options: OperateOptions,
   ): Promise<Result<Method>> {
-    return this.client.operate(method, params as never, options as never);
+    return withOwnErrors(this.client.operate(method, params as never, options as never));
   }
 
   on<Event extends EventName>(event: Event, listener: (data: Events[Event]) => void): () => void {
@@ -116,7 +112,16 @@ export class ClientLink implements Link {
   }
 }
 
-// The API has documented these codes since before there was a client package.
-function codeOf({ code }: ClientError): string {
-  return code === "lost" || code === "pairing" ? "disconnected" : code;
+/** Reject with errors of the plugin API, whose codes are older than the client's. */
+async function withOwnErrors<Result>(answer: Promise<Result>): Promise<Result> {
+  try {
+    return await answer;
+  } catch (e) {
+    if (!(e instanceof ClientError)) {
+      throw e;
+    }
+    const { code, message } = e;
+    const isGone = code === "lost" || code === "pairing";
+    throw new BridgeError(isGone ? "disconnected" : code, message);
+  }
 }

@@ -60,7 +60,6 @@ export class PageModel {
   readonly signals: readonly Signal[];
   #updatingAll = false;
   #wasConnected = false;
-  #isConnected = false;
   #trouble: "" | "absent" | "lost" | "stalled" = "";
   #buildErrors: readonly string[] = [];
   #rebuilt = false;
@@ -92,13 +91,18 @@ export class PageModel {
     this.catalog.listed.listen((entries) => void runtime.installed(entries.map(installedOf)));
     this.operations.ended.listen((task) => this.#settle(task));
     link.changed.listen(() => this.#follow());
+    link.opened.listen(() => void this.#readAll());
     link.on("build", (report) => this.#built(report));
   }
 
   /** Whether the page can show nothing before it is connected or paired. */
   get mustConnect(): boolean {
     const { state } = this.link;
-    return state === "unpaired" || (!this.#wasConnected && state !== "connected");
+    return state === "unpaired" || (!this.#wasConnected && !this.isConnected);
+  }
+
+  get isConnected(): boolean {
+    return this.link.state === "connected";
   }
 
   /** What is wrong with the connection, while something is. */
@@ -158,10 +162,14 @@ export class PageModel {
 
   /** Read everything again; called when a connection opens. */
   async #readAll(): Promise<void> {
-    await this.operations.refresh();
-    await this.state.read();
-    await this.catalog.refresh();
-    await this.catalog.checkDaily();
+    try {
+      await this.operations.refresh();
+      await this.state.read();
+      await this.catalog.refresh();
+      await this.catalog.checkDaily();
+    } catch (e) {
+      this.log.add("warn", "host", `the bridge could not be read: ${explain(e).details}`);
+    }
   }
 
   get rows(): readonly Row[] {
@@ -317,22 +325,14 @@ export class PageModel {
   #follow(): void {
     const { state } = this.link;
     if (state === "connected") {
-      const opened = !this.#isConnected;
       const words = this.#trouble === "" && this.#wasConnected ? "" : "Connected.";
-      this.#isConnected = true;
       this.#wasConnected = true;
       this.#trouble = "";
       if (words !== "") {
         this.announcer.polite(words);
       }
-      if (opened) {
-        void this.#readAll().catch((e: unknown) => {
-          this.log.add("warn", "host", `the bridge could not be read: ${explain(e).details}`);
-        });
-      }
       return;
     }
-    this.#isConnected &&= state === "stalled";
     const trouble = TROUBLES[state];
     if (this.#wasConnected && trouble !== undefined && trouble !== this.#trouble) {
       this.#trouble = trouble;

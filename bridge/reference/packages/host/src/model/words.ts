@@ -50,10 +50,9 @@ const REFUSALS: { readonly [prefix: string]: string } = {
 const FAILURES: { readonly [code: string]: string } = {
   aborted: "Cancelled. Nothing changed.",
   bad_request: "The bridge refused this.",
+  disconnected: "The connection was lost. The bridge may still be working on it.",
   internal: "Something went wrong in the bridge. Its log has the details.",
   rate_limited: "Too much at once. Wait a moment, then try again.",
-  lost: "The connection was lost. The bridge may still be working on it.",
-  pairing: "This page isn't paired with the bridge.",
   timeout: "The bridge didn't answer in time. It may still be working on it.",
   unavailable: "The bridge can't do this now.",
   unknown_method: "Update the bridge to do this.",

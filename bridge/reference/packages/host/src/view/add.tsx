@@ -10,7 +10,7 @@ import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
 import { day, type Problem } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { Button, ButtonLink, By, Details, Field, Title, useAfter } from "./parts.js";
+import { Button, ButtonLink, By, Details, Field, Reason, Title, useAfter } from "./parts.js";
 import { Back, Fingerprint, Icon, Readme } from "./plugin.js";
 import { Wants } from "./wants.js";
 
@@ -86,11 +86,7 @@ export function LookRefused(props: { readonly problem: Problem; readonly onAgain
   return (
     <div class="error stack tight" id="look-refused">
       <p>{problem.words}</p>
-      {problem.details === "" ? null : (
-        <Details>
-          <p>{problem.details}</p>
-        </Details>
-      )}
+      <Reason>{problem.details}</Reason>
       <div class="actions">
         <Button id="look-again" onPress={onAgain}>
           Look again
@@ -234,7 +230,7 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
           <Button
             id="install"
             kind="primary"
-            off={model.operations.busy || model.link.state !== "connected"}
+            off={model.operations.busy || !model.isConnected}
             onPress={() => void install()}
           >
             Install

@@ -10,7 +10,7 @@ import type { Task } from "../model/operations.js";
 import { clock, stepWords, TROUBLE_WORDS } from "../model/words.js";
 import type { ViewProps } from "./app.js";
 import { StartCommand } from "./connect.js";
-import { Button, ButtonLink, Details, useSeconds } from "./parts.js";
+import { Button, ButtonLink, Reason, useSeconds } from "./parts.js";
 
 const ANSWER_MILLISECONDS = 120_000;
 
@@ -167,7 +167,7 @@ function StepLine({ model, task }: ViewProps & { readonly task: Task }) {
   if (cancelling) {
     return <p class="dim">Cancelling…</p>;
   }
-  if (model.link.state !== "connected" && task.own) {
+  if (!model.isConnected && task.own) {
     return <p class="dim">It carries on. Its result will show here.</p>;
   }
   if (asks) {
@@ -203,13 +203,7 @@ function EndedBanner({ model, task }: ViewProps & { readonly task: Task }) {
       tone={done ? "good" : "bad"}
       urgent={!done}
       words={<p data-outcome={outcome}>{model.outcomeWords(task)}</p>}
-      more={
-        problem === undefined || problem.details === "" ? null : (
-          <Details>
-            <p>{problem.details}</p>
-          </Details>
-        )
-      }
+      more={<Reason>{problem?.details ?? ""}</Reason>}
     >
       {reload ? (
         <Button id="reload" kind="primary" onPress={model.reload}>
@@ -255,11 +249,7 @@ function BuildBanner({ model }: ViewProps) {
       id="build-failed"
       tone="bad"
       words={<p>The page couldn't be rebuilt. It goes on as it was.</p>}
-      more={
-        <Details>
-          <pre>{model.buildErrors.join("\n")}</pre>
-        </Details>
-      }
+      more={<Reason>{model.buildErrors.join("\n")}</Reason>}
     />
   );
 }

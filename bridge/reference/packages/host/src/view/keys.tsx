@@ -51,7 +51,7 @@ function KeyRow({ model, of }: ViewProps & { readonly of: KeyEntry }) {
         <Button
           kind="danger"
           name={`Forget the key ${keyId}`}
-          off={model.operations.busy || model.link.state !== "connected"}
+          off={model.operations.busy || !model.isConnected}
           onPress={() => void forget(model, of, names)}
         >
           Forget…

@@ -144,6 +144,15 @@ export function Details(props: {
   );
 }
 
+/** What a developer may want to know, on demand; nothing when it is empty. */
+export function Reason({ children }: { readonly children: string }) {
+  return children === "" ? null : (
+    <Details>
+      <pre dir="auto">{children}</pre>
+    </Details>
+  );
+}
+
 interface LabelledProps {
   /** Of what is labelled. */
   readonly id: string;
@@ -321,7 +330,7 @@ export function StartStopped(props: {
       <Button
         id={id}
         name={`Start ${row.name}`}
-        off={model.link.state !== "connected"}
+        off={!model.isConnected}
         onPress={() => void model.setEnabled(row.id, true)}
       >
         Start

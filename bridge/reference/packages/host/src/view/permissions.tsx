@@ -61,7 +61,7 @@ function Allowed({ model, id, permission, grants }: AllowedProps) {
       </p>
       <Button
         name={`Take back: ${wordsOf(permission).label}`}
-        off={model.link.state !== "connected"}
+        off={!model.isConnected}
         onPress={() => void takeBack(model, id, permission)}
       >
         Take back

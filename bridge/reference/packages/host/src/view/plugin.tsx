@@ -9,7 +9,7 @@ import { fragmentOf } from "../model/navigation.js";
 import { type Row, versionAndWords } from "../model/rows.js";
 import { count, day } from "../model/words.js";
 import type { ViewProps } from "./app.js";
-import { AskAgain, Button, ButtonLink, By, Copy, Details, Outside, StartStopped, Title } from "./parts.js";
+import { AskAgain, Button, ButtonLink, By, Copy, Details, Outside, Reason, StartStopped, Title } from "./parts.js";
 import { PluginSwitch } from "./pluginlist.js";
 
 interface PluginProps extends ViewProps {
@@ -106,11 +106,7 @@ function Standing({ row }: { readonly row: Row }) {
       </p>
       {entry?.dev === true ? <p>Being developed on this computer.</p> : null}
       {(entry?.description ?? "") === "" ? null : <p dir="auto">{entry?.description}</p>}
-      {details === "" ? null : (
-        <Details>
-          <pre dir="auto">{details}</pre>
-        </Details>
-      )}
+      <Reason>{details}</Reason>
     </div>
   );
 }
@@ -133,7 +129,7 @@ function Acts({ model, row }: ViewProps & { readonly row: Row }) {
         <Button
           id="uninstall"
           kind="danger"
-          off={model.operations.busy || model.link.state !== "connected"}
+          off={model.operations.busy || !model.isConnected}
           onPress={() => void uninstall(model, row)}
         >
           Uninstall…

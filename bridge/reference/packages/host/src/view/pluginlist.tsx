@@ -72,7 +72,7 @@ function emptyWords({ catalog, link }: ViewProps["model"]): string {
 function UpdateLine({ model }: ViewProps) {
   const { catalog } = model;
   const { updates } = catalog;
-  const off = catalog.checking || model.link.state !== "connected";
+  const off = catalog.checking || !model.isConnected;
   return (
     <div class="row wrap updates">
       {model.updateWords === "" ? null : (
@@ -171,7 +171,7 @@ export function PluginSwitch({ model, row, id }: ViewProps & { readonly row: Row
       id={id}
       label={row.name}
       on={row.enabled}
-      off={model.link.state !== "connected"}
+      off={!model.isConnected}
       onChange={(on) => void model.setEnabled(row.id, on)}
     />
   );

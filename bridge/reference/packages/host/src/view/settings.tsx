@@ -72,7 +72,7 @@ function UpdateCheck({ model }: ViewProps) {
           id="daily"
           label="Look for updates once a day"
           on={state.checksDaily}
-          off={model.link.state !== "connected"}
+          off={!model.isConnected}
           onChange={(on) => void change(on)}
         />
       </div>
@@ -87,7 +87,7 @@ const HEALTH: { readonly [health: string]: string } = {
 
 function Notifications({ model }: ViewProps) {
   const [targets, setTargets] = useState<readonly Target[] | undefined>(undefined);
-  const connected = model.link.state === "connected";
+  const connected = model.isConnected;
   useEffect(() => {
     if (connected) {
       const read = model.link.call("notify/targets");

@@ -17,7 +17,7 @@ import { Want } from "./wants.js";
 
 export function UpdateView({ model, id }: ViewProps & { readonly id: string }) {
   const { phase, look, stop } = usePreview(model);
-  const connected = model.link.state === "connected";
+  const connected = model.isConnected;
   const here = fragmentOf({ view: "plugin", id, page: "" });
   useEffect(() => {
     if (connected && phase.name === "asked") {
@@ -78,7 +78,7 @@ function Found({ model, id, preview, onLeave }: FoundProps) {
         <Button
           id="update-now"
           kind="primary"
-          off={model.operations.busy || model.link.state !== "connected"}
+          off={model.operations.busy || !model.isConnected}
           onPress={() => void run(model, id, preview)}
         >
           Update
