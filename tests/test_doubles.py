@@ -74,7 +74,7 @@ CONTRACTS: Final = {
     "web.stack.MemorySocket": (
         "web.test_framescontract.FramesContract",
         "web.test_framescontract.MemoryTests",
-        "whole.test_contract.FramesByTcp",
+        "whole.test_edge.FramesByTcp",
     ),
 }
 """Of each double: its contract, the test case of it, and one of a real part."""
