@@ -70,7 +70,7 @@ def create(
     """
     Create a plugin in an empty git repository.
 
-    :param root: Empty, or not there.
+    :param root: See ``check_empty``; nothing that is there is replaced.
     :param words: What replaces each word of the template.
     :param host: The host's sources, which need not be there yet.
     :raise CommandError: A value breaks a rule, and nothing was written; or something
@@ -87,7 +87,6 @@ def create(
         read_manifest(contents[MANIFEST_FILE], profile)
     except BridgeError as e:
         raise CommandError(e.message) from None
-    check_empty(root)
     with reported(f"{root} cannot be written"):
         root.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
