@@ -127,8 +127,8 @@ class LinkTests(SynchronousTestCase):
         self.assertEqual(
             answer["hits"],
             [
-                {"file": "main.ts", "line": 1, "rule": "eval"},
-                {"file": "main.ts", "line": 3, "rule": "eval"},
+                {"file": "main.ts", "line": 1, "rule": "eval", "why": ""},
+                {"file": "main.ts", "line": 3, "rule": "eval", "why": ""},
             ],
         )
 

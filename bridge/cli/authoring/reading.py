@@ -9,7 +9,7 @@ run and nothing is guessed: what is not one of a few plain forms, such as
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -108,15 +108,13 @@ def _field_line(root: Path, message: str) -> int:
     return place[0] if place else 0
 
 
-def shown_hit(root: Path, hit: Hit, broken: Mapping[tuple[str, int], str]) -> ShownHit:
+def shown_hit(root: Path, hit: Hit) -> ShownHit:
     """
     Return a hit for its author.
 
     :param root: The tree that was scanned.
-    :param broken: Why a source does not compile, by its path and line.
     """
-    why = broken.get((hit.file, hit.line))
-    fix = f"correct the syntax: {why}" if why else advice(hit.rule)
+    fix = f"correct the syntax: {hit.why}" if hit.why else advice(hit.rule)
     return ShownHit(hit.file, hit.line, hit.rule, source_line(root, hit), fix)
 
 
@@ -151,12 +149,10 @@ class Reading:
 
     :ivar entry: What the bundler made of ``main.ts``; ``None`` if it is not there, or
         does not compile.
-    :ivar broken: Why a source does not compile, by its path and line.
     :ivar page_names: Each use of what a page has, and a worker has not.
     """
 
     entry: str | None = None
-    broken: dict[tuple[str, int], str] = field(factory=dict)
     page_names: list[str] = field(factory=list)
 
     def exported_id(self, manifest_id: str) -> str | None:
@@ -232,7 +228,6 @@ async def _read(bundler: Conversation, source: Source, reading: Reading) -> None
     marked = Source(source.name, source.content, _PAGE_NAMES)
     answer = await read(bundler, marked, _MARK, is_mapped=True)
     if answer.error_line:
-        reading.broken[name, answer.error_line] = answer.error
         return
     if source.name == ENTRY_FILE:
         reading.entry = answer.code

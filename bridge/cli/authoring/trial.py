@@ -29,7 +29,7 @@ from ...plugins.bundle.build import Builder
 from ...plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ...plugins.esbuild.executable import BundlerError
 from ...plugins.policy.rules.imports import OUTSIDE
-from ...plugins.policy.rules.table import Hit
+from ...plugins.policy.rules.table import SYNTAX, Hit
 from ...plugins.policy.scan import Scanner
 from ...plugins.tree.manifest import (
     ENTRY_FILE,
@@ -160,10 +160,9 @@ class Trial:
         hits = await self._scan()
         # There may be more than are reported.
         self._reaches_out = len(hits) >= POLICY_HITS
-        broken = self._reading.broken if self._reading else {}
         for hit in hits:
             self._reaches_out = self._reaches_out or hit.rule == OUTSIDE
-            self._hits.append(shown_hit(self._copy, hit, broken))
+            self._hits.append(shown_hit(self._copy, hit))
         if hits:
             # The daemon names the first one; here are all of them.
             raise CommandError(f"{Prefix.POLICY}: {counted(len(hits), 'hit')}")
@@ -211,8 +210,10 @@ class Trial:
             raise not_done(f"there is no {ENTRY_FILE} at the root")
         if self._reading is None:
             raise not_done("the sources were not read")
-        for file, line in self._reading.broken:
-            raise not_done(f"{file}:{line} has a syntax error; see policy")
+        for hit in self._hits:
+            if hit.rule == SYNTAX:
+                where = f"{hit.file}:{hit.line}"
+                raise not_done(f"{where} has a syntax error; see policy")
         return self._reading
 
     def _need_own_files(self) -> None:

@@ -292,4 +292,5 @@ class CandidateFetcher:
 
     def _report(self, hits: list[Hit]) -> None:
         for hit in hits:
-            self._log.warn("source policy: {hit}", hit=hit.report)
+            why = f": {hit.why}" if hit.why else ""
+            self._log.warn("source policy: {hit}{why}", hit=hit.report, why=why)

@@ -42,10 +42,22 @@ from .javascript.constructs import output_hits
 from .reading import Answer, Source, read
 from .rules.imports import TOOLING, document_lines
 from .rules.shape import MINIFIED, PACKED, shape_hits
-from .rules.table import TOO_COMPLEX, Hit
+from .rules.table import SYNTAX, TOO_COMPLEX, Hit
 
 Found = list[tuple[int, str]]
 """Lines of a source, from 1, and the names of the rules that are broken there."""
+
+
+@frozen
+class Verdict:
+    """
+    What the bundler's answers show of a source.
+
+    :ivar why: What the bundler says of one that does not compile.
+    """
+
+    found: Found = Factory(list)
+    why: str = ""
 
 
 @frozen
@@ -102,9 +114,9 @@ class Scanner:
         :raise BundlerError: There is no bundler, or it is not the pinned one.
         """
         survey: Survey = await self._in_thread(survey_tree, tree)
-        found: dict[str, Found] = {}
+        verdicts: dict[str, Verdict] = {}
         if not survey.sources:
-            return all_hits(survey, found)
+            return all_hits(survey, verdicts)
         mark = f"${self._random(8).hex()}$"
         executable: Executable = await self._in_thread(self._executable)
         try:
@@ -113,12 +125,12 @@ class Scanner:
                 executable,
                 scan_limits(),
                 lambda bundler: read_sources(
-                    bundler, survey.sources, mark, modules, self._in_thread, found
+                    bundler, survey.sources, mark, modules, self._in_thread, verdicts
                 ),
             )
         finally:
             executable.close()
-        return all_hits(survey, found, stopped)
+        return all_hits(survey, verdicts, stopped)
 
 
 def scan_limits() -> Limits:
@@ -132,7 +144,7 @@ async def read_sources(
     mark: str,
     modules: Collection[str],
     in_thread: InThread,
-    found: dict[str, Found],
+    verdicts: dict[str, Verdict],
 ) -> list[Hit]:
     """
     Have sources read, and check what the bundler makes of them.
@@ -141,7 +153,7 @@ async def read_sources(
 
     :param mark: See ``reading``.
     :param modules: See ``Scanner.scan``.
-    :param found: Receives what each breaks, by its path.
+    :param verdicts: Receives what each breaks, by its path.
     :return: What to report in place of all that, when it reached a limit.
     """
     answers: dict[str, Answer] = {}
@@ -156,15 +168,16 @@ async def read_sources(
         try:
             await together(ask(source, is_mapped) for source in left)
         except LimitError:
-            found.clear()
+            verdicts.clear()
             unread = next(one.name for one in left if one.name not in answers)
             return [Hit(printable(unread), 1, TOO_COMPLEX)]
         for source in left:
             answer = answers[source.name]
-            hits = await in_thread(output_hits, source, answer, modules, mark)
+            found = await in_thread(output_hits, source, answer, modules, mark)
             # What broke a rule once is not acquitted by a second reading.
-            found[source.name] = hits or found.get(source.name, [])
-        left = [one for one in left if found[one.name]]
+            if found or source.name not in verdicts:
+                verdicts[source.name] = Verdict(found, answer.error)
+        left = [one for one in left if verdicts[one.name].found]
     return []
 
 
@@ -195,21 +208,22 @@ def is_scanned(path: str) -> bool:
 
 
 def all_hits(
-    survey: Survey, found: Mapping[str, Found], stopped: Sequence[Hit] = ()
+    survey: Survey, verdicts: Mapping[str, Verdict], stopped: Sequence[Hit] = ()
 ) -> list[Hit]:
     """
     Put everything together that was found.
 
-    :param found: In the sources, by path.
+    :param verdicts: On the sources, by path.
     :param stopped: What to report in place of what the bundler did not answer.
     """
     hits = list(survey.before)
     for name, shapes in survey.shapes.items():
-        constructs = found.get(name, [])
-        tooling = [hit for hit in constructs if hit[1] == TOOLING]
-        others = [hit for hit in constructs if hit[1] != TOOLING]
-        where = printable(name)
-        hits += (Hit(where, line, rule) for line, rule in [*tooling, *shapes, *others])
+        verdict = verdicts.get(name, Verdict())
+        tooling = [hit for hit in verdict.found if hit[1] == TOOLING]
+        others = [hit for hit in verdict.found if hit[1] != TOOLING]
+        for line, rule in [*tooling, *shapes, *others]:
+            why = verdict.why if rule == SYNTAX else ""
+            hits.append(Hit(printable(name), line, rule, why))
     return [*hits, *stopped, *survey.after][:POLICY_HITS]
 
 

@@ -53,14 +53,16 @@ class CandidateFetcherTests(SynchronousTestCase):
 
     def test_every_hit_is_logged(self):
         """The refusal names the first breach of the policy, the log all of them."""
-        files = files_of("evil", **{"a.ts": "eval('a');\nnew Function('b');\n"})
-        self.bench.publish("evil", files)
+        breaches = {"a.ts": "eval('a');\nnew Function('b');\n", "b.ts": "'no end"}
+        self.bench.publish("evil", files_of("evil", **breaches))
         with capturedLogs() as logged:
             error = self.failureResultOf(self.fetch("evil"), BridgeError).value
         self.assertEqual(error.message, "policy: a.ts:1 eval")
-        hits = [event["hit"] for event in logged if "hit" in event]
+        hits = [event["hit"] + event["why"] for event in logged if "hit" in event]
         self.assertEqual(hits[0], "a.ts:1 eval")
         self.assertTrue(hits[1].startswith("a.ts:2 "), hits)
+        why = "syntax error: Unterminated string literal"
+        self.assertEqual(hits[-1], f"b.ts:1 {why}")
 
     def test_slow_clone_goes_on_being_reported(self):
         """While a host sends nothing, pages see every few seconds that it goes on."""

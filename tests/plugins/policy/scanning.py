@@ -22,8 +22,8 @@ from bridge.plugins.esbuild.pins import VERSION
 from bridge.plugins.policy.reading import Answer, Source, read
 from bridge.plugins.policy.rules.table import UNKNOWN, Hit
 from bridge.plugins.policy.scan import (
-    Found,
     Survey,
+    Verdict,
     all_hits,
     read_sources,
     survey_tree,
@@ -143,14 +143,14 @@ def _service() -> _Service:
 
 
 def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
-    found: dict[str, Found] = {}
+    verdicts: dict[str, Verdict] = {}
     service = _service()
     service.run(
         read_sources(
-            service.conversation, survey.sources, MARK, modules, maybeDeferred, found
+            service.conversation, survey.sources, MARK, modules, maybeDeferred, verdicts
         )
     )
-    return all_hits(survey, found)
+    return all_hits(survey, verdicts)
 
 
 def read_source(name: str, content: bytes) -> Answer:

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.reading import Source
-from bridge.plugins.policy.scan import Found, read_sources, refuse
+from bridge.plugins.policy.scan import Found, Verdict, read_sources, refuse
 from bridge.plugins.tree.tree import is_test_name
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import POLICY_HITS, SOURCE_BYTES
@@ -40,10 +40,10 @@ class ReadingTests(SynchronousTestCase):
     def read(self, bundler: Any, *texts: str) -> dict[str, Found]:
         """Read sources."""
         sources = [Source.of(f"{n}.ts", t.encode()) for n, t in enumerate(texts)]
-        found: dict[str, Found] = {}
-        reading = read_sources(bundler, sources, MARK, [], maybeDeferred, found)
+        verdicts: dict[str, Verdict] = {}
+        reading = read_sources(bundler, sources, MARK, [], maybeDeferred, verdicts)
         self.successResultOf(Deferred.fromCoroutine(reading))
-        return found
+        return {name: one.found for name, one in verdicts.items()}
 
     def test_only_what_breaks_a_rule_is_mapped(self) -> None:
         """It is read again, for its lines; the rest is not."""
@@ -100,6 +100,13 @@ class SourceTests(SynchronousTestCase):
             expected = report or late[code.count(b"\n") // 1000]
             reports = [hit.report for hit in scan_source(name, code)]
             self.assertEqual(reports, [expected], code[:40])
+
+    def test_words(self) -> None:
+        """The bundler says what is wrong with a source that does not compile."""
+        for name in ("a.ts", "a.tsx"):
+            (hit,) = scan_source(name, b"\nx = 'no end")
+            why = "Unterminated string literal"
+            self.assertEqual((hit.line, hit.rule, hit.why), (2, "syntax error", why))
 
     def test_order(self) -> None:
         """Tooling comes first, then the shape, then line by line imports and words."""

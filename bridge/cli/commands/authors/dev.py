@@ -21,7 +21,7 @@ from ....pagelog.following import Follower
 from ....pagelog.logrecords import read_line
 from ....pagelog.pagefile import LogFileError
 from ....plugins.esbuild.executable import BundlerError
-from ....plugins.policy.rules.table import SYNTAX, Hit
+from ....plugins.policy.rules.table import Hit
 from ....protocol.errors import BridgeError
 from ....protocol.limits import DEV_POLL_SECONDS
 from ....protocol.text import escaped, visible
@@ -179,12 +179,10 @@ class Link:
     def _show_refused(self, message: str, refused: list[Any]) -> None:
         first, *rest = message.split("\n")
         hits = [Hit(**hit) for hit in refused]
-        is_broken = any(hit.rule == SYNTAX for hit in hits)
-        broken = self._read().broken if is_broken else {}
         self._show_at(f"refused: {escaped(first)}")
         self._show_lines([*rest, *quoted(self._root, first)])
         for hit in hits:
-            for line in hit_lines(shown_hit(self._root, hit, broken)):
+            for line in hit_lines(shown_hit(self._root, hit)):
                 self._show(line)
         if self._linked_as is not None:
             self._show("  the last good build stays in use")

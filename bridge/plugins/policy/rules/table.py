@@ -23,11 +23,13 @@ class Hit:
         characters; empty when the tree as a whole breaks the rule.
     :ivar line: Counted from 1.
     :ivar rule: The name of the rule.
+    :ivar why: What the bundler says of a source that does not compile.
     """
 
     file: str
     line: int
     rule: str
+    why: str = ""
 
     @property
     def report(self) -> str:

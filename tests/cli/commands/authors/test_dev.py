@@ -181,8 +181,8 @@ class LinkTests(CallCase):
                 f"      fix: {ADVICE['eval']}",
             ],
         )
-        self.reading.broken["main.ts", 1] = 'Unexpected ";"'
-        hit = {"file": "main.ts", "line": 1, "rule": "syntax error"}
+        why = 'Unexpected ";"'
+        hit = {"file": "main.ts", "line": 1, "rule": "syntax error", "why": why}
         self.assertIn(
             '      fix: correct the syntax: Unexpected ";"',
             self.refused("policy: x", hit),
