@@ -167,6 +167,15 @@ class UpdateTests(UpdateTestCase):
         self.assertIs(first, again)
         self.assertEqual(self.events.count("ask update"), 1)
 
+    def test_attack_many_updates_of_one_plugin(self) -> None:
+        """Twenty at once are one: they ask once, and have one answer."""
+        self.bench.approver.answers = [None]
+        asked = [self.ask("update", "good") for _ in range(20)]
+        self.bench.approver.open[0].callback(None)
+        results = [self.successResultOf(one) for one in asked]
+        self.assertTrue(all(result is results[0] for result in results))
+        self.assertEqual(self.events.count("ask update"), 1)
+
     def test_cancelled(self) -> None:
         """It can be cancelled while it looks, and while it asks about gains."""
         self.bench.publish_later(hosts=["x.example"])
