@@ -1,7 +1,7 @@
 """
 Shows which tests notice a change of a module, and which notice nothing of their own.
 
-``python -m tests.mutation [--sample N] [--seed S] [--json FILE] PATH ... [TESTS ...]``:
+``python -m tests.mutation [--sample N] [--seed S] PATH ... [TESTS ...]``:
 each PATH is a module of ``bridge``, or a folder of them; TESTS are what trial can run,
 by default the folders of tests that mirror the paths.
 """
@@ -9,7 +9,6 @@ by default the folders of tests that mirror the paths.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import tempfile
@@ -143,7 +142,6 @@ def main(line: list[str]) -> None:
     parser.add_argument("names", nargs="+")
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path)
     options = parser.parse_args(line)
     paths: list[Path] = []
     tests = []
@@ -165,8 +163,6 @@ def main(line: list[str]) -> None:
         with get_context("fork").Pool(1) as pool:
             arguments = (path, tests, options.sample, options.seed)
             results.append(pool.apply(mutate, arguments))
-        if options.json:
-            options.json.write_text(json.dumps(results))
     sys.stderr.flush()
     sys.stdout.write("\n".join(report(results)) + "\n")
 
