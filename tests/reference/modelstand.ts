@@ -173,12 +173,3 @@ export async function connectedPage(
   await answered();
   return stand;
 }
-
-/** Answer the question that is shown, once it can be read. */
-export async function press({ model, world }: ModelStand, yes: boolean): Promise<boolean> {
-  const { questions } = model;
-  questions.shown();
-  await world.pass(500);
-  const { current } = questions;
-  return current !== undefined && questions.answer(current, yes);
-}

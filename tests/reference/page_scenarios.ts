@@ -9,7 +9,7 @@ import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/
 import { isToStart, matching, rowsOf } from "../../bridge/reference/packages/host/src/model/rows.js";
 import { clock, count, explain, stepWords } from "../../bridge/reference/packages/host/src/model/words.js";
 import type { PluginState } from "../../bridge/reference/packages/host/src/pageruntime.js";
-import { answered, connectedPage, openPage, press, refused, runs } from "./modelstand.js";
+import { answered, connectedPage, openPage, refused, runs } from "./modelstand.js";
 import { Memory } from "./pagestand.js";
 import { equal } from "./world.js";
 
@@ -586,19 +586,6 @@ export const pageScenarios = {
     equal(await go("#/home"), "#/home");
     equal(navigation.route, { view: "home" });
     equal(await go("#/log"), "#/log");
-  },
-
-  /** Questions wait for each other. */
-  async questions_one_after_another() {
-    const stand = await connectedPage();
-    const { questions } = stand.model;
-    const answers = [questions.confirm("One?", "x"), questions.confirm("Two?", "y")];
-    equal(questions.current?.title, "One?");
-    await press(stand, true);
-    equal(questions.current?.title, "Two?");
-    await press(stand, false);
-    equal(questions.current === undefined, true);
-    equal(await Promise.all(answers), [true, false]);
   },
 
   /** The log is filtered by level, scope and words. */

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import atexit
 import json
-import os
 import re
 import shutil
-import subprocess
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,11 +13,11 @@ from typing import Any, cast
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..npm import TYPESCRIPT, node, npm, npm_package, tsc
+from ..clients.packing import run, tools
+from ..npm import TYPESCRIPT, node, npm, tsc
 from .bundling import REFERENCE
 
 API = REFERENCE / "packages" / "api"
-SECONDS = 120.0
 PLUGIN = """\
 import { API_VERSION, BridgeError, definePlugin } from "@bridge/plugin-api";
 import type { Context } from "@bridge/plugin-api";
@@ -58,18 +56,11 @@ def packed() -> tuple[TemporaryDirectory[str], dict[str, Any]]:
     copy = Path(scratch.name) / "packages" / "api"
     shutil.copytree(API, copy, ignore=shutil.ignore_patterns("dist", "node_modules"))
     shutil.copy(REFERENCE / "tsconfig.json", scratch.name)
-    compiler = npm_package(TYPESCRIPT).parent / ".bin"
-    run = subprocess.run(
-        [npm(), "pack", "--json", "--silent"],
-        cwd=copy,
-        env={**os.environ, "PATH": f"{compiler}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=SECONDS,
+    done = run(
+        npm(), "pack", "--json", "--silent", cwd=copy, path=tools(copy.parent / "bin")
     )
-    assert run.returncode == 0, run.stderr + run.stdout
-    (about,) = json.loads(run.stdout[run.stdout.index("[") :])
+    assert done.returncode == 0, done.stderr + done.stdout
+    (about,) = json.loads(done.stdout[done.stdout.index("[") :])
     return scratch, cast("dict[str, Any]", about)
 
 
@@ -115,20 +106,13 @@ class PackageTests(SynchronousTestCase):
             (project / "wrong.ts").write_text(wrong, "utf-8")
             (project / "package.json").write_text('{"type": "module"}', "utf-8")
             (project / "tsconfig.json").write_text(json.dumps(TSCONFIG), "utf-8")
-            run = tsc(project / "tsconfig.json")
-            found = set(re.findall(r"(?m)^\S*?(\w+\.ts\(\d+),", run.stdout))
-            self.assertEqual(found, {"wrong.ts(8"}, run.stdout)
+            checked = tsc(project / "tsconfig.json").stdout
+            found = set(re.findall(r"(?m)^\S*?(\w+\.ts\(\d+),", checked))
+            self.assertEqual(found, {"wrong.ts(8"}, checked)
             script = (
                 'import { definePlugin } from "@bridge/plugin-api";'
                 'console.log(definePlugin({ id: "x" }).id);'
             )
             (project / "use.mjs").write_text(script, "utf-8")
-            used = subprocess.run(
-                [node(), "use.mjs"],
-                cwd=project,
-                capture_output=True,
-                text=True,
-                check=True,
-                timeout=SECONDS,
-            )
+            used = run(node(), "use.mjs", cwd=project)
             self.assertEqual(used.stdout, "x\n")
