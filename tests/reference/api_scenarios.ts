@@ -75,6 +75,14 @@ export const apiScenarios = {
     equal([daemon.asked, questions], [[], []]);
   },
 
+  /** A permission that the plugin can do without is asked for as any other. */
+  async optional_permission() {
+    const manifest = { optionalPermissions: ["sql"] };
+    const { ctx, daemon } = await running([], { manifest, answers: [true] });
+    daemon.answers.set("sql/databases", { databases: [] });
+    equal(await ctx.sql.databases(), []);
+  },
+
   /** The user is asked once for each host, and reads which is undeclared. */
   async http_asks_for_each_host() {
     const manifest = { hosts: ["api.example.org"] };
@@ -108,6 +116,7 @@ export const apiScenarios = {
     const response = await ctx.http.fetch("https://api.example.org/x");
     equal([response.status, response.ok, response.json()], [200, true, { a: [1] }]);
     equal(response.headers, { "content-type": "application/json" });
+    equal("setCookie" in response, false);
     equal(daemon.given.at(-1), [
       { url: "https://api.example.org/x", timeoutMs: 30_000 },
       { timeoutMs: 35_000 },

@@ -124,6 +124,22 @@ export const pageScenarios = {
     equal(rows.find(({ id }) => id === "left-out")?.details, "its files changed");
   },
 
+  /** Whose key signed a plugin is not known when its record is not listed. */
+  async keys_of_what_is_installed() {
+    const problem = "its files changed";
+    const plugins = [
+      installed("left-out", { problem }),
+      installed("linked-one"),
+      installed("signed-one", { keyId: "a-key", problem }),
+    ];
+    const { runtime } = await connectedPage(plugins);
+    equal(runtime.listed, [
+      { id: "left-out" },
+      { id: "linked-one", keyId: "" },
+      { id: "signed-one", keyId: "a-key" },
+    ]);
+  },
+
   /** Until the daemon lists the plugins, those of the bundle are shown. */
   rows_before_the_daemon_answered() {
     const rows = rowsOf(undefined, [runs("some-one"), runs("other", { stage: "waiting" })], NEVER, ALWAYS);

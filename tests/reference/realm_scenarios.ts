@@ -195,6 +195,10 @@ export const realmScenarios = {
     const sent = realms.started[0]?.sent.length ?? 0;
     equal([sent > 120, sent < 500 + 60 * 150], [true, true]);
     equal(lines.some((line) => line.endsWith("more lines of this plugin were left out")), true);
+    // The page has nothing to leave out.
+    const changes = realms.started[0]?.sent.flatMap((one) => (one.t === "batch" ? one.changes : []));
+    const logged = changes?.filter(({ op }) => op === "log").length ?? 0;
+    equal([logged > 60 * 40, logged <= 61 * 50], [true, true]);
   },
 
   /** It is refused in the realm, as is what is no JSON. */

@@ -118,6 +118,7 @@ export const runtimeScenarios = {
     equal([stages(page), events], [["some-plugin waiting"], []]);
     // Not even when safe mode is left.
     const safe = await connected([noting("some-plugin", events)], { daemon, safe: true });
+    daemon.refuses = "";
     await safe.runtime.leaveSafeMode();
     equal([stages(safe), events], [["some-plugin waiting"], []]);
   },

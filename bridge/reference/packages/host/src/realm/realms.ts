@@ -35,10 +35,8 @@ export interface Realms {
 }
 
 interface Frame {
-  readonly element: HTMLIFrameElement;
   readonly port: MessagePort;
   readonly failures: Map<number, Signal<Failure>>;
-  readonly watch: Watch;
 }
 
 /** The realms of a real page. */
@@ -129,6 +127,6 @@ export class FrameRealms implements Realms {
         column: Number(column) || 0,
       });
     };
-    return { element, port, failures, watch };
+    return { port, failures };
   }
 }
