@@ -231,8 +231,8 @@ class Session:
         time.sleep(0.3)
         dark = self.picture()
         found: set[Box] = set()
-        for y in range(area.bottom - 8, area.top, -12):
-            for x in range(area.left + 8, area.right, 24):
+        for y in range(area.bottom - 8, area.top, -16):
+            for x in range(area.left + 20, area.right, 40):
                 self.point(x, y)
                 time.sleep(0.05)
                 lit = self.picture().changed(dark)
