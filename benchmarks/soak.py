@@ -30,10 +30,8 @@ from typing import Final
 
 from attrs import asdict, define, field
 
-from bridge.plugins.tree.signature import sign_tree
-from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
-from tests.forge import start_forge_process
+from tests.forge import sign, start_forge_process
 from tests.whole.daemon import ROOT, set_up
 
 from .abuses import ABUSES, attacking
@@ -115,14 +113,7 @@ def soaking(home: Path, round_seconds: float) -> Iterator[Soak]:
         forge = start_forge_process()
         stack.callback(forge.stop)
         tree = shutil.copytree(PLUGIN, home / "plugin")
-        signature = sign_tree(
-            read_tree(tree),
-            PLUGIN_ID,
-            load_profile("reference"),
-            SEED,
-            int(time.time()),
-        )
-        (tree / "plugin.sig").write_bytes(signature)
+        sign(tree, PLUGIN_ID, load_profile("reference"), SEED)
         forge.publish(tree, PLUGIN_ID)
         overlay, reached = stack.enter_context(udp()), stack.enter_context(peers())
         options = (

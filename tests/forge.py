@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,9 @@ from attrs import define, field
 from twisted.internet.protocol import Protocol
 
 from bridge.demo.forge import make_authority, publish, start_forge
+from bridge.plugins.tree.signature import sign_tree
+from bridge.plugins.tree.tree import read_tree
+from bridge.settings.host import HostProfile
 from tests.certificates import authority, certificate
 
 PROJECT = Path(__file__).parent.parent
@@ -141,6 +145,23 @@ def main(base: Path, *, old: bool) -> None:
 
 
 Script = Callable[[str, bytes], Iterable[bytes]]
+
+
+def sign(
+    tree: Path,
+    plugin_id: str,
+    profile: HostProfile,
+    seed: bytes,
+    signed_at: int | None = None,
+) -> None:
+    """
+    Write the signature of a tree into it.
+
+    :param signed_at: In seconds since the epoch; now, when it is ``None``.
+    """
+    when = int(time.time()) if signed_at is None else signed_at
+    signature = sign_tree(read_tree(tree), plugin_id, profile, seed, when)
+    (tree / "plugin.sig").write_bytes(signature)
 
 
 @define(eq=False)

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
-from bridge.plugins.tree.tree import read_tree
+from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.settings.host import load_profile
 
+from ..forge import sign
 from ..whole.daemon import run, set_up
 
 PROFILE: Final = load_profile("reference")
@@ -91,8 +91,7 @@ def _write(data: Path, plugins: Iterable[Placed]) -> None:
             path = tree / name
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             path.write_text(text, "utf-8")
-        signature = sign_tree(read_tree(tree), plugin.id, PROFILE, _SEED, _SIGNED_AT)
-        (tree / "plugin.sig").write_bytes(signature)
+        sign(tree, plugin.id, PROFILE, _SEED, _SIGNED_AT)
         state["bridge.plugins"][plugin.id] = _RECORD
         allowed = [{"kind": kind, "target": target} for kind, target in plugin.allowed]
         if allowed:

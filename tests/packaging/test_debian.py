@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -15,12 +14,10 @@ from typing import Any
 import pytest
 
 import bridge
-from bridge.plugins.tree.signature import sign_tree
-from bridge.plugins.tree.tree import read_tree
 from bridge.provision.library import LIBRARY
 from bridge.settings.host import load_profile
 
-from ..forge import start_forge_process
+from ..forge import sign, start_forge_process
 from ..ports import free_port
 from ..waiting import PATIENCE_SECONDS, wait_until
 from ..whole.daemon import Page
@@ -251,11 +248,7 @@ def test_main_job(root: Path, tmp_path: Path) -> None:
         source.mkdir()
         for name, content in tree("good").items():
             (source / name).write_text(content)
-        profile = load_profile("reference")
-        signature = sign_tree(
-            read_tree(source), "good", profile, SEED, int(time.time())
-        )
-        (source / "plugin.sig").write_bytes(signature)
+        sign(source, "good", load_profile("reference"), SEED)
         forge.publish(source, "good")
         with debian.session(root) as session:
             shutil.copy(forge.ca_file, root / "home" / "tester" / "ca.pem")

@@ -21,11 +21,9 @@ from urllib.parse import quote
 
 from attrs import define, field
 
-from bridge.plugins.tree.signature import sign_tree
-from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
-from ..forge import ForgeProcess, start_forge_process
+from ..forge import ForgeProcess, sign, start_forge_process
 from ..freedesktop.session import Session
 from ..programs import program
 from ..reference.bundling import lay_out_page
@@ -186,10 +184,7 @@ class Stand:
         if seed is not None:
             # A version that is not newer than the last one is a replay.
             self._signed_at = max(int(time.time()), getattr(self, "_signed_at", 0) + 1)
-            signature = sign_tree(
-                read_tree(directory), plugin_id, PROFILE, seed, self._signed_at
-            )
-            (directory / "plugin.sig").write_bytes(signature)
+            sign(directory, plugin_id, PROFILE, seed, self._signed_at)
         self.forge.publish(directory, plugin_id, f"Version {about['version']}")
         return self.forge.url(plugin_id)
 

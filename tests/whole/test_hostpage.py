@@ -7,13 +7,11 @@ import re
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.tree.signature import sign_tree
-from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
 from ..directories import fresh_directory
 from ..docs.commands import fences
-from ..forge import empty_forge
+from ..forge import empty_forge, sign
 from ..npm import ROOT, esbuild, tsc
 from ..webserver import serving_directory
 from .browser import open_browser
@@ -57,10 +55,7 @@ class HostPageTests(SynchronousTestCase):
         tree.mkdir()
         (tree / "plugin.json").write_text(json.dumps(MANIFEST))
         (tree / "main.ts").write_text(MAIN)
-        profile = load_profile(str(self.profile))
-        (tree / "plugin.sig").write_bytes(
-            sign_tree(read_tree(tree), "greeter", profile, SEED, 1)
-        )
+        sign(tree, "greeter", load_profile(str(self.profile)), SEED, 1)
         forge.publish(tree, "greeter")
         return forge.url("greeter")
 

@@ -9,12 +9,10 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.ownership import check_tree
-from bridge.plugins.tree.signature import sign_tree
-from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
 from ..directories import fresh_directory
-from ..forge import empty_forge
+from ..forge import empty_forge, sign
 from ..npm import setup_options
 from ..waiting import wait_until
 from .daemon import run, running, set_up
@@ -73,11 +71,7 @@ class InstallCase(SynchronousTestCase):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(content)
         if signed_as != "":
-            now = int(time.time()) if signed_at is None else signed_at
-            signature = sign_tree(
-                read_tree(directory), signed_as or name, PROFILE, seed, now
-            )
-            (directory / "plugin.sig").write_bytes(signature)
+            sign(directory, signed_as or name, PROFILE, seed, signed_at)
         self.forge.publish(directory, name)
         return self.forge.url(name)
 

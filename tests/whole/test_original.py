@@ -11,12 +11,11 @@ import time
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
-from bridge.plugins.tree.tree import read_tree
+from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.settings.host import load_profile
 
 from ..directories import fresh_directory
-from ..forge import empty_forge
+from ..forge import empty_forge, sign
 from ..npm import esbuild
 from .daemon import Daemon, command, environment, popen
 from .test_install import SEED, manifest
@@ -116,8 +115,7 @@ class OriginalTests(SynchronousTestCase):
         tree = self.home / "tree"
         text = start + manifest("good", version=version, apiVersion="^0.3.0")
         write(tree, {"plugin.json": text, "main.ts": MAIN % version})
-        signature = sign_tree(read_tree(tree), "good", PROFILE, SEED, signed_at)
-        (tree / "plugin.sig").write_bytes(signature)
+        sign(tree, "good", PROFILE, SEED, signed_at)
         commit = self.forge.publish(tree, "good")
         return self.forge.url("good"), commit
 
