@@ -163,7 +163,7 @@ class Bundling:
             "onStart": False,
             "onEnd": False,
             "onResolve": [_matching(f"^{re.escape(module)}$")] if module else [],
-            "onLoad": [_matching(".*") | {"namespace": "file"}],
+            "onLoad": [_matching(self._sources.asked_for) | {"namespace": "file"}],
         }
         request = {
             "command": "build",

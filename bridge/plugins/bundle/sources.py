@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -42,12 +43,23 @@ class Sources:
     root: str
     files: dict[str, bytes]
 
+    @property
+    def asked_for(self) -> str:
+        """
+        What the bundler asks for before it reads a file, as a regular expression: every
+        path outside of the host's directory, whose files it reads itself.
+        """
+        host = f"{self.root}{os.sep}{HOST[:-1]}{os.sep}"
+        # The syntax, Go's, has no negation: a path differs somewhere, or ends before.
+        return "|".join(
+            f"^{re.escape(host[:at])}([^{re.escape(letter)}]|$)"
+            for at, letter in enumerate(host)
+        )
+
     def load(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Answer the bundler, which has found a file and is going to read it."""
         path = asked["path"].removeprefix(self.root + os.sep).replace(os.sep, "/")
         loaded: dict[str, Any] = {"id": asked["ids"][0]}
-        if path.startswith(HOST):
-            return loaded  # it reads that itself
         content = self.files.get(path)
         kind = asked["with"].get("type")
         if content is None:

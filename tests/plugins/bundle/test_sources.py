@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bridge.plugins.bundle.sources import Sources
 
 from ...npm import run_node
 from .workshop import BuildCase
 
 NEITHER = "which is neither source nor data; these are called NAME.ts"
 CODE = "export default 'UNSCANNED';"
+
+
+class AskedTests(BuildCase):
+    """What the bundler has to ask for."""
+
+    async def test_build(self):
+        """It asks for the table and the plugins' files; for none of the host's."""
+        asked: list[str] = []
+        load = Sources.load
+
+        def noted(sources: Sources, question: dict[str, Any]) -> dict[str, Any]:
+            asked.append(question["path"].removeprefix(f"{sources.root}/"))
+            return load(sources, question)
+
+        self.patch(Sources, "load", noted)
+        self.shop.plugin("aa")
+        report = await self.shop.build("aa")
+        self.assertEqual(report.errors, [])
+        self.assertEqual(
+            sorted(asked),
+            ["build/static-plugins.ts", "plugins/aa/main.ts", "plugins/aa/plugin.json"],
+        )
+
+    @given(st.sampled_from(("/home/é x/(a)", "/d-[0]\\n")), st.text("host/plugins."))
+    def test_attack_not_asked_for(self, root: str, below: str) -> None:
+        """It reads what is in the host's directory by itself, and nothing else."""
+        path = f"{root}/{below}"
+        asked = re.search(Sources(root, {}).asked_for, path) is not None
+        self.assertEqual(asked, not below.startswith("host/"))
 
 
 class StrictTests(BuildCase):
