@@ -46,12 +46,12 @@ class Operation(StrEnum):
 
 def _showable(_: Any, attribute: Attribute[str], value: str) -> None:
     more = _JOINERS + _ISOLATES + "\n" * (attribute.name == "body")
-    if not all(_is_plain(each) or each in more for each in value):
+    if not _is_plain(value.translate(dict.fromkeys(map(ord, more)))):
         raise ValueError(f"{attribute.name}: not printable, or markup")
 
 
-def _is_plain(character: str) -> bool:
-    return character.isprintable() and character not in _MARKUP
+def _is_plain(text: str) -> bool:
+    return text.isprintable() and not any(mark in text for mark in _MARKUP)
 
 
 @frozen
