@@ -276,7 +276,7 @@ export const apiScenarios = {
     equal(await ctx.sql.query("sample", "SELECT ?", [1]), { columns: ["n"], rows: [{ n: 1 }] });
     equal(daemon.given.at(-1), [
       { database: "sample", sql: "SELECT ?", params: [1] },
-      {},
+      { timeoutMs: 15_000 },
     ]);
     equal(questions.length, 1);
   },
@@ -329,6 +329,32 @@ export const apiScenarios = {
     daemon.stored.set("grants:some-plugin", []);
     await ctx.http.fetch("https://a.example/");
     equal(daemon.allowed("some-plugin"), [{ kind: "network", target: "a.example" }]);
+  },
+
+  /** What was revoked while the page was not connected allows nothing from then on. */
+  async test_attack_grant_revoked_before_the_page_reconnects() {
+    const { ctx, daemon, questions } = await running(["sql"], { answers: [true, false] });
+    await ctx.sql.databases();
+    daemon.stored.set("grants:some-plugin", []);
+    daemon.asked.length = 0;
+    daemon.opened.emit();
+    equal(await refusal(ctx.sql.databases()), "PermissionError");
+    equal([questions.length, daemon.asked], [2, ["state/list"]]);
+  },
+
+  /** When the daemon does not say what is allowed, a use is refused, and the next one asks it. */
+  async test_attack_grant_after_a_failed_reading() {
+    const { ctx, daemon, questions } = await running(["sql"], { answers: [true, false] });
+    await ctx.sql.databases();
+    daemon.stored.set("grants:some-plugin", []);
+    daemon.asked.length = 0;
+    daemon.refuses = "state/list";
+    daemon.opened.emit();
+    equal(await refusal(ctx.sql.databases()), "BridgeError unavailable");
+    equal(await refusal(ctx.sql.databases()), "BridgeError unavailable");
+    daemon.refuses = "";
+    equal(await refusal(ctx.sql.databases()), "PermissionError");
+    equal([questions.length, daemon.asked], [2, ["state/list", "state/list", "state/list"]]);
   },
 
   /** The words fit in prompts and in sentences. */

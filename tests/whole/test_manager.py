@@ -18,6 +18,11 @@ from .audit import Auditor
 from .managerstand import OTHER_SEED, SEED, Stand, open_stand
 
 LONG = "Averyveryveryverylongnamewithoutanyspaceinit" * 3
+CUT_CARDS = """\
+return [...document.querySelectorAll('.plugin-card, .plugin-card > header')]
+  .filter((element) => element.scrollWidth > element.clientWidth)
+  .map((element) => element.textContent);
+"""
 SETTINGS = """\
 import { definePlugin } from '@bridge/plugin-api';
 
@@ -542,6 +547,9 @@ class ManagerTests(SynchronousTestCase):
                 browser.find(view)
                 script = "return document.documentElement.scrollWidth <= innerWidth"
                 self.assertTrue(self.script(script), (width, route))
+            stand.go("/home")
+            browser.find('[data-testid="plugin-card-long-one"] header')
+            self.assertEqual(self.script(CUT_CARDS), [], width)
         self.keeps_its_place()
         self.auditor.resize(1200)
         stand.go("/plugins/long-one")

@@ -21,6 +21,9 @@ import type { CallName, Refusal } from "./wire.js";
 
 const MOST_LISTENERS = 64;
 
+// A statement may take five seconds, and wait for others of this page before that.
+const STATEMENT_MILLISECONDS = 15_000;
+
 type Args = readonly Json[];
 
 /** Serves the calls of one plugin. */
@@ -81,11 +84,11 @@ export class Services {
         return (await this.#caller.call("sql/databases")).databases;
       case "sql.query":
         await this.#gate.pass("sql", "*");
-        return this.#caller.call("sql/query", {
-          database: text(first),
-          sql: text(second),
-          params: list(third) as string[],
-        });
+        return this.#caller.call(
+          "sql/query",
+          { database: text(first), sql: text(second), params: list(third) as string[] },
+          { timeoutMs: STATEMENT_MILLISECONDS },
+        );
     }
   }
 
