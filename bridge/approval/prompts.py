@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from enum import StrEnum
@@ -27,6 +28,8 @@ _JOINERS: Final = "\u200c\u200d"
 _ISOLATES: Final = "\u2068\u2069"
 # More would be drawn over the lines around.
 _MARKS_AT_ONCE: Final = 3
+# A prompt has a name in quotes.
+_QUOTES: Final = re.compile('["\u201c-\u201f\u00ab\u00bb\u2033\uff02\u301d-\u301f]')
 
 
 class Operation(StrEnum):
@@ -93,8 +96,9 @@ def named(text: str, most: int = _NAME_CHARACTERS) -> str:
     if text.isascii():
         return shown(text, most)
     line, marks = "", 0
-    for each in " ".join(text.split()).replace('"', "'"):
-        marks = marks + 1 if unicodedata.category(each).startswith("M") else 0
+    for each in " ".join(_QUOTES.sub("'", text).split()):
+        if each not in _JOINERS:  # they end no letter
+            marks = marks + 1 if unicodedata.category(each).startswith("M") else 0
         if marks <= _MARKS_AT_ONCE:
             line += each if _is_plain(each) or each in _JOINERS else "?"
     cut = line if len(line) <= most else line[: most - len(ELLIPSIS)] + ELLIPSIS

@@ -116,6 +116,14 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
             raise
 
 
+def progress(text: str) -> None:
+    """Print a line about work that goes on, also when nobody reads it any more."""
+    try:
+        print(text)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def print_json(value: Any, compact: bool = False) -> None:
     """Print plain JSON on standard output."""
     colour = wants_colour(sys.stdout, os.environ)

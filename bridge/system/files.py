@@ -68,9 +68,8 @@ def sync_files(paths: Sequence[Path | str]) -> None:
     :raise OSError: One could not be synced; others may have been.
     """
     if len(paths) > 1:
-        from concurrent.futures import (
-            ThreadPoolExecutor,
-        )  # with logging; not at a start
+        # Loads logging, which a start does not need.
+        from concurrent.futures import ThreadPoolExecutor
 
         with contextlib.suppress(RuntimeError):  # there can be no more threads
             with ThreadPoolExecutor(min(len(paths), _SYNCED_AT_ONCE), "sync") as pool:

@@ -80,7 +80,7 @@ class ShownTests(SynchronousTestCase):
             ("\u5929\u6c17", "\u2068\u5929\u6c17\u2069"),
             ("\u0637\u0642\u0633 1", "\u2068\u0637\u0642\u0633 1\u2069"),
             ("\u0645\u06cc\u200c\u0634", "\u2068\u0645\u06cc\u200c\u0634\u2069"),
-            ('Caf\xe9 \u201cx"', "\u2068Caf\xe9 \u201cx'\u2069"),
+            ('Caf\xe9 "x"', "\u2068Caf\xe9 'x'\u2069"),
             ("\xe9" * 61, "\u2068" + "\xe9" * 57 + "...\u2069"),
         ):
             self.assertEqual(named(name), wanted)
@@ -94,6 +94,8 @@ class ShownTests(SynchronousTestCase):
             ("\xe9<b>&\n\u2028y", "\xe9?b?? y"),
             ("\xe9" + "\u0301" * 50 + "z", "\xe9" + "\u0301" * 3 + "z"),
             ("\xe9\u3000\xa0x", "\xe9 x"),
+            ("\xe9" + "\u0301\u200d" * 9, "\xe9" + "\u0301\u200d" * 3),
+            ("\xe9\u201d, by \u201cGood\xbb", "\xe9', by 'Good'"),
         ):
             self.assertEqual(named(name), f"\u2068{wanted}\u2069")
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import stat
+import sys
 from unittest import mock
 
 from hypothesis import given
@@ -17,6 +18,7 @@ from bridge.cli.terminal import (
     json_text,
     print_json,
     private_file,
+    progress,
     table,
     wants_colour,
 )
@@ -138,3 +140,16 @@ class PrivateFileTests(SynchronousTestCase):
         ):
             file.write(b"half")
         self.assertFalse(self.path.exists())
+
+
+class ProgressTests(SynchronousTestCase):
+    """Tests for lines about work that goes on."""
+
+    def test_reader_goes(self) -> None:
+        """The work goes on when nobody reads about it any more."""
+        read, write = os.pipe()
+        os.close(read)
+        stream = self.enterContext(os.fdopen(write, "w", buffering=1))
+        with mock.patch.object(sys, "stdout", stream):
+            progress("a line")
+            progress("and another")

@@ -80,6 +80,7 @@ class OpenTests(SynchronousTestCase):
         set_up(self.home)
         with opened(self.home) as command:
             command.wait_for("^Open  ")
+            self.assertTrue(is_held(self.data / "lock"))
             command.stop(signal.SIGKILL)
         end = time.monotonic() + 10
         while is_held(self.data / "lock"):

@@ -182,6 +182,8 @@ def git(
         )
     except FileNotFoundError:
         raise CommandError("git is needed for a git work tree") from None
+    except OSError as e:
+        raise CommandError(f"git cannot be run: {e.strerror}") from None
     if done.returncode:
         reported = (done.stderr.strip() or done.stdout.strip()).partition(b"\n")[0]
         raise CommandError(f"git {arguments[0]} failed: {_named(reported)}")

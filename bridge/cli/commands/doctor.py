@@ -104,9 +104,9 @@ def doctor(
     ]
     ok = all(finding.level is not Level.WRONG for finding in findings)
     value = {"ok": ok, "findings": list(map(asdict, findings))}
-    print_result(as_json, value, finding_lines(findings))
     if bundle is not None:
         write_report(bundle, report_parts(place, findings, os.environ))
+    print_result(as_json, value, finding_lines(findings))
     return 0 if ok else 1
 
 

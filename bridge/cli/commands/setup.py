@@ -18,7 +18,7 @@ from ...settings.options import Paths
 from ...system.locks import holder
 from ..authoring.keyfiles import default_key_file
 from ..command import Decorator, command
-from ..terminal import CommandError, confirmed, reported
+from ..terminal import CommandError, confirmed, progress, reported
 
 _SHOWN_LINES: Final = 10
 """Of what the bundler says; host sources that don't fit have hundreds."""
@@ -99,16 +99,16 @@ def setup(
         raise click.UsageError(f"{chosen[0]} and {chosen[1]} exclude each other")
     if download:
         with reported("--download"):
-            download_into(download, print)
+            download_into(download, progress)
         return
     wanted = Setup(
-        place.profile, place.data, print, bundler, host_sources, library, force
+        place.profile, place.data, progress, bundler, host_sources, library, force
     )
     wanted.install(bundler_only=bundler_only)
     if bundler_only:
-        print(f"the bundler is installed in {place.data.root}")
+        progress(f"the bundler is installed in {place.data.root}")
         return
-    print(f"everything is installed in {place.data.root}")
+    progress(f"everything is installed in {place.data.root}")
     _build(place)
     if service:
         install_service(place.data, _service_options(place))
@@ -139,8 +139,8 @@ def _build(place: Paths) -> None:
     if not report.ok:
         raise CommandError("\n".join(lines))
     for line in filter(None, lines):
-        print(line)
-    print(f"the bundle is built: {place.bundle}")
+        progress(line)
+    progress(f"the bundle is built: {place.bundle}")
 
 
 @command("remove", "--host reference")
@@ -171,7 +171,7 @@ def remove(place: Paths, yes: bool) -> None:
         remove_service()
     remove_all(place)
     for line in lines:
-        print(f"removed {line}")
+        progress(f"removed {line}")
     for path, what in (
         (config_path(), "your options"),
         (default_key_file(), "the key that your plugins are signed with"),

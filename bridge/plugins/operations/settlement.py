@@ -266,7 +266,7 @@ class InstalledSet:
         try:
             await self._in_thread(self._journal.end)
         except OSError:
-            if await self._in_thread(self._journal.exists):
+            if self._journal.exists():  # asked here: there may be no thread now
                 raise
             # After a loss of power it may be there again, and want the old tree.
             self._log.failure("the removal of the journal is not durable")

@@ -33,7 +33,7 @@ from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, publis
 from ...command import CALL_STATUS, command, directory_argument, page_port_option
 from ...connection import Connection, connect
 from ...hostpage import HostPage
-from ...terminal import CommandError
+from ...terminal import CommandError, reported
 
 IGNORED: Final = frozenset({GIT_FOLDER, PACKAGES_FOLDER})
 _TIME: Final = "%H:%M:%S"
@@ -112,9 +112,10 @@ class Link:
         :raise CommandError: The daemon has ended.
         """
         try:
-            while not self._ended:
-                self.look()
-                self._connection.wait(DEV_POLL_SECONDS)
+            with reported("the tree cannot be watched"):
+                while not self._ended:
+                    self.look()
+                    self._connection.wait(DEV_POLL_SECONDS)
         except CommandError:
             if not self._ended:
                 raise

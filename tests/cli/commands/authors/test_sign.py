@@ -287,6 +287,9 @@ class WorkTreeTests(SignTestCase):
         """Without git a work tree cannot be signed, and the message names git."""
         with mock.patch.dict(os.environ, {"PATH": str(self.root)}):
             self.assert_refused("git is needed for a git work tree")
+            (self.root / "git").write_text("")
+            (self.root / "git").chmod(0o644)
+            self.assert_refused("git cannot be run: Permission denied")
 
     def test_attack_configured_program(self):
         """A program that a repository's configuration names is not run by asking."""
