@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from attrs import Attribute, field
 
 from ..classes import frozen
-from ..protocol.text import ELLIPSIS, ascii_line
+from ..protocol.text import ELLIPSIS, ascii_line, shortened
 from .wording import LIST_CHARACTERS, Differences, Words, gain_lines, listed
 
 _NAME_CHARACTERS: Final = 60
@@ -101,8 +101,7 @@ def named(text: str, most: int = _NAME_CHARACTERS) -> str:
             marks = marks + 1 if unicodedata.category(each).startswith("M") else 0
         if marks <= _MARKS_AT_ONCE:
             line += each if _is_plain(each) or each in _JOINERS else "?"
-    cut = line if len(line) <= most else line[: most - len(ELLIPSIS)] + ELLIPSIS
-    return f"{_ISOLATES[0]}{cut}{_ISOLATES[1]}"
+    return f"{_ISOLATES[0]}{shortened(line, most)}{_ISOLATES[1]}"
 
 
 def sender(application: str) -> str:

@@ -107,8 +107,12 @@ def ascii_line(text: str, most: int) -> str:
     :param most: Characters; what is longer ends in ``...``.
     """
     line = " ".join(text.split())
-    plain = _NOT_PLAIN.sub("?", line).replace('"', "'")
-    return plain if len(plain) <= most else plain[: most - len(ELLIPSIS)] + ELLIPSIS
+    return shortened(_NOT_PLAIN.sub("?", line).replace('"', "'"), most)
+
+
+def shortened(text: str, most: int) -> str:
+    """Cut what has more than ``most`` characters, so that it ends in ``...``."""
+    return text if len(text) <= most else text[: most - len(ELLIPSIS)] + ELLIPSIS
 
 
 def one_line(text: str, most: int) -> str:
