@@ -149,10 +149,12 @@ class Reading:
 
     :ivar entry: What the bundler made of ``main.ts``; ``None`` if it is not there, or
         does not compile.
+    :ivar broken: File and line of the first source that does not compile.
     :ivar page_names: Each use of what a page has, and a worker has not.
     """
 
     entry: str | None = None
+    broken: str = ""
     page_names: list[str] = field(factory=list)
 
     def exported_id(self, manifest_id: str) -> str | None:
@@ -228,6 +230,7 @@ async def _read(bundler: Conversation, source: Source, reading: Reading) -> None
     marked = Source(source.name, source.content, _PAGE_NAMES)
     answer = await read(bundler, marked, _MARK, is_mapped=True)
     if answer.error_line:
+        reading.broken = reading.broken or f"{name}:{answer.error_line}"
         return
     if source.name == ENTRY_FILE:
         reading.entry = answer.code

@@ -29,7 +29,7 @@ from ...plugins.bundle.build import Builder
 from ...plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ...plugins.esbuild.executable import BundlerError
 from ...plugins.policy.rules.imports import OUTSIDE
-from ...plugins.policy.rules.table import SYNTAX, Hit
+from ...plugins.policy.rules.table import Hit
 from ...plugins.policy.scan import Scanner
 from ...plugins.tree.manifest import (
     ENTRY_FILE,
@@ -210,10 +210,8 @@ class Trial:
             raise not_done(f"there is no {ENTRY_FILE} at the root")
         if self._reading is None:
             raise not_done("the sources were not read")
-        for hit in self._hits:
-            if hit.rule == SYNTAX:
-                where = f"{hit.file}:{hit.line}"
-                raise not_done(f"{where} has a syntax error; see policy")
+        if self._reading.broken:
+            raise not_done(f"{self._reading.broken} has a syntax error; see policy")
         return self._reading
 
     def _need_own_files(self) -> None:

@@ -25,6 +25,7 @@ from bridge.cli.authoring.verdict import (
 from bridge.cli.authoring.worktree import Difference
 from bridge.plugins.policy.rules.table import ADVICE
 from bridge.plugins.tree.signature import key_id, public_key_of
+from bridge.protocol.limits import POLICY_HITS
 from bridge.protocol.wire import unstructure
 from bridge.settings.options import Paths
 
@@ -172,6 +173,14 @@ class TrialTests(TestCase):
         self.assertEqual(str(verdict_lines(made)).count("Unexpected"), 1)
         for name in ("id", "types", "build"):
             self.assertEqual(outcomes[name], "not_done", name)
+
+    async def test_syntax_error_behind_others(self):
+        """More hits than are reported hide no source that does not compile."""
+        (self.root / "a.ts").write_text("fetch(1);\n" * (POLICY_HITS + 9))
+        (self.root / "main.ts").write_text("export default {};\nlet = ;\n")
+        _, made = await self.outcomes(unsigned=True)
+        (step,) = (step for step in made.steps if step.step == "id")
+        self.assertEqual(step.message, "main.ts:2 has a syntax error; see policy")
 
     async def test_changed_since_signed(self):
         """In a git work tree, the files that differ from the signed ones are named."""
