@@ -21,6 +21,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from twisted.trial.unittest import SynchronousTestCase
 from websocket import WebSocket, create_connection
 
 from ..npm import setup_options
@@ -50,6 +51,39 @@ def environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, 
 def command(*arguments: str) -> list[str]:
     """Give the command line of ``plugin-bridge``."""
     return [sys.executable, "-u", "-m", "bridge", *arguments]
+
+
+# Makes standard input the terminal of its session, and becomes what is named next.
+# The tests themselves may run with nohup(1), which has SIGHUP ignored.
+_ON_A_TERMINAL = """
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+def on_a_terminal(
+    case: SynchronousTestCase,
+    home: Path,
+    line: Sequence[str],
+    more: Mapping[str, str] | None = None,
+) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a command on a terminal of its own; it, and the terminal's other end."""
+    master, slave = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", _ON_A_TERMINAL, *line],
+        cwd=home,
+        env=environment(home, more),
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
+    os.close(slave)
+    case.addCleanup(process.wait)
+    case.addCleanup(process.kill)
+    return process, master
 
 
 def run(

@@ -6,7 +6,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -16,16 +15,16 @@ from bridge.provision.hostsources import install_sources, installed_sources
 
 from ..directories import fresh_directory
 from ..waiting import wait_until
-from .daemon import ROOT, command, environment, paired, run, running, set_up
-
-# Makes standard input the terminal of its session, and becomes what is named next.
-# The tests themselves may run with nohup(1), which has SIGHUP ignored.
-ON_A_TERMINAL = """
-import fcntl, os, signal, sys, termios
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
+from .daemon import (
+    ROOT,
+    command,
+    environment,
+    on_a_terminal,
+    paired,
+    run,
+    running,
+    set_up,
+)
 
 
 class LifeTests(SynchronousTestCase):
@@ -135,25 +134,9 @@ class LifeTests(SynchronousTestCase):
 
     def on_a_terminal(self, *wrapped):
         """Start a daemon on a terminal of its own; it, and the terminal's other end."""
-        data = self.home / "data"
-        master, slave = os.openpty()
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-c", ON_A_TERMINAL, *wrapped),
-                *command("run", "--host=reference", f"--data-dir={data}"),
-                "--listen=127.0.0.1:0",
-            ],
-            cwd=self.home,
-            env=environment(self.home),
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            start_new_session=True,
-        )
-        os.close(slave)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        return process, master
+        run = command("run", "--host=reference", f"--data-dir={self.home / 'data'}")
+        line = [*wrapped, *run, "--listen=127.0.0.1:0"]
+        return on_a_terminal(self, self.home, line)
 
     def paired(self):
         """Wait for a daemon, and pair a page with it."""

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -17,8 +16,14 @@ from bridge.system.locks import is_held
 
 from ..directories import fresh_directory
 from .browser import open_browser
-from .daemon import Command, command, environment, running, set_up, started
-from .test_life import ON_A_TERMINAL
+from .daemon import (
+    Command,
+    command,
+    on_a_terminal,
+    running,
+    set_up,
+    started,
+)
 
 
 def opened(home: Path, *options: str) -> AbstractContextManager[Command]:
@@ -91,19 +96,8 @@ class OpenTests(SynchronousTestCase):
         """The demo leaves nothing, also when the window is closed that it runs in."""
         temporary = self.home / "tmp"
         temporary.mkdir()
-        master, slave = os.openpty()
-        process = subprocess.Popen(
-            [sys.executable, "-c", ON_A_TERMINAL, *command("demo")],
-            cwd=self.home,
-            env=environment(self.home, {"TMPDIR": str(temporary)}),
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            start_new_session=True,
-        )
-        os.close(slave)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
+        more = {"TMPDIR": str(temporary)}
+        process, master = on_a_terminal(self, self.home, command("demo"), more)
         shown = b""
         while b"Ctrl-C ends the demo" not in shown:
             shown += os.read(master, 4096)
