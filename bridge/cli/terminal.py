@@ -116,8 +116,8 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
             raise
 
 
-def progress(text: str) -> None:
-    """Print a line about work that goes on, also when nobody reads it any more."""
+def print_line(text: str) -> None:
+    """Print a line; a command goes on when its output is read no more."""
     try:
         print(text)
     except BrokenPipeError:
@@ -127,7 +127,7 @@ def progress(text: str) -> None:
 def print_json(value: Any, compact: bool = False) -> None:
     """Print plain JSON on standard output."""
     colour = wants_colour(sys.stdout, os.environ)
-    print(json_text(value, compact, colour))
+    print_line(json_text(value, compact, colour))
 
 
 def print_result(as_json: bool, value: Any, lines: Iterable[str]) -> None:
@@ -136,7 +136,7 @@ def print_result(as_json: bool, value: Any, lines: Iterable[str]) -> None:
         print_json(value)
         return
     for line in lines:
-        print(line)
+        print_line(line)
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:

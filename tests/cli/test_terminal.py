@@ -17,8 +17,8 @@ from bridge.cli.terminal import (
     CommandError,
     json_text,
     print_json,
+    print_line,
     private_file,
-    progress,
     table,
     wants_colour,
 )
@@ -142,8 +142,8 @@ class PrivateFileTests(SynchronousTestCase):
         self.assertFalse(self.path.exists())
 
 
-class ProgressTests(SynchronousTestCase):
-    """Tests for lines about work that goes on."""
+class LineTests(SynchronousTestCase):
+    """Tests for ``print_line``."""
 
     def test_reader_goes(self) -> None:
         """The work goes on when nobody reads about it any more."""
@@ -151,5 +151,5 @@ class ProgressTests(SynchronousTestCase):
         os.close(read)
         stream = self.enterContext(os.fdopen(write, "w", buffering=1))
         with mock.patch.object(sys, "stdout", stream):
-            progress("a line")
-            progress("and another")
+            print_line("a line")
+            print_line("and another")

@@ -30,7 +30,7 @@ from .. import PROGRAM
 from ..command import command, page_port_option
 from ..connection import connect
 from ..hostpage import HostPage, check_own_host, page_endpoint
-from ..terminal import CommandError, confirmed
+from ..terminal import CommandError, confirmed, print_line
 
 PAGE_PORT: Final = 42082
 """Fixed, so that a browser stays paired: it keeps the token by the page's address."""
@@ -67,8 +67,8 @@ def open_(place: Paths, page_port: int, yes: bool, no_browser: bool, dev: bool) 
         set_up(place, yes)
 
     def opened(address: str) -> None:
-        print(f"Open  {address}")
-        print("Ctrl-C ends it.")
+        print_line(f"Open  {address}")
+        print_line("Ctrl-C ends it.")
 
     page = HostPage(reactor, place)
     options = ["--dev"] * dev
@@ -86,7 +86,7 @@ def set_up(place: Paths, yes: bool) -> None:
         f"This downloads {what} with npm. Go on?", f"it has to download {what}", True
     ):
         raise CommandError("nothing was set up")
-    Setup(place.profile, place.data, print).install()
+    Setup(place.profile, place.data, print_line).install()
 
 
 @command("demo", "--open", table=())
@@ -103,11 +103,13 @@ def demo(opens: bool) -> None:
     with TemporaryDirectory(prefix="plugin-bridge-demo-") as root:
         place = locate(OWN_HOST, Path(root) / "data", None)
         certificate, plugin = prepare_demo(reactor, Path(root), place)
-        print("- starting the daemon in developer mode, which installs without asking")
+        print_line(
+            "- starting the daemon in developer mode, which installs without asking"
+        )
         options = ["--dev", "--listen=127.0.0.1:0", f"--ca-file={certificate}"]
 
         def opened(address: str) -> None:
-            print(
+            print_line(
                 "\nOpen the page, install the plugin, and reload.\n\n"
                 f"  Page:    {address}\n"
                 f"  Plugin:  {plugin}\n"
@@ -136,7 +138,7 @@ def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
     authority = make_authority(certificate)
 
     def report(line: str) -> None:
-        print(f"- {line}")
+        print_line(f"- {line}")
 
     Setup(place.profile, place.data, report).install()
     report("publishing a signed sample plugin on a git server with its own certificate")
@@ -212,7 +214,7 @@ async def daemon_of(
         )
         if "--dev" in options:
             connect(place, dev=True).close()
-        print(f"using the daemon that runs at {page_endpoint(place)}")
+        print_line(f"using the daemon that runs at {page_endpoint(place)}")
         return Deferred()
     daemon = spawn_daemon(reactor, place, *options)
     try:
@@ -222,7 +224,7 @@ async def daemon_of(
             f"the daemon did not start within {_START_SECONDS:g} s; its log is "
             f"{data.daemon_log}"
         ) from None
-    print("started the daemon")
+    print_line("started the daemon")
     return daemon.died
 
 

@@ -18,7 +18,7 @@ from ...settings.options import Paths
 from ...system.locks import holder
 from ..authoring.keyfiles import default_key_file
 from ..command import Decorator, command
-from ..terminal import CommandError, confirmed, progress, reported
+from ..terminal import CommandError, confirmed, print_line, reported
 
 _SHOWN_LINES: Final = 10
 """Of what the bundler says; host sources that don't fit have hundreds."""
@@ -99,20 +99,20 @@ def setup(
         raise click.UsageError(f"{chosen[0]} and {chosen[1]} exclude each other")
     if download:
         with reported("--download"):
-            download_into(download, progress)
+            download_into(download, print_line)
         return
     wanted = Setup(
-        place.profile, place.data, progress, bundler, host_sources, library, force
+        place.profile, place.data, print_line, bundler, host_sources, library, force
     )
     wanted.install(bundler_only=bundler_only)
     if bundler_only:
-        progress(f"the bundler is installed in {place.data.root}")
+        print_line(f"the bundler is installed in {place.data.root}")
         return
-    progress(f"everything is installed in {place.data.root}")
+    print_line(f"everything is installed in {place.data.root}")
     _build(place)
     if service:
         install_service(place.data, _service_options(place))
-        print(f"the daemon runs now and after each login; see: {_STATUS}")
+        print_line(f"the daemon runs now and after each login; see: {_STATUS}")
 
 
 def _service_options(place: Paths) -> list[str]:
@@ -139,8 +139,8 @@ def _build(place: Paths) -> None:
     if not report.ok:
         raise CommandError("\n".join(lines))
     for line in filter(None, lines):
-        progress(line)
-    progress(f"the bundle is built: {place.bundle}")
+        print_line(line)
+    print_line(f"the bundle is built: {place.bundle}")
 
 
 @command("remove", "--host reference")
@@ -163,7 +163,7 @@ def remove(place: Paths, yes: bool) -> None:
         raise CommandError(why)
     lines = _removable(place, service)
     if not lines:
-        print("there is nothing to remove")
+        print_line("there is nothing to remove")
         return
     if not yes:
         _agree(lines)
@@ -171,13 +171,13 @@ def remove(place: Paths, yes: bool) -> None:
         remove_service()
     remove_all(place)
     for line in lines:
-        progress(f"removed {line}")
+        print_line(f"removed {line}")
     for path, what in (
         (config_path(), "your options"),
         (default_key_file(), "the key that your plugins are signed with"),
     ):
         if path.exists():
-            print(f"left {path}, {what}")
+            print_line(f"left {path}, {what}")
 
 
 def _removable(place: Paths, service: bool) -> list[str]:
@@ -195,7 +195,7 @@ def _agree(lines: list[str]) -> None:
     :raise CommandError: The user does not want that, or can't be asked.
     """
     for line in lines:
-        print(f"This removes {line}")
+        print_line(f"This removes {line}")
     question = "Your plugins and settings are deleted. Go on?"
     if not confirmed(question, "it deletes your plugins and settings", False):
         raise CommandError("nothing was removed")

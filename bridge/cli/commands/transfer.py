@@ -21,7 +21,7 @@ from ...settings.options import Paths
 from ...store import DAEMON_PREFIX, Tables, read_state
 from ..command import command
 from ..session import Session, session
-from ..terminal import CommandError, private_file, progress, reported
+from ..terminal import CommandError, print_line, private_file, reported
 
 _FILE_BYTES: Final = STATE_FILE_BYTES + MIB
 
@@ -176,18 +176,18 @@ def install_all(session: Session, export: Export) -> int:
     for plugin in export.plugins:
         name = visible(plugin.id)
         if plugin.id in installed:
-            progress(f"{name}: already installed")
+            print_line(f"{name}: already installed")
             continue
-        progress(f"{name}: installing")
+        print_line(f"{name}: installing")
         try:
             session.operate("install", url=plugin.url)
         except BridgeError as e:
             if session.interrupted:
                 raise
             refused += 1
-            progress(f"{name}: refused: {visible(e.message)}")
+            print_line(f"{name}: refused: {visible(e.message)}")
         else:
-            progress(f"{name}: installed")
+            print_line(f"{name}: installed")
     return refused
 
 
@@ -210,8 +210,8 @@ def set_all(session: Session, export: Export, replace: bool) -> int:
                 made += 1
             except BridgeError as e:
                 refused += 1
-                progress(f"a setting of {visible(ns)}: refused: {e.message}")
-    progress(f"settings: {made} set, {kept} kept, {refused} refused")
+                print_line(f"a setting of {visible(ns)}: refused: {e.message}")
+    print_line(f"settings: {made} set, {kept} kept, {refused} refused")
     return refused
 
 

@@ -33,7 +33,7 @@ from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, publis
 from ...command import CALL_STATUS, command, directory_argument, page_port_option
 from ...connection import Connection, connect
 from ...hostpage import HostPage
-from ...terminal import CommandError, reported
+from ...terminal import CommandError, print_line, reported
 
 IGNORED: Final = frozenset({GIT_FOLDER, PACKAGES_FOLDER})
 _TIME: Final = "%H:%M:%S"
@@ -276,7 +276,7 @@ def dev(
         root,
         connection,
         log_file or place.data.log,
-        print,
+        print_line,
         read,
         place.profile.has_texts,
         built,
@@ -308,8 +308,8 @@ def _serve(page: HostPage, port: int, opens: bool) -> None:
     try:
         address = page.serve(port)
     except CommandError as e:
-        print(f"no page: {e}")
+        print_line(f"no page: {e}")
         return
-    print(f"page: {address}")
+    print_line(f"page: {address}")
     if opens:
         page.browse(address)
