@@ -95,18 +95,11 @@ class StoreCase(SynchronousTestCase):
 class CommitTests(StoreCase):
     """Tests for commits that succeed."""
 
-    def test_answered_when_durable(self) -> None:
-        """A commit fires when it is in the file, and not before."""
-        commit = self.put(1)
-        self.assertNoResult(commit)
-        self.assertFalse(self.path.exists())
-        self.thread.let_through()
-        self.successResultOf(commit)
-        self.assertEqual(self.path.read_bytes(), b'{"host":{"k":1}}')
-
     def test_group_commit(self) -> None:
-        """Commits that come while a write runs share the next one."""
+        """They fire when they are in the file; those during a write share the next."""
         commits = [self.put(number, f"k{number}") for number in range(10)]
+        self.assertNoResult(commits[0])
+        self.assertFalse(self.path.exists())
         self.thread.let_through()
         self.successResultOf(commits[0])
         for commit in commits[1:]:
@@ -121,15 +114,6 @@ class CommitTests(StoreCase):
         """A commit that changes nothing is answered without a write."""
         self.successResultOf(self.store.commit([Remove("host", "k")]))
         self.assertEqual(self.thread.waiting, [])
-
-    def test_commit_from_a_callback(self) -> None:
-        """A commit may be made where another is answered."""
-        second: list[Deferred[None]] = []
-        self.put(1).addCallback(lambda _: second.append(self.put(2)))
-        self.thread.let_through()
-        self.thread.let_through()
-        self.successResultOf(second[0])
-        self.assertEqual(self.in_file(), {"host": {"k": 2}})
 
 
 class RefusedTests(StoreCase):
@@ -150,21 +134,6 @@ class RefusedTests(StoreCase):
         self.assertEqual(self.store.get("host", "k"), 1)
         self.assertEqual(self.in_file(), {"host": {"k": 1}})
 
-    def test_shared_failure(self) -> None:
-        """All that is not durable yet is undone: later commits may rest on it."""
-        first = [self.put(1), self.put(2), self.put(3, "l")]
-        self.fail_write()
-        for commit in first:
-            self.refused(commit)
-        self.assertEqual(self.store.namespaces(), [])
-        self.successResultOf_next(self.put(4))
-        self.assertEqual(self.in_file(), {"host": {"k": 4}})
-
-    def successResultOf_next(self, commit: Deferred[None]) -> None:
-        """Let the next write through, and check ``commit``."""
-        self.thread.let_through()
-        self.successResultOf(commit)
-
     def test_writes_after_a_failure_even_what_is_unchanged(self) -> None:
         """Nothing is answered from memory alone while the file may not be durable."""
         commit = self.put(1)
@@ -172,15 +141,9 @@ class RefusedTests(StoreCase):
         self.refused(commit)
         unchanged = self.put(1)
         self.assertNoResult(unchanged)
-        self.successResultOf_next(unchanged)
+        self.thread.let_through()
+        self.successResultOf(unchanged)
         self.successResultOf(self.put(1))
-
-    def test_nothing_to_write_after_a_failure_that_changed_nothing(self) -> None:
-        """A file that is as it was is not written again."""
-        commit = self.put(1)
-        self.fail_write()
-        self.refused(commit)
-        self.successResultOf(self.store.commit([]))
 
     def test_not_an_os_error(self) -> None:
         """A failure of another kind is named by its kind, or by what it says."""
@@ -199,6 +162,7 @@ class RefusedTests(StoreCase):
         """A refused value fails at once, and nothing is written."""
         error = self.refused(self.put(object()))
         self.assertEqual(error.code, Code.BAD_REQUEST)
+        self.assertEqual(error.message, "value: not JSON")
         self.assertEqual(self.thread.waiting, [])
 
 
@@ -224,19 +188,6 @@ class InsistTests(StoreCase):
             self.assertEqual(path.read_bytes(), b'{"host":{"k":2}}')
         self.successResultOf(self.store.commit([]))
 
-    def test_previous_generation_that_cannot_be_written(self) -> None:
-        """What is in the file stays there, and the write is made up for."""
-        insisted = self.store.insist([Put("host", "k", 2)])
-        self.thread.let_through()
-        self.fail_write()
-        self.refused(insisted)
-        self.assertEqual(self.in_file(), {"host": {"k": 2}})
-        self.assertEqual(self.store.get("host", "k"), 2)
-        made_up = self.store.commit([])
-        self.thread.let_through()
-        self.successResultOf(made_up)
-        self.assertEqual(self.previous.read_bytes(), b'{"host":{"k":2}}')
-
     def test_committed_before_a_write_that_is_owed(self) -> None:
         """Memory and file agree on what came before the second write of an insisted."""
         for is_durable in (False, True):
@@ -251,16 +202,6 @@ class InsistTests(StoreCase):
                 self.refused(later)
             self.assertEqual(self.store.get("host", "k"), 3)
             self.assertEqual(self.in_file(), {"host": {"k": 3}})
-
-    def test_replaced_by_what_may_be_in_the_file(self) -> None:
-        """It is not made again over what was written together with it."""
-        first, insisted = self.put(0), self.store.insist([Put("host", "k", 2)])
-        later = self.put(3)
-        self.thread.let_through()
-        self.fail_to_sync()
-        for commit in (first, insisted, later):
-            self.refused(commit)
-        self.assertEqual(self.in_file()["host"], self.store.entries("host"))
 
     def test_full_disk(self) -> None:
         """It stays in memory, and is in the file with whatever is written next."""
@@ -330,46 +271,24 @@ class CloseTests(StoreCase):
 
     def test_after_a_failed_write(self) -> None:
         """Closing tries once more after a failure, and ends when it fails again."""
-        self.refused_write()
+        commit = self.put(1)
+        self.fail_to_sync()
+        self.refused(commit)
         closed = self.store.close()
         self.assertNoResult(closed)
         self.fail_write()
         self.successResultOf(closed)
 
-    def refused_write(self) -> None:
-        """Let a write fail."""
-        commit = self.put(1)
-        self.fail_to_sync()
-        self.refused(commit)
-
 
 class OpenTests(StoreCase):
     """Tests for opening what is there."""
 
-    def test_damaged(self) -> None:
-        """A damaged file is set aside and reported; the previous generation is used."""
-        for value in (1, 2):
-            self.put(value)
-            self.thread.let_through()
-        for content in (b'{"host":{"k":2}', b"", b'{"a":{},"a":{}}', b"\xff", b"{NaN}"):
-            self.path.write_bytes(content)
-            store = self.reopened()
-            self.assertEqual(store.get("host", "k"), 1)
-            self.assertIn("state.json.bak", store.notice or "")
-        self.assertEqual(len(list(self.directory.glob("*.corrupt-*"))), 5)
-
     def test_newer_shape(self) -> None:
         """A file of an unknown shape is refused, and neither touched nor moved."""
-        for content in (
-            b'{"version":2,"tables":{}}',
-            b"[]",
-            b"null",
-            b'{"a":{},"b":[]}',
-        ):
+        for content in (b'{"version":2,"tables":{}}', b"[]", b'{"a":{},"b":[]}'):
             self.path.write_bytes(content)
             error = self.assertRaises(StoreError, self.reopened)
             self.assertIn(f"{self.path}: not an object of objects", str(error))
-            self.assertIn("move it away", str(error))
             self.assertEqual(self.path.read_bytes(), content)
 
     def test_unusable_directory(self) -> None:
@@ -386,18 +305,6 @@ class OpenTests(StoreCase):
         self.assertIsNone(self.reopened().notice)
         self.assertEqual(list(self.directory.iterdir()), [])
 
-    def test_other_writers_form(self) -> None:
-        """White space and order do not matter, and odd names are kept."""
-        self.path.write_text(
-            '{"b c" : {"\\u00e9": 1}, "a": {"z": 1, "a": {}}, "e": {}}'
-        )
-        store = self.reopened()
-        self.assertEqual(store.namespaces(), ["a", "b c"])
-        self.successResultOf(store.commit([Remove("a", "z")]))
-        self.assertEqual(
-            self.path.read_text(encoding="utf-8"), '{"b c":{"é":1},"a":{"a":{}}}'
-        )
-
 
 class ViewTests(SynchronousTestCase):
     """Tests for reading another process's state."""
@@ -407,21 +314,13 @@ class ViewTests(SynchronousTestCase):
         self.path = fresh_directory(self) / "state.json"
 
     def test_entries(self) -> None:
-        """Namespaces are read; one that is not there is empty, and so is no file."""
+        """Without the file it is the generation before it, and without both empty."""
         self.assertEqual(read_state(self.path).entries("a"), {})
-        self.path.write_bytes(b'{"a":{"b":1}}')
-        view = read_state(self.path)
-        self.assertEqual(view.entries("a"), {"b": 1})
-        self.assertEqual(view.entries("c"), {})
-
-    def test_previous_generation(self) -> None:
-        """What the daemon would start with is read when the file is missing."""
-        self.path.with_name("state.json.bak").write_bytes(b'{"a":{"b":1}}')
-        self.assertEqual(read_state(self.path).entries("a"), {"b": 1})
-        self.path.write_bytes(b'{"a":{"b":2}}')
-        self.assertEqual(read_state(self.path).entries("a"), {"b": 2})
-        self.path.write_bytes(b"{")
-        self.assertRaises(StoreError, read_state, self.path)
+        for path, number in (("state.json.bak", 1), ("state.json", 2)):
+            self.path.with_name(path).write_bytes(b'{"a":{"b":%d}}' % number)
+            view = read_state(self.path)
+            self.assertEqual(view.entries("a"), {"b": number})
+            self.assertEqual(view.entries("c"), {})
 
     def test_nothing_is_touched(self) -> None:
         """A damaged or unknown file is refused, and stays; so does a daemon's."""

@@ -115,18 +115,6 @@ class FieldTests(SynchronousTestCase):
         text = json.dumps(fields, indent=1).encode()
         return unknown_field("plugin.json", text, fields, FIELDS)
 
-    def test_misspelt(self) -> None:
-        """The nearest field is named, however it was spelt."""
-        for name, near in (
-            *(("permision", "permissions"), ("Permissions", "permissions")),
-            *(("api_version", "apiVersion"), ("apiversion", "apiVersion")),
-            *(("optional-permissions", "optionalPermissions"), ("verison", "version")),
-        ):
-            self.assertEqual(
-                self.refused(id="a", **{name: 1}),
-                f"plugin.json:3:2 unknown field; did you mean {near}?",
-            )
-
     def test_attack_echo(self) -> None:
         """A field that is like none of ours is not repeated."""
         self.assertEqual(

@@ -8,8 +8,6 @@ from itertools import product
 from typing import Any
 
 from attrs import evolve
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval.wording import Difference
@@ -263,37 +261,6 @@ class RefusedTests(SynchronousTestCase):
                 self.assertNotIn(secret, self.refusal(with_(**{field: value})))
 
 
-class AnyValueTests(SynchronousTestCase):
-    """No input does anything but pass or be refused."""
-
-    @settings(deadline=None)
-    @given(
-        st.dictionaries(
-            st.sampled_from([*LEAST, *LISTS, "description", "author", "extra"]),
-            st.recursive(
-                st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-                lambda inner: (
-                    st.lists(inner, max_size=3)
-                    | st.dictionaries(st.text(), inner, max_size=3)
-                ),
-                max_leaves=5,
-            ),
-            max_size=4,
-        )
-    )
-    def test_fields(self, fields: dict[str, Any]):
-        """Any values in the fields are a manifest or a refusal."""
-        for profile in (PLAIN, FREE):
-            try:
-                manifest = read({**LEAST, **fields}, profile)
-            except BridgeError as e:
-                self.assertTrue(
-                    e.message.startswith(("manifest_invalid: ", "invalid_id: "))
-                )
-            else:
-                self.assertEqual(read(unstructure(manifest), profile), manifest)
-
-
 class CheckIdTests(SynchronousTestCase):
     """The gate before a path."""
 
@@ -342,11 +309,6 @@ class TreeTests(SynchronousTestCase):
 
 BARE = Manifest("good", "A plugin", "1.0.0", "^0.1.0")
 NAMES = ("permissions", "optional_permissions", "hosts", "actions", "events")
-lists = st.lists(st.sampled_from("abcd"), unique=True)
-manifests = st.builds(
-    lambda **kinds: evolve(BARE, **kinds),
-    **dict.fromkeys(NAMES, lists),
-)
 
 
 def differ(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Difference]:
@@ -388,20 +350,3 @@ class DifferencesTests(SynchronousTestCase):
         found = differences(None, evolve(BARE, hosts=["x.example"]))
         self.assertEqual(found.hosts, Difference(["x.example"], []))
         self.assertTrue(found.grows)
-
-    @given(manifests, manifests)
-    def test_grows_unless_everything_was_declared(
-        self, old: Manifest, new: Manifest
-    ) -> None:
-        """A version grows exactly when it may do what the old one may not."""
-        before = {*old.permissions, *old.optional_permissions}
-        contained = set(new.permissions) <= set(old.permissions) and all(
-            set(after) <= set(earlier)
-            for after, earlier in (
-                (new.optional_permissions, before | set(new.permissions)),
-                (new.hosts, old.hosts),
-                (new.actions, old.actions),
-                (new.events, old.events),
-            )
-        )
-        self.assertEqual(differences(old, new).grows, not contained)
