@@ -104,9 +104,9 @@ class Daemon(Service):
         self._token.replaced = self._token_replaced
         hung_up = self._end if ends_with_terminal() else self._reopen
         on_hangup(lambda *_: self._reactor.callFromThread(hung_up))
-        self._prepare()
         for pool in self._pools:
             pool.start()
+        self._prepare()
         self._supervisor.ready(self._where, self._reactor)
         if self._status:
             self._supervisor.status(f"{self._where}; {self._status}")

@@ -104,15 +104,6 @@ class SharesTests(SynchronousTestCase):
         self.assertEqual(self.successResultOf(changes), "b")
         self.refusal(self.look("z", page))
 
-    def test_noted_once(self) -> None:
-        """A page is asked once to tell its end, however often it takes a place."""
-        page = Page()
-        for name in "abc":
-            asked = self.look(name, page)
-            self.end(name)
-            self.successResultOf(asked)
-        self.assertEqual(len(page.ends), 1)
-
     def test_failures_and_cancelling(self) -> None:
         """A failure is passed on, and the place is free again; one can be cancelled."""
         failing = self.look("a")

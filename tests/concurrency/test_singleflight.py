@@ -24,18 +24,6 @@ class SingleFlightTests(SynchronousTestCase):
         self.runs.append(Deferred())
         return self.runs[-1]
 
-    def test_one_at_a_time(self) -> None:
-        """What is asked for during a run is one run after it, however often."""
-        for _ in range(3):
-            self.flight.ask()
-        self.assertEqual(len(self.runs), 1)
-        self.runs[0].callback(None)
-        self.assertEqual(len(self.runs), 2)
-        self.assertTrue(self.flight.is_running)
-        self.runs[1].callback(None)
-        self.assertEqual(len(self.runs), 2)
-        self.assertFalse(self.flight.is_running)
-
     def test_idle(self) -> None:
         """Waiting callers are answered when nothing runs and nothing is to run."""
         self.successResultOf(self.flight.idle())

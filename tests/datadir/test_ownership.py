@@ -178,11 +178,6 @@ class TreeTests(OwnershipCase):
         self.assertIn(f"{folder} belongs to another user", message)
         self.assertTrue(message.endswith(f' "$USER" {self.root}'), message)
 
-    def test_attack_planted_top(self):
-        """The top counts, too."""
-        self.root.chmod(0o777)
-        self.refusal(self.root, of=check_tree)
-
 
 class MakingTests(OwnershipCase):
     """Tests for what makes files that pass."""

@@ -51,14 +51,13 @@ class CreateTests(TokenCase):
         self.assertEqual(self.files(), ["token"])
 
     def test_kept(self) -> None:
-        """It is random, 0600 under any umask, and the next start's, too."""
+        """It is random, 0600 under any umask, and the next start's, edited or not."""
         self.addCleanup(os.umask, os.umask(0))
         first = read_or_make_token(self.path)
         self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
+        self.path.write_bytes(b"\n" + self.path.read_bytes() + b"\r\n")
         self.assertEqual(read_or_make_token(self.path), first)
-        second = make_token(self.path)
-        self.assertNotEqual(first, second)
-        self.assertEqual({len(first), len(second)}, {43})
+        self.assertNotEqual(make_token(self.path), first)
 
     def test_attack_planted_temporary_link(self) -> None:
         """A link where the temporary file goes is not written through, and goes."""
@@ -106,12 +105,6 @@ class RefusedTests(TokenCase):
             self.assertNotIn("hello", message)
             self.assertEqual(self.path.read_bytes(), content)
 
-    def test_white_space_around(self) -> None:
-        """An editor's newline more or less is no reason to refuse."""
-        for content in (b"x" * 43, b"\n" + b"x" * 43 + b"\r\n\n"):
-            self.write(content)
-            self.assertEqual(read_or_make_token(self.path), "x" * 43)
-
     def test_no_directory(self) -> None:
         """Without its directory the token can't be made, which is reported."""
         path = self.directory / "no" / "token"
@@ -139,15 +132,6 @@ class RotateTests(TokenCase):
             again = read_or_make_token(self.path)
             self.assertEqual(again, token)
             self.assertEqual(self.files(), ["token"])
-
-    def test_replaces_a_link_not_its_target(self) -> None:
-        """A link is replaced; what it pointed to is not touched."""
-        victim = self.directory / "victim"
-        victim.write_bytes(b"kept")
-        self.path.symlink_to(victim)
-        make_token(self.path)
-        self.assertFalse(self.path.is_symlink())
-        self.assertEqual(victim.read_bytes(), b"kept")
 
     def test_failure_leaves_nothing(self) -> None:
         """What can't be replaced stays as it is, with no temporary file left."""
