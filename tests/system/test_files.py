@@ -11,9 +11,6 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.system.files import (
-    BINARY,
-    NO_LINK,
-    NO_WAIT,
     make_private,
     remove,
     sync_directory,
@@ -25,19 +22,6 @@ from ..directories import fresh_directory
 
 class FilesTests(SynchronousTestCase):
     """Tests for opening files, and for their modes."""
-
-    def test_link(self) -> None:
-        """A symbolic link is refused."""
-        link = fresh_directory(self) / "file"
-        link.symlink_to("/dev/null")
-        flags = os.O_RDONLY | NO_LINK | BINARY
-        self.assertRaises(OSError, os.open, link, flags)
-
-    def test_pipe(self) -> None:
-        """To open a pipe without a writer does not wait."""
-        pipe = fresh_directory(self) / "file"
-        os.mkfifo(pipe)
-        os.close(os.open(pipe, os.O_RDONLY | NO_WAIT))
 
     def test_private(self) -> None:
         """Only the owner may read and write; a system without modes changes nothing."""

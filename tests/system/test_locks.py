@@ -34,15 +34,6 @@ class LockTests(SynchronousTestCase):
         self.assertRaises(OSError, acquire, Path("/dev/full"))
         self.assertEqual(len(os.listdir("/proc/self/fd")), before)
 
-    def test_looked_at(self):
-        """Whether it is held can be asked, also where there is none."""
-        self.assertFalse(is_held(self.path))
-        lock = acquire(self.path)
-        self.assertTrue(is_held(self.path))
-        lock.release()
-        self.assertFalse(is_held(self.path))
-        acquire(self.path).release()
-
     def test_patience(self):
         """A patient taker waits, and gets the lock when it becomes free."""
         first = acquire(self.path)
@@ -114,15 +105,6 @@ class LockTests(SynchronousTestCase):
         is_held(self.path)
         is_held(self.path.with_name("no"))
         self.assertEqual(len(os.listdir("/proc/self/fd")), before - 2)
-
-    def test_foreign_content(self):
-        """A holder that wrote no number is just not named."""
-        self.path.write_bytes(b"nonsense")
-        first = acquire(self.path)
-        self.addCleanup(first.release)
-        self.path.write_bytes(b"nonsense")
-        self.assertIsNone(self.assertRaises(LockedError, acquire, self.path).pid)
-
 
 class DirectoryTests(SynchronousTestCase):
     """Tests for locks of directories."""
