@@ -6,13 +6,10 @@ import gzip
 import io
 import json
 import os
-import stat
 import tarfile
 from pathlib import Path
 from unittest import mock
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.paths import DataDir
@@ -158,18 +155,6 @@ class ArchiveTests(SourcesCase):
             "cannot be read: No such file or directory",
         )
 
-    @settings(deadline=None, max_examples=50)
-    @given(st.binary(max_size=2000), st.integers(0, 1000))
-    def test_any_bytes(self, noise, at):
-        """Any bytes are an archive of host sources or are refused."""
-        whole = bytearray(archive(NEEDED))
-        whole[at : at + len(noise)] = noise
-        try:
-            sources = self.read(bytes(whole))
-        except SetupError:
-            return
-        self.assertLessEqual(NEEDED.keys(), sources.keys())
-
 
 class DirectoryTests(SourcesCase):
     """A directory."""
@@ -247,14 +232,6 @@ class InstallingTests(SourcesCase):
             **{f"host/{path}": content for path, content in NEEDED.items()},
         }
 
-    def test_modes(self):
-        """They are the user's alone, whatever their modes were, and the umask is."""
-        self.addCleanup(os.umask, os.umask(0))
-        install_sources(NEEDED, self.data, "1.0", force=True)
-        for path in (self.data.host, *self.data.host.rglob("*")):
-            mode = stat.S_IMODE(path.stat().st_mode)
-            self.assertEqual(mode, 0o700 if path.is_dir() else 0o600, path)
-
     def test_replaced_as_a_whole(self):
         """Old files go, and all but the sources stays; the same are not written."""
         for version, force, written in (
@@ -305,21 +282,6 @@ class InstallingTests(SourcesCase):
     def spoil_record(self):
         """Make it one of no version."""
         (self.data.host / "installed.json").write_text('{"version":1}')
-
-    def test_digest(self):
-        """Neither a name nor where a file ends can be moved into another."""
-        digests = {
-            digest_of(one)
-            for one in (
-                {},
-                {"a": b""},
-                {"": b"a"},
-                {"a": b"b1:cd"},
-                {"a": b"b", "c": b"d"},
-                {"a": b"d", "c": b"b"},
-            )
-        }
-        self.assertEqual(len(digests), 6)
 
     def test_failures(self):
         """Wherever it fails, the old sources are there, and nothing else is left."""

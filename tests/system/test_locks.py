@@ -106,6 +106,7 @@ class LockTests(SynchronousTestCase):
         is_held(self.path.with_name("no"))
         self.assertEqual(len(os.listdir("/proc/self/fd")), before - 2)
 
+
 class DirectoryTests(SynchronousTestCase):
     """Tests for locks of directories."""
 

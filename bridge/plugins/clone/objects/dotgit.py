@@ -69,9 +69,9 @@ def _write_pack_index(path: Path, unpacked: Unpacked) -> None:
     from dulwich.objects import RawObjectID
     from dulwich.pack import write_pack_index_v2
 
-    entries = [(RawObjectID(e.name), e.offset, e.crc32) for e in unpacked.index]
+    entries = sorted((RawObjectID(name), at, crc) for name, at, crc in unpacked.index)
     made = io.BytesIO()
-    write_pack_index_v2(made, sorted(entries), unpacked.checksum)
+    write_pack_index_v2(made, entries, unpacked.checksum)
     write_file(path, made.getvalue())
 
 

@@ -23,42 +23,44 @@ _SIZE_BYTES: Final = 8
 _WHOLE_COPY: Final = 0x10000
 
 
-class DeltaError(Exception):
-    """The bytes are not a delta, or not one to this base."""
+class DamagedError(Exception):
+    """The bytes are not a pack, or not a delta to this base."""
 
 
-def declared_sizes(delta: bytes) -> tuple[int, int]:
-    """
-    Return the lengths that a delta declares for its base and its result.
+@define
+class Budget:
+    """The bytes that may still be unpacked, and the steps that deltas may take."""
 
-    :raise DeltaError: It declares none.
-    """
-    base_size, at = _read_size(delta, 0)
-    size, _ = _read_size(delta, at)
-    return base_size, size
+    bytes_left: int
+    steps_left: int
+
+    def spend(self, size: int) -> None:
+        """Unpack so many bytes."""
+        self.bytes_left -= size
+        if self.bytes_left < 0:
+            raise clone_failed("the repository is too large when unpacked")
 
 
-def apply_delta(base: bytes, delta: bytes, most_steps: int) -> tuple[bytes, int]:
+def apply_delta(base: bytes, delta: bytes, budget: Budget) -> bytes:
     """
     Make the object a delta describes.
 
-    :param most_steps: How many copies and insertions it may take.
-    :return: The object, exactly as long as ``declared_sizes`` has it, and the steps
-        it took.
-    :raise DeltaError: The delta is damaged; it never makes more than it declares.
-    :raise BridgeError: It takes too many steps.
+    :param budget: What it takes is drawn from that: the bytes that it declares before
+        any is made, and a step for each copy or insertion.
+    :raise DamagedError: The delta is damaged; it never makes more than it declares.
+    :raise BridgeError: It takes too many bytes or steps.
     """
     base_size, at = _read_size(delta, 0)
     size, at = _read_size(delta, at)
     if base_size != len(base):
-        raise DeltaError
+        raise DamagedError
+    budget.spend(size)
     view = memoryview(base)
     made = bytearray()
-    steps = 0
     while at < len(delta):
-        if steps == most_steps:
+        if not budget.steps_left:
             raise clone_failed("the pack from the host takes too long to unpack")
-        steps += 1
+        budget.steps_left -= 1
         code = delta[at]
         at += 1
         if code & 0x80:
@@ -69,11 +71,11 @@ def apply_delta(base: bytes, delta: bytes, most_steps: int) -> tuple[bytes, int]
             piece = delta[at : at + length]
             at += length
         if not length or len(piece) != length or len(made) + length > size:
-            raise DeltaError
+            raise DamagedError
         made += piece
     if len(made) != size:
-        raise DeltaError
-    return bytes(made), steps
+        raise DamagedError
+    return bytes(made)
 
 
 def _read_size(delta: bytes, at: int) -> tuple[int, int]:
@@ -84,7 +86,7 @@ def _read_size(delta: bytes, at: int) -> tuple[int, int]:
         shift += 7
         if not byte & 0x80:
             return size, at
-    raise DeltaError
+    raise DamagedError
 
 
 def _read_copy(delta: bytes, code: int, at: int) -> tuple[int, int, int]:
@@ -93,7 +95,7 @@ def _read_copy(delta: bytes, code: int, at: int) -> tuple[int, int, int]:
     for bit in range(7):
         if code & 1 << bit:
             if at == len(delta):
-                raise DeltaError
+                raise DamagedError
             parts |= delta[at] << 8 * bit
             at += 1
     return parts & 0xFFFFFFFF, parts >> 32 or _WHOLE_COPY, at
@@ -125,25 +127,18 @@ class PackedObject:
 
 
 @frozen
-class IndexEntry:
-    """Where an object is in the pack, for the index file."""
-
-    name: bytes
-    offset: int
-    crc32: int
-
-
-@frozen
 class Unpacked:
     """
     The content of a pack.
 
     :ivar objects: By name, the 20 bytes of its SHA-1; computed, not claimed.
+    :ivar index: The name of each, its place in the pack, and the CRC-32 of what is
+        there: what the index file has.
     :ivar checksum: The pack's own, its last 20 bytes.
     """
 
     objects: dict[bytes, PackedObject]
-    index: list[IndexEntry]
+    index: list[tuple[bytes, int, int]]
     checksum: bytes
 
 
@@ -158,23 +153,6 @@ class _Entry:
     content: bytes
 
 
-@define
-class _Budget:
-    """The bytes and delta steps that are left."""
-
-    bytes_left: int
-    steps_left: int
-
-    def spend(self, size: int) -> None:
-        self.bytes_left -= size
-        if self.bytes_left < 0:
-            raise clone_failed("the repository is too large when unpacked")
-
-
-class _BadPackError(Exception):
-    """The bytes are not a pack."""
-
-
 def unpack(pack: bytes, limits: CloneLimits, check: Callable[[], None]) -> Unpacked:
     """
     Unpack every object of a pack.
@@ -184,7 +162,7 @@ def unpack(pack: bytes, limits: CloneLimits, check: Callable[[], None]) -> Unpac
     """
     try:
         return _unpack(pack, limits, check)
-    except (_BadPackError, DeltaError, zlib.error, IndexError):
+    except (DamagedError, zlib.error, IndexError):
         raise clone_failed("the pack from the host is damaged") from None
 
 
@@ -194,26 +172,26 @@ def _unpack(pack: bytes, limits: CloneLimits, check: Callable[[], None]) -> Unpa
         raise clone_failed(f"more than {limits.objects} objects")
     body, checksum = memoryview(pack)[:-_NAME_BYTES], pack[-_NAME_BYTES:]
     if hashlib.sha1(body, usedforsecurity=False).digest() != checksum:
-        raise _BadPackError
-    budget = _Budget(limits.unpacked_bytes, limits.delta_steps)
+        raise DamagedError
+    budget = Budget(limits.unpacked_bytes, limits.delta_steps)
     resolver = _Resolver(budget)
     offset = _HEADER_BYTES
     for _ in range(count):
         check()
         entry, offset = _read_entry(body, offset, budget)
         resolver.add(entry, check)
-    if offset != len(body) or resolver.waiting:
-        raise _BadPackError
+    if offset != len(body) or resolver.children:
+        raise DamagedError
     return Unpacked(resolver.objects, resolver.index, checksum)
 
 
 def _count(pack: bytes) -> int:
     if len(pack) < _HEADER_BYTES + _NAME_BYTES or pack[:8] != b"PACK\0\0\0\2":
-        raise _BadPackError
+        raise DamagedError
     return int.from_bytes(pack[8:_HEADER_BYTES], "big")
 
 
-def _read_entry(body: memoryview, start: int, budget: _Budget) -> tuple[_Entry, int]:
+def _read_entry(body: memoryview, start: int, budget: Budget) -> tuple[_Entry, int]:
     code, size, offset = _read_head(body, start)
     base: int | bytes | None = None
     if code == _BASE_BY_OFFSET:
@@ -223,7 +201,7 @@ def _read_entry(body: memoryview, start: int, budget: _Budget) -> tuple[_Entry, 
         base = bytes(body[offset : offset + _NAME_BYTES])
         offset += _NAME_BYTES
     elif code not in _KINDS:
-        raise _BadPackError
+        raise DamagedError
     budget.spend(size)
     content, offset = _inflate(body, offset, size)
     crc32 = zlib.crc32(body[start:offset])
@@ -239,7 +217,7 @@ def _read_head(body: memoryview, offset: int) -> tuple[int, int, int]:
         byte = body[at]
         size |= (byte & 0x7F) << shift
         shift += 7
-    raise _BadPackError
+    raise DamagedError
 
 
 def _read_distance(body: memoryview, offset: int) -> tuple[int, int]:
@@ -250,7 +228,7 @@ def _read_distance(body: memoryview, offset: int) -> tuple[int, int]:
             return distance, at
         byte = body[at]
         distance = (distance + 1) << 7 | byte & 0x7F
-    raise _BadPackError
+    raise DamagedError
 
 
 def _inflate(body: memoryview, offset: int, size: int) -> tuple[bytes, int]:
@@ -265,40 +243,41 @@ def _inflate(body: memoryview, offset: int, size: int) -> tuple[bytes, int]:
         left -= len(piece)
         offset += used
         if left < 0 or not (used or piece):
-            raise _BadPackError
+            raise DamagedError
         pieces.append(piece)
     if left:
-        raise _BadPackError
+        raise DamagedError
     return b"".join(pieces), offset
 
 
 @define
 class _Resolver:
-    """Turns entries into objects, deltas as soon as their base is known."""
+    """
+    Turns entries into objects, deltas as soon as their base is known.
 
-    _budget: _Budget
+    :ivar children: The deltas whose base is not known yet, by its place or its name.
+    """
+
+    _budget: Budget
     objects: dict[bytes, PackedObject] = field(factory=dict, init=False)
-    index: list[IndexEntry] = field(factory=list, init=False)
-    waiting: int = field(default=0, init=False)
-    _by_offset: dict[int, bytes] = field(factory=dict, init=False)
-    _children: defaultdict[int | bytes, list[_Entry]] = field(
+    index: list[tuple[bytes, int, int]] = field(factory=list, init=False)
+    children: defaultdict[int | bytes, list[_Entry]] = field(
         factory=lambda: defaultdict(list), init=False
     )
+    _by_offset: dict[int, bytes] = field(factory=dict, init=False)
 
     def add(self, entry: _Entry, check: Callable[[], None]) -> None:
         """Add an entry, and every one that was waiting for it."""
         if entry.base is not None and self._base(entry) is None:
-            self._children[entry.base].append(entry)
-            self.waiting += 1
+            self.children[entry.base].append(entry)
             return
         todo = [entry]
         while todo:
             check()
             resolved = todo.pop()
             name = self._resolve(resolved)
-            freed = self._children.pop(resolved.offset, [])
-            freed += self._children.pop(name, [])
-            self.waiting -= len(freed)
+            freed = self.children.pop(resolved.offset, [])
+            freed += self.children.pop(name, [])
             todo += freed
 
     def _base(self, entry: _Entry) -> PackedObject | None:
@@ -310,21 +289,15 @@ class _Resolver:
         made = PackedObject(entry.kind, entry.content)
         base = self._base(entry)
         if base is not None:
-            made = PackedObject(base.kind, self._patched(base, entry.content))
+            patched = apply_delta(base.content, entry.content, self._budget)
+            made = PackedObject(base.kind, patched)
         head = f"{made.kind} {len(made.content)}\0".encode("ascii")
         digest = hashlib.sha1(head, usedforsecurity=False)
         digest.update(made.content)
         name = digest.digest()
         if name in self.objects:
-            raise _BadPackError
+            raise DamagedError
         self.objects[name] = made
         self._by_offset[entry.offset] = name
-        self.index.append(IndexEntry(name, entry.offset, entry.crc32))
+        self.index.append((name, entry.offset, entry.crc32))
         return name
-
-    def _patched(self, base: PackedObject, delta: bytes) -> bytes:
-        _, size = declared_sizes(delta)
-        self._budget.spend(size)
-        content, steps = apply_delta(base.content, delta, self._budget.steps_left)
-        self._budget.steps_left -= steps
-        return content
