@@ -216,11 +216,7 @@ async def read_sources(
     async def work(bundler: Conversation) -> None:
         await together(_read(bundler, source, reading) for source in sources)
 
-    copy = executable()
-    try:
-        await converse(reactor, copy, scan_limits(), work)
-    finally:
-        copy.close()
+    await converse(reactor, executable(), scan_limits(), work)
     reading.page_names.sort()
     return reading
 

@@ -192,16 +192,13 @@ class _BuildRun:
     async def steps(self, verify: Verify) -> None:
         """Run every step in order."""
         executable = await self.begin(verify)
-        try:
-            await converse(
-                self.builder.reactor,
-                executable,
-                BUILD_LIMITS,
-                self.bundle,
-                partial(reply_from, self.sources),
-            )
-        finally:
-            executable.close()
+        await converse(
+            self.builder.reactor,
+            executable,
+            BUILD_LIMITS,
+            self.bundle,
+            partial(reply_from, self.sources),
+        )
 
     async def begin(self, verify: Verify) -> Executable:
         """

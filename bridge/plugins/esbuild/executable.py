@@ -23,6 +23,7 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Final
+from weakref import finalize
 
 from attrs import field
 
@@ -30,7 +31,7 @@ from ...classes import define, frozen
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
 from ...system.files import BINARY
 from ...system.nameless import create, finish, path_of
-from ..tree.files import NotRegularError, TooLargeError, open_regular, read_bounded
+from ..tree.files import NotRegularError, open_regular, read_bounded
 from .pins import BINARY_NAME, CHECKSUM_NAME
 
 _CHECKSUM: Final = re.compile(r"[0-9a-f]{64}")
@@ -42,17 +43,15 @@ class BundlerError(Exception):
     """Why the bundler cannot be used; one readable sentence."""
 
 
-@frozen
+@frozen(eq=False)
 class Executable:
     """
-    A verified copy of the bundler.
+    A verified copy of the bundler; one of our making goes with this object.
 
-    :ivar path: What to run; good until ``close``.
-    :ivar close: Removes the copy.
+    :ivar path: What to run.
     """
 
     path: str
-    close: Callable[[], object] = lambda: None
 
 
 def read_checksum(directory: Path) -> str:
@@ -85,12 +84,12 @@ class HeldCopy:
     """
 
     _lock: Lock = field(factory=Lock, init=False)
-    _fd: int | None = field(default=None, init=False)
+    _copy: Executable | None = field(default=None, init=False)
     _of: tuple[str | int, ...] = field(default=(), init=False)
 
     def get(self, directory: Path) -> Executable:
         """
-        Return a verified copy, whose ``close`` leaves this one open.
+        Return a verified copy.
 
         :param directory: The one with the binary and its checksum file.
         :raise BundlerError: There is no bundler, or it is not what the checksum file
@@ -108,72 +107,60 @@ class HeldCopy:
             # No call sets the time of the last change, which every change changes.
             of = (digest, found.st_dev, found.st_ino, found.st_size, found.st_ctime_ns)
             if self._of != of:
-                self.close()
+                self._copy, self._of = None, ()
                 with contextlib.suppress(OSError):
-                    self._fd = _copy_in_memory(binary, digest)
-                    self._of = of
-            if self._fd is None:
-                return _named_copy(binary, digest)
-            fd = os.dup(self._fd)
-        return Executable(path_of(fd), partial(os.close, fd))
-
-    def close(self) -> None:
-        """Free the copy."""
-        if self._fd is not None:
-            os.close(self._fd)
-        self._fd, self._of = None, ()
+                    self._copy, self._of = _copy_in_memory(binary, digest), of
+            return self._copy or _named_copy(binary, digest)
 
 
-def _copy_in_memory(binary: Path, digest: str) -> int:
+def _copy_in_memory(binary: Path, digest: str) -> Executable:
     fd = create()
     try:
         _copy(binary, fd, digest)
-        return finish(fd)
+        fd = finish(fd)
     except BaseException:
         os.close(fd)
         raise
+    return _owned(path_of(fd), partial(os.close, fd))
 
 
 def _named_copy(binary: Path, digest: str) -> Executable:
     directory = Path(tempfile.mkdtemp(prefix="plugin-bridge-"))
-    remove = partial(shutil.rmtree, directory, ignore_errors=True)
     copy = directory / BINARY_NAME
+    made = _owned(str(copy), partial(shutil.rmtree, directory, ignore_errors=True))
+    fd = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o500)
+    # Closed before it runs: no system runs a file that is open for writing.
     try:
-        fd = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o500)
-        # Closed before it runs: no system runs a file that is open for writing.
-        try:
-            _copy(binary, fd, digest)
-        finally:
-            os.close(fd)
-    except BaseException:
-        remove()
-        raise
-    return Executable(str(copy), remove)
+        _copy(binary, fd, digest)
+    finally:
+        os.close(fd)
+    return made
+
+
+def _owned(path: str, remove: Callable[[], object]) -> Executable:
+    """Return a copy that is removed when nobody has it any more."""
+    made = Executable(path)
+    finalize(made, remove)
+    return made
 
 
 def _copy(binary: Path, to: int, digest: str) -> None:
+    """Copy a file, whose digest is that of what was written."""
+    hashed, left = hashlib.sha256(), BUNDLER_BYTES
     try:
-        found = _copied(binary, to)
+        with open_regular(binary) as file, open(to, "wb", closefd=False) as copy:
+            while chunk := file.read(_CHUNK_BYTES):
+                left -= len(chunk)
+                if left < 0:
+                    raise BundlerError(
+                        f"bin/{BINARY_NAME} is over {BUNDLER_BYTES} bytes"
+                    )
+                hashed.update(chunk)
+                copy.write(chunk)
     except NotRegularError:
         raise BundlerError(f"bin/{BINARY_NAME} is not a regular file") from None
-    except TooLargeError:
-        raise BundlerError(f"bin/{BINARY_NAME} is over {BUNDLER_BYTES} bytes") from None
-    if found != digest:
+    if hashed.hexdigest() != digest:
         raise BundlerError(
             f"esbuild checksum mismatch: bin/{BINARY_NAME} is not what "
             f"bin/{CHECKSUM_NAME} says, so it was not run; run plugin-bridge setup"
         )
-
-
-def _copied(binary: Path, to: int) -> str:
-    """Copy a file and return the digest of what was written."""
-    hashed = hashlib.sha256()
-    left = BUNDLER_BYTES
-    with open_regular(binary) as file, open(to, "wb", closefd=False) as copy:
-        while chunk := file.read(_CHUNK_BYTES):
-            left -= len(chunk)
-            if left < 0:
-                raise TooLargeError
-            hashed.update(chunk)
-            copy.write(chunk)
-    return hashed.hexdigest()

@@ -16,8 +16,8 @@ from typing import Any, Final
 from ...classes import frozen
 
 _NULL, _BOOLEAN, _INTEGER, _STRING, _BYTES, _LIST, _MAP = range(7)
+_KINDS: Final = (type(None), bool, int, str, bytes, list, dict)
 _LENGTH: Final = struct.Struct("<I")
-_TEXT_KIND: Final = bytes([_STRING])
 
 
 class PacketError(ValueError):
@@ -78,63 +78,62 @@ def read_packet(body: bytes) -> Packet:
 
 
 def _encode(value: Any, into: list[bytes]) -> None:
-    if isinstance(value, str):  # most are: a source has hundreds of names
-        data = value.encode()
-        into += [_TEXT_KIND, _LENGTH.pack(len(data)), data]
-    elif value is None:
-        into.append(bytes([_NULL]))
-    elif isinstance(value, bool):
-        into.append(bytes([_BOOLEAN, value]))
-    elif isinstance(value, int):
-        into.append(bytes([_INTEGER]) + _LENGTH.pack(value))
-    elif isinstance(value, bytes):
-        into += [bytes([_BYTES]) + _LENGTH.pack(len(value)), value]
-    else:
-        _encode_many(value, into)
-
-
-def _encode_many(value: list[Any] | dict[str, Any], into: list[bytes]) -> None:
-    kind = _LIST if isinstance(value, list) else _MAP
-    into.append(bytes([kind]) + _LENGTH.pack(len(value)))
-    for item in value:
-        if isinstance(value, dict):
-            data = item.encode()
+    kind = _KINDS.index(type(value))
+    into.append(bytes([kind]))
+    if kind == _BOOLEAN:
+        into.append(bytes([value]))
+    elif kind == _INTEGER:
+        into.append(_LENGTH.pack(value))
+    elif kind in (_STRING, _BYTES):
+        data = value if kind == _BYTES else value.encode()
+        into += [_LENGTH.pack(len(data)), data]
+    elif kind == _LIST:
+        into.append(_LENGTH.pack(len(value)))
+        for item in value:
+            _encode(item, into)
+    elif kind == _MAP:
+        into.append(_LENGTH.pack(len(value)))
+        for name, item in value.items():
+            data = name.encode()
             into += [_LENGTH.pack(len(data)), data]
-        _encode(value[item] if isinstance(value, dict) else item, into)
+            _encode(item, into)
 
 
-def _decode(data: bytes, at: int) -> tuple[Any, int]:
-    """Read the value at a place; return it, and where it ends."""
-    kind, at = data[at], at + 1
+def _decode(data: bytes, at: int, kind: int | None = None) -> tuple[Any, int]:
+    """
+    Read the value at a place; return it, and where it ends.
+
+    :param kind: Its kind, where none is written: names are texts.
+    """
+    if kind is None:
+        kind, at = data[at], at + 1
     if kind == _NULL:
         return None, at
     if kind == _BOOLEAN:
         return data[at] != 0, at + 1
-    if kind in (_STRING, _BYTES):
-        return _piece(data, at, kind == _STRING)
     (number,) = _LENGTH.unpack_from(data, at)
     at += _LENGTH.size
     if kind == _INTEGER:
         return number, at
-    if kind not in (_LIST, _MAP):
-        raise PacketError("a value of an unknown kind")
+    if kind in (_LIST, _MAP):
+        return _decode_many(data, at, number, kind == _MAP)
+    end = at + number
+    if kind not in (_STRING, _BYTES) or end > len(data):
+        raise PacketError("the service's packet has no such value")
+    piece = data[at:end]
+    # Messages of the bundler's quote sources, which need not be UTF-8.
+    return (piece if kind == _BYTES else piece.decode("utf-8", "replace")), end
+
+
+def _decode_many(
+    data: bytes, at: int, count: int, is_map: bool
+) -> tuple[list[Any] | dict[str, Any], int]:
     items, members = [], {}
-    for _ in range(number):
-        if kind == _LIST:
+    for _ in range(count):
+        if is_map:
+            name, at = _decode(data, at, _STRING)
+            members[name], at = _decode(data, at)
+        else:
             item, at = _decode(data, at)
             items.append(item)
-        else:
-            name, at = _piece(data, at)
-            members[name], at = _decode(data, at)
-    return (items if kind == _LIST else members), at
-
-
-def _piece(data: bytes, at: int, is_text: bool = True) -> tuple[Any, int]:
-    """Read a text, or bytes, after its length."""
-    begin = at + _LENGTH.size
-    end = begin + _LENGTH.unpack_from(data, at)[0]
-    if end > len(data):
-        raise PacketError("a value is longer than its packet")
-    piece = data[begin:end]
-    # Messages of the bundler's quote sources, which need not be UTF-8.
-    return (piece.decode("utf-8", "replace") if is_text else piece), end
+    return (members if is_map else items), at

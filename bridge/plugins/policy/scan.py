@@ -119,17 +119,14 @@ class Scanner:
             return all_hits(survey, verdicts)
         mark = f"${self._random(8).hex()}$"
         executable: Executable = await self._in_thread(self._executable)
-        try:
-            stopped = await converse(
-                self._reactor,
-                executable,
-                scan_limits(),
-                lambda bundler: read_sources(
-                    bundler, survey.sources, mark, modules, self._in_thread, verdicts
-                ),
-            )
-        finally:
-            executable.close()
+        stopped = await converse(
+            self._reactor,
+            executable,
+            scan_limits(),
+            lambda bundler: read_sources(
+                bundler, survey.sources, mark, modules, self._in_thread, verdicts
+            ),
+        )
         return all_hits(survey, verdicts, stopped)
 
 

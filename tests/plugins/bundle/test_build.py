@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -606,9 +607,13 @@ class BundlerEndTests(BuildCase):
         building.cancel()
         self.assertNoResult(building)
         go_on.callback(None)
-        with self.assertRaises(CancelledError):
-            await building
+        await self.assertFailure(building, CancelledError)
         self.assertEqual(self.shop.published(), {})
+        # Nor does a copy of the bundler stay.
+        await deferLater(reactor, 0.01)
+        gc.collect()
+        opened = [os.readlink(fd.path) for fd in os.scandir("/proc/self/fd")]
+        self.assertNotIn("memfd:bundler", "".join(opened))
 
 
 class FullDiskTests(BuildCase):

@@ -64,21 +64,19 @@ class ExecutableCase(SynchronousTestCase):
 
     def copy(self, make=create) -> Executable:
         """Copy the bundler, and hold nothing."""
-        held = HeldCopy()
-        try:
-            with mock.patch.object(executable, "create", make):
-                return held.get(self.source)
-        finally:
-            held.close()
+        with mock.patch.object(executable, "create", make):
+            return HeldCopy().get(self.source)
 
     def refused(self, make=create) -> str:
         """Copy, expect a refusal, and give its words."""
         before = os.listdir("/proc/self/fd")
         with self.assertRaises(BundlerError) as caught:
             self.copy(make)
+        words = str(caught.exception)
+        del caught
         self.assertEqual(os.listdir("/proc/self/fd"), before)
         self.assertEqual(os.listdir(self.private), [])
-        return str(caught.exception)
+        return words
 
 
 class CopyTests(ExecutableCase):
@@ -91,7 +89,7 @@ class CopyTests(ExecutableCase):
         self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
         self.assertEqual(list(self.private.iterdir()), [])
         self.assertEqual(len(list(self.source.iterdir())), 2)
-        copy.close()
+        del copy
         self.assertEqual(os.listdir("/proc/self/fd"), before)
 
     def test_with_a_name(self):
@@ -104,7 +102,7 @@ class CopyTests(ExecutableCase):
             self.assertEqual(directory.stat().st_mode & 0o777, 0o700)
             self.assertEqual(os.stat(copy.path).st_mode & 0o777, 0o500)
             self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
-            copy.close()
+            del copy
             self.assertFalse(directory.exists())
         self.assertEqual(os.listdir("/proc/self/fd"), before)
 
@@ -168,7 +166,6 @@ class HeldCopyTests(ExecutableCase):
         super().setUp()
         self.made = 0
         self.held = HeldCopy()
-        self.addCleanup(self.held.close)
         self.patch(executable, "create", self.create)
 
     def create(self) -> int:
@@ -179,12 +176,11 @@ class HeldCopyTests(ExecutableCase):
     def output(self):
         """Run the copy; what it prints."""
         copy = self.held.get(self.source)
-        self.addCleanup(copy.close)
         return subprocess.run([copy.path], capture_output=True, check=True).stdout
 
     def test_copied_once(self):
         """It is copied and hashed once, and runs after an earlier one was closed."""
-        self.held.get(self.source).close()
+        self.held.get(self.source)
         self.assertEqual((self.output(), self.output()), (b"it runs\n", b"it runs\n"))
         self.assertEqual(self.made, 1)
 
