@@ -36,7 +36,6 @@ from ..tree.tree import Tree, Verify
 from .bundling import (
     BUILD_LIMITS,
     Bundling,
-    Target,
     host_target,
     plugin_target,
     realm_target,
@@ -45,8 +44,6 @@ from .bundling import (
 from .metafile import API_TEXT, PLUGINS, BuildError
 from .plugintable import Table, module_table, plugin_of, text_table
 from .prerequisites import (
-    BUNDLER_BINARY,
-    BUNDLER_CHECKSUM,
     BUNDLER_FILES,
     HOST_FILES,
     REALM_ENTRY,
@@ -64,10 +61,6 @@ AGAIN_SECONDS: Final = 0.05
 """How often it looks whether that has ended."""
 
 _API: Final = b"module.exports = globalThis.__pluginApi;\n"
-_MISSING: Final = {
-    BUNDLER_BINARY: "bundler missing",
-    BUNDLER_CHECKSUM: "bundler checksum missing",
-}
 
 T = TypeVar("T")
 
@@ -167,7 +160,7 @@ class Builder:
         finally:
             run.staging.release()
         duration = round((self.reactor.seconds() - started) * 1000)
-        errors = [*why, *run.left_out]
+        errors = [*why, *sorted(run.left_out)]
         return Report(
             not why, duration, sorted(map(plugin_of, run.directories)), errors
         )
@@ -243,8 +236,10 @@ class _BuildRun:
             self.left_out += left_out
             self.directories = sorted(trees, key=plugin_of)
             for path in missing:
-                what = _MISSING.get(path, "host sources missing")
-                raise BuildError(f"{what}: there is no {path}; run plugin-bridge setup")
+                what = "bundler" if path in BUNDLER_FILES else "host sources"
+                raise BuildError(
+                    f"{what} missing: there is no {path}; run plugin-bridge setup"
+                )
             data.checked(data.host)
         except (DataDirError, NotOwnError) as e:
             raise BuildError(str(e)) from None
@@ -255,18 +250,18 @@ class _BuildRun:
     async def bundle(self, conversation: Conversation) -> None:
         """Make the bundle, and publish it."""
         profile = self.builder.profile
-        bundling = Bundling(conversation, self.sources, self.directories)
+        bundling = Bundling(
+            conversation, self.sources, self.in_thread, self.directories
+        )
         if profile.has_texts:
             table = await self.texts(bundling)
         else:
             table = module_table(self.directories)
         await self.in_thread(self.write_table, table)
-        target = host_target(profile)
-        output = await bundling.make(target)
-        bundle = await self.in_thread(bundling.check, target, output, table.imports)
+        bundle = await bundling.bundle(host_target(profile), table.imports)
         await self.in_thread(self.publish, bundle)
-        if output.warnings:
-            self.builder.warn(output.warnings)
+        if bundle.warnings:
+            self.builder.warn(bundle.warnings)
 
     async def texts(self, bundling: Bundling) -> Table:
         """
@@ -277,34 +272,19 @@ class _BuildRun:
         :return: The table of their texts.
         """
         self.sources.files[API_TEXT] = _API
-        profile, directories = self.builder.profile, list(self.directories)
-        targets = [plugin_target(profile, directory) for directory in directories]
-        alone = await together(self.alone(bundling, target) for target in targets)
-        bundles = {}
-        for directory, made in zip(directories, alone, strict=True):
-            if isinstance(made, Bundle):
-                bundles[directory] = made
-            else:
-                self.directories.remove(directory)
-                self.left_out.append(f"{plugin_of(directory)} is left out: {made}")
-        realm = await self.checked(bundling, realm_target(profile))
+        profile, bundles = self.builder.profile, dict[str, Bundle]()
+
+        async def alone(directory: str) -> None:
+            target = plugin_target(profile, directory)
+            try:
+                bundles[directory] = await bundling.bundle(target)
+            except BuildError as e:
+                self.left_out.append(f"{plugin_of(directory)} is left out: {e}")
+
+        await together(map(alone, self.directories))
+        self.directories[:] = bundles
+        realm = await bundling.bundle(realm_target(profile))
         return text_table(bundles, realm.script)
-
-    async def alone(self, bundling: Bundling, target: Target) -> Bundle | BuildError:
-        """Return the bundle of a plugin, or why there is none."""
-        try:
-            return await self.checked(bundling, target)
-        except BuildError as e:
-            return e
-
-    async def checked(self, bundling: Bundling, target: Target) -> Bundle:
-        """
-        Make a bundle without a table, and check it.
-
-        :raise BuildError: It can't be made, or something has no business in it.
-        """
-        output = await bundling.make(target)
-        return await self.in_thread(bundling.check, target, output)
 
     def write_table(self, table: Table) -> None:
         """Write the table, which the bundler gets from memory."""

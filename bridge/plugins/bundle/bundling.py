@@ -6,11 +6,21 @@ Nothing of it is on the disk: outputs and metafile come back in the answer.
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import Any, Final
 
-from attrs import Factory
+from attrs import field
 
 from ...classes import frozen
 from ...protocol.limits import (
@@ -124,39 +134,28 @@ def plugin_target(profile: HostProfile, directory: str) -> Target:
 
 
 @frozen
-class Output:
-    """
-    What the bundler made of a target.
-
-    :ivar files: Their content, by name.
-    :ivar warnings: Those that may be shown.
-    """
-
-    files: dict[str, bytes]
-    metafile: bytes
-    warnings: str
-
-
-@frozen
 class Bundling:
     """
     Asks for bundles, and checks them.
 
+    :ivar in_thread: Checks one in a thread.
     :ivar directories: The plugins', below ``plugins/``.
     """
 
     _conversation: Conversation
     _sources: Sources
-    directories: list[str]
-    _keys: list[str] = Factory(list)
+    _in_thread: Callable[..., Awaitable[Bundle]]
+    _directories: list[str]
+    _keys: Iterator[int] = field(factory=itertools.count, init=False)
 
-    async def make(self, target: Target) -> Output:
+    async def bundle(self, target: Target, table: Collection[str] = ()) -> Bundle:
         """
-        Bundle something.
+        Make a bundle, and check it.
 
-        :raise BuildError: It can't be done, in the bundler's words.
+        :param table: The files that the generated table imports.
+        :raise BuildError: It can't be made, in the bundler's words, or something has
+            no business in it.
         """
-        self._keys.append(target.entry)
         module = target.api_module
         plugin = {
             "name": "sources",
@@ -167,7 +166,7 @@ class Bundling:
         }
         request = {
             "command": "build",
-            "key": len(self._keys),
+            "key": next(self._keys),
             "entries": [["", target.entry]],
             "flags": [
                 *target.flags,
@@ -181,37 +180,33 @@ class Bundling:
             "context": False,
             "plugins": [plugin],
         }
-        found = await self._conversation.ask(request)
-        if found["errors"]:
-            raise BuildError(f"esbuild failed:\n{shown_messages(found['errors'])}")
-        files = {_name(one["path"]): one["contents"] for one in found["outputFiles"]}
-        return Output(files, found["metafile"], shown_messages(found["warnings"]))
+        made = await self._conversation.ask(request)
+        if made["errors"]:
+            raise BuildError(f"esbuild failed:\n{shown_messages(made['errors'])}")
+        return await self._in_thread(self._checked, target, made, table)
 
-    def check(
-        self, target: Target, output: Output, table: Collection[str] = ()
+    def _checked(
+        self, target: Target, made: Mapping[str, Any], table: Collection[str]
     ) -> Bundle:
-        """
-        Check what was made; blocks.
-
-        :param table: The files that the generated table imports.
-        :raise BuildError: Naming the file that has no business in it.
-        """
-        name = _name(target.outfile)
+        """Check what was made; blocks."""
+        folder, _, name = target.outfile.rpartition("/")
         written = (name, f"{name}.map")
         read = self._sources.read
         allowed = Allowed(
-            target.entry, written, self.directories, target.shared, table, read
+            target.entry, written, self._directories, target.shared, table, read
         )
-        inputs = check_metafile(output.metafile, allowed)
-        script, source_map = (output.files[one] for one in written)
+        inputs = check_metafile(made["metafile"], allowed)
+        files = {
+            os.path.basename(o["path"]): o["contents"] for o in made["outputFiles"]
+        }
+        script, source_map = (files[one] for one in written)
         if max(len(script), len(source_map)) > BUILD_BUNDLE_BYTES:
             raise BuildError(
                 f"the bundle or its map is over {BUILD_BUNDLE_BYTES} bytes"
             )
-        folder = target.outfile.rpartition("/")[0]
         checked = check_map(source_map, folder, inputs, read)
         self._sources.check_packages(inputs)
-        return Bundle(script, checked)
+        return Bundle(script, checked, shown_messages(made["warnings"]))
 
 
 def reply_from(sources: Sources, asked: dict[str, Any]) -> dict[str, Any]:
@@ -225,10 +220,6 @@ def reply_from(sources: Sources, asked: dict[str, Any]) -> dict[str, Any]:
 
 def _matching(pattern: str) -> dict[str, Any]:
     return {"id": 0, "filter": pattern, "namespace": ""}
-
-
-def _name(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def shown_messages(messages: Iterable[Mapping[str, Any]]) -> str:
@@ -268,5 +259,5 @@ def _located(text: str, place: Mapping[str, Any]) -> str:
 
 def _is_ours(file: str) -> bool:
     # The bundler names files relative to the data directory.
-    path = file.removeprefix("(disabled):").replace("\\", "/")
+    path = file.removeprefix("(disabled):")
     return path.startswith(_AREAS) and ".." not in path.split("/")

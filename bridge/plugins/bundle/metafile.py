@@ -9,13 +9,14 @@ was scanned, and read as the kind of file it was scanned as.  Nothing here does 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
 import orjson
+from attrs import field
 
-from ...classes import frozen
+from ...classes import define, frozen
 from ...protocol.limits import BUILD_METAFILE_BYTES, SOURCE_BYTES
 from ..esbuild.executable import BundlerError
 from ..esbuild.language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
@@ -52,8 +53,12 @@ _REACH: Final = {
 _NEITHER: Final = "which is neither source nor data; these are called " + ", ".join(
     f"NAME{suffix}" for suffix in (*LOADERS, *DATA_LOADERS)
 )
+_FOREIGN: Final = (
+    "; a bundle holds only the host, the generated table and the bundled plugins' own "
+    "files"
+)
 _STYLES: Final = (
-    "which is a style sheet; a bundle is one script, so styles belong into it as text"
+    ", which is a style sheet; a bundle is one script, so styles belong into it as text"
 )
 
 
@@ -90,34 +95,10 @@ def read_json(text: bytes) -> Any:
     raise BuildError("what the bundler says of the bundle cannot be read")
 
 
-def _read_inputs(
-    inputs: Mapping[str, Any],
-) -> tuple[list[tuple[str, bool]], list[Edge]]:
-    """
-    Read what was read, and every import of it, as the pinned bundler writes them.
-
-    :return: Paths, relative to where the bundler ran, with ``/``; each with whether the
-        import asked for it as JSON, text or bytes, whatever its name is.
-    """
-    files, edges = [], []
-    for key, about in inputs.items():
-        path = _named(key, about)
-        files.append((path, bool(about.get("with"))))
-        for one in about["imports"]:
-            written = one.get("original", one["path"])
-            external = one.get("external", False)
-            edges.append(Edge(path, _named(one["path"], one), written, external))
-    return files, edges
-
-
 def _named(key: str, about: dict[str, Any]) -> str:
     # The bundler adds this where the same file was read in another way, too.
     mark = f" with {{ type: '{about.get('with', {}).get('type')}' }}"
-    return _slashed(key.removesuffix(mark) if about.get("with") else key)
-
-
-def _slashed(path: str) -> str:
-    return path.replace("\\", "/")
+    return key.removesuffix(mark) if about.get("with") else key
 
 
 @frozen
@@ -154,143 +135,119 @@ def check_metafile(text: bytes, allowed: Allowed) -> frozenset[str]:
     if len(text) > BUILD_METAFILE_BYTES:
         raise BuildError(f"the metafile is over {BUILD_METAFILE_BYTES} bytes")
     whole = read_json(text)
-    files, edges = _read_inputs(whole["inputs"])
-    outputs = whole["outputs"]
-    left = {
-        _slashed(one["path"]) for made in outputs.values() for one in made["imports"]
-    }
-    paths = {path for path, _ in files}.union(edge.target for edge in edges)
-    areas = {path: _area(path, allowed.plugins) for path in paths}
-    rules = _Rules(allowed, {edge.target: edge for edge in reversed(edges)}, areas)
-    rules.check_patterns(edges)
-    for path, as_data in files:
-        rules.check_input(path, as_data)
-    rules.check_edges([edge for edge in edges if not edge.external])
-    rules.check_left([edge for edge in edges if edge.external], left)
-    _check_outputs({_slashed(path).rpartition("/")[2] for path in outputs}, allowed)
-    return frozenset(path for path, _ in files if not path.startswith(_DISABLED))
+    files, as_data, edges = set(), set(), []
+    for key, about in whole["inputs"].items():
+        path = _named(key, about)
+        files.add(path)
+        if about.get("with"):
+            as_data.add(path)
+        for one in about["imports"]:
+            written = one.get("original", one["path"])
+            external = one.get("external", False)
+            edges.append(Edge(path, _named(one["path"], one), written, external))
+    rules = _Rules(allowed, files, as_data, edges, whole["outputs"])
+    for breach in rules.breaches():
+        raise BuildError(breach)
+    return frozenset(path for path in files if not path.startswith(_DISABLED))
 
 
-def _check_outputs(written: set[str], allowed: Allowed) -> None:
-    extra = sorted(written.difference(allowed.outputs))
-    if extra:
-        raise BuildError(
-            f"the bundler wrote {shown(extra[0])} as well as the bundle; a bundle is "
-            "one script, and nothing it imports may make further files"
-        )
-
-
-@frozen
+@define(eq=False)
 class _Rules:
     """
     The rules for one bundle.
 
-    :ivar first: The first import of each file.
-    :ivar areas: The area of each file and target, see ``_area``.
+    :ivar files: All that was read.
+    :ivar as_data: Those of them that an import has asked for as JSON, text or bytes,
+        whatever their names are.
     """
 
-    allowed: Allowed
-    first: dict[str, Edge]
-    areas: dict[str, str | None]
+    _allowed: Allowed
+    _files: set[str]
+    _as_data: set[str]
+    _edges: list[Edge]
+    _outputs: dict[str, Any]
+    _areas: dict[str, str | None] = field(factory=dict, init=False)
 
-    def check_patterns(self, edges: Collection[Edge]) -> None:
-        """
-        Check that plugins have no import of a computed name.
+    def breaches(self) -> Iterator[str]:
+        """List what breaks a rule."""
+        inner = [edge for edge in self._edges if not edge.external]
+        first = {edge.target: edge for edge in reversed(inner)}
+        for path in self._files.union(edge.target for edge in self._edges):
+            self._areas[path] = _area(path, self._allowed.plugins)
+        yield from self._left()
+        for path in sorted(self._files.difference(first, [self._allowed.entry])):
+            # The host may import by a pattern.
+            if self._areas[path] not in _REACH:
+                shown_path = _shown_path(path)
+                yield f"the bundle may not include {shown_path}, which no import names"
+        for path, edge in first.items():
+            if why := self._why_not(path):
+                yield f"{self._refusal(edge)}{why}"
+        yield from (self._refusal(edge) for edge in inner if not self._may_import(edge))
+        written = {path.rpartition("/")[2] for path in self._outputs}
+        for name in sorted(written.difference(self._allowed.outputs)):
+            yield (
+                f"the bundler wrote {shown(name)} as well as the bundle; a bundle is "
+                "one script, and nothing it imports may make further files"
+            )
 
-        It may bring in any number of files, without an import that names them.
+    def _left(self) -> Iterator[str]:
         """
+        Check the imports without a file: only the host may leave any to the browser.
+
+        Among them are those that the language drops, and so the bundler: of types, and
+        unused ones.  One of a computed name may bring in any number of files, without
+        an import that names them.
+        """
+        outputs = self._outputs.values()
+        left = {one["path"] for made in outputs for one in made["imports"]}
+        edges = [edge for edge in self._edges if edge.external]
         for edge in edges:
-            pattern = edge.external and PATTERN in edge.specifier
-            if pattern and self._is_plugins(edge.importer):
-                where = self._place(edge)
-                raise BuildError(f"{where} imports files by a pattern; name each")
+            if (self._areas[edge.importer] or "").startswith(PLUGINS):
+                if PATTERN in edge.specifier:
+                    yield f"{self._place(edge)} imports files by a pattern; name each"
+                if edge.target in left:
+                    what = specifier_shown(edge.specifier)
+                    where = self._place(edge)
+                    yield f"{where} imports {what}, which is not in the bundle"
+        if left.difference(edge.target for edge in edges):
+            yield "the bundle imports what no file of it imports"
 
-    def check_input(self, path: str, as_data: bool) -> None:
-        """Check that a file may be in the bundle at all."""
-        named = path.removeprefix(_DISABLED)
-        area = self.areas[path]
+    def _why_not(self, path: str) -> str | None:
+        """Why a file may not be in the bundle, whatever imports it."""
+        named, area = path.removeprefix(_DISABLED), self._areas[path]
         if area is None:
             # Nothing of a module that was left out is in the bundle; who may name one
             # outside every area is a question of the import.
-            if named == path:
-                raise self._refusal(
-                    path,
-                    "a bundle holds only the host, the generated table and the bundled "
-                    "plugins' own files",
-                    mark=";",
-                )
-        elif named.lower().endswith(".css"):
-            raise self._refusal(path, _STYLES)
-        elif area.startswith(PLUGINS):
-            why = _why_not(named.removeprefix(area), as_data)
-            why = why or self._why_not_here(path)
-            if why is not None:
-                raise self._refusal(path, why)
-
-    def _why_not_here(self, path: str) -> str | None:
-        """Why a file of a plugin may not be in this bundle."""
-        if path not in self.first and path != self.allowed.entry:
-            return "which no import names"
-        if path.startswith(_DISABLED):
+            return _FOREIGN if named == path else None
+        if named.lower().endswith(".css"):
+            return _STYLES
+        if not area.startswith(PLUGINS):
             return None
-        try:
-            self.allowed.read(path)
-        except OSError:
-            return "which was not there when the plugin was verified"
-        return None
-
-    def check_edges(self, edges: Collection[Edge]) -> None:
-        """Check every import of a file."""
-        for edge in edges:
-            if not self._may_import(edge):
-                raise self._refusal_of(edge)
-
-    def check_left(self, edges: Collection[Edge], left: Collection[str]) -> None:
-        """
-        Check the imports that are left for the browser: only the host may have any.
-
-        :param edges: Every import without a file.  Among them are those that the
-            language drops, and so the bundler: of types, and unused ones.
-        :param left: What is really left.
-        """
-        for edge in edges:
-            if edge.target in left and self._is_plugins(edge.importer):
-                what, where = specifier_shown(edge.specifier), self._place(edge)
-                raise BuildError(f"{where} imports {what}, which is not in the bundle")
-        if not {edge.target for edge in edges}.issuperset(left):
-            raise BuildError("the bundle imports what no file of it imports")
-
-    def _is_plugins(self, path: str) -> bool:
-        return (self.areas[path] or "").startswith(PLUGINS)
+        why = _why_not(named.removeprefix(area), path in self._as_data)
+        if why is None and named == path:
+            try:
+                self._allowed.read(path)
+            except OSError:
+                why = "which was not there when the plugin was verified"
+        return why and f", {why}"
 
     def _may_import(self, edge: Edge) -> bool:
-        area = self.areas[edge.importer] or ""
-        named = edge.target.removeprefix(_DISABLED)
-        to = self.areas[edge.target]
+        area, to = self._areas[edge.importer] or "", self._areas[edge.target]
         if area == TABLE_FILE:
-            return edge.target in self.allowed.table
-        if named == TABLE_FILE and named != edge.target:
-            return False  # it is not left out
+            return edge.target in self._allowed.table
         if area.startswith(PLUGINS):
-            return to is not None and to in (self.allowed.shared, area)
-        if to is None:
-            return named != edge.target
+            return to is not None and to in (self._allowed.shared, area)
+        if edge.target.startswith(_DISABLED) and to in (None, TABLE_FILE):
+            return to is None  # the table is not left out
         return to in _REACH.get(area, ())
 
-    def _refusal(self, path: str, why: str, mark: str = ",") -> BuildError:
-        edge = self.first.get(path)
-        if edge is None:
-            return BuildError(
-                f"the bundle may not include {_shown_path(path)}{mark} {why}"
-            )
-        return BuildError(f"{self._refusal_of(edge)}{mark} {why}")
-
-    def _refusal_of(self, edge: Edge) -> BuildError:
+    def _refusal(self, edge: Edge) -> str:
         named = edge.target.removeprefix(_DISABLED)
-        return BuildError(f"{self._place(edge)} may not import {_shown_path(named)}")
+        return f"{self._place(edge)} may not import {_shown_path(named)}"
 
     def _place(self, edge: Edge) -> str:
-        return place_of(edge, self.allowed.read)
+        return place_of(edge, self._allowed.read)
 
 
 def _area(path: str, plugins: Collection[str]) -> str | None:

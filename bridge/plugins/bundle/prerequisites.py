@@ -19,10 +19,7 @@ MADE: Final = "build/"
 TABLE_FILE: Final = f"{MADE}static-plugins.ts"
 """Where the table of plugins is."""
 
-BUNDLER_BINARY: Final = f"bin/{BINARY_NAME}"
-BUNDLER_CHECKSUM: Final = f"bin/{CHECKSUM_NAME}"
-
-BUNDLER_FILES: Final = (BUNDLER_BINARY, BUNDLER_CHECKSUM)
+BUNDLER_FILES: Final = (f"bin/{BINARY_NAME}", f"bin/{CHECKSUM_NAME}")
 """Paths of the bundler, relative to the data directory."""
 
 HOST_FILES: Final = (HOST_ENTRY, API_ENTRY)

@@ -34,10 +34,15 @@ class SourceMap:
 
 @frozen
 class Bundle:
-    """A script that was checked, and its source map."""
+    """
+    A script that was checked, and its source map.
+
+    :ivar warnings: What the bundler warned of, as far as it may be shown.
+    """
 
     script: bytes
     map: SourceMap
+    warnings: str = ""
 
 
 def check_map(

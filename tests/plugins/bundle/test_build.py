@@ -454,7 +454,7 @@ class MissingTests(BuildCase):
         """The error names what is missing and the command that brings it."""
         for path, what in (
             ("bin/esbuild", "bundler missing"),
-            ("bin/esbuild.sha256", "bundler checksum missing"),
+            ("bin/esbuild.sha256", "bundler missing"),
             ("host/packages/host/src/index.ts", "host sources missing"),
             ("host/packages/api/src/index.ts", "host sources missing"),
         ):
