@@ -17,10 +17,9 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from ..classes import frozen
 from ..datadir.ownership import NotOwnError, check
@@ -28,8 +27,6 @@ from ..protocol.errors import BridgeError, UserError
 from ..protocol.strictjson import loads_unique
 from ..system.files import NO_WAIT, sync_directory, write_new
 from .tables import Tables
-
-T = TypeVar("T")
 
 _NO_HARD_LINKS: Final = frozenset(
     {errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK}
@@ -74,39 +71,39 @@ class Generations:
     def _sibling(self, suffix: str) -> Path:
         return self.path.with_name(self.path.name + suffix)
 
-    def load(self, read: Callable[[bytes], T]) -> tuple[T | None, str | None]:
+    def load(self) -> tuple[Tables, str | None]:
         """
-        Read the current generation, or else the previous one.
+        Read the current generation, or else the previous one; only who writes may.
 
         A file that cannot be read is kept aside under a name of its own, and
         files of an interrupted ``replace`` are removed.
 
-        :param read: From a file's content to what it means; raises
-            ``DamagedError`` for what was never written whole.  Anything else it
-            raises ends the loading before any damaged file is touched.
-        :return: What was read, ``None`` when nothing could be; and what the
-            operator should know, ``None`` when all is well.
+        :return: What was read; and what the operator should know, ``None`` when all is
+            well.
+        :raise StoreError: It has a shape this version does not know, or nothing can be
+            set aside or removed in its directory.
         """
+        with _explained(self.path):
+            return self._loaded()
+
+    def _loaded(self) -> tuple[Tables, str | None]:
         for stray in (self._temporary, self._spare):
             _remove(stray)
-        found = None
-        source = None
         damaged = []
         for path in (self.path, self.previous):
             try:
-                found = read(read_file(path))
+                found = _tables(self.path, read_file(path))
             except FileNotFoundError:
                 continue
             except (OSError, DamagedError):
                 damaged.append(path)
             else:
-                source = path
-                break
-        if source == self.path or not (source or damaged):
-            return found, None
-        return found, self._notice(damaged, source)
+                return found, self._notice(damaged, path)
+        return Tables(), self._notice(damaged, None)
 
-    def _notice(self, damaged: list[Path], source: Path | None) -> str:
+    def _notice(self, damaged: list[Path], source: Path | None) -> str | None:
+        if source == self.path or not (source or damaged):
+            return None
         notices = [
             f"{path.name} could not be read and is kept as {self._set_aside(path)}"
             for path in damaged
@@ -185,18 +182,6 @@ def read_file(path: Path) -> bytes:
             return file.read()
     finally:
         os.close(fd)
-
-
-def load(path: Path) -> tuple[Tables, str | None]:
-    """
-    Read the state file for the one process that writes it; see ``Generations.load``.
-
-    :raise StoreError: It has a shape this version does not know, or nothing can be set
-        aside or removed in its directory.
-    """
-    with _explained(path):
-        tables, notice = Generations(path).load(partial(_tables, path))
-    return tables or Tables(), notice
 
 
 def read_state(path: Path) -> Tables:

@@ -14,20 +14,8 @@ from ..classes import define
 from ..concurrency.singleflight import SingleFlight
 from ..concurrency.threads import InThread
 from ..protocol.errors import BridgeError, Code, shutting_down
-from .generations import Generations, NotDurableError, load
+from .generations import Generations, NotDurableError
 from .tables import Edit, Tables
-
-
-@define(eq=False, repr=False)
-class _Commit:
-    """
-    Edits that are in memory, and in the file once ``done`` fires.
-
-    :ivar lasting: The edits, when they stay even if they can't be written now.
-    """
-
-    lasting: Sequence[Edit] = ()
-    done: Deferred[None] = field(factory=Deferred)
 
 
 @define(eq=False, repr=False)
@@ -44,8 +32,8 @@ class Store:
     :ivar notice: What the operator should know of how the file was found, or
         ``None``.
     :ivar _written: What is in the file.
-    :ivar _kept: What is in memory when a write fails: ``_written``, and what was
-        insisted on since.
+    :ivar _insisted: What was insisted on, and is not in the file yet.
+    :ivar _queue: The commits that no write has begun for; each fires when durable.
     """
 
     notice: str | None
@@ -53,8 +41,8 @@ class Store:
     _in_thread: InThread
     _tables: Tables
     _written: Tables = field(init=False)
-    _kept: Tables = field(init=False)
-    _queue: list[_Commit] = field(factory=list, init=False)
+    _insisted: list[Edit] = field(factory=list, init=False)
+    _queue: list[Deferred[None]] = field(factory=list, init=False)
     _owed: int = field(default=0, init=False)
     """How many writes there have to be, even if nothing more is committed."""
     _closed: bool = field(default=False, init=False)
@@ -63,7 +51,7 @@ class Store:
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
-        self._written = self._kept = self._tables
+        self._written = self._tables
         self._flight = SingleFlight("writing the state file", self._write_queue)
 
     @classmethod
@@ -78,8 +66,9 @@ class Store:
         :raise StoreError: The file has a shape this version does not know, or nothing
             can be set aside or removed in its directory.
         """
-        tables, notice = load(path)
-        return cls(notice, Generations(path), in_thread, tables)
+        file = Generations(path)
+        tables, notice = file.load()
+        return cls(notice, file, in_thread, tables)
 
     def get(self, ns: str, key: str) -> Any | None:
         """Return one value, which must not be modified; ``None`` when there is none."""
@@ -111,7 +100,7 @@ class Store:
             return fail(refused)
         is_new = edited is not self._tables
         self._tables = edited
-        return self._enqueue(_Commit(), is_new=is_new)
+        return self._enqueue(is_new=is_new)
 
     def insist(self, edits: Sequence[Edit]) -> Deferred[None]:
         """
@@ -126,8 +115,9 @@ class Store:
         self._tables = self._tables.edited(edits, limited=False)
         if self._closed:
             return fail(shutting_down())
+        self._insisted += edits
         self._owed = 2
-        return self._enqueue(_Commit(edits))
+        return self._enqueue()
 
     def close(self) -> Deferred[None]:
         """
@@ -136,15 +126,16 @@ class Store:
         :return: Fires when all accepted commits are durable or refused.
         """
         self._closed = True
-        return self._enqueue(_Commit()).addErrback(lambda _: None)
+        return self._enqueue().addErrback(lambda _: None)
 
-    def _enqueue(self, commit: _Commit, *, is_new: bool = False) -> Deferred[None]:
+    def _enqueue(self, *, is_new: bool = False) -> Deferred[None]:
         # What changed nothing may still repeat what is not durable yet.
         if not (is_new or self._flight.is_running or self._owed):
             return succeed(None)
-        self._queue.append(commit)
+        durable: Deferred[None] = Deferred()
+        self._queue.append(durable)
         self._flight.ask()
-        return commit.done
+        return durable
 
     async def _write_queue(self) -> None:
         batch, self._queue = self._queue, []
@@ -158,40 +149,37 @@ class Store:
         except Exception as e:  # noqa: BLE001
             self._refuse([*batch, *self._queue], e)
         else:
-            for commit in batch:
-                commit.done.callback(None)
+            for durable in batch:
+                durable.callback(None)
 
-    async def _write(self, batch: list[_Commit]) -> None:
+    async def _write(self, batch: list[Deferred[None]]) -> None:
         # This write has also what was committed during the one before.
         batch += self._queue
         self._queue = []
-        tables = self._tables
+        tables, insisted = self._tables, len(self._insisted)
         owed, self._owed = self._owed, max(self._owed - 1, 0)
         try:
             await self._in_thread(self._file.replace, tables.pieces())
         except NotDurableError:
             self._owed = max(self._owed, owed, 1)
-            self._found(tables, batch)
+            self._found(tables, insisted)
             raise
         except Exception:
             self._owed = max(self._owed, owed)
             raise
-        self._found(tables, batch)
+        self._found(tables, insisted)
 
-    def _found(self, tables: Tables, batch: list[_Commit]) -> None:
+    def _found(self, tables: Tables, insisted: int) -> None:
         """Note what a start would find in the file."""
-        self._written = self._kept = tables
-        for commit in batch:
-            commit.lasting = ()
+        self._written = tables
+        del self._insisted[:insisted]
 
-    def _refuse(self, commits: list[_Commit], error: Exception) -> None:
+    def _refuse(self, commits: list[Deferred[None]], error: Exception) -> None:
         self._queue = []
         why = error.message if isinstance(error, BridgeError) else type(error).__name__
         reason = getattr(error, "strerror", None) or why
         message = f"{self._file.path.name} could not be written: {reason}"
         self._log.error("{reason}", reason=message)
-        for commit in commits:
-            self._kept = self._kept.edited(commit.lasting, limited=False)
-        self._tables = self._kept
-        for commit in commits:
-            commit.done.errback(BridgeError(Code.INTERNAL, message))
+        self._tables = self._written.edited(self._insisted, limited=False)
+        for durable in commits:
+            durable.errback(BridgeError(Code.INTERNAL, message))

@@ -283,14 +283,6 @@ class CloseTests(StoreCase):
 class OpenTests(StoreCase):
     """Tests for opening what is there."""
 
-    def test_newer_shape(self) -> None:
-        """A file of an unknown shape is refused, and neither touched nor moved."""
-        for content in (b'{"version":2,"tables":{}}', b"[]", b'{"a":{},"b":[]}'):
-            self.path.write_bytes(content)
-            error = self.assertRaises(StoreError, self.reopened)
-            self.assertIn(f"{self.path}: not an object of objects", str(error))
-            self.assertEqual(self.path.read_bytes(), content)
-
     def test_unusable_directory(self) -> None:
         """A file that can be neither read nor set aside is a start-up failure."""
         self.path.write_bytes(b"damaged")
