@@ -220,20 +220,6 @@ class InsistTests(StoreCase):
         self.successResultOf(again)
         self.assertEqual(self.in_file(), {"host": {"k": 2}})
 
-    def test_among_others_that_fail(self) -> None:
-        """What was committed before and after it is undone, and it is not."""
-        commits = [
-            self.put("under way"),
-            self.put(7, "new", ns="plugin:a"),
-            self.store.insist([Drop("plugin:a"), Remove("host", "k")]),
-            self.put(8, "new", ns="plugin:a"),
-            self.put(9),
-        ]
-        self.fail_write()
-        for commit in commits:
-            self.refused(commit)
-        self.assertEqual(self.store.namespaces(), [])
-
     def test_written_at_the_end(self) -> None:
         """Closing tries again."""
         self.store.insist([Put("host", "k", 2)]).addErrback(lambda _: None)

@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from bridge.http.addresspolicy import NotPublicError
 from bridge.protocol.errors import BridgeError
 
-from ...forge import PROJECT, start_forge_process
+from ...forge import PROJECT
 from .clones import CloneTestCase, run_git
 from .packs import commit, make_repository, tree
 
@@ -77,14 +77,6 @@ class GoodCloneTests(CloneTestCase):
         run("fetch", "--quiet", "--depth=50", "origin")
         self.assertEqual(run("rev-list", "--count", "origin/HEAD").strip(), "2")
         self.assertEqual(run("fsck", "--full"), "")
-
-    async def test_old_protocol(self) -> None:
-        """A server that speaks only version 0 of the protocol works too."""
-        forge = start_forge_process(old=True)
-        self.addCleanup(forge.stop)
-        made = forge.publish(self.base / "worktree", "old")
-        cloner = self.cloner(forge.ca_file)
-        self.assertEqual(await self.clone(forge.url("old"), cloner), made)
 
     async def test_existing_directory(self) -> None:
         """A directory that is there already is neither used nor removed."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from bridge.plugins.clone.gitprotocol import Fetched, fetch
-from bridge.plugins.clone.objects.pack import unpack
-from bridge.plugins.clone.transfer import CloneLimits
 
 from ...forge import packet, respond, serve_pack
 from .clones import CloneTestCase
@@ -28,23 +25,6 @@ class FetchTests(CloneTestCase):
         return await cloner.opened(
             cloner.clones, url, lambda server: fetch(server, self.pool.call, **wanted)
         )
-
-    async def test_history(self) -> None:
-        """The commits alone can be fetched, as deep as is asked for."""
-        worktree = self.base / "w"
-        worktree.mkdir()
-        name = f"history-{os.urandom(6).hex()}"
-        for number in range(4):
-            (worktree / "x").write_bytes(b"%d" % number)
-            tip = self.forge.publish(worktree, name)
-        for depth, commits in ((2, 2), (50, 4)):
-            fetched = await self.fetched(
-                self.forge.url(name), depth=depth, only_commits=True
-            )
-            unpacked = unpack(fetched.pack, CloneLimits(), lambda: None)
-            kinds = [one.kind for one in unpacked.objects.values()]
-            self.assertEqual(kinds, ["commit"] * commits)
-            self.assertEqual(fetched.commit, tip)
 
     async def test_content_type_with_parameters(self) -> None:
         """Media types may have parameters, and be written in any case."""

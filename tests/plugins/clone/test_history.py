@@ -71,24 +71,13 @@ class WalkTests(SynchronousTestCase):
         self.assertEqual(behind.commits, len(reported))
 
     def test_histories(self) -> None:
-        """What is new is counted and shown, the newest first, at most fifty."""
+        """The newest fifty at hand are shown; what is not at hand counts as fifty."""
         line = line_of(61)
-        base = made_commit(b"base", at=START)
-        left = made_commit(b"left", base, at=START + 20)
-        right = made_commit(b"right", base, at=START + 10)
-        right2 = made_commit(b"right 2", right, at=START + 30)
-        top = made_commit(b"merge", left, right2, at=START + 40)
-        merged = [base, left, right, right2, top]
-        # Made before its parent, by its time; and with one parent named twice.
-        child = made_commit(b"child", right2, at=START + 1)
+        # One parent is named twice.
         odd = made_commit(b"odd", line[1], line[1])
         ours, theirs = (line_of(2, start=line[3], name=n) for n in ("ours ", "theirs "))
         newest = [str(number) for number in range(60, 10, -1)]
         for latest, current, objects, commits, shown, met in (
-            (line[4], line[1], line[:5], 3, ["4", "3", "2"], True),
-            (top, base, merged, 4, ["merge", "right 2", "left", "right"], True),
-            (top, left, merged, 3, ["merge", "right 2", "right"], True),
-            (child, right, [*merged, child], 2, ["child", "right 2"], True),
             (odd, line[0], [*line[:2], odd], 2, ["odd", "1"], True),
             # Fifty stand for more, and for what is just beyond what is at hand.
             (line[60], line[0], line, 50, newest, True),
@@ -163,14 +152,6 @@ class CommitTests(SynchronousTestCase):
         ):
             self.assertEqual(self.summary(message), summary)
 
-    @given(st.binary(max_size=600))
-    @settings(deadline=None)
-    def test_any_message(self, message: bytes) -> None:
-        """A summary is one printable line, whatever the message is."""
-        summary = self.summary(message)
-        self.assertLessEqual(len(summary), 200)
-        self.assertNotRegex(summary, "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
     def test_strange_times(self) -> None:
         """A time that is none is empty, and sorts as the oldest."""
         base = made_commit(b"base")
@@ -178,15 +159,6 @@ class CommitTests(SynchronousTestCase):
             top = made_commit(b"top", base, at=at)
             (entry,) = compared(top, base, base, top).changelog
             self.assertEqual(entry.time, "", at)
-
-    def test_signed_commit(self) -> None:
-        """Headers after the committer are no part of the message."""
-        plain = made_commit(b"Say so")
-        head, _, message = plain.content.partition(b"\n\n")
-        signature = b"\ngpgsig -----BEGIN\n \n abc\n -----END"
-        one = Object("commit", head + signature + b"\n\n" + message)
-        found = self.read(one)
-        self.assertEqual((found.entry.summary, found.time), ("Say so", START))
 
     def test_other_objects(self) -> None:
         """What is no commit is passed over."""

