@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import islice
 from typing import Final
 
 from attrs import field
@@ -14,11 +15,11 @@ from ..rules.table import (
     ASSIGNED,
     CALLBACKS,
     CODE_TAGS,
-    COMPUTED,
     FRAMES,
     GLOBALS,
     MEMBERS,
     ORDER,
+    REFUSED,
     REGEX,
     SCOPED,
     SYNTAX,
@@ -27,7 +28,6 @@ from ..rules.table import (
     UNKNOWN,
     USES,
     WINDOW_MEMBERS,
-    word_rule,
 )
 from .aliases import Uses
 from .lines import Lines
@@ -36,7 +36,6 @@ from .patterns import (
     all_texts,
     argument,
     argument_texts,
-    arguments,
     elements,
     is_assigned,
     is_pattern,
@@ -222,7 +221,7 @@ class _Reading:
         if code.text(code.partner[group] + 1) == "{":
             return  # a method of that name
         self._add(index, "dynamic import")
-        for first in arguments(code, group)[:1]:
+        for first in islice(elements(code, group), 1):
             for place, value in texts(self._code, first):
                 rule = import_rule(self._source.name, value, self._modules)
                 if rule is not None:
@@ -317,11 +316,10 @@ class _Reading:
         uses = Uses(code)
         followed = {}
         for index, name in self._free.items():
-            rule = word_rule(name)
             if name in SCOPED and self._is_harmless(index, name):
                 continue
-            if rule is not None:
-                self._add(index, rule)
+            if name in REFUSED:
+                self._add(index, name)
             elif name == FACTORY and code.is_member(index):
                 self._jsx(index)
             elif name in USES or name in TIMERS:
@@ -378,8 +376,8 @@ class _Reading:
             self._add(after, USES[name][code.text(after)])
 
     def _computed(self, index: int, name: str) -> None:
-        if name in COMPUTED:
-            self._add(index, COMPUTED[name])
+        if name == "document":
+            self._add(index, "document[")
 
     def _pattern(self, bracket: int, name: str) -> None:
         for index, key in keys(self._code, bracket):

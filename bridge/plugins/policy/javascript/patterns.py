@@ -115,11 +115,6 @@ def is_assigned(code: Code, index: int) -> bool:
     return closes and is_pattern(code, outer)
 
 
-def arguments(code: Code, group: int) -> list[int]:
-    """The first token of each argument of a call, where ``(`` is at ``group``."""
-    return list(elements(code, group))
-
-
 def texts(code: Code, start: int) -> Iterator[tuple[int, str]]:
     """
     The strings that an argument can be, or can begin or end with.
@@ -169,7 +164,7 @@ def all_texts(code: Code, index: int) -> Iterator[tuple[int, str]]:
     """The texts in the arguments of a call of what is at ``index``, as written."""
     group = _group(code, index)
     if group is not None:
-        for first in arguments(code, group[0]):
+        for first in elements(code, group[0]):
             yield from texts(code, first)
 
 
@@ -207,13 +202,14 @@ def _group(code: Code, index: int) -> tuple[int, str] | None:
 
 
 def _arguments(code: Code, group: int, how: str) -> list[int]:
-    given = arguments(code, group)
+    given = list(elements(code, group))
     if how == "apply":
         is_array = len(given) > 1 and code.text(given[1]) == "["
-        return arguments(code, given[1]) if is_array else []
+        return list(elements(code, given[1])) if is_array else []
     if how == "bind":
         called = code.partner[group] + 1
         if code.text(called) == "?.":
             called += 1
-        return given[1:] + (arguments(code, called) if code.text(called) == "(" else [])
+        later = elements(code, called) if code.text(called) == "(" else ()
+        return [*given[1:], *later]
     return given[1:] if how == "call" else given

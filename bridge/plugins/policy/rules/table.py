@@ -39,22 +39,9 @@ class Hit:
 
 WORDS: Final = frozenset(
     {
-        "eval",
-        "Function",
-        "globalThis",
-        "window",
-        "opener",
-        "localStorage",
-        "sessionStorage",
-        "indexedDB",
-        "XMLHttpRequest",
-        "fetch",
-        "WebSocket",
-        "EventSource",
-        "Worker",
-        "SharedWorker",
-        "importScripts",
-        "require",
+        *("eval", "Function", "globalThis", "window", "opener", "localStorage"),
+        *("sessionStorage", "indexedDB", "XMLHttpRequest", "fetch", "WebSocket"),
+        *("EventSource", "Worker", "SharedWorker", "importScripts", "require"),
     }
 )
 """Names that nothing in the file declares: any use of one is refused."""
@@ -76,14 +63,8 @@ WINDOW_MEMBERS: Final = frozenset(
 
 MEMBERS: Final = frozenset(
     {
-        "defaultView",
-        "localStorage",
-        "sessionStorage",
-        "indexedDB",
-        "sendBeacon",
-        "insertAdjacentHTML",
-        "srcdoc",
-        "constructor",
+        *("defaultView", "localStorage", "sessionStorage", "indexedDB", "sendBeacon"),
+        *("insertAdjacentHTML", "srcdoc", "constructor"),
     }
 )
 """Refused as members of any object, and as names that nothing declares."""
@@ -107,10 +88,10 @@ USES: Final = {
 }
 """Names of which only some members are refused: the member, and its rule."""
 
-COMPUTED: Final = {"document": "document["}
-"""Names of which no member may be computed."""
+REFUSED: Final = WORDS | SCOPED | MEMBERS
+"""Names that any use of is refused, where nothing in the file declares them."""
 
-GLOBALS: Final = WORDS | SCOPED | MEMBERS | TIMERS | frozenset(USES)
+GLOBALS: Final = REFUSED | TIMERS | frozenset(USES)
 """Every standard name that matters where nothing in the file declares it."""
 
 UNKNOWN: Final = "unknown global"
@@ -232,11 +213,6 @@ ADVICE: Final[dict[str, str]] = {
 """The same for every rule."""
 
 ORDER: Final = {rule: place for place, rule in enumerate(RULES)}
-
-
-def word_rule(name: str) -> str | None:
-    """The rule that any use of an undeclared name breaks, if there is one."""
-    return name if name in WORDS or name in SCOPED or name in MEMBERS else None
 
 
 def advice(rule: str) -> str:
