@@ -168,7 +168,9 @@ def command(
 
 
 directory_argument = click.argument(
-    "directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path)
+    "directory",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
 )
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object."

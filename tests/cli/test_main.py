@@ -93,6 +93,9 @@ class MainTests(CommandTestCase):
             ["setup", "--data-dir="],
             ["list", "--host"],
             ["install"],
+            ["check", "/nowhere"],
+            ["check", __file__],
+            ["new", __file__],
         ):
             status, out, err = self.run_main(*arguments)
             self.assertEqual((status, out), (2, ""))

@@ -16,8 +16,6 @@ from typing import Final
 
 from websocket import WebSocketException
 
-from bridge.freedesktop.notifications import SERVICE
-
 from ..freedesktop.buses import SessionBus
 from ..ports import free_port, free_udp_port
 from ..waiting import PATIENCE_SECONDS, wait_until
@@ -61,10 +59,14 @@ class World:
         self.work = self.home / "work"
         self.work.mkdir()
         bus = SessionBus()
+        # doctor would not wait until a busy machine has started it for the bus.
+        server = [sys.executable, "-m", "tests.freedesktop.server", bus.socket]
+        serving = subprocess.Popen(server, stdout=subprocess.PIPE)
+        # It ends with the bus.
+        self._ending.enter_context(serving)
         self._ending.callback(bus.remove)
-        bus.activatable(
-            SERVICE, f"{sys.executable} -m tests.freedesktop.server {bus.socket}"
-        )
+        assert serving.stdout is not None
+        assert serving.stdout.readline(), "the notification server did not start"
         self.port = free_port()
         self.data = self.home / ".local" / "share" / "plugin-bridge"
         self._background: list[tuple[str, int]] = []

@@ -15,6 +15,8 @@ async def main(socket):
     bus = SimpleNamespace(socket=socket)
     server = await serve(SynchronousTestCase(), bus, "actions", name="Started")
     server.link.lost = reactor.stop
+    sys.stdout.write("serving\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

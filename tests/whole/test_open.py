@@ -15,6 +15,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.system.locks import is_held
 
 from ..directories import fresh_directory
+from ..waiting import wait_until
 from .browser import open_browser
 from .daemon import (
     Command,
@@ -104,6 +105,16 @@ class OpenTests(SynchronousTestCase):
         os.close(master)
         process.wait(60)
         self.assertEqual(list(temporary.iterdir()), [])
+        # So it is while it downloads, before there is anything to stop.
+        npm = self.home / "npm"
+        npm.write_text("#!/bin/sh\n: >$TMPDIR/asked\nexec sleep 60\n")
+        npm.chmod(0o700)
+        more["PATH"] = f"{self.home}:{os.environ['PATH']}"
+        process, master = on_a_terminal(self, self.home, command("demo"), more)
+        wait_until((temporary / "asked").exists)
+        os.close(master)
+        process.wait(60)
+        self.assertEqual([path.name for path in temporary.iterdir()], ["asked"])
 
     def test_refused(self) -> None:
         """What stands in the way is one line, with what to do; the status is 1."""

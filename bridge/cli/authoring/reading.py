@@ -134,10 +134,9 @@ _MARK: Final = "$page$"
 _USE: Final = re.compile(
     rf"(?<!typeof ){re.escape(_MARK)}({'|'.join(sorted(_PAGE_NAMES))})\b"
 )
-# A text may have many such lines, so each is read no further than to the next.
-_DEFAULT: Final = re.compile(r"^export (\{[^{};]*\b)?default\b", re.MULTILINE)
-_EXPORTED: Final = re.compile(
-    r"^export \{[^{};]*?(?<![\w$])([\w$]+) as default\b", re.MULTILINE
+# The bundler writes each export on a line of its own, and no string on several.
+_DEFAULT: Final = re.compile(
+    r"^export \{\n(?:  .*\n)*?  (?:(.+) as )?default,?$", re.MULTILINE
 )
 _DEFINE: Final = "definePlugin"
 
@@ -169,8 +168,9 @@ class Reading:
             code = Code(self.entry or "")
         except UnreadableError:
             return None
-        found = _EXPORTED.search(self.entry or "")
-        return _Module(code, manifest_id).id_of(found[1]) if found else None
+        found = _DEFAULT.search(self.entry or "")
+        name = found[1] if found else None
+        return _Module(code, manifest_id).id_of(name) if name else None
 
     def fault(self, plugin_id: str) -> str:
         """Return what is wrong with the default export, if that is certain, or ""."""

@@ -78,8 +78,6 @@ def published(
     :param ignored: Directories to leave out where git does not decide what to.
     :raise CommandError: The directory cannot be read, or git is missing.
     """
-    if not root.is_dir():
-        raise CommandError(f"there is no directory {root}")
     if not is_work_tree(root):
         return sorted(_walk(root, ignored))
     output = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")

@@ -63,6 +63,7 @@ def open_(place: Paths, page_port: int, yes: bool, no_browser: bool, dev: bool) 
     from twisted.internet import reactor
 
     check_own_host(place)
+    end_with_terminal(reactor)
     if build_problem(place):
         set_up(place, yes)
 
@@ -73,6 +74,20 @@ def open_(place: Paths, page_port: int, yes: bool, no_browser: bool, dev: bool) 
     page = HostPage(reactor, place)
     options = ["--dev"] * dev
     show_page(reactor, place, page, page_port, options, opened, not no_browser)
+
+
+def end_with_terminal(reactor: Any) -> None:
+    """Have the closing of the terminal end the command, once, as Ctrl-C does."""
+
+    def closed(*_: object) -> None:
+        # Both the system and a shell may send the signal.
+        on_hangup(lambda *_: None)
+        if not reactor.running:
+            raise KeyboardInterrupt
+        reactor.callFromThread(oneshot.stop, reactor)
+
+    if ends_with_terminal():
+        on_hangup(closed)
 
 
 def set_up(place: Paths, yes: bool) -> None:
@@ -100,6 +115,7 @@ def demo(opens: bool) -> None:
     """
     from twisted.internet import reactor
 
+    end_with_terminal(reactor)
     with TemporaryDirectory(prefix="plugin-bridge-demo-") as root:
         place = locate(OWN_HOST, Path(root) / "data", None)
         certificate, plugin = prepare_demo(reactor, Path(root), place)
@@ -164,7 +180,7 @@ def show_page(
     browses: bool,
 ) -> None:
     """
-    Show the page until Ctrl-C, or until its terminal closes; runs the reactor.
+    Show the page until Ctrl-C; runs the reactor.
 
     :param options: Of the daemon, if one has to be started.
     :param opened: Called with the page's address.
@@ -188,8 +204,6 @@ def show_page(
         await died
         raise CommandError(f"the daemon has ended; its log is {place.data.daemon_log}")
 
-    if ends_with_terminal():
-        on_hangup(lambda *_: reactor.callFromThread(oneshot.stop, reactor))
     try:
         oneshot.run(reactor, shown)
     except KeyboardInterrupt:

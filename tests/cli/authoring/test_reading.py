@@ -43,6 +43,7 @@ const t = `${`}`} export default { id: 'x' }`; export default { id: 'demo' };
 const r = /['"`{]/g; const n = a / b / c; export default { id: 'demo' };
 const p = { id: 'demo' }; export default definePlugin(p);
 export default definePlugin({ id: `de` + 'm\x6f' });
+const a = 1, p = { id: 'demo' }; export { a as "}", p as default, a as b };
 """.strip().splitlines()
 
 DOUBTFUL = r"""
@@ -56,6 +57,9 @@ export default wrap({ id: 'other' });
 export default class { id = 'other'; }
 export default new Plugin({ id: 'other' });
 export { plugin as default } from "./plugin";
+export { default } from "./plugin";
+export * as default from "./plugin";
+export { "a b" as default } from "./plugin";
 const id = 'other' + x; export default { id };
 const a = 1; export default { id: a.id };
 import m from './other.json'; export default { id: m.id };

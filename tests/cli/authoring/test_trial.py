@@ -276,12 +276,12 @@ class TrialTests(TestCase):
             self.assertTrue(message.endswith(command), message)
 
     async def test_no_directory(self):
-        """A directory that is not there is refused at the first step."""
+        """A directory that is not there any more is refused at the first step."""
         shutil.rmtree(self.root)
         outcomes, made = await self.outcomes()
         self.assertEqual(outcomes.pop("files"), "refused")
         self.assertEqual(set(outcomes.values()), {"not_done"})
-        self.assertIn("there is no directory", made.steps[0].message)
+        self.assertIn("No such file or directory", made.steps[0].message)
 
     async def test_attack_link(self):
         """A link to a file outside is refused, and the file is not read."""

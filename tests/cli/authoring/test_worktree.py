@@ -88,7 +88,7 @@ class DirectoryTests(WorkTreeTestCase):
         """A directory that is missing or can't be read is reported."""
         with self.assertRaises(CommandError) as caught:
             published(self.root / "no")
-        self.assertIn("there is no directory", str(caught.exception))
+        self.assertIn("cannot be read: No such file", str(caught.exception))
         denied = PermissionError(13, "Permission denied")
         patched = mock.patch.object(worktree.os, "scandir", side_effect=denied)
         with patched, self.assertRaises(CommandError) as caught:

@@ -256,8 +256,6 @@ def dev(
     from twisted.internet import reactor as twisted_reactor
 
     reactor: Any = twisted_reactor
-    if not directory.is_dir():
-        raise CommandError(f"there is no directory {directory}")
     root = directory.resolve()
     connection = connect(place, dev=True)
     builds = Builds(secrets.token_hex(8))

@@ -25,7 +25,7 @@ from ....protocol.strictjson import dumps
 from ....provision.readiness import OWN_HOST
 from ....settings.config import HOST_OPTIONS
 from ....settings.host import HostProfile
-from ....settings.options import Paths, Value
+from ....settings.options import Paths
 from ...authoring.worktree import GIT_FOLDER, git, is_work_tree
 from ...command import command
 from ...terminal import CommandError, reported
@@ -55,8 +55,6 @@ def check_empty(root: Path) -> None:
 
     :raise CommandError: There is something, or the directory cannot be read.
     """
-    if root.exists() and not root.is_dir():
-        raise CommandError(f"{root} is not a directory")
     found: set[str] = set()
     with reported(f"{root} cannot be read"), contextlib.suppress(FileNotFoundError):
         found = {path.name for path in root.iterdir()} - {GIT_FOLDER}
@@ -137,7 +135,12 @@ _NO_DESCRIPTION: Final = "A plugin without a description."
 @click.option("--description", help="One sentence about what it does.")
 @click.option("--author", help="Who owns the copyright.  [default: (its authors)]")
 @click.option("--yes", "-y", is_flag=True, help="Ask nothing.")
-@click.argument("directory", metavar="[DIR]", default=".", type=Value(Path))
+@click.argument(
+    "directory",
+    metavar="[DIR]",
+    default=".",
+    type=click.Path(file_okay=False, path_type=Path),
+)
 def new(
     place: Paths,
     directory: Path,

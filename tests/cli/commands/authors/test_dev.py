@@ -156,7 +156,8 @@ class LinkTests(CallCase):
         report = {**REPORT, "errors": ["other is left out:\x1b gone"]}
         linked = {**PLUGIN, "shadows": True, "report": report}
         self.answering({"linked": linked})
-        self.reading = Reading("export default 1;", page_names=["main.ts:1 document"])
+        entry = "export {\n  a as default\n};\n"
+        self.reading = Reading(entry, page_names=["main.ts:1 document"])
         built = [
             "12:00:00 built in 12 ms",
             "  other is left out:\\x1b gone",
@@ -295,7 +296,6 @@ class LinkTests(CallCase):
     def test_refused_before_it_begins(self) -> None:
         """What is missing or wrong is one line; ``test_connection`` has more."""
         tree = str(self.tree)
-        self.assert_refused(1, "there is no directory", str(self.root / "no"))
         for port in ("x", "65536", "-1"):
             words = "Invalid value for '--page-port'"
             self.assert_refused(2, words, f"--page-port={port}", tree)

@@ -123,9 +123,6 @@ class NewTests(CommandTestCase):
         (self.plugin / "kept").unlink()
         subprocess.run(["git", "init", "--quiet"], cwd=self.plugin, check=True)
         self.assertEqual(self.new()[0], 0)
-        (self.root / "file").write_text("")
-        self.plugin = self.root / "file"
-        self.assertIn("is not a directory", self.refused())
 
     def test_refused_values(self):
         """What the manifest does not allow is refused before anything is written."""

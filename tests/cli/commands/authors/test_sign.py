@@ -132,7 +132,7 @@ class SignTests(SignTestCase):
 
     def test_usage(self):
         """No directory, two, and a host that is none are usage errors."""
-        for arguments in ([], ["a", "b"], ["--unknown", "a"], ["--host", "Zq9", "a"]):
+        for arguments in ([], ["a", "b"], ["--unknown", "a"], ["--host", "Zq9", "."]):
             status, _, err = self.run_main("sign", *arguments)
             self.assertEqual((status, err.count("\n")), (2, 1))
         self.assertIn("--host (or BRIDGE_HOST): neither", err)
