@@ -90,8 +90,15 @@ def run(
     home: Path, *arguments: str, more: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a command that ends by itself."""
+    return ended(home, command(*arguments), more)
+
+
+def ended(
+    home: Path, line: Sequence[str], more: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end."""
     return subprocess.run(
-        command(*arguments),
+        line,
         cwd=home,
         env=environment(home, more),
         capture_output=True,
@@ -302,19 +309,28 @@ class Page:
             check_push(frame)
         return frame
 
-    def call(self, service: str, method: str, params: Any = None) -> Any:
-        """Call a method; keeps the pushes that come before its response."""
+    def begin(self, service: str, method: str, params: Any = None) -> str:
+        """Send a request; gives its id."""
         self._next += 1
         request_id = str(self._next)
         frame = {"type": "request", "id": request_id, "service": service}
         self.send({**frame, "method": method, "params": params or {}})
+        return request_id
+
+    def answered(self, request_id: str) -> Any:
+        """Wait for the response to a request; keeps the pushes that come before."""
         while True:
             got = self.receive()
             if got["type"] == "response" and got["id"] == request_id:
-                check_response(f"{service}/{method}", params or {}, got)
                 return got
             if got["type"] == "push":
                 self.pushes.append(got)
+
+    def call(self, service: str, method: str, params: Any = None) -> Any:
+        """Call a method."""
+        got = self.answered(self.begin(service, method, params))
+        check_response(f"{service}/{method}", params or {}, got)
+        return got
 
     def result(self, service: str, method: str, params: Any = None) -> Any:
         """Call a method that succeeds; gives its result."""

@@ -111,6 +111,10 @@ class Desktop:
         """Wait for a prompt."""
         wait_until(self.has_prompt, "a prompt is shown")
 
+    def until_empty(self) -> None:
+        """Wait until nothing is shown any more."""
+        wait_until(lambda: not self.has_prompt(), "something is still shown")
+
     def _control(self, *arguments: str) -> str:
         done = subprocess.run(
             [program("dunstctl", "dunst"), *arguments],

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..docs.commands import World, commands, fences
-from ..docs.test_commands import ELSEWHERE
+from ..docs.test_commands import ELSEWHERE, READ_BY
 from ..npm import ROOT, esbuild, unpack_library
 from .daemon import set_up
 
@@ -91,45 +93,44 @@ class Reader:
         assert "INFO" not in output.read_text("utf-8")
 
 
+BEFORE: Final = {
+    # The demo's daemon has a port of its own.
+    "docs/debugging.md": ("unset BRIDGE_LISTEN",),
+    "docs/notifications.md": (
+        "export BRIDGE_HOST=reference",
+        "plugin-bridge run --dev",
+    ),
+    "docs/operating.md": ("export BRIDGE_HOST=reference", "plugin-bridge run"),
+    "docs/using.md": ("plugin-bridge run --host reference",),
+}
+"""What has been typed before somebody reads a page."""
+
+
+@contextmanager
+def reading() -> Iterator[Reader]:
+    """Be at a computer with the bundler, in a home of its own."""
+    with ExitStack() as stack:
+        world = World()
+        stack.callback(world.end)
+        set_up(world.home, ".local/share/plugin-bridge")
+        yield Reader(world)
+
+
 class CommandTests(SynchronousTestCase):
     """Tests for the pages with commands, each read in a home of its own."""
 
     def reader(self) -> Reader:
-        """Somebody at a computer with the bundler."""
-        world = World()
-        self.addCleanup(world.end)
-        set_up(world.home, ".local/share/plugin-bridge")
-        return Reader(world)
+        """Somebody at a computer with the bundler, until the test ends."""
+        return self.enterContext(reading())
 
-    def test_readme(self) -> None:
-        """README's commands, from the start to a linked plugin."""
-        self.reader().read(ROOT / "README.md")
-
-    def test_first_minutes(self) -> None:
-        """What a new user types, from the page to a plugin of their own."""
-        self.reader().read(ROOT / "docs" / "first-minutes.md")
-
-    def test_using(self) -> None:
-        """What users type, while a daemon runs."""
-        reader = self.reader()
-        reader.type("plugin-bridge run --host reference")
-        reader.read(ROOT / "docs" / "using.md")
-        self.assertTrue((reader.world.home / "plugin-bridge-backup" / "token").exists())
-
-    def test_operating(self) -> None:
-        """What operators type, while a daemon runs."""
-        reader = self.reader()
-        reader.type("export BRIDGE_HOST=reference")
-        reader.type("plugin-bridge run")
-        reader.read(ROOT / "docs" / "operating.md")
-
-    def test_installing(self) -> None:
-        """What those type who install or upgrade, as far as no system changes."""
-        self.reader().read(ROOT / "docs" / "installing.md")
-
-    def test_contributing(self) -> None:
-        """What contributors type."""
-        self.reader().read(ROOT / "docs" / "CONTRIBUTING.md")
+    def test_pages(self) -> None:
+        """What each page is about is typed, where it needs one while a daemon runs."""
+        for page, test in READ_BY.items():
+            if test == "test_pages":
+                with self.subTest(page), reading() as reader:
+                    for line in BEFORE.get(page, ()):
+                        reader.type(line)
+                    reader.read(ROOT / page)
 
     def test_hosts(self) -> None:
         """What an author of a host types, with the profile of the page."""
@@ -178,21 +179,3 @@ class CommandTests(SynchronousTestCase):
         reader.read(there / "README.md")
         origin = reader.world.home / "origin.git"
         reader.world.do(f"git -C {origin} show HEAD:plugin.sig")
-
-    def test_debugging(self) -> None:
-        """What somebody types who looks into the demo's page."""
-        reader = self.reader()
-        # The demo's daemon has a port of its own.
-        reader.type("unset BRIDGE_LISTEN")
-        reader.read(ROOT / "docs" / "debugging.md")
-
-    def test_notifications(self) -> None:
-        """What somebody types who tries a notification."""
-        reader = self.reader()
-        reader.type("export BRIDGE_HOST=reference")
-        reader.type("plugin-bridge run --dev")
-        reader.read(ROOT / "docs" / "notifications.md")
-
-    def test_manual(self) -> None:
-        """The examples of the manual page."""
-        self.reader().read(ROOT / "docs" / "man" / "plugin-bridge.1.md")

@@ -1,16 +1,17 @@
 """The daemon's life as its user sees it: start, refuse to start, end."""
 
+import contextlib
 import os
-import re
 import shutil
 import signal
 import socket
-import subprocess
+import sys
 import time
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.paths import DataDir
+from bridge.freedesktop.bus import VARIABLE
 from bridge.provision.hostsources import install_sources, installed_sources
 
 from ..directories import fresh_directory
@@ -18,12 +19,13 @@ from ..waiting import wait_until
 from .daemon import (
     ROOT,
     command,
-    environment,
+    ended,
     on_a_terminal,
     paired,
     run,
     running,
     set_up,
+    started,
 )
 
 
@@ -81,14 +83,28 @@ class LifeTests(SynchronousTestCase):
                     reason = page.welcome["services"]["plugins"]["cannotBuild"]
                 self.assertEqual(reason[:32], "cannot build: no bundler; run: p")
                 self.assertEqual(told(), f"{where}; {reason}")
-                self.assertEqual(supervisor.recv(4096), b"WATCHDOG=1")
-                self.assertEqual(supervisor.recv(4096), b"WATCHDOG=1")
                 place = "--host=reference", f"--data-dir={daemon.data}"
                 shown = run(self.home, "status", *place)
+                # Also makes room in the socket, where little has it.
+                self.assertEqual(supervisor.recv(4096), b"WATCHDOG=1")
+                self.assertEqual(supervisor.recv(4096), b"WATCHDOG=1")
                 daemon.stop()
             self.assertEqual(told(), "STOPPING=1")
         self.assertIn(reason, "".join(daemon.lines))
         self.assertIn(f"problem: {reason}\n", shown.stdout)
+
+    def test_start_next_to_a_session_bus_that_is_mute(self):
+        """It serves pages at once, and ends in order, whatever D-Bus does."""
+        path = str(self.home / "bus")
+        place = f"--data-dir={self.home / 'data'}", "--listen=127.0.0.1:0"
+        with socket.socket(socket.AF_UNIX) as mute:
+            mute.bind(path)
+            mute.listen()
+            bus = {VARIABLE: f"unix:path={path}"}
+            with started(self.home, "run", *place, more=bus) as daemon:
+                described = self.paired().welcome["services"]["plugins"]
+                self.assertIn("being looked for", described["confirmation"])
+                self.assertIn(daemon.stop(), (0, -signal.SIGTERM))
 
     def test_upgrade_under_a_running_daemon(self):
         """When its files are replaced by another release's, every service answers."""
@@ -120,9 +136,19 @@ class LifeTests(SynchronousTestCase):
             daemon.call_by_http("logs", "info", {})
         self.assertNotIn("ImportError", "".join(daemon.lines))
 
-    def test_hangup_reopens_the_log_file(self):
-        """After SIGHUP it goes on in a new file, and ends by nothing else."""
+    def test_what_its_user_does_meanwhile(self):
+        """It sleeps; a token that an editor wrote counts, and so does a moved log."""
         with running(self.home, "--dev") as daemon:
+            time.sleep(1)  # what its start has begun
+            before = daemon.switches()
+            time.sleep(2)
+            self.assertLess(daemon.switches() - before, 3)
+            with daemon.page() as page:
+                time.sleep(1)  # since the last hello
+                (daemon.data / "token").write_text("B" * 43 + "\n")
+                with daemon.page() as again:
+                    self.assertEqual(again.welcome["type"], "welcome")
+                self.assertEqual(page.closed_with(), (1001, "token_rotated"))
             log = daemon.data / "logs" / "plugins.log"
             record = {"level": "info", "message": "kept"}
             daemon.call_by_http("logs", "write", {"records": [record]})
@@ -176,41 +202,19 @@ class LifeTests(SynchronousTestCase):
         process.terminate()
         self.assertEqual(page.closed_with(), (1001, "shutdown"))
 
-    def test_first_bundle(self):
-        """Setup builds a bundle; a start that finds none, or an old one, does too."""
-        bundle = set_up(self.home) / "themes/reference-host/reference-host.js"
-        built = bundle.read_bytes()
-        info = bundle.with_name("info.json").read_text()
-        old = re.sub('"version": "[^"]*"', '"version": "0.0.1"', info)
-        for lost in (bundle.unlink, lambda: bundle.write_bytes(b"half")):
-            lost()
-            with running(self.home):
-                wait_until(lambda: bundle.exists() and bundle.read_bytes() == built)
-        bundle.with_name("info.json").write_text(old)
-        with running(self.home):
-            wait_until(lambda: bundle.with_name("info.json").read_text() == info)
-
-    def test_sources_of_another_version(self):
-        """A start replaces another version's host sources, and builds of its own."""
+    def test_start_that_finds_no_bundle(self):
+        """It builds one, of its own sources when those of another version are there."""
         data = DataDir(set_up(self.home))
         bundle = data.root / "themes/reference-host/reference-host.js"
-        before = bundle.read_bytes()
+        built = bundle.read_bytes()
         sources = installed_sources(data)
         sources["packages/host/src/index.ts"] = b"export {};\n"
         install_sources(sources, data, "0.0.1", force=True)
-        bundle.with_name("info.json").unlink()
+        bundle.unlink()
         with running(self.home) as daemon:
-            wait_until(bundle.with_name("info.json").exists)
+            wait_until(lambda: bundle.exists() and bundle.read_bytes() == built)
         log = "".join(daemon.lines)
         self.assertIn("sources of version 0.0.1 were replaced by those of", log)
-        self.assertEqual(bundle.read_bytes(), before)
-
-    def refused(self, *arguments, more=None):
-        """Run a daemon that doesn't start: its status, and its one line."""
-        ended = run(self.home, "run", *arguments, more=more)
-        lines = (ended.stdout + ended.stderr).strip().splitlines()
-        self.assertEqual(len(lines), 1, lines)
-        return ended.returncode, lines[0]
 
     def test_attack_lock_removed_under_a_daemon(self):
         """A second daemon is refused, though the lock's file is gone or another."""
@@ -220,12 +224,8 @@ class LifeTests(SynchronousTestCase):
                 lock.unlink(missing_ok=True)
                 if content is not None:
                     lock.write_bytes(content)
-                second = run(
-                    self.home,
-                    "run",
-                    "--listen=127.0.0.1:0",
-                    f"--data-dir={daemon.data}",
-                )
+                place = "--listen=127.0.0.1:0", f"--data-dir={daemon.data}"
+                second = run(self.home, "run", *place)
                 self.assertEqual(second.returncode, 1)
                 (line,) = second.stderr.splitlines()
                 self.assertIn("another daemon", line)
@@ -236,69 +236,26 @@ class LifeTests(SynchronousTestCase):
         with running(self.home) as daemon:
             self.assertTrue((daemon.data / "lock").exists())
 
-    def test_token_that_is_written_by_hand(self):
-        """A token that an editor has written counts from the next hello on."""
-        with running(self.home) as daemon, daemon.page() as page:
-            time.sleep(1)  # since the last hello
-            (daemon.data / "token").write_text("B" * 43 + "\n")
-            with daemon.page() as again:
-                self.assertEqual(again.welcome["type"], "welcome")
-            self.assertEqual(page.closed_with(), (1001, "token_rotated"))
-
-    def test_idle_daemon_sleeps(self):
-        """With nobody there, nothing wakes it up to look at a file."""
-        with running(self.home) as daemon:
-            time.sleep(1)  # what its start has begun
-            before = daemon.switches()
-            time.sleep(2)
-            self.assertLess(daemon.switches() - before, 3)
-
     def test_twistd_runs_it_as_a_daemon(self):
         """Plain ``twistd bridge`` finds the plugin, and goes to the background."""
-        line = [*command()[:1], "-m", "twisted", "--help"]
-        listed = subprocess.run(
-            line,
-            cwd=self.home,
-            env=environment(self.home),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        python = sys.executable
+        listed = ended(self.home, [python, "-m", "twisted", "--help"])
         self.assertIn("bridge", listed.stdout)
-        twistd = [
-            *command()[:1],
-            "-c",
-            "from twisted.scripts.twistd import run; run()",
-            "--pidfile=bridge.pid",
-            "--logfile=bridge.log",
-            "bridge",
-            "--listen=127.0.0.1:0",
-            f"--data-dir={self.home}/data",
-        ]
-        started = subprocess.run(
-            twistd,
-            cwd=self.home,
-            env=environment(self.home),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        place = "--listen=127.0.0.1:0", f"--data-dir={self.home}/data"
+        twistd = "from twisted.scripts.twistd import run; run()"
+        files = "--pidfile=bridge.pid", "--logfile=bridge.log"
+        started = ended(self.home, [python, "-c", twistd, *files, "bridge", *place])
         self.assertEqual(started.returncode, 0, started.stderr)
         pid = int((self.home / "bridge.pid").read_text())
         self.addCleanup(_kill, pid)
-        status, line = self.refused(
-            "--listen=127.0.0.1:0", f"--data-dir={self.home}/data"
-        )
-        self.assertEqual(status, 1)
+        second = run(self.home, "run", *place)
+        self.assertEqual((second.returncode, second.stdout), (1, ""))
+        (line,) = second.stderr.splitlines()
         self.assertIn("another daemon", line)
         os.kill(pid, signal.SIGTERM)
         wait_until(lambda: not (self.home / "bridge.pid").exists())
 
 
 def _kill(pid):
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass

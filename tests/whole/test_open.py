@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -17,14 +14,7 @@ from bridge.system.locks import is_held
 from ..directories import fresh_directory
 from ..waiting import wait_until
 from .browser import open_browser
-from .daemon import (
-    Command,
-    command,
-    on_a_terminal,
-    running,
-    set_up,
-    started,
-)
+from .daemon import Command, command, on_a_terminal, running, set_up, started
 
 
 def opened(home: Path, *options: str) -> AbstractContextManager[Command]:
@@ -76,8 +66,7 @@ class OpenTests(SynchronousTestCase):
         set_up(self.home)
         with opened(self.home) as command:
             command.wait_for("^Open  ")
-            lock = json.loads((self.data / "lock").read_text("ascii"))
-            subprocess.run(["kill", "-KILL", str(lock)], check=True)
+            os.kill(int((self.data / "lock").read_text("ascii")), signal.SIGKILL)
             command.wait_for(f"the daemon has ended; its log is {self.data}/logs/")
             self.assertEqual(command.wait(), 1)
 
@@ -88,10 +77,7 @@ class OpenTests(SynchronousTestCase):
             command.wait_for("^Open  ")
             self.assertTrue(is_held(self.data / "lock"))
             command.stop(signal.SIGKILL)
-        end = time.monotonic() + 10
-        while is_held(self.data / "lock"):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
+        wait_until(lambda: not is_held(self.data / "lock"), seconds=10)
 
     def test_demo_on_a_terminal_that_closes(self) -> None:
         """The demo leaves nothing, also when the window is closed that it runs in."""

@@ -17,7 +17,7 @@ from bridge.settings.host import load_profile
 from ..directories import fresh_directory
 from ..forge import empty_forge, sign
 from ..npm import esbuild
-from .daemon import Daemon, command, environment, popen
+from .daemon import Daemon, command, ended, popen
 from .test_install import SEED, manifest
 
 PROFILE = load_profile("vrcnext")
@@ -183,15 +183,7 @@ class OriginalTests(SynchronousTestCase):
 
     def original(self, *words, **environ):
         """Run the command by the name that its users know, until it ends."""
-        return subprocess.run(
-            [*self.script(), *words],
-            cwd=self.home,
-            env=environment(self.home, environ),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return ended(self.home, [*self.script(), *words], environ)
 
     def script(self):
         """Install the command's entry point; return what starts it."""

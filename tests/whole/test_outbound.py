@@ -22,7 +22,7 @@ class RefusedTests(SynchronousTestCase):
     """A daemon as it is delivered."""
 
     def test_attack_own_ports(self) -> None:
-        """A page can't make the daemon ask this machine, the daemon itself included."""
+        """A page can't make the daemon ask this machine, not even look at a plugin."""
         home = fresh_directory(self)
         with (
             running(home, "--rate=100", "--burst=100") as daemon,
@@ -45,6 +45,10 @@ class RefusedTests(SynchronousTestCase):
                 url = f"http://{host}:{port}/v1/health"
                 message = page.refusal("outbound", "fetch", {"url": url})
                 self.assertEqual(message, "url: not a public address", host)
+            for host in ("127.0.0.1", "localhost", "2130706433", "[::1]"):
+                url = f"https://{host}:{port}/x.git"
+                message = page.refusal("plugins", "preview", {"url": url})
+                self.assertTrue(message.startswith("private_address: "), message)
             message = page.refusal("outbound", "fetch", {"url": "file:///etc/passwd"})
             self.assertIn("must be absolute", message)
             # A machine without internet has no route, and no answer.

@@ -44,8 +44,6 @@ class SqlTests(SynchronousTestCase):
         """A daemon that is asked to end does not wait for it."""
         _make_sample(self.data / "sample.db")
         with running(self.home) as daemon, daemon.page() as page:
-            request = {"type": "request", "service": "sql", "method": "query"}
-            asked = {**request, "id": "1", "params": self.query(ENDLESS)}
-            page.send(asked)
+            page.begin("sql", "query", self.query(ENDLESS))
             page.result("sql", "query", self.query("SELECT 1"))
             self.assertIn(daemon.stop(), (0, -15))
