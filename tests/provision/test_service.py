@@ -58,7 +58,10 @@ class ServiceTests(SystemctlCase):
         self.assertFalse(is_service_of(self.place.data))
         install_service(self.place.data, self.options)
         text = unit_of(self.home).read_text()
-        self.assertIn(f' run --host reference --data-dir "{self.home}/my data"\n', text)
+        words = f' run --host reference --data-dir "{self.home}/my data"\n'
+        self.assertIn(words, text)
+        program = text.partition("ExecStart=")[2].partition(words)[0]
+        self.assertTrue(Path(program).is_absolute() and os.access(program, os.X_OK))
         enable = ["daemon-reload", f"enable {UNIT}", f"restart {UNIT}"]
         asked = [f"--user {words}" for words in ("show-environment", *enable)]
         self.assertEqual(self.asked(), asked)
@@ -109,11 +112,3 @@ class ServiceTests(SystemctlCase):
         """The Debian package has a service already."""
         self.patch(service, "__file__", "/usr/lib/x/service.py")
         self.assertIn("the package has a service already", self.refused())
-
-    def test_program(self) -> None:
-        """The unit names the program of this installation by its whole path."""
-        install_service(self.place.data, self.options)
-        text = unit_of(self.home).read_text()
-        (program,) = re.findall(r"^ExecStart=(\S+)", text, re.MULTILINE)
-        self.assertTrue(Path(program).is_absolute())
-        self.assertTrue(os.access(program, os.X_OK))

@@ -108,18 +108,6 @@ class ReferenceTests(SetupCase):
         self.assertIn("index.ts", changed)
         self.assertNotIn("sample.db", changed)
 
-    def test_upgrade(self):
-        """Changed sources are replaced; plugins, state and token stay."""
-        self.setup_host()
-        (self.data.root / "host/packages/host/src/index.ts").write_text("old")
-        (self.data.root / "host/packages/gone.ts").write_text("old")
-        self.data.state.write_text("{}")
-        self.data.plugin("aa").mkdir()
-        self.setup_host()
-        self.assertFalse((self.data.root / "host/packages/gone.ts").exists())
-        self.assertTrue(self.data.state.exists())
-        self.assertTrue(self.data.plugin("aa").exists())
-
 
 class OtherHostTests(SetupCase):
     """A host whose sources somebody has to give."""
@@ -206,14 +194,6 @@ class RenewalTests(SetupCase):
 
 class FailureTests(SetupCase):
     """What goes wrong."""
-
-    def test_attack_other_bundler(self):
-        """A bundler that is not the pinned one is refused; the rest is installed."""
-        (self.root / "evil").write_bytes(b"#!/bin/sh\n")
-        outputs = self.refused(bundler=self.root / "evil")
-        self.assertIn("not have the digest of @esbuild", outputs)
-        self.assertFalse((self.data.bin / "esbuild").exists())
-        self.assertTrue(self.data.host.exists())
 
     def test_unreadable(self):
         """All that failed is in one line."""

@@ -269,14 +269,3 @@ class PropertyTests(SynchronousTestCase):
         for hit in scan_source(name, content):
             self.assertEqual(hit.file, name)
             self.assertGreaterEqual(hit.line, 1)
-
-    @given(
-        st.lists(
-            st.sampled_from([*"(){}[]<>/'\"`\\\n;,.=!?:", "fetch", "a ", "=>", "${"]),
-            max_size=60,
-        )
-    )
-    @settings(deadline=None, max_examples=150)
-    def test_any_tokens(self, tokens: list[str]) -> None:
-        """Any run of tokens is scanned without an exception."""
-        scan_source("a.tsx", "".join(tokens).encode())

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from typing import Any, cast
 
-from attrs import define, evolve
+from attrs import define
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.repositories import LOOKS
 from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.records import Record
 from bridge.plugins.upstream.updates import Unknown, Update, Updates, UpdatesResult
 from bridge.protocol.errors import BridgeError, shutting_down
 
-from ...waiting import until
-from ..clone.clones import CloneTestCase
-from ..clone.packs import EMPTY, line_of, make_repository
 from ..clone.remotes import LATEST, FakeUpstream, new_commits
 
 COMMIT = "c0ffee" * 6 + "c0ff"
@@ -282,62 +276,3 @@ class PlacesTests(UpdatesTestCase):
             error = self.failureResultOf(one, BridgeError)
             self.assertEqual(error.value.message, shutting_down().message)
         self.assertEqual(self.clock.getDelayedCalls(), [])
-
-
-class RealTests(CloneTestCase):
-    """Real servers; only the time of an answer is made to pass."""
-
-    def setUp(self) -> None:
-        """Have a server that dribbles for ever."""
-        super().setUp()
-        self.installed = Installed({})
-        self.clock = Clock()
-        self.clock.advance(1_700_000_000)
-
-        def script(line: str, body: bytes) -> Iterator[bytes]:
-            yield b"HTTP/1.1 200 OK\r\n"
-            while True:
-                yield b"X"
-                server.pause(0.2)
-
-        server = self.server = self.rogue(script)
-
-    def updates(self, seconds: float = 100) -> Updates:
-        """Look for updates over the network."""
-        trusted = self.base / "trusted.pem"
-        authorities = (self.forge.ca_file, self.server.ca_file)
-        trusted.write_bytes(b"".join(path.read_bytes() for path in authorities))
-        looks = evolve(LOOKS, seconds=seconds)
-        upstream = self.repositories(trusted, looks=looks)
-        return Updates(self.installed, upstream, self.clock)
-
-    async def test_dead_remotes_do_not_hold_the_others(self) -> None:
-        """Of 20 plugins with 5 dead remotes, 15 are in the first answer."""
-        line = line_of(3)
-        name = f"updates-{os.urandom(6).hex()}"
-        make_repository(self.forge.root, name, [EMPTY, *line])
-        dead = [f"p{number:02}" for number in range(5)]
-        alive = [f"p{number:02}" for number in range(5, 20)]
-        for plugin_id in dead:
-            self.installed.put(plugin_id, self.server.url, line[0].name.hex())
-        for plugin_id in alive:
-            self.installed.put(plugin_id, self.forge.url(name), line[0].name.hex())
-        updates = self.updates()
-        answer = Deferred.fromCoroutine(updates.check())
-        await until(
-            lambda: sum(not one.is_pending for one in updates._sources.values()) > 14
-        )
-        self.assertNoResult(answer)
-        self.clock.advance(LATE)
-        found = self.successResultOf(answer)
-        self.assertEqual((ids_of(found), found.pending), (alive, dead))
-        self.assertEqual({update.commits_behind for update in found.updates}, {2})
-        await updates.close()
-
-    async def test_deadline(self) -> None:
-        """A dead remote is given up in the background, and named."""
-        self.installed.put("dead", self.server.url)
-        updates = self.updates(seconds=0.5)
-        found = await updates.check()
-        (unknown,) = found.unknown
-        self.assertIn("not finished within 0.5 seconds", unknown.reason)

@@ -20,10 +20,6 @@ def noise(length: int) -> str:
 class ShapeTests(SynchronousTestCase):
     """Each rule at its boundary."""
 
-    def rules(self, text: str) -> list[str]:
-        """The rules a text breaks."""
-        return [rule for _, rule in shape_hits(text)]
-
     def test_accepted(self) -> None:
         """What people write is accepted."""
         for text in (
@@ -41,39 +37,27 @@ class ShapeTests(SynchronousTestCase):
             "\n".join(["x " * 125] * 25),
             "é ü 漢字 😀",
         ):
-            self.assertEqual(self.rules(text), [], text[:60])
+            self.assertEqual(list(shape_hits(text)), [], text[:60])
 
-    def test_minified(self) -> None:
-        """A line over a thousand characters is refused and not looked into."""
-        self.assertEqual(self.rules("f()\n" + "_0x3a2b " * 126), ["minified"])
-
-    def test_invisible(self) -> None:
-        """Zero-width characters and direction overrides are refused."""
-        for character in "\u200b\u200f\u202a\u202e\u2060\u2064\u2066\u2069\ufeff":
-            self.assertEqual(self.rules(f"a{character}b"), ["invisible characters"])
-
-    def test_escapes(self) -> None:
-        """Nine escapes in a row are refused, in every notation."""
-        for escape in (r"\x41", r"\u0041", r"\u{41}"):
-            self.assertEqual(self.rules(escape * 9), ["escape sequences"])
-
-    def test_mangled(self) -> None:
-        """The names an obfuscator makes are refused."""
-        self.assertEqual(self.rules("var a_0x3A2b"), ["mangled identifiers"])
-
-    def test_opaque(self) -> None:
-        """A run of 256 random characters is refused."""
-        self.assertEqual(self.rules(f"'{noise(256)}'"), ["opaque blob"])
-
-    def test_packed(self) -> None:
-        """Many long lines are refused, on line 1; empty lines do not thin them."""
-        text = "\n\n".join(["x " * 200] * 25)
-        self.assertEqual(list(shape_hits(text)), [(1, "packed source")])
-
-    def test_order(self) -> None:
-        """Rules are reported line by line."""
-        text = "_0x3a2b \u200b\n\n" + "x" * 1001
-        self.assertEqual(
-            list(shape_hits(text)),
-            [(1, "invisible characters"), (1, "mangled identifiers"), (3, "minified")],
-        )
+    def test_refused(self) -> None:
+        """Each rule refuses what is just beyond it, and says on which line."""
+        unseen = "\u200b\u200f\u202a\u202e\u2060\u2064\u2066\u2069\ufeff"
+        invisible, mangled = "invisible characters", "mangled identifiers"
+        for text, *hits in (
+            # What is in such a line is not looked at.
+            ("f()\n" + "_0x3a2b " * 126, (2, "minified")),
+            *((f"a{character}b", (1, invisible)) for character in unseen),
+            *(
+                (escape * 9, (1, "escape sequences"))
+                for escape in (r"\x41", r"\u0041", r"\u{41}")
+            ),
+            ("var a_0x3A2b", (1, mangled)),
+            (f"'{noise(256)}'", (1, "opaque blob")),
+            # Empty lines do not thin them.
+            ("\n\n".join(["x " * 200] * 25), (1, "packed source")),
+            (
+                "_0x3a2b \u200b\n\n" + "x" * 1001,
+                *((1, invisible), (1, mangled), (3, "minified")),
+            ),
+        ):
+            self.assertEqual(list(shape_hits(text)), hits, text[:60])
