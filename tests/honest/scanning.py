@@ -45,13 +45,8 @@ def rules_of(hits: Sequence[tuple[int, str]]) -> tuple[str, ...]:
 
 def reviewed() -> dict[str, Rules]:
     """Return the refusals that were looked at, by package and file."""
-    return parse_reviewed(REVIEWED.read_text("utf-8"))
-
-
-def parse_reviewed(text: str) -> dict[str, Rules]:
-    """Read the table: lines of package, file and rules, between tabs."""
     table: dict[str, Rules] = {}
-    for line in text.splitlines():
+    for line in REVIEWED.read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
             package, file, rules = line.split("\t")
             table.setdefault(package, {})[file] = tuple(rules.split(", "))

@@ -6,22 +6,15 @@ import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
 from .compiling import compiles
-from .fetching import digest, fetch, sources, unpacked
+from .fetching import fetch, sources
 from .packages import PACKAGES, Package
 from .scanning import (
     UNREADABLE,
     corpus,
     differences,
-    parse_reviewed,
     reviewed,
     smoke,
-    write_reviewed,
 )
-
-
-def by_name(name: str) -> Package:
-    """The package of a name."""
-    return next(package for package in PACKAGES if package.name == name)
 
 
 class CorpusTests(SynchronousTestCase):
@@ -49,22 +42,9 @@ class CorpusTests(SynchronousTestCase):
         self.assertEqual(len(wrong), 2)
         self.assertEqual(differences("p", files, {"a.ts": ("eval",)}), [])
 
-    def test_drift(self) -> None:
-        """Other paths or contents have another digest."""
-        whole = digest({"a": b"1", "b": b"2"})
-        self.assertNotEqual(whole, digest({"a": b"1", "b": b"3"}))
-        self.assertNotEqual(whole, digest({"a": b"1", "c": b"2"}))
-        fetch()
-        package = by_name("tslib")
-        self.assertTrue(unpacked(package).is_dir())
-        other = Package(package.name, package.version, "0" * 64, package.patterns)
-        with self.assertRaises(AssertionError):
-            sources(other)
-
     def test_table(self) -> None:
-        """The table is in order, names files of the corpus, and none needlessly."""
+        """The table names files of the corpus."""
         table, files = reviewed(), corpus()
-        self.assertEqual(parse_reviewed(write_reviewed(table)), table)
         unknown = [
             f"{package} {name}"
             for package, own in table.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import string
+from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -43,7 +44,7 @@ class ShapeTests(SynchronousTestCase):
         """Each rule refuses what is just beyond it, and says on which line."""
         unseen = "\u200b\u200f\u202a\u202e\u2060\u2064\u2066\u2069\ufeff"
         invisible, mangled = "invisible characters", "mangled identifiers"
-        for text, *hits in (
+        rows: Any = (
             # What is in such a line is not looked at.
             ("f()\n" + "_0x3a2b " * 126, (2, "minified")),
             *((f"a{character}b", (1, invisible)) for character in unseen),
@@ -59,5 +60,6 @@ class ShapeTests(SynchronousTestCase):
                 "_0x3a2b \u200b\n\n" + "x" * 1001,
                 *((1, invisible), (1, mangled), (3, "minified")),
             ),
-        ):
+        )
+        for text, *hits in rows:
             self.assertEqual(list(shape_hits(text)), hits, text[:60])
