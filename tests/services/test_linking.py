@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
-from hypothesis import given, settings
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -20,18 +19,10 @@ from bridge.rpc.registry import Registry
 from bridge.services.linking import DevLinks, WorkTree
 
 from ..plugins.operations.bench import PROFILE, Bench, files_of, write_tree
-from ..strategies import values
 
 
 class WorkTreeTests(SynchronousTestCase):
     """What a command may ask for."""
-
-    def test_good(self) -> None:
-        """A directory and its files are."""
-        tree = {"directory": "/home/a b", "files": ["main.ts", "src/a.ts"]}
-        asked = structure(converter, tree, WorkTree)
-        self.assertEqual(asked.directory, "/home/a b")
-        self.assertEqual(asked.files, ["main.ts", "src/a.ts"])
 
     def test_bad(self) -> None:
         """Anything else is refused, and none of it repeated."""
@@ -49,15 +40,6 @@ class WorkTreeTests(SynchronousTestCase):
             with self.assertRaises(BridgeError) as caught:
                 structure(converter, value, WorkTree)
             self.assertNotIn("Zq9", caught.exception.message)
-
-    @settings(deadline=None)
-    @given(values)
-    def test_any_json(self, value: Any) -> None:
-        """Whatever JSON comes is read or refused."""
-        try:
-            structure(converter, value, WorkTree)
-        except BridgeError:
-            pass
 
 
 @define(eq=False)
@@ -112,12 +94,6 @@ class LinkTests(SynchronousTestCase):
         calling = Dispatcher(registry).call("dev", "link", params, caller)
         return Deferred.fromCoroutine(calling)
 
-    def test_linked(self) -> None:
-        """A good tree is answered with the build's report."""
-        linked = self.successResultOf(self.link())["linked"]
-        self.assertEqual((linked["id"], linked["shadows"]), ("mine", False))
-        self.assertIs(linked["report"]["ok"], True)
-
     def test_refused_for_its_sources(self) -> None:
         """Every hit of the source policy is reported."""
         (self.tree / "main.ts").write_text("eval('1');\n\neval('2');\n")
@@ -132,37 +108,12 @@ class LinkTests(SynchronousTestCase):
             ],
         )
 
-    def test_refused_otherwise(self) -> None:
-        """Any other refusal is reported in the words of an install."""
-        answer = self.successResultOf(self.link("main.ts"))
-        self.assertEqual(answer["hits"], [])
-        self.assertIn("no_manifest: ", answer["message"])
-
     def test_defect(self) -> None:
         """A failure of the daemon is logged in full, and reported without detail."""
         self.bench.threads.failing["read_files"] = OSError(5, "I/O error")
         error = self.failureResultOf(self.link(), BridgeError).value
         self.assertEqual(error.code, Code.INTERNAL)
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
-
-    def test_one_after_the_other(self) -> None:
-        """A tree that is asked for while another is built waits for that."""
-        slow: Deferred[None] = Deferred()
-        self.bench.builder.outcomes = [slow]
-        first, second = self.link(), self.link()
-        self.assertNoResult(first)
-        self.assertNoResult(second)
-        slow.callback(None)
-        for answer in (first, second):
-            self.assertIsNotNone(self.successResultOf(answer)["linked"])
-
-    def test_gone(self) -> None:
-        """A command that goes takes its tree with it."""
-        self.successResultOf(self.link())
-        self.assertIn("mine", self.bench.trees.linked)
-        self.command.leave()
-        self.assertEqual(self.bench.trees.linked, {})
-        self.assertEqual(self.bench.left()[0], [])
 
     def test_gone_while_building(self) -> None:
         """One that goes while its tree is built is unlinked after that."""

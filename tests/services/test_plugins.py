@@ -75,46 +75,6 @@ class PluginServiceTests(SynchronousTestCase):
         """Call a method that answers."""
         return self.successResultOf(self.call(name, params))
 
-    def test_install(self):
-        """The answer holds the list entry."""
-        answer = self.result("install", {"url": url_of("good")})
-        self.assertEqual(list(answer), ["plugin"])
-        self.assertEqual(answer["plugin"]["id"], "good")
-
-    def test_list(self):
-        """Installed plugins are listed, and the broken ones are named."""
-        self.assertEqual(self.result("list", {}), {"plugins": [], "broken": []})
-        entry = self.result("install", {"url": url_of("good")})["plugin"]
-        self.assertEqual(self.result("list", {}), {"plugins": [entry], "broken": []})
-        (self.bench.data.plugin("good") / "main.ts").write_text("changed")
-        answer = self.result("list", {})
-        (broken,) = answer["broken"]
-        self.assertEqual(broken["id"], "good")
-        self.assertTrue(broken["reason"].startswith("unsigned: "))
-        self.assertEqual(answer["plugins"], [{**entry, "problem": broken["reason"]}])
-
-    def test_check_updates(self):
-        """A plugin that is behind is listed with what is new."""
-        nothing: dict[str, list[object]] = {"updates": [], "unknown": [], "pending": []}
-        self.assertEqual(self.result("check_updates", {}), nothing)
-        self.result("install", {"url": url_of("good")})
-        (update,) = self.result("check_updates", {})["updates"]
-        entry = {
-            "commit": LATEST,
-            "summary": "Make it better",
-            "time": "2023-11-14T22:13:20Z",
-        }
-        self.assertEqual(
-            update,
-            {
-                "id": "good",
-                "current": COMMIT,
-                "latest": LATEST,
-                "commitsBehind": 1,
-                "changelog": [entry],
-            },
-        )
-
     def test_check_updates_that_are_not_known(self):
         """A plugin whose repository can't be looked at is named, with the reason."""
         self.upstream.answers[url_of("good")] = clone_failed("nobody is there")
@@ -124,18 +84,6 @@ class PluginServiceTests(SynchronousTestCase):
         for params in ({}, {"fresh": False}, {"fresh": True}):
             self.assertEqual(self.result("check_updates", params), answer)
         self.assertEqual(len(self.upstream.asked), 2)
-
-    def test_build(self):
-        """The answer is the report, also when the build failed."""
-        self.bench.builder.outcomes = [None, "no bundler"]
-        self.assertEqual(
-            self.result("build", {}),
-            {"ok": True, "durationMs": 1, "plugins": [], "errors": []},
-        )
-        self.assertEqual(
-            self.result("build", {}),
-            {"ok": False, "durationMs": 1, "plugins": [], "errors": ["no bundler"]},
-        )
 
     def test_build_that_has_a_name(self):
         """Another request with its name gets its outcome, which the list has, too."""
@@ -165,13 +113,6 @@ class PluginServiceTests(SynchronousTestCase):
         self.assertEqual(list(answer), ["plugin", "updated"])
         self.assertEqual((answer["plugin"]["id"], answer["updated"]), ("good", True))
         self.refused("update", {"id": "../x"}, "invalid_id: ")
-
-    def test_uninstall(self):
-        """The answer is empty; the id is checked first."""
-        self.result("install", {"url": url_of("good")})
-        self.assertEqual(self.result("uninstall", {"id": "good"}), {})
-        self.refused("uninstall", {"id": "good"}, "not_installed: ")
-        self.refused("uninstall", {"id": "../x"}, "invalid_id: ")
 
     def pin(self):
         """What a preview shows to be installed."""
@@ -282,13 +223,6 @@ class PluginServiceTests(SynchronousTestCase):
         answer = self.result("install", named)
         self.assertEqual(answer["plugin"]["id"], "good")
         self.assertEqual(self.result("install", named), answer)
-
-    def test_pinned_to_something_else(self):
-        """What is not there as it was previewed is neither installed nor updated."""
-        pin = {**self.pin(), "commit": "d" * 40}
-        self.refused("install", {"url": url_of("good"), "pin": pin}, "moved: ")
-        self.result("install", {"url": url_of("good")})
-        self.refused("update", {"id": "good", "pin": pin}, "moved: ")
 
     def test_operations(self):
         """What is under way is listed, and how the others ended."""
