@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,9 +11,6 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred, succeed
 from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
 from twisted.internet.protocol import Factory, Protocol, connectionDone
-from twisted.names import client as names_client
-from twisted.names import dns
-from twisted.names.server import DNSServerFactory
 from twisted.trial.unittest import TestCase
 from zope.interface import implementer
 
@@ -178,71 +174,6 @@ class Certificates:
     def context(self, *names: str, days: int | None = None) -> Context:
         """Return a server's context for some names; may have expired days ago."""
         return Context(certificate(*names, issuer=self._issuer, expired_days=days))
-
-
-Records = list[tuple[str, Any]]
-"""Records of a name's answer, each with its owner."""
-
-
-def record(owner: str, address: str) -> tuple[str, Any]:
-    """Make an A or an AAAA record."""
-    kind = dns.Record_AAAA if ":" in address else dns.Record_A
-    return owner, kind(address)
-
-
-class NameServer:
-    """
-    A DNS server on loopback, and a look-up that asks it and nobody else.
-
-    :ivar table: For each name what is answered to each look-up in turn; the last is
-        repeated.
-    :ivar look_ups: The names that were looked up.
-    """
-
-    def __init__(self, table: dict[str, list[Records]]) -> None:
-        self.table = table
-        self.look_ups: list[str] = []
-        factory = DNSServerFactory(clients=[self])
-        factory.noisy = False
-        net: Any = reactor
-        protocol = dns.DNSDatagramProtocol(controller=factory)
-        protocol.noisy = False
-        self._port = net.listenUDP(0, protocol, interface=HERE)
-        server = (HERE, self._port.getHost().port)
-        self._resolver = names_client.Resolver(servers=[server], timeout=(5,))
-
-    def query(self, query: dns.Query, timeout: object = None) -> Deferred[Any]:
-        """Answer one query; see ``twisted.internet.interfaces.IResolver``."""
-        left = self.table[query.name.name.decode("ascii")]
-        answers = [
-            dns.RRHeader(owner, found.TYPE, dns.IN, 0, found)
-            for owner, found in left[0]
-            if found.TYPE in (query.type, dns.CNAME)
-        ]
-        return succeed((answers, [], []))
-
-    async def _ask(self, host: str) -> list[str]:
-        self.look_ups.append(host)
-        v4, _, _ = await self._resolver.lookupAddress(host)
-        v6, _, _ = await self._resolver.lookupIPV6Address(host)
-        if len(self.table[host]) > 1:
-            self.table[host].pop(0)
-        found = [answer.payload for answer in (*v4, *v6)]
-        return [
-            socket.inet_ntop(socket.AF_INET, payload.address)
-            if payload.TYPE == dns.A
-            else socket.inet_ntop(socket.AF_INET6, payload.address)
-            for payload in found
-            if payload.TYPE in (dns.A, dns.AAAA)
-        ]
-
-    def look_up(self, host: str) -> Deferred[Sequence[str]]:
-        """Ask for every address of a name."""
-        return Deferred.fromCoroutine(self._ask(host))
-
-    async def stop(self) -> None:
-        """Close it."""
-        await maybeDeferred(self._port.stopListening)
 
 
 class OutboundCase(TestCase):
