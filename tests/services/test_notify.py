@@ -74,25 +74,6 @@ class NotifyCase(SynchronousTestCase):
 class SendTests(NotifyCase):
     """Tests for who gets what."""
 
-    def test_everybody(self) -> None:
-        """Without ``sinks`` every target gets it."""
-        self.assertEqual(
-            self.send(content="Zoë"),
-            {"ok": True, "delivered": ["overlay", "desk"], "failed": []},
-        )
-        for sink in self.sinks:
-            (shown,) = sink.shown
-            self.assertEqual(
-                (shown.title, shown.content, shown.source_app, shown.urgency),
-                ("Door", "Zoë", "Sample", "normal"),
-            )
-
-    def test_order_and_duplicates(self) -> None:
-        """The request's order is kept, and nobody gets it twice."""
-        answer = self.send(sinks=["desk", "overlay", "desk", "wayvr"])
-        self.assertEqual(answer["delivered"], ["desk", "overlay"])
-        self.assertEqual([len(sink.shown) for sink in self.sinks], [1, 1])
-
     def test_alias(self) -> None:
         """A sink is answered under the name its caller used first."""
         self.assertEqual(self.send(sinks=["wayvr"])["delivered"], ["wayvr"])
@@ -230,21 +211,26 @@ class TargetTests(NotifyCase):
         self.assertEqual(described["targets"], answer["targets"])
         self.assertEqual(described["methods"], ["send", "targets"])
 
-    def test_one_that_has_not_started(self) -> None:
-        """It is no target, until it has."""
-        self.sinks[0].has_started = False
-        answer = self.successResultOf(self.calling("targets", {}))
-        self.assertEqual([t["name"] for t in answer["targets"]], ["desk"])
-        self.assertIn("there are desk", self.refused(sinks=["wayvr"]))
-
 
 class RefusalTests(NotifyCase):
     """Tests for what is refused."""
 
-    def test_fields(self) -> None:
-        """Each field is refused beyond its rule, in a message that names it."""
+    def test_attack_fields(self) -> None:
+        """Beyond its rule, and with control characters, a field is refused by name."""
         for field, bad in (
-            ("title", ["", " ", "x" * 201, " " * 201 + "a", "a\x1b", "a\nb", "\x85"]),
+            (
+                "title",
+                [
+                    "",
+                    " ",
+                    "x" * 201,
+                    " " * 201 + "a",
+                    "a\x1b",
+                    "a\nb",
+                    "\x85",
+                    "\ud800",
+                ],
+            ),
             ("content", ["x" * 2001, "\x00", "a\x1b[1m", "\x9b"]),
             ("timeoutSecs", [-1, 60.1, 3600, float("nan"), float("inf"), 10**400]),
             ("icon", ["a b", "x" * 129, "é", "a\n", "a/b"]),
@@ -258,17 +244,6 @@ class RefusalTests(NotifyCase):
             for value in bad:
                 message = self.refused(**{field: value})
                 self.assertTrue(message.startswith(f"{field}: "), (field, value))
-
-    def test_limits_are_inclusive(self) -> None:
-        """The limits themselves are accepted."""
-        for chosen in (
-            {"title": "x" * 200},
-            {"title": "x" + " " * 199},
-            {"content": "x" * 1998 + "\t\n", "timeoutSecs": 60, "height": 16},
-            {"height": 1024, "opacity": 0, "volume": 1, "sourceApp": "x" * 64},
-            {"icon": "x" * 128, "overrides": {}},
-        ):
-            self.assertTrue(self.send(**chosen)["ok"])
 
     def test_names(self) -> None:
         """Too many names, and names too long, are refused before any is looked up."""
@@ -308,24 +283,6 @@ class RefusalTests(NotifyCase):
         refusal = self.refused(icon="error", overrides={"overlay": image})
         self.assertTrue(refusal.startswith("overrides: icon: "), refusal)
 
-    def test_the_base_must_be_good_too(self) -> None:
-        """What no target shows must keep the rules all the same."""
-        patch = {"title": "Bell"}
-        self.assertIn(
-            "title: ",
-            self.refused(title="x" * 201, sinks=["desk"], overrides={"desk": patch}),
-        )
-
-    def test_order(self) -> None:
-        """The fields in their order, unknown ones, names, and who there is."""
-        bad = {"title": "", "content": "\0", "height": 1}
-        self.assertIn("title: ", self.refused(**bad, sinks=["nobody"], foo=1))
-        self.assertIn("content: ", self.refused(**{**bad, "title": "a"}, foo=1))
-        self.assertIn("1 to 8", self.refused(sinks=["nobody"] * 9, foo=1))
-        self.assertIn("unknown", self.refused(sinks=["nobody"], foo=1))
-        patch = {"overlay": {"height": 1}}
-        self.assertIn("no sink", self.refused(sinks=["nobody"], overrides=patch))
-
     def test_attack_path_as_icon_or_sound(self) -> None:
         """No path reaches who would open it: local, UNC, URL, or in an override."""
         for path in (
@@ -362,12 +319,6 @@ class RefusalTests(NotifyCase):
             self.assertIn("icon", self.refused(icon=line, useBase64Icon=True))
         large = text64(png() + bytes(100_000))
         self.assertIn("icon", self.refused(icon=large, useBase64Icon=True))
-
-    def test_attack_control_characters(self) -> None:
-        """None reaches a terminal or a bus: NUL, ESC, C1, half a surrogate pair."""
-        for bad in ("\0", "\x1b[2J", "\x7f", "\x9b", "\ud800", "\udfff"):
-            for field in ("title", "content", "icon", "sourceApp", "audioPath"):
-                self.assertTrue(self.refused(**{field: f"a{bad}"}).startswith(field))
 
     @given(
         st.dictionaries(
