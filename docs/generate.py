@@ -14,11 +14,9 @@ from typing import Any
 
 from fileschemas import ROOT, SCHEMAS, file_schemas
 from protocolfile import document
-from typescript import module
+from typescript import WIDTH, module
 
 from bridge.schemas import PROTOCOL_FILE
-
-WIDTH = 120
 
 
 def shipped() -> Iterator[tuple[Path, str]]:
@@ -30,27 +28,23 @@ def shipped() -> Iterator[tuple[Path, str]]:
     yield ROOT / "bridge/reference/packages/client/src/protocol.ts", module(about)
 
 
-def pretty(value: Any, depth: int = 0) -> str:
+def pretty(value: Any, depth: int = 0, *, fields: bool = False) -> str:
     """
-    Write JSON for people to read, too: what fits in a line is in one.
+    Write JSON so that a diff shows what has changed: each field of a schema has a line.
 
     :param depth: How far the lines after the first one are indented.
+    :param fields: Whether the value is what a schema calls ``properties``.
     """
     line = json.dumps(value, ensure_ascii=False)
-    if len(line) + depth <= WIDTH or not isinstance(value, dict | list) or not value:
+    if not isinstance(value, dict) or len(line) + depth <= WIDTH:
         return line
     inner, outer = "\n" + " " * (depth + 1), "\n" + " " * depth
-    if isinstance(value, list):
-        held = [pretty(one, depth + 1) for one in value]
-        lines = held[:1]
-        for one in held[1:]:
-            # Words share a line, what has fields has its own.
-            if "{" in one + lines[-1] or len(lines[-1] + one) + depth > WIDTH - 4:
-                lines.append(one)
-            else:
-                lines[-1] += f", {one}"
-        return f"[{inner}{f',{inner}'.join(lines)}{outer}]"
-    held = [f"{json.dumps(k)}: {pretty(one, depth + 1)}" for k, one in value.items()]
+    held = []
+    for key, one in value.items():
+        text = json.dumps(one, ensure_ascii=False)
+        if not fields:
+            text = pretty(one, depth + 1, fields=key == "properties")
+        held.append(f"{json.dumps(key)}: {text}")
     return f"{{{inner}{f',{inner}'.join(held)}{outer}}}"
 
 

@@ -49,6 +49,25 @@ CONTROL_ONLY: Final = "linking"
 COMMON: Final = frozenset({Code.BAD_REQUEST, Code.RATE_LIMITED, Code.INTERNAL})
 """The codes that any call can be refused with."""
 
+PAGE_LIMITS: Final = (
+    "helloSeconds",
+    "helloFrameBytes",
+    "frameBytes",
+    "jsonDepth",
+    "jsonValues",
+    "requestIdCharacters",
+    "nameCharacters",
+    "ratePerSecond",
+    "rateBurst",
+    "lightPerSecond",
+    "logRecords",
+    "logMessageCharacters",
+    "logScopeCharacters",
+    "unsentBytes",
+    "socketsAuthenticated",
+)
+"""The limits that concern every page."""
+
 _QUOTED: Final = re.compile(r"``(\w+)``")
 _SERVICE: Final[Schema] = {
     "type": "object",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from described import entry, field_entries, fields_in
-from protocolfile import document
+from protocolfile import PAGE_LIMITS, document
 
-from bridge.protocol import limits
 from bridge.protocol.rules import Schema
 
 
@@ -99,21 +99,9 @@ def retries() -> Iterator[str]:
 
 def bounds() -> Iterator[str]:
     """The limits that concern every page."""
-    for name in (
-        "HELLO_SECONDS",
-        "HELLO_FRAME_BYTES",
-        "FRAME_BYTES",
-        "JSON_DEPTH",
-        "JSON_VALUES",
-        "REQUEST_ID_CHARACTERS",
-        "NAME_CHARACTERS",
-        "RATE_PER_SECOND",
-        "RATE_BURST",
-        "LIGHT_PER_SECOND",
-        "UNSENT_BYTES",
-        "SOCKETS_AUTHENTICATED",
-    ):
-        yield f"- {name.lower().replace('_', ' ')}: {getattr(limits, name):.9g}\n"
+    for name in PAGE_LIMITS:
+        words = re.sub("[A-Z]", lambda found: f" {found[0].lower()}", name)
+        yield f"- {words}: {document()['limits'][name]:.9g}\n"
 
 
 def without_type(schema: Schema) -> Schema:

@@ -8,8 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from attrs import frozen
+from protocolfile import PAGE_LIMITS
 
 from bridge.protocol.rules import Schema
+
+WIDTH: Final = 120
+"""How long lines of generated files are, if what they hold fits."""
 
 _NAME: Final = re.compile(r"[A-Za-z_$][\w$]*")
 _SIMPLE: Final = {
@@ -143,28 +147,32 @@ class Writer:
             held = "never" if more is False else self.type_of(more or {}, depth)
             return f"{{ [name: string]: {held} }}"
         required = schema.get("required", ())
-        inner = "  " * (depth + 1)
-        lines = ["{"]
+        indent, inner = "  " * depth, "  " * (depth + 1)
+        fields = []
         for name, held in schema["properties"].items():
-            lines += _comment(held, inner)
             mark = "" if name in required else "?"
-            lines.append(f"{inner}{_key(name)}{mark}: {self.type_of(held, depth + 1)};")
-        return "\n".join([*lines, "  " * depth + "}"])
+            field = f"{_key(name)}{mark}: {self.type_of(held, depth + 1)};"
+            comment = _comment(held)
+            line = f"{comment} {field}".lstrip()
+            fits = not comment or len(inner + line) < WIDTH
+            fields.append(line if fits else f"{comment}\n{inner}{field}")
+        line = f"{{ {' '.join(fields)} }}"
+        if "\n" not in line and len(indent + line) < WIDTH:
+            return line
+        return "\n".join(["{", *(inner + field for field in fields), f"{indent}}}"])
 
     def definitions(self, defs: Mapping[str, Schema]) -> Iterator[str]:
         """Write every definition."""
         for name, schema in defs.items():
             closed = {key: held for key, held in schema.items() if key != "x-open"}
-            yield from _comment(schema, "")
-            yield f"export type {name} = {self.type_of(closed)};\n"
+            yield f"{_comment(schema)}\nexport type {name} = {self.type_of(closed)};\n"
 
     def methods(self, methods: Mapping[str, Any]) -> Iterator[str]:
         """Write every method's parameters and result."""
         yield "/** Every method: what it accepts, and what it answers. */"
         yield "export interface Methods {"
         for name, method in methods.items():
-            yield from _comment(method, "  ")
-            yield f"  {_written(name)}: {{"
+            yield f"  {_comment(method)}\n  {_written(name)}: {{"
             yield f"    params: {self.type_of(method['params'], 2)};"
             yield f"    result: {self.type_of(method['result'], 2)};"
             yield "  };"
@@ -175,16 +183,15 @@ class Writer:
         yield "/** The data of every event. */"
         yield "export interface Events {"
         for name, event in events.items():
-            yield from _comment(event, "  ")
-            yield f"  {_key(name)}: {self.type_of(event['data'], 1)};"
+            data = self.type_of(event["data"], 1)
+            yield f"  {_comment(event)}\n  {_key(name)}: {data};"
         yield "}\n"
 
 
-def _comment(schema: Mapping[str, Any], indent: str) -> Iterator[str]:
+def _comment(schema: Mapping[str, Any]) -> str:
     words = [schema.get("description", "").rstrip("."), schema.get("x-rule", "")]
     text = "; ".join(filter(None, words)).replace("*/", "*\\/")
-    if text:
-        yield f"{indent}/** {text[:1].upper()}{text[1:]}. */"
+    return f"/** {text[:1].upper()}{text[1:]}. */" if text else ""
 
 
 def _union(types: Iterable[str]) -> str:
@@ -210,6 +217,7 @@ def _tables(document: Mapping[str, Any]) -> Iterator[str]:
         for name, close in document["closes"].items()
     }
     yield _table("METHODS", "How each method is called.", methods)
+    limits = {name: document["limits"][name] for name in PAGE_LIMITS}
     yield _list("ERROR_CODES", "Every error code.", document["errors"])
     yield _list(
         "PREFIXES",
@@ -219,9 +227,7 @@ def _tables(document: Mapping[str, Any]) -> Iterator[str]:
     yield "export type Prefix = (typeof PREFIXES)[number];\n"
     yield _table("CLOSES", "Why the daemon closes a socket, by the reason.", closes)
     yield "export type CloseReason = keyof typeof CLOSES;\n"
-    yield _table(
-        "LIMITS", "Every limit, with its unit in the name.", document["limits"]
-    )
+    yield _table("LIMITS", "What bounds every page, the unit in the name.", limits)
 
 
 def _table(name: str, about: str, values: Mapping[str, Any]) -> str:
@@ -239,7 +245,4 @@ def _value(value: Any) -> str:
 
 
 def _list(name: str, about: str, values: Iterable[str]) -> str:
-    lines = [f"  {_written(value)}," for value in values]
-    return "\n".join(
-        [f"/** {about} */", f"export const {name} = [", *lines, "] as const;\n"]
-    )
+    return f"/** {about} */\nexport const {name} = {_written([*values])} as const;\n"

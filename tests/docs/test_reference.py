@@ -38,12 +38,17 @@ class CommittedTests(_ScriptTestCase):
         self.assertLessEqual(held, names)
 
     def test_json(self):
-        """What fits in a line is in one; what does not is indented, and the same."""
+        """What fits in a line is in one, and so is each field; it is still the same."""
         pretty = self.made("generate.py")["pretty"]
-        value = {"a": [1, {"b": []}], "long": ["x" * 80, {"y" * 80: {}}]}
+        value = {
+            "a": [{"b": []}],
+            "properties": {"c": {"d": "x" * 120}, "e": {"f": {}}},
+        }
         text = pretty(value)
         self.assertEqual(json.loads(text), value)
-        self.assertTrue(text.startswith('{\n "a": [1, {"b": []}],\n "long": [\n  "x'))
+        lines = text.splitlines()
+        self.assertEqual(lines[:3], ["{", ' "a": [{"b": []}],', ' "properties": {'])
+        self.assertEqual(lines[4:], ['  "e": {"f": {}}', " }", "}"])
 
 
 class PartsTests(_ScriptTestCase):

@@ -44,7 +44,7 @@ class WriterTests(SynchronousTestCase):
                     "required": ["a"],
                     "properties": {"a": {"type": "string"}, "b-c": {"type": "null"}},
                 },
-                '{\n  a: string;\n  "b-c"?: null;\n}',
+                '{ a: string; "b-c"?: null; }',
             ),
         ):
             self.assertEqual(writer.type_of(schema), written)

@@ -11,14 +11,12 @@ import {
 } from "./errors.js";
 import { type Fields, text } from "./json.js";
 import { ANSWER_MILLISECONDS, answerMilliseconds, isRead } from "./methods.js";
-import type { LIMITS } from "./protocol.js";
+import { LIMITS } from "./protocol.js";
 
-// By type, so that a page is not made to load all of the limits for this one.
-const FRAME_BYTES: (typeof LIMITS)["frameBytes"] = 8_388_608;
 // The rest of a frame: its type, its id and its method. The daemon would close a socket
 // with a longer one, and so end the calls of everything on the page.
 const HEAD_BYTES = 1_024;
-const PARAMS_BYTES = FRAME_BYTES - HEAD_BYTES;
+const PARAMS_BYTES = LIMITS.frameBytes - HEAD_BYTES;
 const UTF8_BYTES_PER_UNIT = 3;
 
 export interface CallOptions {

@@ -2,14 +2,10 @@
 
 import type { Clock } from "./clock.js";
 import { wellFormed } from "./json.js";
-import type { LIMITS } from "./protocol.js";
+import { LIMITS } from "./protocol.js";
 
 const GATHER_MILLISECONDS = 250;
 const KEPT_RECORDS = 500;
-// By type, so that a page is not made to load all of the limits for these.
-const FRAME_RECORDS: (typeof LIMITS)["logRecords"] = 200;
-const SCOPE_CHARACTERS: (typeof LIMITS)["logScopeCharacters"] = 64;
-const MESSAGE_CHARACTERS: (typeof LIMITS)["logMessageCharacters"] = 4_000;
 
 export type Level = "debug" | "info" | "warn" | "error";
 
@@ -37,8 +33,8 @@ export class LogQueue {
   add(level: Level, scope: string, message: string): void {
     this.#unsent.push({
       level,
-      scope: scope.slice(0, SCOPE_CHARACTERS),
-      message: message.slice(0, MESSAGE_CHARACTERS),
+      scope: scope.slice(0, LIMITS.logScopeCharacters),
+      message: message.slice(0, LIMITS.logMessageCharacters),
       ts: this.#clock.date(),
     });
     this.#unsent.splice(0, this.#unsent.length - KEPT_RECORDS);
@@ -54,7 +50,7 @@ export class LogQueue {
   /** Send what waits, if there is a connection. */
   flush(): void {
     while (this.#unsent.length > 0) {
-      const records = this.#unsent.slice(0, FRAME_RECORDS);
+      const records = this.#unsent.slice(0, LIMITS.logRecords);
       if (!this.#send(wellFormed(JSON.stringify({ type: "logs", records })))) {
         return;
       }

@@ -14,12 +14,7 @@ export type About = {
 };
 
 /** A plugin that is not built into the bundle. */
-export type Broken = {
-  /** The plugin's. */
-  id: string;
-  /** Why: a refusal's prefix, and a sentence. */
-  reason: string;
-};
+export type Broken = { /** The plugin's. */ id: string; /** Why: a refusal's prefix, and a sentence. */ reason: string; };
 
 /** What is new since the installed commit. */
 export type Changelog = {
@@ -31,34 +26,24 @@ export type Changelog = {
 
 /** A database. */
 export type DatabaseEntry = {
-  /** What `database` names it by. */
-  alias: string;
-  /** Always false. */
-  writable: boolean;
-  /** What it holds. */
-  about: string;
+  /** What `database` names it by. */ alias: string;
+  /** Always false. */ writable: boolean;
+  /** What it holds. */ about: string;
 };
 
 /** How one list of a manifest differs from the installed version's. */
 export type Difference = {
-  /** What is new, in the manifest's order. */
-  gained: Array<string>;
-  /** What is no longer there. */
-  lost: Array<string>;
+  /** What is new, in the manifest's order. */ gained: Array<string>;
+  /** What is no longer there. */ lost: Array<string>;
 };
 
 /** How a manifest differs from the installed version's. */
 export type Differences = {
-  /** Required ones; one that was optional is gained, too. */
-  permissions: Difference;
-  /** Optional ones; one that was required is not gained. */
-  optionalPermissions: Difference;
-  /** The hosts it declares. */
-  hosts: Difference;
-  /** The host's actions it declares. */
-  actions: Difference;
-  /** The host's events it declares. */
-  events: Difference;
+  /** Required ones; one that was optional is gained, too. */ permissions: Difference;
+  /** Optional ones; one that was required is not gained. */ optionalPermissions: Difference;
+  /** The hosts it declares. */ hosts: Difference;
+  /** The host's actions it declares. */ actions: Difference;
+  /** The host's events it declares. */ events: Difference;
 };
 
 /** How an operation ended. */
@@ -69,64 +54,47 @@ export type ErrorCode = "bad_request" | "malformed_body" | "unauthorized" | "for
 
 /** Why something was refused. */
 export type ErrorFields = {
-  /** What kind of refusal it is. */
-  code: Open<ErrorCode>;
+  /** What kind of refusal it is. */ code: Open<ErrorCode>;
   /** For people; names the field and the rule. That of a refused plugin operation starts with a prefix, a colon and a space. */
   message: string;
-  /** With `rate_limited`: whole seconds to wait. */
-  retryAfter?: number;
+  /** With `rate_limited`: whole seconds to wait. */ retryAfter?: number;
 };
 
 /** A sink that did not show a notification. */
 export type Failed = {
-  /** Its name, as the caller wrote it. */
-  sink: string;
-  /** The name, whether it was unavailable or rejected the notification, and why. */
-  error: string;
+  /** Its name, as the caller wrote it. */ sink: string;
+  /** The name, whether it was unavailable or rejected the notification, and why. */ error: string;
 };
 
 /** The installed plugin with the id of a previewed one. */
 export type InstalledVersion = {
-  /** Empty when the tree was changed, or can't be read. */
-  version: string;
-  /** 40 hexadecimal digits. */
-  commit: string;
-  /** Where it was installed from. */
-  url: string;
-  /** The fingerprint of its author's key. */
-  keyId: string;
+  /** Empty when the tree was changed, or can't be read. */ version: string;
+  /** 40 hexadecimal digits. */ commit: string;
+  /** Where it was installed from. */ url: string;
+  /** The fingerprint of its author's key. */ keyId: string;
 };
 
 /** An accepted key. */
 export type KeyEntry = {
-  /** Its fingerprint. */
-  keyId: string;
-  /** The Ed25519 key, 64 hexadecimal digits. */
-  publicKey: string;
-  /** What it was first accepted for: a plugin's id, and its address. */
-  label: string;
-  /** When it was accepted: milliseconds since the epoch. */
-  trustedAt: number;
-  /** The same, of the last install or update that it signed. */
-  lastUsedAt: number;
-  /** Ids of every plugin it has signed, in the order they were seen. */
-  seenFor: Array<string>;
-  /** Ids of the installed plugins it has signed, sorted. */
-  installed: Array<string>;
+  /** Its fingerprint. */ keyId: string;
+  /** The Ed25519 key, 64 hexadecimal digits. */ publicKey: string;
+  /** What it was first accepted for: a plugin's id, and its address. */ label: string;
+  /** When it was accepted: milliseconds since the epoch. */ trustedAt: number;
+  /** The same, of the last install or update that it signed. */ lastUsedAt: number;
+  /** Ids of every plugin it has signed, in the order they were seen. */ seenFor: Array<string>;
+  /** Ids of the installed plugins it has signed, sorted. */ installed: Array<string>;
 };
 
 /** An installed plugin, or a linked one: its manifest, and what is recorded of it. */
 export type ListEntry = {
   /** Names the plugin everywhere, for ever: its folder, its settings, its signature. Not `host` or `bridge`, nor a device name of Windows, such as con, nul or com1; 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
   id: string;
-  /** What users read; 1 to 200 characters, not blank, no control, invisible or private characters. */
-  name: string;
+  /** What users read; 1 to 200 characters, not blank, no control, invisible or private characters. */ name: string;
   /** The plugin's own, by the rules of SemVer. An update must not be lower; 1 to 200 characters, not blank, no control, invisible or private characters. */
   version: string;
   /** The versions of the plugin API it works with, as a range; 1 to 100 characters, no control characters. */
   apiVersion: string;
-  /** One line about it; at most 200 characters, no control, invisible or private characters. */
-  description: string;
+  /** One line about it; at most 200 characters, no control, invisible or private characters. */ description: string;
   /** Words to find it by; at most 8 entries, no duplicates; each: 1 to 200 characters, not blank, no control, invisible or private characters. */
   tags: Array<string>;
   /** What the plugin can't do without; the vocabulary is the host profile's; at most 64 entries, no duplicates; each: 1 to 200 characters, matching [A-Za-z0-9_.:-]+. */
@@ -145,42 +113,31 @@ export type ListEntry = {
   author?: string;
   /** Where to read on; it is never opened; 1 to 200 characters, not blank, no control, invisible or private characters. */
   homepage?: string;
-  /** Where it was installed from; empty when it is linked. */
-  url: string;
-  /** The installed commit, 40 hexadecimal digits; empty when it is linked. */
-  commit: string;
-  /** ISO 8601 in UTC; empty when that is not known. */
-  installedAt: string;
-  /** The same; equal to `installed_at` until the first update. */
-  updatedAt: string;
+  /** Where it was installed from; empty when it is linked. */ url: string;
+  /** The installed commit, 40 hexadecimal digits; empty when it is linked. */ commit: string;
+  /** ISO 8601 in UTC; empty when that is not known. */ installedAt: string;
+  /** The same; equal to `installed_at` until the first update. */ updatedAt: string;
   /** The fingerprint of its author's key; empty when it is linked, or was installed before plugins were signed. */
   keyId: string;
   /** When the user accepted this key: milliseconds since the epoch; not there when the key is not accepted now. */
   trustedAt?: number;
-  /** `true` when it is linked by `plugin-bridge dev`; not there otherwise. */
-  dev?: boolean;
+  /** `true` when it is linked by `plugin-bridge dev`; not there otherwise. */ dev?: boolean;
   /** Why it is not built into the bundle, as in `broken`; not there when nothing is wrong. Only `plugins/list` verifies that. */
   problem?: string;
 };
 
 /** A commit in a changelog. */
 export type LogEntry = {
-  /** 40 hexadecimal digits. */
-  commit: string;
-  /** The first line of its message, cut to 200 characters. */
-  summary: string;
-  /** When it was committed: ISO 8601 in UTC; empty when it is not recorded. */
-  time: string;
+  /** 40 hexadecimal digits. */ commit: string;
+  /** The first line of its message, cut to 200 characters. */ summary: string;
+  /** When it was committed: ISO 8601 in UTC; empty when it is not recorded. */ time: string;
 };
 
 /** A record as a page sends it. */
 export type LogRecord = {
-  /** How important it is; one of debug, info, warn, error. */
-  level: "debug" | "info" | "warn" | "error";
-  /** One line, not blank; cut to 4000 characters. */
-  message: string;
-  /** What logged it; `plugin` by default, cut to 64 characters. */
-  scope?: string | null;
+  /** How important it is; one of debug, info, warn, error. */ level: "debug" | "info" | "warn" | "error";
+  /** One line, not blank; cut to 4000 characters. */ message: string;
+  /** What logged it; `plugin` by default, cut to 64 characters. */ scope?: string | null;
   /** When it was logged, by the page's clock: milliseconds since the epoch. Only a time that differs from the daemon's by more than a second is written. */
   ts?: number | null;
 };
@@ -189,14 +146,12 @@ export type LogRecord = {
 export type Manifest = {
   /** Names the plugin everywhere, for ever: its folder, its settings, its signature. Not `host` or `bridge`, nor a device name of Windows, such as con, nul or com1; 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
   id: string;
-  /** What users read; 1 to 200 characters, not blank, no control, invisible or private characters. */
-  name: string;
+  /** What users read; 1 to 200 characters, not blank, no control, invisible or private characters. */ name: string;
   /** The plugin's own, by the rules of SemVer. An update must not be lower; 1 to 200 characters, not blank, no control, invisible or private characters. */
   version: string;
   /** The versions of the plugin API it works with, as a range; 1 to 100 characters, no control characters. */
   apiVersion: string;
-  /** One line about it; at most 200 characters, no control, invisible or private characters. */
-  description: string;
+  /** One line about it; at most 200 characters, no control, invisible or private characters. */ description: string;
   /** Words to find it by; at most 8 entries, no duplicates; each: 1 to 200 characters, not blank, no control, invisible or private characters. */
   tags: Array<string>;
   /** What the plugin can't do without; the vocabulary is the host profile's; at most 64 entries, no duplicates; each: 1 to 200 characters, matching [A-Za-z0-9_.:-]+. */
@@ -222,36 +177,23 @@ export type Operation = "install" | "update" | "uninstall" | "trust_key" | "rota
 
 /** An operation that is under way, or ended in the last five minutes. */
 export type OperationEntry = {
-  /** The daemon's name for it, for `cancel`. */
-  operation: string;
-  /** What it does. */
-  op: Open<Operation>;
-  /** The plugin's, as in `progress`; null during an install. */
-  id: string | null;
-  /** The name that the page which asked for it has chosen; null without one. */
-  ref: string | null;
-  /** The last step it has reached. */
-  step: Open<Step>;
-  /** Of this step, for display. */
-  message: string;
-  /** Milliseconds since the epoch. */
-  startedAt: number;
-  /** Whether it can still be cancelled. */
-  cancellable: boolean;
-  /** Milliseconds since the epoch; only when it has ended. */
-  endedAt?: number;
-  /** Only when it has ended. */
-  outcome?: Open<End>;
-  /** Only when it was refused or cancelled. */
-  error?: Refusal;
-  /** Only when it is done: what its method answers. */
-  result?: { [name: string]: unknown };
+  /** The daemon's name for it, for `cancel`. */ operation: string;
+  /** What it does. */ op: Open<Operation>;
+  /** The plugin's, as in `progress`; null during an install. */ id: string | null;
+  /** The name that the page which asked for it has chosen; null without one. */ ref: string | null;
+  /** The last step it has reached. */ step: Open<Step>;
+  /** Of this step, for display. */ message: string;
+  /** Milliseconds since the epoch. */ startedAt: number;
+  /** Whether it can still be cancelled. */ cancellable: boolean;
+  /** Milliseconds since the epoch; only when it has ended. */ endedAt?: number;
+  /** Only when it has ended. */ outcome?: Open<End>;
+  /** Only when it was refused or cancelled. */ error?: Refusal;
+  /** Only when it is done: what its method answers. */ result?: { [name: string]: unknown };
 };
 
 /** One argument of a message. */
 export type OscArgument = {
-  /** What it is. */
-  kind: Open<OscKind>;
+  /** What it is. */ kind: Open<OscKind>;
   /** Null for what is `other`: a blob, a colour, an array, a number that is not finite. */
   value: boolean | number | string | null;
 };
@@ -261,95 +203,63 @@ export type OscKind = "bool" | "int" | "float" | "string" | "other";
 
 /** What one target gets instead; what is absent or null stays as it is. */
 export type Patch = {
-  /** The first line; 1 to 200 characters, no control characters, not blank. */
-  title?: string | null;
+  /** The first line; 1 to 200 characters, no control characters, not blank. */ title?: string | null;
   /** The text below it; at most 2000 characters, no control characters except tabs and line breaks. */
   content?: string | null;
-  /** Seconds to show it; 0 is the target's default; 0 to 60. */
-  timeoutSecs?: number | null;
+  /** Seconds to show it; 0 is the target's default; 0 to 60. */ timeoutSecs?: number | null;
   /** An icon's name, or with `useBase64Icon` an image; empty is none; a name of at most 128 characters of A-Z a-z 0-9 . _ + -, or with useBase64Icon the base64 of a PNG, JPEG or GIF, at most 131072 characters. */
   icon?: string | null;
-  /** Whether `icon` is an image. */
-  useBase64Icon?: boolean | null;
+  /** Whether `icon` is an image. */ useBase64Icon?: boolean | null;
   /** The sender's name; the host application by default; at most 64 characters, no control characters. */
   sourceApp?: string | null;
-  /** Whether to play a sound; the target decides by default. */
-  sound?: boolean | null;
-  /** How loud; 0 is muted; 0 to 1. */
-  volume?: number | null;
-  /** Which sound; empty is none; one of default, error, warning, or empty. */
-  audioPath?: string | null;
-  /** Height of the overlay's panel; 16 to 1024. */
-  height?: number | null;
-  /** Opacity of the overlay's panel; 0 to 1. */
-  opacity?: number | null;
+  /** Whether to play a sound; the target decides by default. */ sound?: boolean | null;
+  /** How loud; 0 is muted; 0 to 1. */ volume?: number | null;
+  /** Which sound; empty is none; one of default, error, warning, or empty. */ audioPath?: string | null;
+  /** Height of the overlay's panel; 16 to 1024. */ height?: number | null;
+  /** Opacity of the overlay's panel; 0 to 1. */ opacity?: number | null;
   /** How important it is; `normal` by default; one of low, normal, critical. */
   urgency?: "low" | "normal" | "critical" | null;
-  /** Whether the overlay shows it even where it would not. */
-  alwaysShow?: boolean | null;
+  /** Whether the overlay shows it even where it would not. */ alwaysShow?: boolean | null;
 };
 
 /** Exactly one tree, as a preview has shown it. */
 export type Pin = {
-  /** Its commit, in hexadecimal digits; 40 characters, matching [0-9a-f]{40}. */
-  commit: string;
+  /** Its commit, in hexadecimal digits; 40 characters, matching [0-9a-f]{40}. */ commit: string;
   /** The digest that its author signed, in hexadecimal digits; 64 characters, matching [0-9a-f]{64}. */
   digest: string;
 };
 
 /** The key that signed a previewed tree. */
 export type PreviewedKey = {
-  /** Its fingerprint. */
-  keyId: string;
-  /** Whether the user has accepted it. */
-  trusted: boolean;
-  /** When, in milliseconds since the epoch; only if it is trusted. */
-  trustedAt?: number;
+  /** Its fingerprint. */ keyId: string;
+  /** Whether the user has accepted it. */ trusted: boolean;
+  /** When, in milliseconds since the epoch; only if it is trusted. */ trustedAt?: number;
 };
 
 /** The error of an operation, as its answer had it. */
-export type Refusal = {
-  /** Its code. */
-  code: Open<ErrorCode>;
-  /** Its message. */
-  message: string;
-};
+export type Refusal = { /** Its code. */ code: Open<ErrorCode>; /** Its message. */ message: string; };
 
 /** Where an operation is: the step of progress records. */
 export type Step = "awaiting_confirmation" | "clone" | "validate" | "policy" | "signature" | "compare" | "move" | "build" | "rollback" | "remove";
 
 /** A sink that can be delivered to. */
 export type Target = {
-  /** Its name in `sinks` and `overrides`. */
-  name: string;
-  /** What it reaches. */
-  description: string;
-  /** `up`, `unknown` or `down`. */
-  health: string;
-  /** The fields it uses. */
-  honours: Array<string>;
-  /** Other names it goes by. */
-  aliases: Array<string>;
+  /** Its name in `sinks` and `overrides`. */ name: string;
+  /** What it reaches. */ description: string;
+  /** `up`, `unknown` or `down`. */ health: string;
+  /** The fields it uses. */ honours: Array<string>;
+  /** Other names it goes by. */ aliases: Array<string>;
 };
 
 /** A plugin of which it could not be found out whether it is behind. */
-export type Unknown = {
-  /** The plugin's. */
-  id: string;
-  /** Why, as the message of an error. */
-  reason: string;
-};
+export type Unknown = { /** The plugin's. */ id: string; /** Why, as the message of an error. */ reason: string; };
 
 /** A plugin that is behind its repository. */
 export type Update = {
-  /** The plugin's. */
-  id: string;
-  /** The installed commit, 40 hexadecimal digits. */
-  current: string;
-  /** The tip of the default branch. */
-  latest: string;
-  /** How many commits are new; 50 stands for 50 or more. */
-  commitsBehind: number;
+  /** The plugin's. */ id: string;
+  /** The installed commit, 40 hexadecimal digits. */ current: string;
+  /** The tip of the default branch. */ latest: string;
+  /** How many commits are new; 50 stands for 50 or more. */ commitsBehind: number;
   /** The new commits, the newest first, at most 50; each with `commit`, `summary` and `time`. */
   changelog: Array<LogEntry>;
 };
@@ -362,66 +272,46 @@ export interface Methods {
       /** What is not a record is left out; the others are written; at most 200 entries; each: ignored when it breaks a rule of its own. */
       records: Array<LogRecord>;
     };
-    result: {
-      /** Always true. */
-      ok: boolean;
-      /** How many records are in the file. */
-      written: number;
-    };
+    result: { /** Always true. */ ok: boolean; /** How many records are in the file. */ written: number; };
   };
   /** Return the location and the size of the log file. */
   "logs/info": {
     params: { [name: string]: never };
     result: {
-      /** Always true. */
-      ok: boolean;
-      /** Its path, or `disabled`. */
-      location: string;
-      /** How large it is. */
-      bytes: number;
+      /** Always true. */ ok: boolean;
+      /** Its path, or `disabled`. */ location: string;
+      /** How large it is. */ bytes: number;
     };
   };
   /** Show a notification on every target, or on those that are named. */
   "notify/send": {
     params: {
-      /** The first line; 1 to 200 characters, no control characters, not blank. */
-      title: string;
+      /** The first line; 1 to 200 characters, no control characters, not blank. */ title: string;
       /** The text below it; at most 2000 characters, no control characters except tabs and line breaks. */
       content?: string | null;
-      /** Seconds to show it; 0 is the target's default; 0 to 60. */
-      timeoutSecs?: number | null;
+      /** Seconds to show it; 0 is the target's default; 0 to 60. */ timeoutSecs?: number | null;
       /** An icon's name, or with `useBase64Icon` an image; empty is none; a name of at most 128 characters of A-Z a-z 0-9 . _ + -, or with useBase64Icon the base64 of a PNG, JPEG or GIF, at most 131072 characters. */
       icon?: string | null;
-      /** Whether `icon` is an image. */
-      useBase64Icon?: boolean | null;
+      /** Whether `icon` is an image. */ useBase64Icon?: boolean | null;
       /** The sender's name; the host application by default; at most 64 characters, no control characters. */
       sourceApp?: string | null;
-      /** Whether to play a sound; the target decides by default. */
-      sound?: boolean | null;
-      /** How loud; 0 is muted; 0 to 1. */
-      volume?: number | null;
-      /** Which sound; empty is none; one of default, error, warning, or empty. */
-      audioPath?: string | null;
-      /** Height of the overlay's panel; 16 to 1024. */
-      height?: number | null;
-      /** Opacity of the overlay's panel; 0 to 1. */
-      opacity?: number | null;
+      /** Whether to play a sound; the target decides by default. */ sound?: boolean | null;
+      /** How loud; 0 is muted; 0 to 1. */ volume?: number | null;
+      /** Which sound; empty is none; one of default, error, warning, or empty. */ audioPath?: string | null;
+      /** Height of the overlay's panel; 16 to 1024. */ height?: number | null;
+      /** Opacity of the overlay's panel; 0 to 1. */ opacity?: number | null;
       /** How important it is; `normal` by default; one of low, normal, critical. */
       urgency?: "low" | "normal" | "critical" | null;
-      /** Whether the overlay shows it even where it would not. */
-      alwaysShow?: boolean | null;
+      /** Whether the overlay shows it even where it would not. */ alwaysShow?: boolean | null;
       /** The targets that show it; every one when absent; 1 to 8 names, each of 1 to 32 characters. */
       sinks?: Array<string> | null;
       /** What some of them are to show instead: an object of these fields for each, by name; at most 32 sinks; each an object, with no field but those of a notification. */
       overrides?: { [name: string]: Patch } | null;
     };
     result: {
-      /** Whether at least one target accepted it. */
-      ok: boolean;
-      /** The names of those that accepted it. */
-      delivered: Array<string>;
-      /** Those that did not, each with `sink` and `error`. */
-      failed: Array<Failed>;
+      /** Whether at least one target accepted it. */ ok: boolean;
+      /** The names of those that accepted it. */ delivered: Array<string>;
+      /** Those that did not, each with `sink` and `error`. */ failed: Array<Failed>;
     };
   };
   /** List the targets, with their health and the fields they use. */
@@ -438,185 +328,119 @@ export interface Methods {
       /** Where in the receiver it goes; no pattern; 1 to 255 characters, a slash and then printable ASCII, without spaces and # * , ? [ ] { }. */
       address: string;
       /** A whole number of at most 32 bits is sent as an integer, any other number as a float; at most 32 entries; each: a boolean, a number that fits in a 32-bit float, a string without NUL, or one of these (an integer of 32 bits for int) with its kind: {kind: bool, int, float or string, value}. */
-      args?: Array<boolean | number | string | {
-        kind: "bool";
-        value: boolean;
-      } | {
-        kind: "int";
-        value: number;
-      } | {
-        kind: "float";
-        value: number;
-      } | {
-        kind: "string";
-        value: string;
-      }> | null;
-      /** The port of 127.0.0.1; not the daemon's own, nor the overlay's; 1024 to 65535. */
-      port?: number | null;
+      args?: Array<boolean | number | string | { kind: "bool"; value: boolean; } | { kind: "int"; value: number; } | { kind: "float"; value: number; } | { kind: "string"; value: string; }> | null;
+      /** The port of 127.0.0.1; not the daemon's own, nor the overlay's; 1024 to 65535. */ port?: number | null;
     };
     result: {
-      /** Always true; UDP reports no receipt. */
-      ok: boolean;
-      /** How large the datagram was. */
-      bytes: number;
-      /** Where it went. */
-      port: number;
+      /** Always true; UDP reports no receipt. */ ok: boolean;
+      /** How large the datagram was. */ bytes: number;
+      /** Where it went. */ port: number;
     };
   };
   /** Listen on one port, instead of any other, until stop; a page that disconnects, and authenticates again within five minutes, still listens. */
   "osc/listen": {
-    params: {
-      /** The port of 127.0.0.1; not the daemon's own, nor the overlay's; 1024 to 65535. */
-      port?: number | null;
-    };
+    params: { /** The port of 127.0.0.1; not the daemon's own, nor the overlay's; 1024 to 65535. */ port?: number | null; };
     result: {
-      /** Always true. */
-      ok: boolean;
-      /** The port; the only one. */
-      port: number;
-      /** False when it was listened on already. */
-      started: boolean;
+      /** Always true. */ ok: boolean;
+      /** The port; the only one. */ port: number;
+      /** False when it was listened on already. */ started: boolean;
     };
   };
   /** Release this page's lease at once; the last lease closes the port. */
   "osc/stop": {
     params: { [name: string]: never };
     result: {
-      /** Always true. */
-      ok: boolean;
-      /** Whether it was closed; not when others hold it, or have left a lease. */
-      stopped: boolean;
+      /** Always true. */ ok: boolean;
+      /** Whether it was closed; not when others hold it, or have left a lease. */ stopped: boolean;
     };
   };
   /** Return the port that is listened on, and counts of what came. */
   "osc/status": {
     params: { [name: string]: never };
     result: {
-      /** Whether a port is. */
-      listening: boolean;
-      /** Where `send` sends to by default. */
-      sendPort: number;
-      /** The port. */
-      listenPort?: number;
-      /** How many messages came since it was opened. */
-      received?: number;
-      /** How many of these were not pushed, because they came too fast. */
-      dropped?: number;
-      /** How many datagrams were not OSC. */
-      undecodable?: number;
+      /** Whether a port is. */ listening: boolean;
+      /** Where `send` sends to by default. */ sendPort: number;
+      /** The port. */ listenPort?: number;
+      /** How many messages came since it was opened. */ received?: number;
+      /** How many of these were not pushed, because they came too fast. */ dropped?: number;
+      /** How many datagrams were not OSC. */ undecodable?: number;
     };
   };
   /** Make one HTTP request. */
   "outbound/fetch": {
     params: {
-      /** An absolute URL of http or https, without user name and password. */
-      url: string;
-      /** GET, HEAD, POST, PUT, PATCH or DELETE, in any case. */
-      method?: string | null;
-      /** Values by name, at most 32; not those of the connection. */
-      headers?: { [name: string]: string } | null;
-      /** Text, at most 1 MiB in UTF-8; empty for none. */
-      body?: string | null;
-      /** For the whole exchange; 30000 by default, and brought into 1 to 120000. */
-      timeoutMs?: number | null;
+      /** An absolute URL of http or https, without user name and password. */ url: string;
+      /** GET, HEAD, POST, PUT, PATCH or DELETE, in any case. */ method?: string | null;
+      /** Values by name, at most 32; not those of the connection. */ headers?: { [name: string]: string } | null;
+      /** Text, at most 1 MiB in UTF-8; empty for none. */ body?: string | null;
+      /** For the whole exchange; 30000 by default, and brought into 1 to 120000. */ timeoutMs?: number | null;
     };
     result: {
-      /** The status code. */
-      status: number;
-      /** The standard's words for it, or empty. */
-      statusText: string;
-      /** Whether the status is 200 to 299. */
-      ok: boolean;
-      /** The URL as it was given. */
-      url: string;
+      /** The status code. */ status: number;
+      /** The standard's words for it, or empty. */ statusText: string;
+      /** Whether the status is 200 to 299. */ ok: boolean;
+      /** The URL as it was given. */ url: string;
       /** Values by name in lower case; repeated ones joined by a comma and a space. */
       headers: { [name: string]: string };
-      /** The values of `set-cookie`, which can't be joined. */
-      setCookie: Array<string>;
-      /** Text; the response was valid UTF-8, at most 16 MiB. */
-      body: string;
+      /** The values of `set-cookie`, which can't be joined. */ setCookie: Array<string>;
+      /** Text; the response was valid UTF-8, at most 16 MiB. */ body: string;
     };
   };
   /** Install a plugin from its repository, after a prompt on the desktop. */
   "plugins/install": {
     params: {
-      /** An https URL of at most 512 characters, with a host; no user name, query or fragment. */
-      url: string;
-      /** The `commit` and `digest` of a preview, which it has to be. */
-      pin?: Pin | null;
+      /** An https URL of at most 512 characters, with a host; no user name, query or fragment. */ url: string;
+      /** The `commit` and `digest` of a preview, which it has to be. */ pin?: Pin | null;
       /** The page's own name for the operation, fresh and random. A request with the `ref` of an earlier one gets the outcome of that one; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */
       ref?: string | null;
     };
-    result: {
-      /** Its list entry. */
-      plugin: ListEntry;
-    };
+    result: { /** Its list entry. */ plugin: ListEntry; };
   };
   /** Clone and check a plugin without installing it; nothing is asked or run. */
   "plugins/preview": {
     params: {
-      /** The URL of a repository; see `install`. */
-      url?: string | null;
-      /** An installed plugin, at the URL it was installed from. */
-      id?: string | null;
-      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */
-      ref?: string | null;
+      /** The URL of a repository; see `install`. */ url?: string | null;
+      /** An installed plugin, at the URL it was installed from. */ id?: string | null;
+      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */ ref?: string | null;
     };
     result: {
-      /** Its commit, in hexadecimal digits; 40 characters, matching [0-9a-f]{40}. */
-      commit: string;
+      /** Its commit, in hexadecimal digits; 40 characters, matching [0-9a-f]{40}. */ commit: string;
       /** The digest that its author signed, in hexadecimal digits; 64 characters, matching [0-9a-f]{64}. */
       digest: string;
-      /** Where it comes from. */
-      url: string;
-      /** Its `plugin.json`, with every list. */
-      manifest: Manifest;
-      /** Its README and its icon. */
-      about: About;
+      /** Where it comes from. */ url: string;
+      /** Its `plugin.json`, with every list. */ manifest: Manifest;
+      /** Its README and its icon. */ about: About;
       /** Until when its files are kept for an `install` or `update` with its `commit` and `digest` as `pin`: milliseconds since the epoch. */
       expiresAt: number;
-      /** Who signed it. */
-      key: PreviewedKey;
+      /** Who signed it. */ key: PreviewedKey;
       /** What it declares that the installed version does not, and the other way round; if none is installed, all of it is gained. */
       changes: Differences;
-      /** Only if a plugin of this id is installed. */
-      installed?: InstalledVersion;
-      /** Only if another commit is installed from this URL. */
-      changelog?: Changelog;
+      /** Only if a plugin of this id is installed. */ installed?: InstalledVersion;
+      /** Only if another commit is installed from this URL. */ changelog?: Changelog;
     };
   };
   /** List the operations under way, and the outcomes of the last five minutes. */
   "plugins/operations": {
     params: { [name: string]: never };
-    result: {
-      /** Those under way first, the earliest first. */
-      operations: Array<OperationEntry>;
-    };
+    result: { /** Those under way first, the earliest first. */ operations: Array<OperationEntry>; };
   };
   /** Cancel an operation: withdraw its prompt, stop its clone, roll it back. */
   "plugins/cancel": {
-    params: {
-      /** Its name, as `operations` and `progress` have it; at most 64 characters. */
-      operation: string;
-    };
+    params: { /** Its name, as `operations` and `progress` have it; at most 64 characters. */ operation: string; };
     result: { [name: string]: unknown };
   };
   /** List the installed plugins, and why some are not in the bundle. */
   "plugins/list": {
     params: { [name: string]: never };
     result: {
-      /** List entries, by id. */
-      plugins: Array<ListEntry>;
+      /** List entries, by id. */ plugins: Array<ListEntry>;
       /** `{id, reason}` of every plugin that is not built into the bundle: its tree is gone, not usable, or was changed. One whose manifest can be read is in `plugins` too, so that a page shows it. */
       broken: Array<Broken>;
     };
   };
   /** Return the README and the icon of an installed plugin, as they were signed. */
   "plugins/about": {
-    params: {
-      /** See `uninstall`. */
-      id: string;
-    };
+    params: { /** See `uninstall`. */ id: string; };
     result: {
       /** The beginning of `README.md`, without control characters; empty when there is none. Plain text of others: never to be shown as HTML. */
       readme: string;
@@ -631,10 +455,8 @@ export interface Methods {
       fresh?: boolean | null;
     };
     result: {
-      /** Those that are behind, by id. */
-      updates: Array<Update>;
-      /** Those whose repositories could not be looked at. */
-      unknown: Array<Unknown>;
+      /** Those that are behind, by id. */ updates: Array<Update>;
+      /** Those whose repositories could not be looked at. */ unknown: Array<Unknown>;
       /** The ids of those whose repositories have not answered yet; a later call has the result. One may be in `updates` as well, as it was before. */
       pending: Array<string>;
     };
@@ -642,43 +464,30 @@ export interface Methods {
   /** Update a plugin from its repository, after a prompt. */
   "plugins/update": {
     params: {
-      /** 2 to 40 characters: lower-case letters, digits and hyphens. */
-      id: string;
-      /** The `commit` and `digest` of a preview, which it has to become. */
-      pin?: Pin | null;
-      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */
-      ref?: string | null;
+      /** 2 to 40 characters: lower-case letters, digits and hyphens. */ id: string;
+      /** The `commit` and `digest` of a preview, which it has to become. */ pin?: Pin | null;
+      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */ ref?: string | null;
     };
     result: {
-      /** The plugin's list entry. */
-      plugin: ListEntry;
-      /** Whether anything was new; if not, nothing was asked or changed. */
-      updated: boolean;
+      /** The plugin's list entry. */ plugin: ListEntry;
+      /** Whether anything was new; if not, nothing was asked or changed. */ updated: boolean;
     };
   };
   /** Remove a plugin and its settings, after a prompt on the desktop. */
   "plugins/uninstall": {
     params: {
-      /** 2 to 40 characters: lower-case letters, digits and hyphens. */
-      id: string;
-      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */
-      ref?: string | null;
+      /** 2 to 40 characters: lower-case letters, digits and hyphens. */ id: string;
+      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */ ref?: string | null;
     };
     result: { [name: string]: unknown };
   };
   /** Rebuild the bundle; a failed build is answered with a report, too. */
   "plugins/build": {
-    params: {
-      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */
-      ref?: string | null;
-    };
+    params: { /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */ ref?: string | null; };
     result: {
-      /** Whether there is a new bundle. */
-      ok: boolean;
-      /** How many milliseconds it took. */
-      durationMs: number;
-      /** The ids of what is in the bundle, or was to be, sorted. */
-      plugins: Array<string>;
+      /** Whether there is a new bundle. */ ok: boolean;
+      /** How many milliseconds it took. */ durationMs: number;
+      /** The ids of what is in the bundle, or was to be, sorted. */ plugins: Array<string>;
       /** Why there is no new bundle; when there is one, which installed plugins were left out of it, and why. */
       errors: Array<string>;
     };
@@ -686,18 +495,13 @@ export interface Methods {
   /** List the authors' keys that were accepted. */
   "plugins/keys": {
     params: { [name: string]: never };
-    result: {
-      /** The last used first. */
-      keys: Array<KeyEntry>;
-    };
+    result: { /** The last used first. */ keys: Array<KeyEntry>; };
   };
   /** Stop trusting an author's key, after a prompt; uninstalls nothing. */
   "plugins/forget_key": {
     params: {
-      /** Its fingerprint, as `keys` lists it. */
-      keyId: string;
-      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */
-      ref?: string | null;
+      /** Its fingerprint, as `keys` lists it. */ keyId: string;
+      /** See `install`; 16 to 64 characters, matching [A-Za-z0-9_-]{16,64}. */ ref?: string | null;
     };
     result: { [name: string]: unknown };
   };
@@ -710,91 +514,62 @@ export interface Methods {
       timeoutMs?: number | null;
     };
     result: {
-      /** Whether the snippet returned. */
-      ok: boolean;
+      /** Whether the snippet returned. */ ok: boolean;
       /** Only when it did: what it returned. A value over 524288 characters of JSON is `{truncated: true, chars, head}` instead. */
       value?: unknown;
-      /** Only when it did not: the name and the message of what it threw. */
-      error?: string;
+      /** Only when it did not: the name and the message of what it threw. */ error?: string;
     };
   };
   /** Accept a page's answer; a late or unrequested answer is dropped. */
   "remote/result": {
     params: {
-      /** The one that was pushed; at most 64 characters. */
-      id: string;
-      /** Whether the snippet returned. */
-      ok: boolean;
-      /** What it returned, when it did. */
-      value?: unknown;
-      /** What it threw, when it did: required then, and only then. */
-      error?: string | null;
+      /** The one that was pushed; at most 64 characters. */ id: string;
+      /** Whether the snippet returned. */ ok: boolean;
+      /** What it returned, when it did. */ value?: unknown;
+      /** What it threw, when it did: required then, and only then. */ error?: string | null;
     };
-    result: {
-      /** Whether it was the first answer to this evaluation. */
-      delivered: boolean;
-    };
+    result: { /** Whether it was the first answer to this evaluation. */ delivered: boolean; };
   };
   /** Read rows by one SELECT statement, which ends with its page. */
   "sql/query": {
     params: {
-      /** An alias; see `sql/databases`. */
-      database: string;
+      /** An alias; see `sql/databases`. */ database: string;
       /** Placeholders are `?`, or `?1`, `?2` and so on; a statement of at most 65536 bytes, without NUL. */
       sql: string;
       /** What the placeholders stand for, in order; at most 64 entries; each: each null, a boolean, a number or a string. */
       params?: Array<null | boolean | number | string> | null;
-      /** Whether blobs are wanted, not only how large they are. */
-      blobs?: boolean | null;
+      /** Whether blobs are wanted, not only how large they are. */ blobs?: boolean | null;
     };
     result: {
-      /** Their names, in order; a name can be there twice. */
-      columns: Array<string>;
-      /** Plain JSON by column; of two columns of a name it has the last. */
-      rows: Array<{ [name: string]: unknown }>;
+      /** Their names, in order; a name can be there twice. */ columns: Array<string>;
+      /** Plain JSON by column; of two columns of a name it has the last. */ rows: Array<{ [name: string]: unknown }>;
     };
   };
   /** Change a database; refused, because every one of them is read-only. */
   "sql/execute": {
     params: {
-      /** An alias; see `sql/databases`. */
-      database: string;
+      /** An alias; see `sql/databases`. */ database: string;
       /** Placeholders are `?`, or `?1`, `?2` and so on; a statement of at most 65536 bytes, without NUL. */
       sql: string;
       /** What the placeholders stand for, in order; at most 64 entries; each: each null, a boolean, a number or a string. */
       params?: Array<null | boolean | number | string> | null;
-      /** Whether blobs are wanted, not only how large they are. */
-      blobs?: boolean | null;
+      /** Whether blobs are wanted, not only how large they are. */ blobs?: boolean | null;
     };
-    result: {
-      /** How many rows. */
-      changed: number;
-      /** The last of those that were inserted. */
-      lastInsertRowid: number;
-    };
+    result: { /** How many rows. */ changed: number; /** The last of those that were inserted. */ lastInsertRowid: number; };
   };
   /** List the databases, and the limits of statements. */
   "sql/databases": {
     params: { [name: string]: never };
     result: {
-      /** Every database. */
-      databases: Array<DatabaseEntry>;
-      /** More rows are an error. */
-      maxRows: number;
-      /** A larger result is an error; it is estimated. */
-      maxResultBytes: number;
-      /** How many `params` there may be. */
-      maxParams: number;
-      /** How long a statement may take. */
-      maxStatementMs: number;
-      /** How a database is named. */
-      paths: string;
-      /** What a call may have. */
-      statements: string;
-      /** What can be read, and how it is represented. */
-      reads: string;
-      /** How a blob is represented. */
-      blobs: string;
+      /** Every database. */ databases: Array<DatabaseEntry>;
+      /** More rows are an error. */ maxRows: number;
+      /** A larger result is an error; it is estimated. */ maxResultBytes: number;
+      /** How many `params` there may be. */ maxParams: number;
+      /** How long a statement may take. */ maxStatementMs: number;
+      /** How a database is named. */ paths: string;
+      /** What a call may have. */ statements: string;
+      /** What can be read, and how it is represented. */ reads: string;
+      /** How a blob is represented. */ blobs: string;
     };
   };
   /** Read one value; null when there is none. */
@@ -802,23 +577,17 @@ export interface Methods {
     params: {
       /** The namespace: `host`, or `plugin:` and a plugin's id; 1 to 64 characters, matching [a-zA-Z0-9_.:-]+; not starting with bridge., which is the daemon's. */
       ns: string;
-      /** The key in it; 1 to 64 characters, matching [a-zA-Z0-9_.:-]+. */
-      key: string;
+      /** The key in it; 1 to 64 characters, matching [a-zA-Z0-9_.:-]+. */ key: string;
     };
-    result: {
-      /** `null` when nothing is. */
-      value: unknown;
-    };
+    result: { /** `null` when nothing is. */ value: unknown; };
   };
   /** Set one value; answered when it is durable. */
   "state/set": {
     params: {
       /** The namespace: `host`, or `plugin:` and a plugin's id; 1 to 64 characters, matching [a-zA-Z0-9_.:-]+; not starting with bridge., which is the daemon's. */
       ns: string;
-      /** The key in it; 1 to 64 characters, matching [a-zA-Z0-9_.:-]+. */
-      key: string;
-      /** Any JSON value; at most 65536 bytes as compact JSON. */
-      value: unknown;
+      /** The key in it; 1 to 64 characters, matching [a-zA-Z0-9_.:-]+. */ key: string;
+      /** Any JSON value; at most 65536 bytes as compact JSON. */ value: unknown;
     };
     result: { [name: string]: unknown };
   };
@@ -827,8 +596,7 @@ export interface Methods {
     params: {
       /** The namespace: `host`, or `plugin:` and a plugin's id; 1 to 64 characters, matching [a-zA-Z0-9_.:-]+; not starting with bridge., which is the daemon's. */
       ns: string;
-      /** The key in it; 1 to 64 characters, matching [a-zA-Z0-9_.:-]+. */
-      key: string;
+      /** The key in it; 1 to 64 characters, matching [a-zA-Z0-9_.:-]+. */ key: string;
     };
     result: { [name: string]: unknown };
   };
@@ -838,10 +606,7 @@ export interface Methods {
       /** The namespace: `host`, or `plugin:` and a plugin's id; 1 to 64 characters, matching [a-zA-Z0-9_.:-]+; not starting with bridge., which is the daemon's. */
       ns: string;
     };
-    result: {
-      /** The values of the namespace by key; empty when it has none. */
-      entries: { [name: string]: unknown };
-    };
+    result: { /** The values of the namespace by key; empty when it has none. */ entries: { [name: string]: unknown }; };
   };
 }
 
@@ -851,69 +616,44 @@ export interface Events {
   log: {
     /** `debug`, `info`, `warn` or `error`; one of debug, info, warn, error. */
     level: "debug" | "info" | "warn" | "error";
-    /** Always `bridge`. */
-    scope: string;
-    /** Its first line; at most 4000 characters. */
-    message: string;
-    /** When it was logged: milliseconds since the epoch. */
-    ts: number;
+    /** Always `bridge`. */ scope: string;
+    /** Its first line; at most 4000 characters. */ message: string;
+    /** When it was logged: milliseconds since the epoch. */ ts: number;
   };
   /** A frame is refused that has no request id; to its own socket. */
   error: {
-    /** What kind of refusal it is. */
-    code: Open<ErrorCode>;
+    /** What kind of refusal it is. */ code: Open<ErrorCode>;
     /** For people; names the field and the rule. That of a refused plugin operation starts with a prefix, a colon and a space. */
     message: string;
-    /** With `rate_limited`: whole seconds to wait. */
-    retryAfter?: number;
+    /** With `rate_limited`: whole seconds to wait. */ retryAfter?: number;
   };
   /** A plugin operation reaches a step. */
   progress: {
-    /** The operation. */
-    op: Open<Operation>;
-    /** The plugin's, the same during one operation; null during an install. */
-    id: string | null;
-    /** What it does now. */
-    step: Open<Step>;
-    /** For display; of what a caller sent it shows only the host. */
-    message: string;
-    /** The daemon's name for it, for `cancel`. */
-    operation: string;
-    /** The name that the page which asked for it has chosen; null without one. */
-    ref: string | null;
-    /** Whether it can still be cancelled. */
-    cancellable: boolean;
+    /** The operation. */ op: Open<Operation>;
+    /** The plugin's, the same during one operation; null during an install. */ id: string | null;
+    /** What it does now. */ step: Open<Step>;
+    /** For display; of what a caller sent it shows only the host. */ message: string;
+    /** The daemon's name for it, for `cancel`. */ operation: string;
+    /** The name that the page which asked for it has chosen; null without one. */ ref: string | null;
+    /** Whether it can still be cancelled. */ cancellable: boolean;
   };
   /** The set of installed plugins has changed. */
-  plugins: {
-    /** List entries, by id. */
-    plugins: Array<ListEntry>;
-  };
+  plugins: { /** List entries, by id. */ plugins: Array<ListEntry>; };
   /** A build has ended. */
   build: {
-    /** Whether there is a new bundle. */
-    ok: boolean;
-    /** How many milliseconds it took. */
-    durationMs: number;
-    /** The ids of what is in the bundle, or was to be, sorted. */
-    plugins: Array<string>;
+    /** Whether there is a new bundle. */ ok: boolean;
+    /** How many milliseconds it took. */ durationMs: number;
+    /** The ids of what is in the bundle, or was to be, sorted. */ plugins: Array<string>;
     /** Why there is no new bundle; when there is one, which installed plugins were left out of it, and why. */
     errors: Array<string>;
   };
   /** With `--dev`: a snippet is to be evaluated; `{id, code}`. */
   remote: {
-    /** What `remote/result` is to answer with. */
-    id: string;
-    /** The body of an async function, as `remote/eval` accepts it. */
-    code: string;
+    /** What `remote/result` is to answer with. */ id: string;
+    /** The body of an async function, as `remote/eval` accepts it. */ code: string;
   };
   /** An OSC message was received; the newest of each address. */
-  osc: {
-    /** Where in the receiver it goes. */
-    address: string;
-    /** Its arguments, in order. */
-    args: Array<OscArgument>;
-  };
+  osc: { /** Where in the receiver it goes. */ address: string; /** Its arguments, in order. */ args: Array<OscArgument>; };
 }
 
 export type MethodName = keyof Methods;
@@ -956,49 +696,10 @@ export const METHODS = {
 } as const;
 
 /** Every error code. */
-export const ERROR_CODES = [
-  "bad_request",
-  "malformed_body",
-  "unauthorized",
-  "forbidden_origin",
-  "forbidden_host",
-  "not_found",
-  "unknown_service",
-  "unknown_method",
-  "method_not_allowed",
-  "timed_out",
-  "payload_too_large",
-  "uri_too_long",
-  "unsupported_media_type",
-  "rate_limited",
-  "head_too_large",
-  "internal",
-  "unavailable",
-] as const;
+export const ERROR_CODES = ["bad_request", "malformed_body", "unauthorized", "forbidden_origin", "forbidden_host", "not_found", "unknown_service", "unknown_method", "method_not_allowed", "timed_out", "payload_too_large", "uri_too_long", "unsupported_media_type", "rate_limited", "head_too_large", "internal", "unavailable"] as const;
 
 /** What the message of a refusal can start with. */
-export const PREFIXES = [
-  "not_https",
-  "denied",
-  "approval_unavailable",
-  "clone_failed",
-  "no_manifest",
-  "manifest_invalid",
-  "policy",
-  "unsigned",
-  "already_installed",
-  "not_installed",
-  "not_trusted",
-  "invalid_id",
-  "downgrade",
-  "build_failed",
-  "reinstall_required",
-  "moved",
-  "private_address",
-  "busy",
-  "cancelled",
-  "not_cancellable",
-] as const;
+export const PREFIXES = ["not_https", "denied", "approval_unavailable", "clone_failed", "no_manifest", "manifest_invalid", "policy", "unsigned", "already_installed", "not_installed", "not_trusted", "invalid_id", "downgrade", "build_failed", "reinstall_required", "moved", "private_address", "busy", "cancelled", "not_cancellable"] as const;
 
 export type Prefix = (typeof PREFIXES)[number];
 
@@ -1020,227 +721,21 @@ export const CLOSES = {
 
 export type CloseReason = keyof typeof CLOSES;
 
-/** Every limit, with its unit in the name. */
+/** What bounds every page, the unit in the name. */
 export const LIMITS = {
   helloSeconds: 5.0,
   helloFrameBytes: 4096,
   frameBytes: 8388608,
-  restBodyBytes: 8388608,
   jsonDepth: 64,
   jsonValues: 65536,
-  lenientBytes: 65536,
   requestIdCharacters: 128,
-  clientCharacters: 128,
   nameCharacters: 64,
-  socketsAwaitingHello: 128,
-  controlsBeforeHello: 8,
-  socketsAuthenticated: 64,
-  pingSeconds: 30.0,
-  pongSeconds: 20.0,
-  closeSeconds: 1.0,
-  slowCloseSeconds: 5.0,
-  framesPerTurn: 64,
-  pieceBytes: 262144,
-  unsentBytes: 33554432,
-  queuedPushes: 256,
-  queuedFrames: 4096,
-  headBytes: 16384,
-  headers: 100,
-  headSeconds: 10.0,
-  bodySeconds: 30.0,
-  lingerSeconds: 2.0,
-  lingerBytes: 16777216,
-  connectionsWaiting: 128,
-  httpRequestsPerTurn: 64,
   ratePerSecond: 5.0,
   rateBurst: 10,
-  pacedSeconds: 3.0,
   lightPerSecond: 120.0,
-  lightBurst: 240,
-  logFramesPerSecond: 200.0,
-  logFramesBurst: 400,
-  logFloodSeconds: 10.0,
-  callSeconds: 4.0,
-  promptedCallSeconds: 130.0,
   logRecords: 200,
   logMessageCharacters: 4000,
   logScopeCharacters: 64,
-  logScopes: 256,
-  logScopeRecordsPerSecond: 50.0,
-  logScopeRecordsBurst: 500,
-  logFileBytes: 8388608,
-  daemonLogBytes: 1048576,
-  logUnwrittenBytes: 8388608,
-  logClockSeconds: 1.0,
-  stateNameCharacters: 64,
-  stateValueBytes: 65536,
-  stateFileBytes: 8388608,
-  stateDaemonBytes: 1048576,
-  stateHostBytes: 524288,
-  stateNamespaceBytes: 2097152,
-  oscSendPort: 9000,
-  oscListenPort: 9001,
-  oscLeastPort: 1024,
-  oscAddressBytes: 255,
-  oscArguments: 32,
-  oscDatagramBytes: 8192,
-  oscBufferBytes: 1048576,
-  oscBundleDepth: 8,
-  oscPushesPerSecond: 120,
-  oscAddressPushesPerSecond: 30,
-  oscWaitingAddresses: 512,
-  oscLeaseSeconds: 300,
-  sqlRows: 10000,
-  sqlResultBytes: 8388608,
-  sqlParams: 64,
-  sqlSeconds: 5.0,
-  sqlBusySeconds: 3.0,
-  sqlStatementBytes: 65536,
-  sqlValueBytes: 1048576,
-  sqlSlowValueBytes: 131072,
-  sqlPatternBytes: 256,
-  sqlColumns: 128,
-  sqlFunctionCalls: 64,
-  sqlHeapBytes: 134217728,
-  sqlStatementsAtOnce: 4,
-  sqlStatementsAtOncePerCaller: 2,
-  sqlStatementsWaiting: 64,
-  sqlStatementsWaitingPerCaller: 16,
-  sqlIdleSeconds: 30.0,
-  urlCharacters: 512,
-  cloneSeconds: 120.0,
-  cloneReceivedBytes: 33554432,
-  cloneObjects: 5000,
-  cloneUnpackedBytes: 33554432,
-  cloneDeltaSteps: 1000000,
-  cloneRedirects: 3,
-  clonesAtOnce: 8,
-  serverErrorCharacters: 120,
-  treeFiles: 2000,
-  treeBytes: 16777216,
-  treeDepth: 32,
-  treePathBytes: 512,
-  manifestBytes: 65536,
-  signatureBytes: 65536,
-  manifestTextCharacters: 200,
-  manifestRangeCharacters: 100,
-  manifestTags: 8,
-  manifestListEntries: 64,
-  signedAheadSeconds: 600,
-  sourceFiles: 200,
-  sourceBytes: 2097152,
-  policyHits: 50,
-  sourceLineCharacters: 1000,
-  sourceEscapes: 8,
-  sourceBlobCharacters: 256,
-  sourceBlobBitsPerCharacter: 3.5,
-  sourcePackedLines: 20,
-  sourcePackedCharacters: 250,
-  scanSeconds: 20.0,
-  scanCpuSeconds: 10,
-  scanMemoryBytes: 536870912,
-  scanOutputBytes: 33554432,
-  promptSeconds: 120.0,
-  promptsWaiting: 64,
-  buildSeconds: 60.0,
-  buildCpuSeconds: 30,
-  buildMemoryBytes: 1073741824,
-  buildEndSeconds: 3.0,
-  buildOutputCharacters: 4000,
-  buildMetafileBytes: 16777216,
-  buildBundleBytes: 67108864,
-  buildWrittenBytes: 150994944,
-  bundlerBytes: 67108864,
-  progressPerSecond: 5,
-  cloneReportSeconds: 5.0,
-  operationsUnderWay: 16,
-  operationsUnderWayPerCaller: 4,
-  outcomeSeconds: 300.0,
-  outcomes: 32,
-  refLeastCharacters: 16,
-  refCharacters: 64,
-  journalBytes: 2097152,
-  previewsPerMinute: 6,
-  previewKeptSeconds: 600.0,
-  changelogBytes: 262144,
-  changelogCharacters: 4000,
-  readmeCharacters: 20000,
-  pluginIconBytes: 65536,
-  pluginIconPixels: 512,
-  desktopSeconds: 5.0,
-  desktopRetrySeconds: 60.0,
-  withdrawSeconds: 2.0,
-  updatesAnswerSeconds: 3.5,
-  updatesFreshSeconds: 60.0,
-  updatesAtOnce: 16,
-  updateSeconds: 10.0,
-  updateReceivedBytes: 16777216,
-  updateObjects: 20000,
-  updateCommits: 50,
-  commitHeadBytes: 65536,
-  commitSummaryCharacters: 200,
-  remoteCodeCharacters: 65536,
-  remoteMilliseconds: 10000,
-  remoteMostMilliseconds: 60000,
-  remoteInFlight: 8,
-  remoteValueCharacters: 524288,
-  notifyTitleCharacters: 200,
-  notifyContentCharacters: 2000,
-  notifyIconCharacters: 131072,
-  notifyIconNameCharacters: 128,
-  notifySourceCharacters: 64,
-  notifyTimeoutSeconds: 60.0,
-  notifyLeastHeight: 16,
-  notifyMostHeight: 1024,
-  notifySinks: 8,
-  notifySinkCharacters: 32,
-  notifyOverrides: 32,
-  sinkSeconds: 3.0,
-  sinkStartSeconds: 5.0,
-  sinkCloseSeconds: 1.0,
-  overlayBytes: 65000,
-  overlaySmallBytes: 16384,
-  sinkFrameBytes: 65536,
-  sinkFrameStepsPerSecond: 200.0,
-  sinkFrameStepsBurst: 1000,
-  sinkRetrySeconds: 60.0,
-  iconPixels: 1048576,
-  iconEdgePixels: 128,
-  iconScans: 32,
-  iconsWaiting: 16,
-  iconsWaitingPerCaller: 4,
-  iconFiles: 32,
-  iconFileSeconds: 60.0,
-  hostSourceFiles: 20000,
-  hostSourceBytes: 134217728,
-  npmSeconds: 120.0,
-  typesSeconds: 120.0,
-  devLinks: 16,
-  controlBacklog: 16,
-  controlConnections: 32,
-  configFileBytes: 65536,
-  devDirectoryCharacters: 4096,
-  devPollSeconds: 0.25,
-  outboundUrlCharacters: 8192,
-  outboundRequestBytes: 1048576,
-  outboundRequestHeaders: 32,
-  outboundRequestHeadersBytes: 65536,
-  outboundResponseBytes: 16777216,
-  outboundResponseJsonBytes: 33554432,
-  outboundResponsePieces: 65536,
-  outboundReceivedBytes: 33554432,
-  outboundHeadBytes: 65536,
-  outboundHeadLines: 512,
-  outboundHeadLineBytes: 16384,
-  outboundInterimHeads: 8,
-  outboundDefaultMilliseconds: 30000,
-  outboundMostMilliseconds: 120000,
-  outboundNextAddressSeconds: 2.0,
-  outboundAddresses: 64,
-  outboundLookUps: 16,
-  outboundThreads: 2,
-  outboundAtOnce: 16,
-  outboundAtOncePerCaller: 8,
-  outboundWaiting: 64,
-  outboundWaitingPerCaller: 32,
+  unsentBytes: 33554432,
+  socketsAuthenticated: 64,
 } as const;
