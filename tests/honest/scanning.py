@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,9 +15,10 @@ REVIEWED: Final = Path(__file__).with_name("reviewed.txt")
 UNREADABLE: Final = frozenset({"syntax error", "too complex to check"})
 SMOKE_STEP: Final = 16
 _AT_ONCE: Final = 100
+_WIDTH: Final = 120
 
 HEADING: Final = """\
-# What the scan refuses of the corpus: package, file, rules; read by hand.
+# What the scan refuses of the corpus: by package, rules and files; read by hand.
 # Written by python -m tests.honest.review
 """
 
@@ -46,20 +48,34 @@ def rules_of(hits: Sequence[tuple[int, str]]) -> tuple[str, ...]:
 def reviewed() -> dict[str, Rules]:
     """Return the refusals that were looked at, by package and file."""
     table: dict[str, Rules] = {}
+    own: Rules = {}
     for line in REVIEWED.read_text("utf-8").splitlines():
-        if line and not line.startswith("#"):
-            package, file, rules = line.split("\t")
-            table.setdefault(package, {})[file] = tuple(rules.split(", "))
+        if line.startswith("  "):
+            rules, files = line.strip().split(": ")
+            own.update(dict.fromkeys(files.split(), tuple(rules.split(", "))))
+        elif not line.startswith("#"):
+            own = table.setdefault(line, {})
     return table
 
 
 def write_reviewed(table: Mapping[str, Rules]) -> str:
     """Return the lines of the table."""
-    return "".join(
-        f"{package}\t{file}\t{', '.join(rules)}\n"
-        for package, files in sorted(table.items())
-        for file, rules in sorted(files.items())
-    )
+    lines = []
+    for package, files in sorted(table.items()):
+        lines.append(package)
+        for rules in sorted(set(files.values())):
+            head = f"  {', '.join(rules)}: "
+            names = sorted(name for name in files if files[name] == rules)
+            # Each line starts with the rules, so that it can be read alone.
+            lines += textwrap.wrap(
+                " ".join(names),
+                _WIDTH,
+                initial_indent=head,
+                subsequent_indent=head,
+                break_on_hyphens=False,
+                break_long_words=False,
+            )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def differences(package: str, files: Mapping[str, bytes], table: Rules) -> list[str]:
