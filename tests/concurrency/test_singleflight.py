@@ -24,19 +24,6 @@ class SingleFlightTests(SynchronousTestCase):
         self.runs.append(Deferred())
         return self.runs[-1]
 
-    def test_idle(self) -> None:
-        """Waiting callers are answered when nothing runs and nothing is to run."""
-        self.successResultOf(self.flight.idle())
-        self.flight.ask()
-        self.flight.ask()
-        waiting = [self.flight.idle(), self.flight.idle()]
-        waiting[1].addErrback(lambda failure: failure.trap(CancelledError))
-        waiting[1].cancel()
-        self.runs[0].callback(None)
-        self.assertNoResult(waiting[0])
-        self.runs[1].callback(None)
-        self.successResultOf(waiting[0])
-
     def test_cancelled(self) -> None:
         """A run that fails, or is cancelled, is logged, and keeps none from running."""
         self.flight.ask()

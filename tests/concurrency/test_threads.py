@@ -5,7 +5,6 @@ from typing import Any
 
 from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred, fail, succeed
-from twisted.python.failure import Failure
 from twisted.python.monkey import MonkeyPatcher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
@@ -76,19 +75,6 @@ class SettledTests(SynchronousTestCase):
         """A result or a failure is passed on."""
         self.assertEqual(self.successResultOf(self.wait(succeed(7))), 7)
         self.failureResultOf(self.wait(fail(ValueError())), ValueError)
-
-    def test_cancelled(self):
-        """Once cancelled, it asks for the end and waits for it, whatever that is."""
-        for end in (7, Failure(ValueError())):
-            work: Deferred[Any] = Deferred()
-            asked: list[int] = []
-            waiting = self.wait(work, lambda asked=asked: asked.append(1))
-            waiting.cancel()
-            self.assertNoResult(waiting)
-            waiting.cancel()
-            self.assertEqual(asked, [1, 1])
-            work.callback(end)
-            self.failureResultOf(waiting, CancelledError)
 
     def test_ends_at_once_when_asked(self):
         """What ends as soon as it is asked is waited for no longer."""

@@ -7,7 +7,6 @@ That a kill at any call leaves one of them whole is in ``plugins.operations.cras
 from __future__ import annotations
 
 import os
-import stat
 from itertools import product
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -37,17 +36,6 @@ class GenerationsCase(SynchronousTestCase):
 
 class ReplaceTests(GenerationsCase):
     """Tests for making a generation."""
-
-    def test_current_and_previous(self) -> None:
-        """The two newest generations are kept, for the owner, and nothing else."""
-        self.addCleanup(os.umask, os.umask(0))
-        self.file.replace([SECOND])
-        self.file.replace([THIRD])
-        self.assertEqual(self.file.path.read_bytes(), THIRD)
-        self.assertEqual(self.file.previous.read_bytes(), SECOND)
-        for path in (self.file.path, self.file.previous):
-            self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
-        self.assertEqual(self.names(), {"kept", "kept.bak"})
 
     def test_order(self) -> None:
         """The content is durable before it has the name, the name before the end."""

@@ -176,18 +176,6 @@ class InsistTests(StoreCase):
         self.put(1)
         self.thread.let_through()
 
-    def test_both_generations(self) -> None:
-        """It fires when what was there before is in neither."""
-        insisted = self.store.insist([Put("host", "k", 2)])
-        self.thread.let_through()
-        self.assertNoResult(insisted)
-        self.assertIn(b"1", self.previous.read_bytes())
-        self.thread.let_through()
-        self.successResultOf(insisted)
-        for path in (self.path, self.previous):
-            self.assertEqual(path.read_bytes(), b'{"host":{"k":2}}')
-        self.successResultOf(self.store.commit([]))
-
     def test_committed_before_a_write_that_is_owed(self) -> None:
         """Memory and file agree on what came before the second write of an insisted."""
         for is_durable in (False, True):

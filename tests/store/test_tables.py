@@ -82,14 +82,6 @@ class TablesTests(SynchronousTestCase):
         value["a"].append(2)
         self.assertEqual(tables.get("a", "k"), {"a": [1]})
 
-    def test_joined_once(self) -> None:
-        """A namespace that did not change is not joined again."""
-        tables = Tables.load({"a": {"k": 1}, "b": {"k": 1}})
-        before = list(tables.pieces())
-        after = list(tables.edited([Put("b", "k", 2)]).pieces())
-        self.assertEqual(b"".join(after), b'{"a":{"k":1},"b":{"k":2}}')
-        self.assertIs(before[3], after[3])
-
 
 class RefusalTests(SynchronousTestCase):
     """Tests for what is refused."""

@@ -8,6 +8,7 @@ a constant that only POSIX has. It does not prove that the daemon runs on Window
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import os
 import pathlib
@@ -18,7 +19,7 @@ import sys
 import types
 from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import bridge
 
@@ -65,26 +66,11 @@ def names() -> Iterator[str]:
 
 
 def msvcrt() -> types.ModuleType:
-    """Make a double of the module with the locks of Windows, for one process."""
-    made: Any
-    made = double = types.ModuleType("msvcrt")
-    locked: dict[int, int] = {}
-
-    def inode(fd: int) -> int | None:
-        try:
-            return os.fstat(fd).st_ino
-        except OSError:  # closing it has released its lock
-            return None
-
-    def locking(fd: int, how: int, count: int) -> None:
-        assert (how, count) == (made.LK_NBLCK, 1)
-        for other, of in locked.items():
-            if other != fd and of == inode(fd) and inode(other) == of:
-                raise PermissionError("locked")
-        locked[fd] = os.fstat(fd).st_ino
-
-    made.LK_NBLCK, made.locking = 2, locking
-    return double
+    """Make a double of the module with the locks of Windows."""
+    made: Any = types.ModuleType("msvcrt")
+    made.LK_NBLCK = fcntl.LOCK_EX | fcntl.LOCK_NB
+    made.locking = lambda fd, how, count: fcntl.flock(fd, how)
+    return cast(types.ModuleType, made)
 
 
 def become() -> None:

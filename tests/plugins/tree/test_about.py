@@ -25,15 +25,11 @@ def png(width: int, height: int, rest: bytes = b"\x08\x06\0\0\0") -> bytes:
 class AboutTests(SynchronousTestCase):
     """Tests for ``read_about``."""
 
-    def test_readme(self) -> None:
-        """It is read as text of several lines, without its byte order mark."""
-        content = "\ufeff# Title\r\n\n\tindented  \n日本語\n".encode()
-        about = read_about(Tree({"README.md": content, "docs/README.md": b"other"}))
-        self.assertEqual(about.readme, "# Title\n\n    indented\n日本語")
-        self.assertEqual(read_about(Tree({"main.ts": b"x"})), About())
-
     def test_attack_readme(self) -> None:
-        """What hides or reorders text is removed, and it is cut."""
+        """Lines are kept, what hides or reorders text is removed, and it is cut."""
+        content = "\ufeff# Title\r\n\n\tindented  \n日本語\n".encode()
+        about = read_about(Tree({"README.md": content}))
+        self.assertEqual(about, About("# Title\n\n    indented\n日本語"))
         hidden = b"\x1b[31mred\x1b[0m \xe2\x80\xaeback\x07 \xff"
         about = read_about(Tree({"README.md": hidden}))
         self.assertEqual(about.readme, "red back \ufffd")

@@ -21,22 +21,9 @@ class CheckNameTests(SynchronousTestCase):
     def test_ordinary_names(self) -> None:
         """What plugins really contain is accepted as it is."""
         for name in (
-            "main.ts",
-            ".gitignore",
-            ".gitattributes",
-            ".gitmodules",
-            ".github",
-            "[id].tsx",
-            "a b.md",
-            "README~",
-            "caf\u00e9.md",
-            "\u65e5\u672c\u8a9e.md",
-            "console.ts",
-            "com10",
-            "aux-in.ts",
-            "git~",
-            "..a",
-            "x" * 255,
+            *("main.ts", ".gitignore", ".gitattributes", ".gitmodules", ".github"),
+            *("[id].tsx", "a b.md", "README~", "caf\u00e9.md", "\u65e5\u672c\u8a9e.md"),
+            *("console.ts", "com10", "aux-in.ts", "git~", "..a", "x" * 255),
         ):
             self.assertEqual(check_name(name.encode("utf-8"))[0], name)
 

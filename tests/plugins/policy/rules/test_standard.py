@@ -27,15 +27,8 @@ class StandardTests(SynchronousTestCase):
             *("URL", "setTimeout", "HTMLElement"),
         ):
             self.assertIn(name, names)
-        for name in (
-            "chrome",
-            "Buffer",
-            "global",
-            "require",
-            "React",
-            "jQuery",
-            "define",
-        ):
+        others = ("chrome", "Buffer", "global", "require", "React", "jQuery", "define")
+        for name in others:
             self.assertNotIn(name, names)
         self.assertFalse(names & (RESERVED | WRAPPED))
 
