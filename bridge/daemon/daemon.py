@@ -51,7 +51,7 @@ class Daemon(Service):
     :ivar control: Listens for commands before pages are listened for.
     :ivar sockets: Those of pages and commands.
     :ivar address_file: Holds the address for commands while the daemon listens.
-    :ivar prepare: Starts background work before the threads; blocks briefly.
+    :ivar prepare: Starts background work; blocks briefly.
     :ivar settle: Starts what completes within seconds; the banner waits for it.
     :ivar banner: What is logged then.
     :ivar status: What the supervisor is notified of besides the address; may be empty.

@@ -22,11 +22,23 @@ from .daemon import (
     ended,
     on_a_terminal,
     paired,
+    printing,
     run,
     running,
     set_up,
     started,
 )
+
+WITHOUT_THREADS = """
+import threading
+from bridge.cli.main import main
+
+def start(thread):
+    raise RuntimeError("can't start new thread")
+
+threading.Thread.start = start
+main()
+"""
 
 
 class LifeTests(SynchronousTestCase):
@@ -62,6 +74,17 @@ class LifeTests(SynchronousTestCase):
                 self.assertIn(reported, log)
             self.assertNotIn(daemon.token, log)
             self.assertNotIn("Traceback", log)
+
+    def test_no_room_for_a_thread(self):
+        """It starts, and says in one line that there was no build."""
+        data = set_up(self.home)
+        shutil.rmtree(data / "themes")
+        where = ("--host=reference", f"--data-dir={data}", "--listen=127.0.0.1:0")
+        line = [sys.executable, "-u", "-c", WITHOUT_THREADS, "run", *where]
+        with printing(line, self.home) as daemon:
+            daemon.wait_for("there was no build at the start")
+            daemon.wait_for("next: plugin-bridge open")
+        self.assertNotIn("Traceback", "".join(daemon.lines))
 
     def test_supervisor_and_a_daemon_that_cannot_build(self):
         """It is watched; banner, page, supervisor and ``status`` have the reason."""
