@@ -61,7 +61,8 @@ async def rows(net: Any) -> list[Row]:
 
     async def ours(url: str) -> Fragment:
         request = make_request(read_url(url), "GET", {}, "", None)
-        return (await fetcher.fetch(request, None)).text
+        _, text = await fetcher.fetch(request, None)
+        return text
 
     async def plain(url: str) -> str:
         response = await treq.get(url, persistent=False)

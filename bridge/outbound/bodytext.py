@@ -30,25 +30,13 @@ INFLATED: Final = frozenset({"gzip", "x-gzip", "deflate"})
 """The content codings that are understood (RFC 9110, section 8.4.1)."""
 
 
+def _refused(rule: str) -> BridgeError:
+    return BridgeError(Code.BAD_REQUEST, f"the response: {rule}")
+
+
 def too_large() -> BridgeError:
     """Return the refusal of a body that is too large."""
-    message = f"the response: at most {OUTBOUND_RESPONSE_BYTES} bytes"
-    return BridgeError(Code.BAD_REQUEST, message)
-
-
-def _too_large_as_json() -> BridgeError:
-    message = f"the response: at most {OUTBOUND_RESPONSE_JSON_BYTES} bytes as JSON"
-    return BridgeError(Code.BAD_REQUEST, message)
-
-
-def not_text() -> BridgeError:
-    """Return the refusal of a body that is not text."""
-    return BridgeError(Code.BAD_REQUEST, "the response: not text in UTF-8")
-
-
-def _unknown_coding() -> BridgeError:
-    message = "the response: its Content-Encoding is neither gzip nor deflate"
-    return BridgeError(Code.BAD_REQUEST, message)
+    return _refused(f"at most {OUTBOUND_RESPONSE_BYTES} bytes")
 
 
 @define(eq=False, repr=False)
@@ -78,7 +66,7 @@ class PlainBody:
         text = orjson.dumps(self._decoded(piece))
         self.size += len(text) - 2
         if self.size > OUTBOUND_RESPONSE_JSON_BYTES:
-            raise _too_large_as_json()
+            raise _refused(f"at most {OUTBOUND_RESPONSE_JSON_BYTES} bytes as JSON")
         # Copied without its quotes: orjson has reserved 16 times as much as it wrote.
         self._last += memoryview(text)[1:-1]
         if len(self._last) >= _BLOCK_BYTES:
@@ -104,7 +92,7 @@ class PlainBody:
         try:
             return self._decoder.decode(piece, final)
         except UnicodeDecodeError:
-            raise not_text() from None
+            raise _refused("not text in UTF-8") from None
 
 
 @define(eq=False, repr=False)
@@ -135,7 +123,7 @@ class CompressedBody:
             coding.
         """
         if self._pieces and self._coding not in INFLATED:
-            raise _unknown_coding()
+            raise _refused("its Content-Encoding is neither gzip nor deflate")
         text = PlainBody()
         try:
             for step in _inflated(self._pieces):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from attrs import field
+from attrs import evolve, field
 from orjson import Fragment
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ..classes import define, frozen
+from ..classes import define
 from ..concurrency.shares import Holder, Shares
 from ..http.addresspolicy import AddressPolicy
 from ..http.client import HttpClient
@@ -28,20 +28,6 @@ _SHORT_BYTES: Final = limits.MIB
 
 _READS: Final = frozenset({"GET", "HEAD"})
 _LATE: Final = BridgeError(Code.UNAVAILABLE, "no whole response within timeoutMs")
-
-
-@frozen(eq=False, repr=False)
-class Fetched:
-    """
-    What a server answered.
-
-    :ivar headers: Names in lower case, with every value.
-    :ivar text: The body, as a JSON string that is written already.
-    """
-
-    status: int
-    headers: list[tuple[str, list[str]]]
-    text: Fragment
 
 
 @define(eq=False, repr=False)
@@ -71,7 +57,9 @@ class HttpFetcher:
             limits.OUTBOUND_WAITING_PER_CALLER,
         )
 
-    async def fetch(self, request: CheckedRequest, caller: Holder | None) -> Fetched:
+    async def fetch(
+        self, request: CheckedRequest, caller: Holder | None
+    ) -> tuple[Head, Fragment]:
         """
         Make one fetch.
 
@@ -79,6 +67,8 @@ class HttpFetcher:
         what a server was asked to change goes on.
 
         :param request: Its target was checked.
+        :return: What a server answered, its body as a JSON string that is written
+            already.
         :raise BridgeError: ``bad_request``: the target's addresses are not public, or
             the response is too large or not text; ``unavailable``: too many fetches
             wait already, or no response was received in time.
@@ -98,7 +88,7 @@ class HttpFetcher:
         """End every fetch, and accept no more."""
         return self._shares.close()
 
-    async def _fetch(self, request: CheckedRequest) -> Fetched:
+    async def _fetch(self, request: CheckedRequest) -> tuple[Head, Fragment]:
         connections = await self._client.connect(
             request.target, self.policy, request.seconds, _ReceivedBytes().add
         )
@@ -117,12 +107,12 @@ class HttpFetcher:
         finally:
             # The frames of a traceback keep it until garbage is collected.
             body.clear()
-        headers = head.headers
         if head.coding in INFLATED:
             # These describe the bytes received, not the text that is passed on.
             gone = ("content-encoding", "content-length")
-            headers = [header for header in headers if header[0] not in gone]
-        return Fetched(head.status, headers, text)
+            kept = [header for header in head.headers if header[0] not in gone]
+            head = evolve(head, headers=kept)
+        return head, text
 
     async def _text(self, body: PlainBody | CompressedBody) -> Fragment:
         if isinstance(body, PlainBody) and body.size <= _SHORT_BYTES:

@@ -57,16 +57,13 @@ class Dispatch:
 
 @frozen
 class Refuse:
-    """Answer a request with an error."""
+    """
+    Answer with an error.
 
-    id: str
-    error: BridgeError
+    :ivar id: The request to answer; ``None`` pushes an event to this socket alone.
+    """
 
-
-@frozen
-class PushError:
-    """Push an ``error`` event to this socket alone."""
-
+    id: str | None
     error: BridgeError
 
 
@@ -89,16 +86,7 @@ class DropLogs:
     why: str
 
 
-Effect = (
-    Welcome
-    | Close
-    | CountRefusedHello
-    | Dispatch
-    | Refuse
-    | PushError
-    | WriteLogs
-    | DropLogs
-)
+Effect = Welcome | Close | CountRefusedHello | Dispatch | Refuse | WriteLogs | DropLogs
 
 
 @frozen
@@ -157,7 +145,7 @@ class Budgets:
         """Answer a refused frame, which costs a request: it had to be read as well."""
         paid = self._requests.take(limits.PACED_SECONDS) is not None
         error = refused.error if paid else _too_many(self._requests)
-        return PushError(error) if refused.id is None else Refuse(refused.id, error)
+        return Refuse(refused.id, error)
 
     def logs(self, logs: Logs | None) -> list[Effect]:
         """
@@ -273,6 +261,10 @@ def _answer_second(session: Session, _: None) -> list[Effect]:
     return [session.budgets.refused(_SECOND)]
 
 
+_EVENTS: Final = (
+    *("hello_accepted", "hello_refused", "hello_timed_out", "requested", "logged"),
+    *("invalid_frame", "violated", "ended"),
+)
 TABLE: Final[dict[str, dict[str, tuple[str | None, _Effects]]]] = {
     "awaiting hello": {
         "hello_accepted": ("authenticated", lambda s, _: s.authenticate()),
@@ -294,16 +286,7 @@ TABLE: Final[dict[str, dict[str, tuple[str | None, _Effects]]]] = {
         "violated": ("closed", lambda _, reason: [Close(reason)]),
         "ended": ("closed", _NOTHING),
     },
-    "closed": {
-        "hello_accepted": (None, _NOTHING),
-        "hello_refused": (None, _NOTHING),
-        "hello_timed_out": (None, _NOTHING),
-        "requested": (None, _NOTHING),
-        "logged": (None, _NOTHING),
-        "invalid_frame": (None, _NOTHING),
-        "violated": (None, _NOTHING),
-        "ended": (None, _NOTHING),
-    },
+    "closed": dict.fromkeys(_EVENTS, (None, _NOTHING)),
 }
 """
 The next state, or ``None`` for the same, and the effects, by state and event.

@@ -84,9 +84,9 @@ def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
         has, lambda cls: make_dict_unstructure_fn(cls, c, **renamed(cls))
     )
     c.register_structure_hook_func(lambda kind: kind == dict[str, Any], _object)
-    c.register_structure_hook_factory(_is_list, lambda kind: _listed(c, kind))
+    c.register_structure_hook_factory(_of(list), lambda kind: _listed(c, kind))
     c.register_structure_hook_factory(_is_optional, lambda kind: _optional(c, kind))
-    c.register_structure_hook_factory(_is_ruled, lambda kind: _ruled(c, kind))
+    c.register_structure_hook_factory(_of(Annotated), lambda kind: _ruled(c, kind))
     return c
 
 
@@ -97,9 +97,8 @@ def _object(value: Any, _: Any) -> dict[str, Any]:
     return value
 
 
-def _is_list(kind: Any) -> bool:
-    origin: Any = get_origin(kind)
-    return origin is list
+def _of(origin: Any) -> Callable[[Any], bool]:
+    return lambda kind: get_origin(kind) is origin
 
 
 def _is_optional(kind: Any) -> bool:
@@ -107,11 +106,6 @@ def _is_optional(kind: Any) -> bool:
     return get_origin(kind) in (Union, UnionType) and (
         len(given) == 2 and NoneType in given
     )
-
-
-def _is_ruled(kind: Any) -> bool:
-    origin: Any = get_origin(kind)
-    return origin is Annotated
 
 
 def _listed(c: Converter, kind: Any) -> Read:

@@ -9,11 +9,10 @@ from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from ..classes import frozen
-from ..protocol.errors import BridgeError, Code, internal_error
-from ..protocol.nearest import nearest
+from ..protocol.errors import BridgeError, internal_error
 from ..protocol.wire import camel, converter, structure, unstructure
 from .caller import HTTP_CALLER, Caller
-from .registry import Method, Registry
+from .registry import Registry
 
 T = TypeVar("T")
 
@@ -38,7 +37,7 @@ class Dispatcher:
         :raise BridgeError: The call is refused.  A bug in a service or in
             a rule is logged in full, and refused as ``internal`` without any detail.
         """
-        owner, method = self._find(service, name)
+        owner, method = self.registry.find(service, name)
         try:
             arguments = read_arguments(params, method.params)
             result = await method.call(owner, arguments, caller)
@@ -51,18 +50,6 @@ class Dispatcher:
             # The names were looked up, so they are ours and safe to log.
             self._log.failure("{service}/{name} failed", service=service, name=name)
             raise internal_error() from None
-
-    def _find(self, service: str, name: str) -> tuple[object, Method]:
-        found = self.registry.find(service, name)
-        if found is None:
-            hint = nearest(service, self.registry.names())
-            raise BridgeError(Code.UNKNOWN_SERVICE, f"no service has this name{hint}")
-        owner, method = found
-        if method is None:
-            hint = nearest(name, self.registry.methods(service))
-            why = f"the service has no such method{hint}"
-            raise BridgeError(Code.UNKNOWN_METHOD, why)
-        return owner, method
 
 
 def read_arguments(params: Any, kind: type[T]) -> T:

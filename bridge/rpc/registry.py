@@ -9,7 +9,9 @@ from typing import Any, Concatenate, Protocol, TypeVar, runtime_checkable
 from attrs import field
 
 from ..classes import define, frozen
+from ..protocol.errors import BridgeError, Code
 from ..protocol.limits import CALL_SECONDS
+from ..protocol.nearest import nearest
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -140,20 +142,20 @@ class Registry:
         """The services' names, sorted."""
         return sorted(self._services)
 
-    def methods(self, service: str) -> list[str]:
-        """The names of a service's methods; none when there is no such service."""
-        return [name for owner, name in self._methods if owner == service]
-
-    def find(self, service: str, name: str) -> tuple[object, Method | None] | None:
+    def find(self, service: str, name: str) -> tuple[object, Method]:
         """
-        Look one method up.
+        Look one method up, with its service.
 
-        :return: ``None`` when there is no such service; the method is ``None``
-            when the service has no such method.
+        :raise BridgeError: There is no such service, or it has no such method.
         """
         if service not in self._services:
-            return None
-        return self._services[service], self._methods.get((service, name))
+            hint = nearest(service, self._services)
+            raise BridgeError(Code.UNKNOWN_SERVICE, f"no service has this name{hint}")
+        if (service, name) not in self._methods:
+            hint = nearest(name, [n for owner, n in self._methods if owner == service])
+            why = f"the service has no such method{hint}"
+            raise BridgeError(Code.UNKNOWN_METHOD, why)
+        return self._services[service], self._methods[service, name]
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """Describe every service: the payload of ``welcome.services``."""

@@ -99,16 +99,16 @@ class Outbound:
         request = make_request(
             target, params.method, params.headers, params.body, params.timeout_ms
         )
-        fetched = await self._fetcher.fetch(request, caller)
-        headers = {n: ", ".join(v) for n, v in fetched.headers if n != _SET_COOKIE}
+        head, text = await self._fetcher.fetch(request, caller)
+        headers = {n: ", ".join(v) for n, v in head.headers if n != _SET_COOKIE}
         return FetchResult(
-            status=fetched.status,
-            status_text=_phrase(fetched.status),
-            ok=HTTPStatus.OK <= fetched.status < HTTPStatus.MULTIPLE_CHOICES,
+            status=head.status,
+            status_text=_phrase(head.status),
+            ok=HTTPStatus.OK <= head.status < HTTPStatus.MULTIPLE_CHOICES,
             url=params.url,
             headers=headers,
-            set_cookie=[v for n, vs in fetched.headers if n == _SET_COOKIE for v in vs],
-            body=fetched.text,
+            set_cookie=[v for n, vs in head.headers if n == _SET_COOKIE for v in vs],
+            body=text,
         )
 
 

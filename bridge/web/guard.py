@@ -19,7 +19,7 @@ from ..classes import define
 from ..protocol.bucket import TokenBucket
 from ..protocol.errors import BridgeError, Code
 from ..settings.values import HTTP_PORT
-from .headers import WrongTokenError
+from .headers import RequestError
 
 
 class TokenCheck(Protocol):
@@ -29,6 +29,7 @@ class TokenCheck(Protocol):
         """Whether this is the token; compares in constant time."""
 
 
+_CHALLENGE = b'Bearer realm="plugin-bridge"'
 _ORIGIN = re.compile(
     rb"https?://(\[[0-9a-fA-F:.]+\]|[^\[\]/?#@:\\\s]+)(?::([0-9]{1,5}))?"
 )
@@ -163,7 +164,6 @@ class Guard:
         Check the bearer token (RFC 6750).
 
         :raise BridgeError: 401, or 400 for two Authorization headers.
-        :raise WrongTokenError: 401, since there is a token.
         """
         given = headers.getRawHeaders(b"authorization") or ()
         if len(given) > 1:
@@ -171,8 +171,12 @@ class Guard:
         scheme, _, token = (given[0] if given else b"").partition(b" ")
         token = token.strip() if scheme.lower() == b"bearer" else b""
         if not self.token.matches(token):
-            kind = WrongTokenError if token else BridgeError
-            raise kind(Code.UNAUTHORIZED, "the pairing token is missing or wrong")
+            wrong = b', error="invalid_token"' if token else b""
+            raise RequestError(
+                Code.UNAUTHORIZED,
+                "the pairing token is missing or wrong",
+                headers={b"www-authenticate": _CHALLENGE + wrong},
+            )
 
     def check_content_type(self, headers: Headers) -> None:
         """

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from ..classes import define
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError
 from ..protocol.frames import error_fields
 from ..protocol.strictjson import dumps
 
@@ -34,19 +34,14 @@ _CORS: Final = {
 
 # Not frozen: Twisted and Python both set attributes on a raised exception.
 @define(auto_exc=True)
-class MethodError(BridgeError):
+class RequestError(BridgeError):
     """
-    The path does not accept the request's method.
+    A refusal that has headers of its own.
 
-    :ivar allow: The methods it accepts, as in the ``Allow`` header.
+    :ivar headers: Them, by name.
     """
 
-    allow: bytes = b""
-
-
-@define(auto_exc=True)
-class WrongTokenError(BridgeError):
-    """The bearer token is not this daemon's (RFC 6750, section 3.1)."""
+    headers: Mapping[bytes, bytes] = MappingProxyType({})
 
 
 def cors_headers(origin: bytes) -> dict[bytes, bytes]:
@@ -61,14 +56,9 @@ def phrase(status: int) -> bytes:
 
 def refusal_headers(error: BridgeError) -> dict[bytes, bytes]:
     """Return the headers that only some refusals have."""
-    headers = {}
+    headers = dict(error.headers) if isinstance(error, RequestError) else {}
     if error.retry_after is not None:
         headers[b"retry-after"] = b"%d" % error.retry_after
-    if error.code is Code.UNAUTHORIZED:
-        wrong = b', error="invalid_token"' * isinstance(error, WrongTokenError)
-        headers[b"www-authenticate"] = b'Bearer realm="plugin-bridge"' + wrong
-    if isinstance(error, MethodError):
-        headers[b"allow"] = error.allow
     return headers
 
 

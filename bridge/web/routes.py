@@ -26,7 +26,7 @@ from ..protocol.version import PROTOCOL
 from ..rpc.dispatch import Dispatcher
 from ..schemas import PROTOCOL_FILE, read_schema
 from ..system.memory import trim_after_loading
-from .headers import MethodError
+from .headers import RequestError
 from .request import GuardedRequest
 from .websocket.socket import BridgeFactory
 
@@ -117,10 +117,10 @@ class Routes:
                 raise self._nothing_here()
             route = Route((b"POST",), self._render, has_body=True)
         if method not in route.methods:
-            raise MethodError(
+            raise RequestError(
                 Code.METHOD_NOT_ALLOWED,
                 "this path does not accept the method",
-                allow=b", ".join(route.methods),
+                headers={b"allow": b", ".join(route.methods)},
             )
         return route
 
@@ -149,9 +149,8 @@ class Routes:
         app.url_map.merge_slashes = False
         self._route(app, "/v1/describe", "GET", self.describe)
         self._route(app, "/v1/<service>/<method>", "POST", self.call)
-        on: Any = app.handle_errors
-        on(BridgeError)(self._refuse)
-        on(Exception)(self._fail)
+        refused: Any = app.handle_errors(Exception)
+        refused(self._refuse)
         return app.resource()
 
     def _route(self, app: Any, path: str, method: str, answer: Endpoint) -> None:
@@ -164,14 +163,12 @@ class Routes:
         app.route(path, methods=[method], endpoint=answer.__name__)(run)
 
     def _refuse(self, request: GuardedRequest, failure: Failure) -> bytes:
-        """Answer with a refusal."""
-        error: Any = failure.value
+        """Answer a request whose endpoint refused it, or failed."""
+        error = failure.value
+        if not isinstance(error, BridgeError):
+            self._log.failure("a request failed", failure=failure)
+            error = internal_error()
         return request.refuse(error)
-
-    def _fail(self, request: GuardedRequest, failure: Failure) -> bytes:
-        """Answer a request whose endpoint failed."""
-        self._log.failure("a request failed", failure=failure)
-        return request.refuse(internal_error())
 
     def _nothing_here(self) -> BridgeError:
         """Return the refusal of an unknown path; without --dev it names the option."""

@@ -18,7 +18,6 @@ from bridge.protocol.session import (
     Dispatch,
     DropLogs,
     Effect,
-    PushError,
     Rates,
     Refuse,
     Session,
@@ -91,7 +90,7 @@ class TableTests(SessionCase):
         kinds = [type(effect) for effect in done]
         self.assertLessEqual(kinds.count(Welcome), 1)
         self.assertLessEqual(kinds.count(Close), 1)
-        for kind in (Dispatch, WriteLogs, PushError, Refuse):
+        for kind in (Dispatch, WriteLogs, Refuse):
             if kind in kinds:
                 self.assertLess(kinds.index(Welcome), kinds.index(kind))
         if Close in kinds:
@@ -119,7 +118,7 @@ class TransitionTests(SessionCase):
         for name, effects in {
             "requested": [Dispatch(REQUEST, 0.0)],
             "logged": [WriteLogs([])],
-            "invalid_frame": [PushError(ERROR)],
+            "invalid_frame": [Refuse(None, ERROR)],
             "violated": [Close(CloseReason.TEXT_ONLY)],
             "hello_timed_out": [],
             "ended": [],
@@ -127,7 +126,7 @@ class TransitionTests(SessionCase):
             self.assertEqual(INPUTS[name](self.welcomed()), effects, name)
         for name in ("hello_accepted", "hello_refused"):
             (effect,) = INPUTS[name](self.welcomed())
-            assert isinstance(effect, PushError)
+            assert isinstance(effect, Refuse)
             self.assertIs(effect.error.code, Code.BAD_REQUEST)
         for refused, effect in (
             (RefusedFrame(ERROR, "9"), Refuse("9", ERROR)),
@@ -150,7 +149,7 @@ class TransitionTests(SessionCase):
                 (effect,) = happen(session)
                 self.assertIs(effect.error.code, Code.BAD_REQUEST)
             for (effect,) in (happen(session), session.requested(REQUEST)):
-                assert isinstance(effect, Refuse | PushError)
+                assert isinstance(effect, Refuse)
                 self.assertIs(effect.error.code, Code.RATE_LIMITED)
                 self.assertEqual(effect.error.retry_after, 1)
 

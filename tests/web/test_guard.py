@@ -44,54 +44,28 @@ class OriginTests(SynchronousTestCase):
 
     def test_loopback(self) -> None:
         """A page this machine serves may ask, whatever its port and scheme."""
-        for origin in (
-            b"http://localhost",
-            b"http://localhost:9000",
-            b"http://LOCALHOST:22500",
-            b"https://127.0.0.1",
-            b"http://[::1]:8080",
-            b"http://[::1]",
-            b"http://127.9.9.9:80",
-        ):
+        for origin in b"""
+            http://localhost http://localhost:9000 http://LOCALHOST:22500
+            https://127.0.0.1 http://[::1]:8080 http://[::1] http://127.9.9.9:80
+        """.split():
             self.assertTrue(is_loopback_origin(origin), origin)
 
     def test_names_made_to_look_like_loopback(self) -> None:
         """Suffixes, prefixes, fragments, users and paths fool nobody."""
         for origin in (
-            b"",
-            b"null",
-            b"file://",
-            b"localhost",
-            b"http://",
-            b"http://localhost.example.com",
-            b"http://notlocalhost",
-            b"http://127.0.0.1.example.com",
-            b"http://evil.com#localhost",
-            b"http://evil.com?localhost",
-            b"http://user@localhost:80",
-            b"http://localhost:80@evil.com",
-            b"http://localhost:80/path",
-            b"http://localhost/",
-            b"http://localhost:",
-            b"http://localhost:80:80",
-            b"http://localhost:123456",
-            b"http://localhost\\evil.com",
-            b"http://localhost evil.com",
-            b"http://localhost\n",
-            b"http://192.168.2.11:8080",
-            b"http://0.0.0.0:42081",
-            b"http://[::]",
-            b"http://[::2]",
-            b"http://[::1",
-            b"http://::1",
-            b"http://127.1",
-            b"http://2130706433",
-            b"http://0x7f000001",
-            b"HTTP://localhost",
-            b"ftp://localhost",
-            b"chrome-extension://localhost",
-            b"http://localhost\xff",
-            b"http://\xe2\x93\x81ocalhost",
+            *(b"", b"http://localhost evil.com", b"http://localhost\n"),
+            *b"""
+            null file:// localhost http:// http://localhost.example.com
+            http://notlocalhost http://127.0.0.1.example.com
+            http://evil.com#localhost http://evil.com?localhost http://user@localhost:80
+            http://localhost:80@evil.com http://localhost:80/path http://localhost/
+            http://localhost: http://localhost:80:80 http://localhost:123456
+            http://localhost\\evil.com http://192.168.2.11:8080 http://0.0.0.0:42081
+            http://[::] http://[::2] http://[::1 http://::1 http://127.1
+            http://2130706433 http://0x7f000001 HTTP://localhost ftp://localhost
+            chrome-extension://localhost http://localhost\xff
+            http://\xe2\x93\x81ocalhost
+            """.split(),
         ):
             self.assertFalse(is_loopback_origin(origin), origin)
 

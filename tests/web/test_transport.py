@@ -7,7 +7,7 @@ from typing import Any
 from twisted.internet import reactor
 from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred, DeferredList
-from twisted.internet.interfaces import IHalfCloseableProtocol, ITransport
+from twisted.internet.interfaces import IHalfCloseableProtocol
 from twisted.internet.protocol import (
     ClientFactory,
     Factory,
@@ -17,7 +17,6 @@ from twisted.internet.protocol import (
 from twisted.python.failure import Failure
 from twisted.trial.unittest import TestCase
 from zope.interface import implementer
-from zope.interface.verify import verifyObject
 
 from ..waiting import until
 from .stack import Connection
@@ -48,15 +47,6 @@ class End(Protocol):
         self.lost.callback(None)
 
 
-class Producer:
-    """Produces nothing."""
-
-    def pauseProducing(self) -> None:
-        """See ``IPushProducer``."""
-
-    resumeProducing = stopProducing = pauseProducing
-
-
 class TransportContract:
     """
     Facts about every transport that a channel writes to.
@@ -78,16 +68,6 @@ class TransportContract:
     async def is_cut(self) -> bool:
         """Whether the connection was cut."""
         raise NotImplementedError
-
-    async def test_interface(self):
-        """It has what every transport has."""
-        self.assertTrue(verifyObject(ITransport, self.transport))
-
-    async def test_addresses(self):
-        """Both ends are on this machine."""
-        for address in (self.transport.getHost(), self.transport.getPeer()):
-            self.assertIsInstance(address, IPv4Address)
-            self.assertEqual(address.host, "127.0.0.1")
 
     async def test_written(self):
         """What is written arrives in its order; only bytes can be written."""
@@ -122,22 +102,6 @@ class TransportContract:
         self.assertTrue(await self.is_cut())
         self.assertEqual(await self.received(0), b"")
         self.transport.abortConnection()
-
-    async def test_producers(self):
-        """There is one at most."""
-        self.transport.registerProducer(Producer(), True)
-        with self.assertRaises(RuntimeError):
-            self.transport.registerProducer(Producer(), True)
-        self.transport.unregisterProducer()
-        self.transport.registerProducer(Producer(), True)
-        self.transport.unregisterProducer()
-
-    async def test_paused(self):
-        """It can be paused and resumed, also more than once."""
-        for _ in range(2):
-            self.transport.pauseProducing()
-            self.transport.pauseProducing()
-            self.transport.resumeProducing()
 
     async def test_paused_while_it_closes(self):
         """Reading goes on and off also when the end has begun."""

@@ -210,32 +210,27 @@ class Conversation:
                     self._welcome()
                 case effects.Close(reason):
                     self.close(reason)
-                case effects.WriteLogs(records):
-                    self._write_logs(records)
-                case _:
-                    self._refuse(effect)
+                case effects.WriteLogs() | effects.DropLogs():
+                    self._log_records(effect)
+                case effects.Refuse(request_id, error):
+                    self._refuse(request_id, error)
+                case effects.CountRefusedHello():
+                    self._context.guard.count_refused_hello()
 
-    def _refuse(
-        self,
-        effect: effects.Refuse
-        | effects.PushError
-        | effects.CountRefusedHello
-        | effects.DropLogs,
-    ) -> None:
-        match effect:
-            case effects.Refuse(request_id, error):
-                self.send_queue.put(frames.refusal(request_id, error))
-            case effects.PushError(error):
-                fields = frames.error_fields(error)
-                self.push(Event.ERROR, frames.push(Event.ERROR, fields))
-            case effects.CountRefusedHello():
-                self._context.guard.count_refused_hello()
-            case effects.DropLogs(records, why):
-                self._context.logs.drop(records, why)
+    def _refuse(self, request_id: str | None, error: BridgeError) -> None:
+        if request_id is None:
+            fields = frames.error_fields(error)
+            self.push(Event.ERROR, frames.push(Event.ERROR, fields))
+        else:
+            self.send_queue.put(frames.refusal(request_id, error))
 
-    def _write_logs(self, records: Any) -> None:
-        self._context.logs.frame(records)
-        if self._context.logs.overloaded:
+    def _log_records(self, effect: effects.WriteLogs | effects.DropLogs) -> None:
+        logs = self._context.logs
+        if isinstance(effect, effects.DropLogs):
+            logs.drop(effect.records, effect.why)
+            return
+        logs.frame(effect.records)
+        if logs.overloaded:
             self.close(CloseReason.LOGS_BEHIND)
 
     def _welcome(self) -> None:

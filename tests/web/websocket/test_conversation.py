@@ -9,27 +9,19 @@ from types import FrameType
 from typing import Any, cast
 
 from attrs import define, field
-from hypothesis import given, settings
 from twisted.internet.task import Clock
 from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.daemon.token import FollowedToken
 from bridge.protocol import frames, wire
-from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.frames import Request
 from bridge.protocol.limits import MIB
 from bridge.protocol.rules import Text
-from bridge.protocol.session import Rates
-from bridge.rpc.dispatch import Dispatcher
-from bridge.rpc.hub import Hub
-from bridge.rpc.registry import Registry
-from bridge.web.guard import Guard
-from bridge.web.websocket.conversation import Conversation, SharedContext
+from bridge.web.websocket.conversation import Conversation
 
 from ...strategies import SECRET, broken, nested
-from ..stack import TOKEN, Anything, Kettle, Path, Sink
+from ..stack import TOKEN, Anything, Stack
 
 
 @define(eq=False)
@@ -61,30 +53,10 @@ class ConversationCase(SynchronousTestCase):
 
     def setUp(self) -> None:
         """Begin one, with two requests at once and one a second after."""
-        self.clock, self.kettle = Clock(), Kettle()
-        self.hub, self.logs = Hub(), Sink()
-        registry = Registry()
-        registry.register("kettle", self.kettle)
-        now = self.clock.seconds
-        self.programs = TokenBucket(1.0, 10, now)
-        guard = Guard(
-            frozenset(),
-            FollowedToken(Path("token"), TOKEN, lambda: 0.0),
-            self.programs,
-            TokenBucket(1.0, 10, now),
-            TokenBucket(1.0, 10, now),
-            1,
-        )
-        light = frozenset({("kettle", "refuse")})
-        self.context = SharedContext(
-            "1.2.3",
-            Dispatcher(registry),
-            self.hub,
-            guard,
-            Rates(1.0, 2, now, light),
-            self.logs,
-            self.clock,
-        )
+        stack = Stack(rate=1.0, burst=10, requests=(1.0, 2), clock=Clock())
+        self.clock, self.kettle, self.hub = stack.clock, stack.kettle, stack.hub
+        self.logs, self.programs = stack.logs, stack.programs
+        self.context = stack.context
         self.wire = Wire()
         self.conversation = Conversation(self.context, self.wire)
 
@@ -190,11 +162,6 @@ class HelloTests(ConversationCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
         self.assertEqual(self.spent(), 0)
 
-    def test_nothing_is_pushed_before_welcome(self) -> None:
-        """Events of the daemon do not reach a socket that awaits hello."""
-        self.hub.push("plugins", {})
-        self.assertEqual(self.wire.got, [])
-
 
 class CallTests(ConversationCase):
     """Tests for requests."""
@@ -265,15 +232,6 @@ class CallTests(ConversationCase):
         self.logs.overloaded = True
         self.send({"type": "logs", "records": []})
         self.assertEqual(self.wire.closed, [CloseReason.LOGS_BEHIND])
-
-    @given(broken)
-    @settings(deadline=None)
-    def test_any_bytes(self, text: bytes) -> None:
-        """Whatever comes, the conversation stays whole and repeats nothing."""
-        self.wire.got.clear()
-        self.conversation.received(text + SECRET.encode())
-        self.assertEqual(self.wire.closed, [])
-        self.assertNotIn(SECRET, str(self.wire.got))
 
 
 class PacingTests(ConversationCase):

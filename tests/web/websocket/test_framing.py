@@ -128,11 +128,6 @@ class EndTests(RawCase):
             self.stack.clock.advance(0.1)
             self.assertTrue(self.transport.aborting)
 
-    def test_second_close(self) -> None:
-        """Nothing follows our close frame, whatever else comes."""
-        first = self.closed(frame(3), frame(3), close_frame(1000))
-        self.assertEqual(first, b"\x03\xeaprotocol_error")
-
     def test_well_closed(self) -> None:
         """A peer that closes is answered, and let go without a reset."""
         self.assertEqual(self.closed(close_frame(1000, b"bye")), b"\x03\xe8")

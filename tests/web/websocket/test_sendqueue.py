@@ -150,15 +150,6 @@ class SendQueueTests(SynchronousTestCase):
         self.send_queue.resumeProducing()
         self.assertEqual((len(self.pieces), self.sent, self.overflows), (1, [], 1))
 
-    def test_clear(self) -> None:
-        """Forgetting leaves nothing to send."""
-        self.send_queue.pauseProducing()
-        self.send_queue.put(b"a")
-        self.send_queue.put(b"b", "log")
-        self.send_queue.stopProducing()
-        self.send_queue.resumeProducing()
-        self.assertEqual(self.sent, [])
-
     @given(
         st.lists(
             st.sampled_from(["pause", "resume"])

@@ -74,12 +74,6 @@ class ReadTests(SynchronousTestCase):
         else:
             self.assertEqual(found, (payload, len(payload) + 6))
 
-    @given(st.binary(max_size=20))
-    def test_any_bytes(self, data: bytes) -> None:
-        """Whatever comes, it ends within the data."""
-        found = parse_text_frame(data, 0, 0)
-        self.assertTrue(found is None or 6 <= found[1] <= len(data))
-
 
 class HeadTests(SynchronousTestCase):
     """The heads of what is sent (RFC 6455, 5.2)."""
