@@ -10,14 +10,10 @@ from twisted.internet.defer import CancelledError, Deferred
 from bridge.approval import Operation
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.clone.history import LogEntry
-from bridge.plugins.installed.trees import ListEntry
 from bridge.plugins.operations.job import Progress
-from bridge.plugins.tree.manifest import read_manifest
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.steps import Step
-
-from .operations.bench import PROFILE, manifest
 
 _COMMIT = r"\A[0-9a-f]{40}\Z"
 
@@ -222,22 +218,10 @@ class EventSinkContract:
         for number, (method, what) in enumerate(
             (
                 (self.subject.progress, progress),
-                (self.subject.plugins, [_list_entry()]),
+                (self.subject.plugins, []),
                 (self.subject.built, report),
             )
         ):
             self.assertEqual(self.heard(), number)
             self.assertIsNone(method(what))
         self.assertEqual(self.heard(), 3)
-
-
-def _list_entry():
-    """Return the entry of an installed plugin."""
-    return ListEntry.of(
-        read_manifest(manifest("aa").encode("ascii"), PROFILE),
-        url="https://forge.example/aa.git",
-        commit="a" * 40,
-        installed_at="2026-01-02T03:04:05.000Z",
-        updated_at="2026-01-02T03:04:05.000Z",
-        key_id="1bc6-e13e",
-    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from typing import Any
+from unittest import mock
 
 from twisted.internet.defer import Deferred, fail
-from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.plugins.clone.transfer import clone_failed
@@ -106,7 +106,6 @@ class RealBuilderTests(BuilderContract, TestCase):
     def make_slow(self):
         """See ``BuilderContract``."""
         self.shop.replace_bundler("#!/bin/sh\nexec sleep 600\n")
-        self.subject = self.shop.builder(defer_to_thread=deferToThread)
 
 
 class FakeBuilderTests(BuilderContract, TestCase):
@@ -159,23 +158,13 @@ class FakeUpstreamTests(UpstreamContract, TestCase):
         self.subject.answers[self.url] = None
 
 
-class _NobodyTrusted:
-    """Has accepted no key."""
-
-    def trusted_at(self, of):
-        """Return when the user accepted a key."""
-
-
 class PushesTests(EventSinkContract, SynchronousTestCase):
     """The real one."""
 
     def setUp(self):
         """See ``EventSinkContract``."""
         self.pushed: list[tuple[str, Any]] = []
-        trust: Any = _NobodyTrusted()
-        self.subject = Pushes(
-            lambda event, data: self.pushed.append((event, data)), trust
-        )
+        self.subject = Pushes(lambda *event: self.pushed.append(event), mock.Mock())
 
     def heard(self):
         """See ``EventSinkContract``."""

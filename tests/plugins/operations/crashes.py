@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import itertools
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,86 +71,66 @@ def killed(work: Callable[[], object]) -> bool:
     return status != 0
 
 
-def kill_at_every_call(world: World) -> Iterator[bool]:
-    """Kill the operation before each file-system call; whether it was done."""
-    at = 0
-    going_on = True
-    while going_on:
+def at_call(world: World, root: Path, at: int) -> None:
+    """Carry the operation out; the process dies at a file-system call."""
+    bench = world.bench(root)
+    with running_on(FaultyOs(at, die), *HANDLED):
+        world.run(bench)
+
+
+def at_event(world: World, root: Path, at: int) -> None:
+    """The same; it dies at a step, prompt, push or build."""
+    bench = world.bench(root)
+    parts: list[Any] = [bench.cloner, bench.approver, bench.sink, bench.builder]
+    events = Deadly(at=at)
+    for part in parts:
+        part.events = events
+    world.run(bench)
+
+
+def at_call_of_recovery(world: World, root: Path, at: int) -> None:
+    """Start again; the process dies at a file-system call."""
+    bench = world.bench(root)
+    with running_on(FaultyOs(at, die), *HANDLED):
+        recovered = recover(bench.journal, bench.store, bench.trees)
+        if recovered is not None:
+            world.go_on(bench, recovered)
+
+
+Interrupted = Callable[[World, Path, int], None]
+
+
+def kill_at_every(interrupted: Interrupted, world: World) -> Iterator[bool]:
+    """Kill the operation at each place, until it survives; whether it was done."""
+    for at in itertools.count():
         root = world.fresh()
-
-        def work(root: Path = root, at: int = at) -> None:
-            bench = world.bench(root)
-            with running_on(FaultyOs(at, die), *HANDLED):
-                world.run(bench)
-
-        going_on = killed(work)
+        dead = killed(partial(interrupted, world, root, at))
         yield world.assert_recovered(root)
-        at += 1
-
-
-def kill_at_every_event(world: World) -> Iterator[bool]:
-    """Kill the operation at each step, prompt, push and build; whether it was done."""
-    at = 0
-    going_on = True
-    while going_on:
-        root = world.fresh()
-
-        def work(root: Path = root, at: int = at) -> None:
-            bench = world.bench(root)
-            events = Deadly(at=at)
-            parts: tuple[Any, ...] = (
-                bench.cloner,
-                bench.approver,
-                bench.sink,
-                bench.builder,
-            )
-            for part in parts:
-                part.events = events
-            world.run(bench)
-
-        going_on = killed(work)
-        yield world.assert_recovered(root)
-        at += 1
+        if not dead:
+            return
 
 
 def kill_the_recovery(world: World) -> Iterator[bool]:
-    """Kill the operation at each call, and then the recovery at each of its own."""
-    at = 0
-    going_on = True
-    while going_on:
+    """Kill the operation at some calls, and then the recovery at each of its own."""
+    for at in itertools.count(step=7):
         root = world.fresh()
-
-        def work(root: Path = root, at: int = at) -> None:
-            bench = world.bench(root)
-            with running_on(FaultyOs(at, die), *HANDLED):
-                world.run(bench)
-
-        going_on = killed(work)
-        second = 0
-        while True:
+        dead = killed(partial(at_call, world, root, at))
+        for second in itertools.count():
             copy = Path(tempfile.mkdtemp(dir=world.base)) / "root"
             shutil.copytree(root, copy, symlinks=True)
-
-            def start(copy: Path = copy, at: int = second) -> None:
-                bench = world.bench(copy)
-                with running_on(FaultyOs(at, die), *HANDLED):
-                    recovered = recover(bench.journal, bench.store, bench.trees)
-                    if recovered is not None:
-                        world.go_on(bench, recovered)
-
-            dead = killed(start)
+            dead_again = killed(partial(at_call_of_recovery, world, copy, second))
             yield world.assert_recovered(copy)
             shutil.rmtree(copy)
-            if not dead:
+            if not dead_again:
                 break
-            second += 1
-        at += 7
+        if not dead:
+            return
 
 
 ERRORS: Final = (errno.ENOSPC, errno.EIO, errno.EACCES)
 
 
-SETTING: Final = {"acknowledged": {"colour": "blue"}}
+SETTING: Final = Put("acknowledged", "colour", "blue")
 
 
 def fail_at_every_call(world: World, number: int, ever_after: bool) -> Iterator[bool]:
@@ -163,8 +145,7 @@ def fail_at_every_call(world: World, number: int, ever_after: bool) -> Iterator[
     def fault() -> None:
         raise OSError(number, os.strerror(number))
 
-    at = 0
-    while True:
+    for at in itertools.count():
         root = world.fresh()
         bench = world.bench(root)
         faulty = FaultyOs(at, fault, ever_after)
@@ -180,7 +161,6 @@ def fail_at_every_call(world: World, number: int, ever_after: bool) -> Iterator[
         assert_goes_on(world, bench)
         if len(faulty.calls) <= at:
             return
-        at += 1
 
 
 def assert_answered(world: World, bench: Bench, result: Any) -> None:
@@ -195,16 +175,14 @@ def assert_answered(world: World, bench: Bench, result: Any) -> None:
 
 def assert_goes_on(world: World, bench: Bench) -> None:
     """See that settings and operations work again as soon as the disk does."""
-    (ns, values), *_ = SETTING.items()
-    edits = [Put(ns, key, value) for key, value in values.items()]
-    assert outcome(bench.store.commit(edits)) is None
+    assert outcome(bench.store.commit([SETTING])) is None
     again = outcome(bench.uninstall("other"))
     assert again is None, again
     assert not bench.journal.exists()
     assert not bench.trees.unsettled
     bench = world.bench(bench.data.root.parent)
     assert recover(bench.journal, bench.store, bench.trees) is None
-    assert bench.store.entries(ns) == values
+    assert bench.store.get(SETTING.ns, SETTING.key) == SETTING.value
     sound, faults = bench.trees.verified_trees(read_records(bench.store))
     assert not faults, faults
     assert bench.left()[0] == list(sound)
@@ -221,8 +199,8 @@ def in_every_way(world: World) -> dict[str, list[bool]]:
     """Interrupt an operation; for each way, whether it was done, by the call."""
     way = kill_the_recovery(world)
     ways = {
-        "killed at a call": list(kill_at_every_call(world)),
-        "killed at an event": list(kill_at_every_event(world)),
+        "killed at a call": list(kill_at_every(at_call, world)),
+        "killed at an event": list(kill_at_every(at_event, world)),
         "killed in the recovery": list(way) if world.operation == "update" else [],
     }
     for number in ERRORS:
