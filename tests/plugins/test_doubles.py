@@ -63,7 +63,7 @@ class FakeClonerTests(ClonerContract, TestCase):
         root = fresh_directory(self)
         write_tree(root / "trees" / "aa", files_of("aa"), None)
         self.into = root / "tree"
-        self.subject = FakeCloner(root / "trees", [], chunks=[1000, 2000])
+        self.subject = FakeCloner(trees=root / "trees", events=[], chunks=[1000, 2000])
         self.url, self.missing = url_of("aa"), url_of("missing")
 
     def make_slow(self):

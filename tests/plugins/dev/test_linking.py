@@ -115,14 +115,6 @@ class LinkTests(LinkingTestCase):
         self.end()
         self.assertEqual(len(self.bench.events), 3)
 
-    def test_end_without_a_bundle(self):
-        """When no bundle can be built without it, it is gone all the same."""
-        self.linked()
-        self.bench.builder.outcomes = ["another plugin is broken"]
-        self.end()
-        self.assertEqual(self.kept(), [])
-        self.assertEqual(self.bench.trees.linked, {})
-
     def test_end_that_breaks(self):
         """When even removing it fails, the daemon has forgotten it."""
         self.linked()
@@ -220,12 +212,6 @@ class RefusedTests(LinkingTestCase):
         self.assertEqual(failure.value.message, refused)
         self.assertEqual(self.kept(), [LINK])
 
-    def test_shutting_down(self):
-        """Nothing is linked when no build is begun any more."""
-        self.bench.rebuild.close()
-        self.assertIn("shutting down", self.refusal())
-        self.assertEqual(self.kept(), [])
-
 
 class ShadowTests(LinkingTestCase):
     """A link alongside an installed plugin of its id."""
@@ -248,16 +234,3 @@ class ShadowTests(LinkingTestCase):
         self.end()
         self.assertIn("run mine", self.bench.events)
         self.assertEqual(self.bench.left(), self.installed)
-
-    def test_install_waits(self):
-        """An install commits after a link that is being built, not within it."""
-        self.bench.publish("good")
-        slow: Deferred[None] = Deferred()
-        self.bench.builder.outcomes = [slow]
-        linking = self.update()
-        installing = self.bench.install(url_of("good"))
-        self.assertNoResult(installing)
-        self.assertNotIn("good", self.kept())
-        slow.callback(None)
-        self.successResultOf(linking)
-        self.successResultOf(installing)

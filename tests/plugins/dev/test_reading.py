@@ -67,19 +67,14 @@ class ReadFilesTests(SynchronousTestCase):
         (self.root / "src").symlink_to(outside)
         self.assertEqual(self.refusal("src/a.ts"), "policy: src:1 symlink")
 
-    def test_attack_way_out(self):
-        """A name that leads out of the tree is refused."""
-        (self.directory / "secret").write_text("x")
-        for name in ("../secret", str(self.directory / "secret"), "a/../../secret", ""):
-            with self.subTest(name=name):
-                message = self.refusal(name)
-                self.assertTrue(message.startswith("clone_failed: an unsafe"), message)
-
     @settings(deadline=None, max_examples=60)
-    @given(st.text(max_size=12).map(lambda text: f"../{text}"))
-    def test_no_way_out(self, name):
-        """Whatever is behind two dots is refused."""
-        self.refusal(name)
+    @given(
+        st.text(max_size=12).map(lambda text: f"../{text}")
+        | st.sampled_from(("", "/etc/passwd", "a/../../secret"))
+    )
+    def test_attack_way_out(self, name):
+        """Whatever leads out of the tree is refused."""
+        self.assertTrue(self.refusal(name).startswith("clone_failed: "))
 
     def test_colliding_names(self):
         """Two names that some systems take for one are refused, the last is named."""
@@ -95,20 +90,14 @@ class ReadFilesTests(SynchronousTestCase):
         (self.root / "inner").mkdir()
         self.assertEqual(self.refusal("inner"), "policy: inner:1 submodule")
 
-    def test_socket(self):
-        """A socket, which can't even be opened, is refused by name."""
+    def test_no_file(self):
+        """A pipe is not waited for, and a socket, which can't be opened, is named."""
+        os.mkfifo(self.root / "pipe")
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as listening:
             listening.bind(str(self.root / "sock"))
-        self.assertEqual(
-            self.refusal("sock"), "clone_failed: neither a file nor a directory (sock)"
-        )
-
-    def test_pipe(self):
-        """What is no file is not opened."""
-        os.mkfifo(self.root / "pipe")
-        self.assertEqual(
-            self.refusal("pipe"), "clone_failed: neither a file nor a directory (pipe)"
-        )
+        for name in ("pipe", "sock"):
+            why = f"clone_failed: neither a file nor a directory ({name})"
+            self.assertEqual(self.refusal(name), why)
 
     def test_unreadable(self):
         """A file that can't be read is named."""

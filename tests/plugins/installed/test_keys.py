@@ -50,15 +50,6 @@ class TrustTestCase(SynchronousTestCase):
 class AcceptanceTests(TrustTestCase):
     """What is committed with a tree."""
 
-    def test_first_use(self):
-        """A key is unknown until an operation that uses it commits."""
-        self.assertFalse(self.trust.is_trusted(SIGNED.key_id))
-        edits = self.trust.acceptance("one", URL, SIGNED, 5)
-        self.assertFalse(self.trust.is_trusted(SIGNED.key_id))
-        self.commit(edits)
-        self.assertTrue(self.trust.is_trusted(SIGNED.key_id))
-        self.assertFalse(self.trust.is_trusted(BY_TWO.key_id))
-
     def test_record(self):
         """It has the fields that exist in the wild; use changes some of them."""
         for plugin_id, now in (("one", 5), ("another", 6), ("one", 7)):
@@ -99,18 +90,6 @@ class MarkTests(TrustTestCase):
         for signed_at, mark in ((1000, 1000), (900, 1000), (1001, 1001)):
             self.accept("one", evolve(SIGNED, signed_at=signed_at))
             self.assertEqual(self.trust.mark("one", SIGNED.key_id), mark)
-
-    def test_attack_replayed_tree(self):
-        """A tree signed before one that was committed is a downgrade."""
-        self.accept("one", SIGNED)
-        self.trust.check_mark("one", SIGNED)
-        self.trust.check_mark("one", evolve(SIGNED, signed_at=1001))
-        for signed_at in (999, 0):
-            with self.assertRaises(BridgeError) as caught:
-                self.trust.check_mark("one", evolve(SIGNED, signed_at=signed_at))
-            self.assertTrue(
-                caught.exception.message.startswith("downgrade: it was signed")
-            )
 
     def test_per_plugin_and_key(self):
         """A mark is of one plugin by one key."""

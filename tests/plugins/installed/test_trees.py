@@ -12,7 +12,6 @@ from bridge.plugins.installed.trees import Broken, LinkedTree, ListEntry
 from bridge.plugins.tree.manifest import load_manifest
 from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError
-from bridge.protocol.wire import unstructure
 from bridge.system.files import remove
 
 from ...directories import planted
@@ -106,34 +105,6 @@ class ListingTests(TreesTestCase):
         self.assertEqual(listing.broken, [Broken("sample", faults["sample"])])
         return faults["sample"]
 
-    def test_entry(self):
-        """An entry has the manifest's fields, and what is recorded."""
-        text = manifest("sample", tags=["a"], author="Somebody")
-        self.write(files=files_of("sample", **{"plugin.json": text}))
-        self.assertEqual(
-            unstructure(self.trees.entry("sample", RECORD)),
-            {
-                "id": "sample",
-                "name": "A plugin",
-                "version": "1.0.0",
-                "apiVersion": "^0.1.0",
-                "description": "",
-                "tags": ["a"],
-                "permissions": [],
-                "optionalPermissions": [],
-                "actions": [],
-                "events": [],
-                "hosts": [],
-                "dependencies": [],
-                "author": "Somebody",
-                "url": "https://forge.example/sample.git",
-                "commit": COMMIT,
-                "installedAt": "2023-11-14T22:13:20Z",
-                "updatedAt": "2023-11-14T22:14:20Z",
-                "keyId": KEY,
-            },
-        )
-
     def test_unsound(self):
         """
         What is not as it was signed and recorded is not built, and listed as broken.
@@ -177,21 +148,6 @@ class ListingTests(TreesTestCase):
         self.assertEqual(self.trees.verified_trees({"sample": by_other})[1], {})
         reason = self.fault(evolve(RECORD, key_id=""))
         self.assertTrue(reason.startswith("reinstall_required: "))
-
-    def test_attack_times_restored(self):
-        """Every byte is read each time: what was verified before counts for nothing."""
-        self.write()
-        sound, _ = self.trees.verified_trees({"sample": RECORD})
-        self.assertEqual(list(sound), ["sample"])
-        main = self.data.plugin("sample") / "main.ts"
-        before, content = main.stat(), main.read_bytes()
-        main.write_bytes(content.swapcase())
-        os.utime(main, ns=(before.st_atime_ns, before.st_mtime_ns))
-        self.assertEqual(main.stat().st_size, before.st_size)
-        self.assertTrue(self.fault().startswith("unsigned: the tree was changed"))
-        main.write_bytes(content)
-        sound, _ = self.trees.verified_trees({"sample": RECORD})
-        self.assertEqual(list(sound), ["sample"])
 
     def test_attack_planted_tree(self):
         """A tree that another user could change is not built, though it is signed."""

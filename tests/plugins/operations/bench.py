@@ -28,7 +28,6 @@ from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.bundle.plugintable import plugin_of
-from bridge.plugins.clone.history import Behind
 from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.exchange import Journal
 from bridge.plugins.installed.keys import Trust
@@ -128,10 +127,10 @@ def write_tree(
         (root / "plugin.sig").write_bytes(signature)
 
 
-@define(eq=False)
-class FakeCloner:
+@define(eq=False, kw_only=True)
+class FakeCloner(FakeUpstream):
     """
-    Copies trees, or fails; see ``ClonerContract``.  Looks are those of ``upstream``.
+    Copies trees, or fails; see ``ClonerContract``.
 
     :ivar trees: The directory of the trees.
     :ivar failure: What a clone that has received everything fails with.
@@ -145,15 +144,6 @@ class FakeCloner:
     chunks: Iterable[int] = ()
     commit: str = COMMIT
     waits: Threads = field(factory=Threads)
-    upstream: FakeUpstream = field(factory=FakeUpstream)
-
-    async def tip(self, url: str) -> str:
-        """See ``FakeUpstream``."""
-        return await self.upstream.tip(url)
-
-    async def behind(self, url: str, current: str) -> Behind | None:
-        """See ``FakeUpstream``."""
-        return await self.upstream.behind(url, current)
 
     async def clone(self, url: str, into: Path, progress: Any) -> str:
         """See ``Cloner``."""
@@ -295,7 +285,9 @@ class Bench:
         self.trees = Trees(self.data, PROFILE, lambda: f"{next(numbers):016x}")
         self.store = Store.open(self.data.state, self.writes)
         self.trust = Trust(self.store)
-        self.cloner = FakeCloner(self.repositories, self.events, waits=self.clones)
+        self.cloner = FakeCloner(
+            trees=self.repositories, events=self.events, waits=self.clones
+        )
         self.approver = FakeApprover(self.events)
         self.builder = FakeBuilder(self.events, in_thread=self.threads)
         self.scanner = BlockingScanner(self.threads)
@@ -318,7 +310,6 @@ class Bench:
             self.threads,
             self.journal,
         )
-        self.upstream = self.cloner.upstream
         self.fetcher = CandidateFetcher(
             self.cloner,
             self.scanner,

@@ -178,16 +178,6 @@ class JobsTests(JobsTestCase):
             self.assertNotIn("secret", error.message)
             self.assertEqual(len(self.flushLoggedErrors(type(defect))), logged)
 
-    def test_dropped_answer(self) -> None:
-        """An operation goes on when its answer is not waited for any more."""
-        gate: Deferred[Any] = Deferred()
-        asked = self.begin(gate).addErrback(lambda _: None)
-        asked.cancel()
-        gate.callback(5)
-        (job,) = self.jobs.recent()
-        assert job.outcome is not None
-        self.assertEqual((job.outcome.end, job.outcome.result), (End.DONE, 5))
-
     def test_too_many(self) -> None:
         """Only so many go on at once; the next one is refused at once."""
         gates: list[Deferred[Any]] = [Deferred() for _ in range(OPERATIONS_UNDER_WAY)]

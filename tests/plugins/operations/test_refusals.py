@@ -203,7 +203,7 @@ class UpdateRefusals(RefusalTestCase):
         for plugin_id in ("../x", "Good", "x", "good\n"):
             self.refuse(plugin_id, "invalid_id: ", [])
         self.refuse("other", "not_installed: ", [])
-        self.bench.upstream.answers[GOOD] = clone_failed("no host")
+        self.bench.cloner.answers[GOOD] = clone_failed("no host")
         self.refuse("good", "clone_failed: no host", [])
         for record, message in (
             (Record(GOOD, COMMIT, "", 0, 1, 1), "reinstall_required: "),

@@ -108,7 +108,7 @@ class UpdateTests(UpdateTestCase):
             (KeyError("not asked"), Pin(COMMIT, "d" * 64)),
         )
         for answer, pin in cases:
-            self.bench.upstream.answers[GOOD] = answer
+            self.bench.cloner.answers[GOOD] = answer
             result = self.done("update", "good", pin)
             self.assertFalse(result.updated)
             record = recorded(self.bench.store, "good")
@@ -118,7 +118,7 @@ class UpdateTests(UpdateTestCase):
 
     def test_changed_tree_of_the_latest_commit(self) -> None:
         """A tree that was changed is put right, though its commit is the latest."""
-        self.bench.upstream.answers[GOOD] = new_commits(0, COMMIT)
+        self.bench.cloner.answers[GOOD] = new_commits(0, COMMIT)
         (self.bench.data.plugin("good") / "main.ts").write_text("changed")
         self.updated()
 

@@ -209,7 +209,7 @@ class InstalledTests(PreviewTestCase):
         )
         self.bench.publish("good", files)
         pushed, new = (LogEntry(c, "x", "") for c in ("e" * 40, LATER))
-        self.bench.upstream.answers[url_of("good")] = Behind(
+        self.bench.cloner.answers[url_of("good")] = Behind(
             "e" * 40, 2, [pushed, new], met=True
         )
         changelog = self.result().changelog
@@ -217,7 +217,7 @@ class InstalledTests(PreviewTestCase):
         # What was pushed after this commit is not part of it.
         self.assertEqual((changelog.notes, changelog.commits), (NOTES, [new]))
         # A host that does not answer keeps no preview from its end.
-        self.bench.upstream.answers[url_of("good")] = BridgeError(
+        self.bench.cloner.answers[url_of("good")] = BridgeError(
             Code.BAD_REQUEST, "clone_failed: no"
         )
         changelog = self.result().changelog
