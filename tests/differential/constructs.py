@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import frozen
 
-from .writer import GAP, SAME_LINE, Writer, mark_for
+from .writer import Writer, mark_for
 
 WORDS: Final = (
     *("eval", "Function", "globalThis", "window", "opener", "localStorage"),
@@ -85,7 +85,7 @@ def window_use(writer: Writer) -> tuple[str, Expected]:
     mark = PREFIX + root
     if root != "process" and writer.choices.rarely(3):
         name = writer.name(root)
-        code = f"{name}{GAP}[{GAP}0{GAP}]"
+        code = f"{name}[0]"
         return code, expect(root, f"{mark}[", f"{mark}?.[")
     member = writer.choices.pick(WINDOW_MEMBERS)
     code = _member(writer, _object(writer, writer.name(root)), member)
@@ -99,7 +99,7 @@ def root_use(writer: Writer) -> tuple[str, Expected]:
     code = _member(writer, _object(writer, writer.name(root)), member)
     marks = (f"{mark}.{member}", f"{mark}?.{member}")
     if member in ("get", "assign"):
-        code += f"{SAME_LINE}({GAP}a{GAP},{GAP}b{GAP})"
+        code += "(a,b)"
     return code, expect(rule, *marks)
 
 
@@ -108,7 +108,7 @@ def computed_document(writer: Writer) -> tuple[str, Expected]:
     name = _object(writer, writer.name("document"))
     dot = writer.choices.pick(("", "?."))
     mark = f"{PREFIX}document"
-    code = f"{name}{SAME_LINE}{dot}[{GAP}a{GAP}]"
+    code = f"{name}{dot}[a]"
     return code, expect("document[", f"{mark}[", f"{mark}?.[")
 
 
@@ -123,7 +123,7 @@ def member(writer: Writer) -> tuple[str, Expected]:
         name = writer.fresh()
         inner = writer.literal(text)
         # An enum is a statement, and its members are constants.
-        body = f"enum {name}{GAP}{{{GAP}A{GAP}={GAP}{inner}{GAP}}}{GAP}"
+        body = f"enum {name}{{A={inner}}}"
         code = f"(()=>{{{body};return o[{name}.A]}})()"
     else:
         code = _taken(writer, text)
@@ -137,13 +137,13 @@ def assigned(writer: Writer) -> tuple[str, Expected]:
     target = _member(writer, _object(writer, "o"), text, is_optional=False)
     key = _key(writer, text)
     ways = (
-        f"{target}{GAP}={GAP}x",
-        f"{target}{GAP}+={GAP}x",
-        f"[{GAP}{target}{GAP}]{GAP}={GAP}x",
-        f"({{{GAP}a{GAP}:{GAP}{target}{GAP}={GAP}1{GAP}}}{GAP}={GAP}x)",
-        f"[{GAP}...{GAP}{target}{GAP}]{GAP}={GAP}x",
-        f"Object.assign(o,{GAP}{{{GAP}{key}{GAP}:{GAP}x}})",
-        f"(()=>{{for{GAP}({GAP}{target} of x{GAP});}})()",
+        f"{target}=x",
+        f"{target}+=x",
+        f"[{target}]=x",
+        f"({{a:{target}=1}}=x)",
+        f"[...{target}]=x",
+        f"Object.assign(o,{{{key}:x}})",
+        f"(()=>{{for({target} of x);}})()",
     )
     code = f"({writer.choices.pick(ways)})"
     return code, expect(f"{word} assignment", mark_for(word))
@@ -164,7 +164,7 @@ def element(writer: Writer) -> tuple[str, Expected]:
         maker = writer.choices.pick(
             ("createElement", "d.createElement", "void (0,d.createElement)")
         )
-        code = f"{maker}{SAME_LINE}{_called(writer, string)}"
+        code = f"{maker}{_called(writer, string)}"
     # An element that is written as a tag is a script tag, too.
     rule = "createElement of a code-loading tag or script tag"
     start = rf"(createelement\)?(\?\.)?\((\.\.\.\[)?|createelement,){_QUOTE}"
@@ -177,10 +177,10 @@ def timer(writer: Writer) -> tuple[str, Expected]:
     mark = writer.marked("someCode")
     string = writer.string(mark)
     if writer.choices.rarely(4):
-        string = writer.choices.pick((f"`{mark}${{a}}`", f"{string}{GAP}+{GAP}a"))
+        string = writer.choices.pick((f"`{mark}${{a}}`", f"{string}+a"))
     name = writer.name(word)
-    name = writer.choices.pick((name, f"void (0,{GAP}{name}{GAP})", name))
-    code = f"{name}{SAME_LINE}{_called(writer, string)}"
+    name = writer.choices.pick((name, f"void (0,{name})", name))
+    code = f"{name}{_called(writer, string)}"
     start = rf"{word.lower()})\)?(\?\.)?\((\.\.\.\[)?{_QUOTE}"
     rule = f"{word} with a string"
     return code, expect_pattern(rule, rf"{PREFIX}({start}{mark_for('someCode')}")
@@ -189,7 +189,7 @@ def timer(writer: Writer) -> tuple[str, Expected]:
 def dynamic_import(writer: Writer) -> tuple[str, Expected]:
     """Write an import of something that is only known when it runs."""
     what = writer.choices.pick(("a", "`${a}/b`", "a, {with: {}}", '"https://x.y/z"'))
-    code = f"import{SAME_LINE}({GAP}{what}{GAP})"
+    code = f"import({what})"
     return code, expect("dynamic import", "import(")
 
 
@@ -211,9 +211,9 @@ def srcdoc_key(writer: Writer) -> tuple[str, Expected]:
     """Write the attribute that holds a document as the key of an object."""
     text = writer.marked("srcdoc")
     if writer.has_elements and writer.choices.rarely(2):
-        code = f'<b{GAP} {text}{GAP}={GAP}"x"{GAP}/>'
+        code = f'<b {text}="x"/>'
     else:
-        code = f"({{{GAP}{_key(writer, text)}{GAP}:{GAP}x}})"
+        code = f"({{{_key(writer, text)}:x}})"
     return code, expect("srcdoc", mark_for("srcdoc"))
 
 
@@ -233,17 +233,17 @@ def _object(writer: Writer, code: str) -> str:
     """Write an object in a wrapper that the bundler removes."""
     way = writer.choices.below(10)
     if way == 7:
-        return f"({GAP}{code}{GAP})"
+        return f"({code})"
     if way == 8:
-        return f"(0,{GAP}{code}{GAP})"
+        return f"(0,{code})"
     if way == 9 and writer.has_types:
         forms = [
-            f"({code} as{GAP} any)",
-            f"{code}{SAME_LINE}!",
+            f"({code} as any)",
+            f"{code}!",
             f"({code} satisfies any)",
         ]
         if writer.suffix == ".ts":
-            forms.append(f"(<{GAP}any{GAP}>{GAP}{code})")
+            forms.append(f"(<any>{code})")
         return writer.choices.pick(forms)
     return code
 
@@ -252,8 +252,8 @@ def _member(writer: Writer, owner: str, text: str, *, is_optional: bool = True) 
     dot = "?." if is_optional and writer.choices.rarely(4) else "."
     if writer.choices.rarely(3):
         dot = "?." if dot == "?." else ""
-        return f"{owner}{SAME_LINE}{dot}{SAME_LINE}[{GAP}{writer.string(text)}{GAP}]"
-    return f"{owner}{GAP}{dot}{GAP}{writer.name(text)}"
+        return f"{owner}{dot}[{writer.string(text)}]"
+    return f"{owner}{dot}{writer.name(text)}"
 
 
 def _key(writer: Writer, text: str) -> str:
@@ -261,24 +261,24 @@ def _key(writer: Writer, text: str) -> str:
     if way == 2:
         return writer.plain(text)
     if way == 3:
-        return f"[{GAP}{writer.string(text)}{GAP}]"
+        return f"[{writer.string(text)}]"
     return writer.name(text)
 
 
 def _taken(writer: Writer, text: str) -> str:
     """Write a pattern that binds a member of an object."""
-    key = f"{_key(writer, text)}{GAP}:{GAP}q"
+    key = f"{_key(writer, text)}:q"
     ways = [
-        f"(({{{GAP}{key}{GAP}}})=>q)(o)",
-        f"(({{{GAP}{key}{GAP}={GAP}1}}{GAP}={GAP}{{}})=>q)(o)",
-        f"(({{a{GAP}:{GAP}[{{{GAP}{key}{GAP}}}]}})=>q)(o)",
-        f"(()=>{{const {{{GAP}{key}{GAP}}}{GAP}={GAP}o;return q}})()",
-        f"(()=>{{for(const {{{GAP}{key}{GAP}}} of o)q()}})()",
-        f"(()=>{{try{{a()}}catch({{{GAP}{key}{GAP}}}){{q()}}}})()",
-        f"({{{GAP}{_key(writer, text)}{GAP}:{GAP}o.x{GAP}}}{GAP}={GAP}o)",
-        f"(function({GAP}{{{GAP}{key}{GAP}}}{GAP}){{return q}})(o)",
-        f"(class{{static q{GAP}={GAP}super{GAP}.{GAP}{writer.name(text)}}})",
-        f"delete o{GAP}.{GAP}{writer.name(text)}",
+        f"(({{{key}}})=>q)(o)",
+        f"(({{{key}=1}}={{}})=>q)(o)",
+        f"(({{a:[{{{key}}}]}})=>q)(o)",
+        f"(()=>{{const {{{key}}}=o;return q}})()",
+        f"(()=>{{for(const {{{key}}} of o)q()}})()",
+        f"(()=>{{try{{a()}}catch({{{key}}}){{q()}}}})()",
+        f"({{{_key(writer, text)}:o.x}}=o)",
+        f"(function({{{key}}}){{return q}})(o)",
+        f"(class{{static q=super.{writer.name(text)}}})",
+        f"delete o.{writer.name(text)}",
     ]
     return writer.choices.pick(ways)
 
@@ -286,16 +286,16 @@ def _taken(writer: Writer, text: str) -> str:
 def _called(writer: Writer, string: str) -> str:
     """Write the arguments of a call, of which the string is the first."""
     forms = [
-        f"({GAP}{string}{GAP})",
-        f"({GAP}{string}{GAP},{GAP}1{GAP})",
-        f"?.({GAP}{string}{GAP})",
-        f"({GAP}...{GAP}[{GAP}{string}{GAP},{GAP}1{GAP}]{GAP})",
+        f"({string})",
+        f"({string},1)",
+        f"?.({string})",
+        f"(...[{string},1])",
     ]
     if writer.has_types:
         forms += [
-            f"({GAP}...{GAP}([{GAP}{string}{GAP}] as{GAP} const){GAP})",
-            f"<{GAP}any{GAP}>({GAP}{string}{GAP})",
-            f"!({GAP}{string}{GAP} as any)",
+            f"(...([{string}] as const))",
+            f"<any>({string})",
+            f"!({string} as any)",
         ]
     return writer.choices.pick(forms)
 
@@ -304,8 +304,8 @@ def _markup(writer: Writer, tag: str) -> str:
     space = writer.choices.pick(("", "", "svg:"))
     name = f"{space}{tag}"
     forms = (
-        f"<{GAP}{name}{GAP}/>",
-        f"<{GAP}{name}{GAP} a={GAP}'b'{GAP}>{GAP}</{GAP}{name}{GAP}>",
+        f"<{name}/>",
+        f"<{name} a='b'></{name}>",
         f"<b><{name}/></b>",
         f"<>{{<{name} {{...a}}/>}}</>",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from attrs import evolve, frozen
@@ -82,7 +82,7 @@ def _write(
         expected[:] = [evolve(one, rules=frozenset()) for one in expected]
         expected.append(found)
     code = "".join(_inert(writer) + part for part in parts) + _inert(writer)
-    code = choices.pick(contexts.STARTS) + writer.fill(code)
+    code = choices.pick(contexts.STARTS) + code
     if choices.rarely(20):
         code = contexts.HASHBANG + code.lstrip("\ufeff")
     return suffix, code, expected
@@ -91,10 +91,10 @@ def _write(
 def _statement(writer: Writer, construct: Fill) -> str:
     """Write a statement around an expression around a construct."""
     choices = writer.choices
-    template = choices.pick(_statements(writer))
+    template = choices.pick(_available(writer, "STATEMENTS"))
     code = construct(writer)
     for _ in range(choices.pick((0, 0, 1, 1, 2, 3))):
-        code = _put(writer, choices.pick(_expressions(writer)), code)
+        code = _put(writer, choices.pick(_available(writer, "EXPRESSIONS")), code)
     return _put(writer, template, code)
 
 
@@ -124,14 +124,14 @@ def _import(writer: Writer) -> tuple[str, Expected]:
         )
     )
     where = writer.plain(path)
-    forms = [f"import·*·as №·from·{where}\n;f(№)\n", f"import·{where}\n"]
-    forms += [f"export·*·from·{where}\n", f"export·{{·y·as №·}}·from·{where}\n"]
+    forms = [f"import*as № from{where}\n;f(№)\n", f"import{where}\n"]
+    forms += [f"export*from{where}\n", f"export{{y as №}}from{where}\n"]
     if not writer.is_module:
-        forms = [f"f(require·(·{where}·))\n"]
+        forms = [f"f(require({where}))\n"]
     elif writer.has_types:
-        forms += [f"import·type·{{·Y·}}·from·{where}\n"]
+        forms += [f"import type{{Y}}from{where}\n"]
     if writer.has_types:
-        forms += [f"import № = require(·{where}·)\n;f(№)\n"]
+        forms += [f"import № = require({where})\n;f(№)\n"]
     # The rule for the name is another one, and is as good.
     code = _put(writer, choices.pick(forms), "")
     return code, expect("" if "require" in code else rule, mark)
@@ -152,25 +152,8 @@ def _pragma(writer: Writer) -> tuple[str, Expected]:
     )
 
 
-def _statements(writer: Writer) -> Sequence[str]:
-    return _available(writer, "STATEMENTS")
-
-
-def _expressions(writer: Writer) -> Sequence[str]:
-    return _available(writer, "EXPRESSIONS")
-
-
-_CACHE: dict[tuple[str, str], Sequence[str]] = {}
-
-
-def _available(writer: Writer, kind: str) -> Sequence[str]:
-    found = _CACHE.get((kind, writer.suffix))
-    if found is None:
-        found = _CACHE[kind, writer.suffix] = tuple(_all(writer, kind))
-    return found
-
-
-def _all(writer: Writer, kind: str) -> list[str]:
+def _available(writer: Writer, kind: str) -> list[str]:
+    """List the contexts of a kind that the language of the file has."""
     wanted = [kind]
     if writer.has_types:
         wanted.append(f"{kind}_TYPED")
