@@ -83,21 +83,6 @@ class ConnectionTests(SynchronousTestCase):
             error = page.error(page.ask("call", method="state/none", params={}))
             self.assertEqual(error["code"], "unknown_method")
 
-    def test_reads_that_come_too_fast(self) -> None:
-        """More reads than the daemon answers a second succeed, if not too many."""
-        with self.connected() as page:
-            calls = [
-                page.ask("call", method="state/get", params=KEY) for _ in range(40)
-            ]
-            outcomes = [page.outcome(n) for n in calls]
-            answered = [n for n in outcomes if "result" in n]
-            refused = [n["error"] for n in outcomes if "error" in n]
-            # Paced by the daemon up to 25; the rest is asked again once.
-            self.assertGreater(len(answered), 25)
-            self.assertLessEqual(
-                {error["code"] for error in refused}, {"rate_limited", "timeout"}
-            )
-
     def test_stopped_daemon(self) -> None:
         """A daemon that does not answer is stalled, until it goes on."""
         with self.connected() as page:
@@ -115,29 +100,6 @@ class ConnectionTests(SynchronousTestCase):
             self.assertEqual(
                 page.states, ["connecting", "connected", "stalled", "connected"]
             )
-
-    def test_abort(self) -> None:
-        """An aborted call is rejected at once, and changes nothing else."""
-        with self.connected() as page:
-            self.daemon.process.send_signal(signal.SIGSTOP)
-            try:
-                asked = page.ask("call", method="state/get", params=KEY)
-                page.ask("abort", of=asked)
-                error = page.error(asked)
-                self.assertEqual(error["name"], "AbortError")
-            finally:
-                self.daemon.process.send_signal(signal.SIGCONT)
-            self.assertEqual(page.call("state/get", KEY), {"value": None})
-            self.assertNotIn("waiting", page.states)
-
-    def test_large_values(self) -> None:
-        """What no frame holds is refused here, and the connection stays."""
-        with self.connected() as page:
-            value = "x" * (8 * 1024 * 1024)
-            asked = page.ask("call", method="state/set", params={**KEY, "value": value})
-            self.assertEqual(page.error(asked)["code"], "bad_request")
-            self.assertEqual(page.call("state/get", KEY), {"value": None})
-            self.assertEqual(page.states, ["connecting", "connected"])
 
     def test_log(self) -> None:
         """Lines reach the daemon's log of the page, those before the connection too."""

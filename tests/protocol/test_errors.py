@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from http import HTTPStatus
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import (
@@ -14,7 +12,6 @@ from bridge.protocol.errors import (
     Prefix,
     Retry,
     plugin_error,
-    shutting_down,
 )
 
 
@@ -45,16 +42,6 @@ class CodeTests(SynchronousTestCase):
                 "unavailable": 503,
             },
         )
-
-    def test_statuses_exist(self) -> None:
-        """No status is of our own making."""
-        for code in Code:
-            self.assertGreaterEqual(HTTPStatus(code.status), 400)
-
-    def test_meanings(self) -> None:
-        """Every code and prefix documents when it is used."""
-        for member in [*Code, *Prefix]:
-            self.assertTrue(member.meaning)
 
 
 class CloseTests(SynchronousTestCase):
@@ -100,12 +87,6 @@ class BridgeErrorTests(SynchronousTestCase):
         error = plugin_error(Prefix.NOT_HTTPS, "url: must be an https URL")
         self.assertIs(error.code, Code.BAD_REQUEST)
         self.assertEqual(error.message, "not_https: url: must be an https URL")
-
-    def test_shutting_down(self) -> None:
-        """What comes during a shutdown is refused as unavailable."""
-        error = shutting_down()
-        self.assertIs(error.code, Code.UNAVAILABLE)
-        self.assertEqual(error.message, "the daemon is shutting down")
 
 
 class RetryTests(SynchronousTestCase):

@@ -58,20 +58,6 @@ class DocumentTests(SynchronousTestCase):
         self.assertEqual(DOCUMENT["limits"]["frameBytes"], limits.FRAME_BYTES)
         self.assertEqual(DOCUMENT["closes"]["shutdown"]["code"], CloseCode.GOING_AWAY)
 
-    def test_retries(self) -> None:
-        """A page pairs again after a refused hello and a new token; else it retries."""
-        by_retry: dict[str, set[str]] = {}
-        for reason, close in DOCUMENT["closes"].items():
-            by_retry.setdefault(close["retry"], set()).add(reason)
-        self.assertEqual(
-            by_retry["paired"], {"hello_required", "unauthorized", "token_rotated"}
-        )
-        self.assertEqual(
-            by_retry["later"],
-            {"slow_reader", "logs_behind", "log_flood", "too_many_sockets"},
-        )
-        self.assertIn("shutdown", by_retry["yes"])
-
     def test_methods(self) -> None:
         """A method lists what it is refused with, also where it names another's."""
         update = DOCUMENT["methods"]["plugins/update"]

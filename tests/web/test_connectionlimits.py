@@ -62,16 +62,6 @@ class RequestQuotaTests(SynchronousTestCase):
         self.clock = Clock()
         self.quota = RequestQuota(4, self.clock)
 
-    def test_a_turn_is_used_up(self) -> None:
-        """After so many requests none is read until the next turn."""
-        for _ in range(4):
-            self.assertTrue(self.quota.free)
-            self.quota.consume()
-        self.assertFalse(self.quota.free)
-        self.clock.advance(0)
-        self.assertTrue(self.quota.free)
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-
     def test_attack_more_than_a_turn_waits(self) -> None:
         """Each turn answers so many of those that wait, in their order."""
         self.quota.consume(4)
@@ -83,14 +73,6 @@ class RequestQuotaTests(SynchronousTestCase):
             self.clock.calls.pop(0).func()
             turns = [1] * answered + [0] * (9 - answered)
             self.assertEqual([rival.turns for rival in rivals], turns)
-
-    def test_gone(self) -> None:
-        """A connection that has gone gets no turn."""
-        rival = Rival()
-        self.quota.wait(rival)
-        self.quota.leave(rival)
-        self.clock.advance(0)
-        self.assertEqual(rival.turns, 0)
 
 
 class UnreadAnswersTests(SynchronousTestCase):
