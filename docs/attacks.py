@@ -14,7 +14,7 @@ TESTS: Final = Path(__file__).parents[1] / "tests"
 _PREFIX: Final = "test_attack_"
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _TAKES: Final = re.compile(
-    r"^/\*\* ([^*]+?) \*/\nexport (?:async )?function (\w+)\(", re.MULTILINE
+    r"^/\*\* ([^*]+?) \*/\nexport (?:(?:async )?function|const) (\w+)\b", re.MULTILINE
 )
 _SCENARIO: Final = re.compile(
     rf"^  /\*\* ([^*]+?) \*/\n  (?:async )?{_PREFIX}(\w+)[(:]", re.MULTILINE

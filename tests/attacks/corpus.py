@@ -12,7 +12,8 @@ from attrs import frozen
 ATTACKER: Final = Path(__file__).with_name("attacker")
 VICTIM: Final = Path(__file__).with_name("victim")
 _ATTACK: Final = re.compile(
-    r"^/\*\* (?P<about>[^*]+?) \*/\nexport (?:async )?function (?P<name>\w+)\(",
+    r"^/\*\* (?P<about>[^*]+?) \*/\n"
+    r"export (?:(?:async )?function|const) (?P<name>\w+)\b",
     re.MULTILINE,
 )
 

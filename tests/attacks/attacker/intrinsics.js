@@ -1,6 +1,12 @@
 import { put, spy, spying, undoing } from "./common/replacing.js";
 
 const { apply, getPrototypeOf, set } = Reflect;
+const functions = getPrototypeOf(() => 0);
+
+/** Make an attack that replaces a method by one that looks at what it works on. */
+function spied(object, key) {
+  return ({ loot }) => spy(loot, object, key);
+}
 
 /** Replaces `JSON.stringify`, and reads the next `hello` frame. */
 export async function json_stringify_and_hello({ ctx, loot }) {
@@ -27,9 +33,7 @@ async function reconnected(ctx, loot) {
 }
 
 /** Replaces `JSON.stringify`, and reads what others write to their settings. */
-export function json_stringify({ loot }) {
-  return spy(loot, JSON, "stringify");
-}
+export const json_stringify = spied(JSON, "stringify");
 
 /** Gives all objects a `toJSON`, and reads what others make a text. */
 export function to_json({ loot }) {
@@ -41,40 +45,20 @@ export function to_json({ loot }) {
 }
 
 /** Replaces `JSON.parse`. */
-export function json_parse({ loot }) {
-  return spy(loot, JSON, "parse");
-}
-
+export const json_parse = spied(JSON, "parse");
 /** Replaces `Array.prototype.push`. */
-export function array_push({ loot }) {
-  return spy(loot, Array.prototype, "push");
-}
-
+export const array_push = spied(Array.prototype, "push");
 /** Replaces `Array.prototype.map`. */
-export function array_map({ loot }) {
-  return spy(loot, Array.prototype, "map");
-}
-
+export const array_map = spied(Array.prototype, "map");
 /** Replaces `Array.prototype.join`. */
-export function array_join({ loot }) {
-  return spy(loot, Array.prototype, "join");
-}
-
+export const array_join = spied(Array.prototype, "join");
 /** Replaces how arrays are iterated. */
-export function array_iterator({ loot }) {
-  return spy(loot, Array.prototype, Symbol.iterator);
-}
-
+export const array_iterator = spied(Array.prototype, Symbol.iterator);
 /** Replaces the step of the iterator that arrays have. */
-export function array_iterator_step({ loot }) {
-  return spy(loot, Object.getPrototypeOf([][Symbol.iterator]()), "next");
-}
+export const array_iterator_step = spied(getPrototypeOf([][Symbol.iterator]()), "next");
 
 /** Replaces the step of every generator. */
-export function generator_step({ loot }) {
-  const generators = Object.getPrototypeOf(function* () {}).prototype;
-  return spy(loot, generators, "next");
-}
+export const generator_step = spied(getPrototypeOf(function* () {}).prototype, "next");
 
 /** Replaces the step of every async generator, and looks at what its steps give. */
 export function async_generator_step({ loot }) {
@@ -89,9 +73,7 @@ export function async_generator_step({ loot }) {
 }
 
 /** Replaces the step of the iterator that `matchAll` gives. */
-export function match_step({ loot }) {
-  return spy(loot, Object.getPrototypeOf("a".matchAll(/a/g)), "next");
-}
+export const match_step = spied(getPrototypeOf("a".matchAll(/a/g)), "next");
 
 /** Has arrays that others make by `map` and `filter` be of its own kind. */
 export function array_species({ loot }) {
@@ -141,48 +123,31 @@ export function then_of_all_objects({ loot }) {
 }
 
 /** Replaces `Promise.all`. */
-export function promise_all({ loot }) {
-  return spy(loot, Promise, "all");
-}
-
+export const promise_all = spied(Promise, "all");
 /** Replaces `Promise.resolve`. */
-export function promise_resolve({ loot }) {
-  return spy(loot, Promise, "resolve");
-}
-
+export const promise_resolve = spied(Promise, "resolve");
 /** Replaces `String.prototype.split`. */
-export function string_split({ loot }) {
-  return spyOnTexts(loot, "split");
-}
-
+export const string_split = spiedText("split");
 /** Replaces `String.prototype.replace`. */
-export function string_replace({ loot }) {
-  return spyOnTexts(loot, "replace");
-}
-
+export const string_replace = spiedText("replace");
 /** Replaces how texts are iterated. */
-export function string_iterator({ loot }) {
-  return spyOnTexts(loot, Symbol.iterator);
-}
+export const string_iterator = spiedText(Symbol.iterator);
 
-function spyOnTexts(loot, key) {
-  const original = String.prototype[key];
-  const looking = function () {
-    loot.sift(`${this}`);
-    return apply(original, this, arguments);
+function spiedText(key) {
+  return ({ loot }) => {
+    const original = String.prototype[key];
+    const looking = function () {
+      loot.sift(`${this}`);
+      return apply(original, this, arguments);
+    };
+    return put(String.prototype, key, { value: looking });
   };
-  return put(String.prototype, key, { value: looking });
 }
 
 /** Replaces `RegExp.prototype.exec`, which every match uses. */
-export function regexp_exec({ loot }) {
-  return spy(loot, RegExp.prototype, "exec");
-}
-
+export const regexp_exec = spied(RegExp.prototype, "exec");
 /** Replaces what `String.prototype.replace` calls of an expression. */
-export function regexp_replace({ loot }) {
-  return spy(loot, RegExp.prototype, Symbol.replace);
-}
+export const regexp_replace = spied(RegExp.prototype, Symbol.replace);
 
 /** Reads `RegExp.input`, which keeps the last text that anybody matched. */
 export async function regexp_input({ loot }) {
@@ -194,29 +159,15 @@ export async function regexp_input({ loot }) {
 }
 
 /** Replaces `Map.prototype.get`, with which the host reads settings. */
-export function map_get({ loot }) {
-  return spy(loot, Map.prototype, "get");
-}
-
+export const map_get = spied(Map.prototype, "get");
 /** Replaces `Set.prototype.has`. */
-export function set_has({ loot }) {
-  return spy(loot, Set.prototype, "has");
-}
-
+export const set_has = spied(Set.prototype, "has");
 /** Replaces `Object.entries`. */
-export function object_entries({ loot }) {
-  return spy(loot, Object, "entries");
-}
-
+export const object_entries = spied(Object, "entries");
 /** Replaces `Object.assign`. */
-export function object_assign({ loot }) {
-  return spy(loot, Object, "assign");
-}
-
+export const object_assign = spied(Object, "assign");
 /** Replaces `Reflect.get`. */
-export function reflect_get({ loot }) {
-  return spy(loot, Reflect, "get");
-}
+export const reflect_get = spied(Reflect, "get");
 
 /** Replaces `Object.freeze`, so that handles of others can be changed. */
 export function object_freeze() {
@@ -224,23 +175,11 @@ export function object_freeze() {
 }
 
 /** Replaces `Function.prototype.call`. */
-export function function_call({ loot }) {
-  return spy(loot, functions(), "call");
-}
-
+export const function_call = spied(functions, "call");
 /** Replaces `Function.prototype.apply`. */
-export function function_apply({ loot }) {
-  return spy(loot, functions(), "apply");
-}
-
+export const function_apply = spied(functions, "apply");
 /** Replaces `Function.prototype.bind`. */
-export function function_bind({ loot }) {
-  return spy(loot, functions(), "bind");
-}
-
-function functions() {
-  return Object.getPrototypeOf(() => 0);
-}
+export const function_bind = spied(functions, "bind");
 
 /** Replaces `map` of every typed array. */
 export function typed_array_map({ loot }) {
@@ -254,19 +193,11 @@ export function typed_array_map({ loot }) {
 }
 
 /** Replaces `TextEncoder.prototype.encode`. */
-export function text_encoder({ loot }) {
-  return spy(loot, TextEncoder.prototype, "encode");
-}
-
+export const text_encoder = spied(TextEncoder.prototype, "encode");
 /** Replaces `TextDecoder.prototype.decode`. */
-export function text_decoder({ loot }) {
-  return spy(loot, TextDecoder.prototype, "decode");
-}
-
+export const text_decoder = spied(TextDecoder.prototype, "decode");
 /** Replaces `URLSearchParams.prototype.get`. */
-export function url_parameters({ loot }) {
-  return spy(loot, URLSearchParams.prototype, "get");
-}
+export const url_parameters = spied(URLSearchParams.prototype, "get");
 
 /** Replaces the getter of `URL.prototype.searchParams`. */
 export function url_getter({ loot }) {

@@ -4,7 +4,7 @@ The snippets of source code in the files of ``corpus/``, and their verdicts.
 A snippet begins after a line ``==== FILE:LINE RULE, LINE RULE | WHAT``: where it stands
 in a plugin's tree, every hit that it has, in order, and what is special about it.
 Without hits it is honest.  Where the line begins with ``==== each``, every line that
-follows is a snippet of its own.
+follows is a snippet of its own, in which ``⏎`` is a line break.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def snippets(path: Path) -> Iterator[Snippet]:
         name = f"{path.stem}: {head['name']}"
         hits = tuple(head["hits"].split(", ")) if head["hits"] else ()
         for one in code.removesuffix("\n").split("\n") if head["each"] else [code]:
-            yield Snippet(name, head["file"], one, hits)
+            yield Snippet(name, head["file"], one.replace("⏎", "\n"), hits)
 
 
 FILES = sorted(CORPUS.glob("*/*.txt"))
