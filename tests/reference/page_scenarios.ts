@@ -257,7 +257,7 @@ export const pageScenarios = {
   /** A connection is followed by one reading; a stall is not. */
   async everything_is_read_after_each_connection() {
     const { link } = await connectedPage();
-    const read = ["plugins/operations", "state/list", "plugins/list", "plugins/keys"];
+    const read = ["state/list", "plugins/operations", "plugins/list", "plugins/keys"];
     equal(link.asked.map((asked) => asked.split(" ")[0]), read);
     link.become("stalled");
     link.become("connected");

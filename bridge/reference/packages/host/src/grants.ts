@@ -37,29 +37,10 @@ export class GrantBook {
   readonly #list = new Promise<void>((resolve) => {
     this.#listed = resolve;
   });
-  // The last reading, which a use waits for; none when that failed.
-  #reading: Promise<void> | undefined;
   #writing: Promise<unknown> = Promise.resolve();
 
   constructor(state: HostState) {
     this.#state = state;
-  }
-
-  /**
-   * Read the page's state again; rejects with `BridgeError`.
-   *
-   * What was read before allows nothing any more: another page may have revoked it, or
-   * another daemon answers by now.
-   */
-  reread(): Promise<void> {
-    const reading = this.#state.read();
-    this.#reading = reading;
-    reading.catch(() => {
-      if (this.#reading === reading) {
-        this.#reading = undefined;
-      }
-    });
-    return reading;
   }
 
   /**
@@ -69,7 +50,7 @@ export class GrantBook {
    */
   async all(id: string): Promise<readonly Grant[]> {
     const keyId = await this.#ownKey(id);
-    await (this.#reading ?? this.reread());
+    await this.#state.ready();
     const stored = this.#stored(id);
     return [undefined, keyId].includes(keyOf(stored)) ? readGrants(stored) : [];
   }
@@ -95,7 +76,7 @@ export class GrantBook {
    * that were stored without a key, by earlier versions, become the installed plugin's.
    */
   async compare(installed: readonly Installed[]): Promise<void> {
-    await this.reread();
+    await this.#state.read();
     const byId = new Map(installed.map((plugin) => [plugin.id, plugin]));
     this.#installed = new Set(byId.keys());
     for (const { id, keyId } of installed) {

@@ -1,4 +1,4 @@
-import type { Caller } from "./link.js";
+import type { Caller, Daemon } from "./link.js";
 import { Signal } from "./signal.js";
 
 const AUTO_CHECK = "updates:auto";
@@ -6,19 +6,43 @@ const CHECKED = "updates:checked";
 const ENABLED = "enabled:";
 const SKIPPED = "skip:";
 
-/** What the page keeps in the daemon's state, for every browser. */
+/** What the page keeps in the daemon's state, for every browser; read at each connection. */
 export class HostState {
   readonly changed = new Signal();
   readonly #caller: Caller;
   #entries: { readonly [key: string]: unknown } = {};
   #isKnown = false;
+  // The last reading; none when that failed.
+  #reading: Promise<void> | undefined;
 
-  constructor(caller: Caller) {
-    this.#caller = caller;
+  constructor(daemon: Caller & Pick<Daemon, "opened">) {
+    this.#caller = daemon;
+    daemon.opened.listen(() => void this.read());
   }
 
-  /** Read all of it; rejects with `BridgeError`. */
-  async read(): Promise<void> {
+  /**
+   * Read all of it again; rejects with `BridgeError`.
+   *
+   * What was read before counts no more: another page may have changed it, or another daemon
+   * answers by now.
+   */
+  read(): Promise<void> {
+    const reading = this.#read();
+    this.#reading = reading;
+    reading.catch(() => {
+      if (this.#reading === reading) {
+        this.#reading = undefined;
+      }
+    });
+    return reading;
+  }
+
+  /** Wait for the last reading, or read when there is none; rejects with `BridgeError`. */
+  ready(): Promise<void> {
+    return this.#reading ?? this.read();
+  }
+
+  async #read(): Promise<void> {
     const { entries } = await this.#caller.call("state/list", { ns: "host" });
     this.#entries = entries;
     this.#isKnown = true;

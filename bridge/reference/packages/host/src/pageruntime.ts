@@ -192,7 +192,7 @@ export class PageRuntime {
 
   async #opened(): Promise<void> {
     try {
-      await this.#grants.reread();
+      await this.#parts.state.ready();
     } catch (e) {
       // Nothing starts: a plugin that is off must not run because of a lost answer.
       this.#note("the switches of the plugins could not be read", e);

@@ -164,7 +164,7 @@ export class PageModel {
   async #readAll(): Promise<void> {
     try {
       await this.operations.refresh();
-      await this.state.read();
+      await this.state.ready();
       await this.catalog.refresh();
       await this.catalog.checkDaily();
     } catch (e) {
