@@ -15,7 +15,7 @@ import treq
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, ensureDeferred, maybeDeferred
 from twisted.internet.task import deferLater
-from twisted.logger import ILogObserver, globalLogPublisher
+from twisted.logger import ILogObserver, capturedLogs
 from twisted.python.components import Componentized
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
@@ -60,10 +60,7 @@ class DaemonTests(TestCase):
 
     def start(self, *arguments):
         """Start a daemon that is stopped after the test; what it logs is kept."""
-        self.events: list[Any] = []
-        keep: Any = self.events.append
-        globalLogPublisher.addObserver(keep)
-        self.addCleanup(globalLogPublisher.removeObserver, keep)
+        self.events = self.enterContext(capturedLogs())
         self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
         daemon = tap.assemble(reactor, self.options(*arguments))
         daemon.startService()

@@ -1,25 +1,21 @@
 """The prompt of a Unix desktop, on a desktop in memory and on a real bus."""
 
 import itertools
-import os
 from typing import Any
 
 from attrs import evolve
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Prompts
 from bridge.approval.desktop import ANSWERING, DesktopApprover
 from bridge.freedesktop import DesktopError, QuestionExpiredError, Urgency
-from bridge.freedesktop.messages import BUS, Call
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
 
 from ..contracts import ApproverContract
-from ..freedesktop.buses import SessionBus, join, notifications, serve
-from ..waiting import until
 from .screens import SERVER, FakeScreen
 
 PROMPT = Prompts("Sample").uninstall("sample", "https://forge.example/a.git")
@@ -153,30 +149,3 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
             self.asker.description,
             "desktop notification; its server is being looked for",
         )
-
-
-class OnABusTests(TestCase):
-    """Tests with a real session bus; see also ``test_servers``."""
-
-    async def test_attack_forged_answers(self):
-        """No signal but the server's own, for this prompt, confirms; that one does."""
-        bus = SessionBus()
-        self.addCleanup(bus.remove)
-        desktop = notifications(bus)
-        self.addCleanup(desktop.close)
-        approver = DesktopApprover(desktop, "Sample", os.urandom, Clock())
-        server = await serve(self, bus, "actions")
-        approving = approver.approve(PROMPT)
-        await until(lambda: desktop._open)
-        confirm = server.named("Notify")[0][5][0]
-        attacker = await join(self, bus)
-        link: Any = await desktop._bus.connected()
-        for to in (None, link.busName):
-            attacker.emit("ActionInvoked", 1, confirm, destination=to)
-        server.emit("ActionInvoked", 2, confirm)
-        for other in (attacker, server):
-            await other.settled()
-        await link.call(Call(BUS, "GetId"))
-        self.assertFalse(approving.called)
-        server.emit("ActionInvoked", 1, confirm)
-        await approving

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import Any, ClassVar
 
 from twisted.internet import reactor
@@ -14,7 +13,6 @@ from bridge.approval.desktop import DesktopApprover
 
 from ..freedesktop.buses import notifications
 from ..freedesktop.session import Box, Session, notification_server
-from ..programs import program
 from ..waiting import until
 from .gains import gains_of
 
@@ -37,10 +35,7 @@ class Answered(TestCase):
 
     # What a slow machine needs, not what it takes.
     timeout = 240
-
-    def command(self) -> list[str]:
-        """The server's command line."""
-        raise NotImplementedError
+    name: ClassVar[str]
 
     async def setUp(self) -> None:  # type: ignore[override]
         """See above."""
@@ -50,13 +45,13 @@ class Answered(TestCase):
         self.addCleanup(self.desktop.close)
         self.approver = DesktopApprover(self.desktop, "Sample", os.urandom, reactor)
         self.answers: list[str] = []
-        await self.serve()
-
-    async def serve(self) -> None:
-        """Start the server, and wait until it is there."""
-        self.server = self.session.serve(*self.command())
+        self.serve()
         self.desktop.start()
         await until(lambda: self.desktop.health == "up")
+
+    def serve(self) -> None:
+        """Start the server."""
+        self.session.serve(notification_server(self.name))
 
     async def prompted(self) -> Box:
         """Put the prompt on the screen; gives where it is."""
@@ -69,6 +64,7 @@ class Answered(TestCase):
         await until(lambda: self.desktop._open)
         box = self.session.settled(before).changed(before)
         assert box is not None
+        self.session.save(f"prompt-{self.name}.png")
         return box
 
     async def answer(self) -> str:
@@ -76,74 +72,47 @@ class Answered(TestCase):
         await until(lambda: self.answers)
         return self.answers.pop()
 
-
-class Buttons(Answered):
-    """A server that draws buttons."""
-
-    name: ClassVar[str]
-    found: ClassVar[dict[str, list[Box]]] = {}
-
-    async def pressed(self, button: int) -> str:
-        """Press a button of the prompt, counted from the left; gives the answer."""
-        box = await self.prompted()
-        # The same prompt looks the same each time, and looking takes seconds.
-        if self.name not in self.found:
-            self.session.save(f"prompt-{self.name}.png")
-            self.found[self.name] = self.session.buttons(box.half("lower"))
-        buttons = self.found[self.name]
-        self.assertEqual(len(buttons), 2, buttons)
-        self.session.click(*buttons[button].middle)
-        return await self.answer()
-
     async def confirms_and_denies(self) -> None:
         """Press Confirm of one prompt and Deny of the next."""
-        self.assertEqual(await self.pressed(0), "confirmed")
-        self.assertEqual(await self.pressed(1), "denied: the user declined")
+        box = await self.prompted()
+        # The same prompt looks the same each time, and looking takes seconds.
+        confirm, deny = self.session.buttons(box.half("lower"))
+        self.session.click(*confirm.middle)
+        self.assertEqual(await self.answer(), "confirmed")
+        await self.prompted()
+        self.session.click(*deny.middle)
+        self.assertEqual(await self.answer(), "denied: the user declined")
 
 
-class NotificationDaemonTests(Buttons):
+class NotificationDaemonTests(Answered):
     """Tests with notification-daemon."""
 
     name = "notification-daemon"
-
-    def command(self) -> list[str]:
-        """See ``Answered``."""
-        return [notification_server("notification-daemon")]
 
     async def test_buttons(self):
         """Confirm confirms, Deny denies."""
         await self.confirms_and_denies()
 
-    async def test_close_button(self):
-        """Closing it denies."""
+    async def test_otherwise(self):
+        """Closing it denies, and so does a click on the text, a ``default`` action."""
         box = await self.prompted()
         corner = Box(box.right - 60, box.top, box.right, box.top + 60)
         (close,) = self.session.buttons(corner)
         self.session.click(*close.middle)
         self.assertEqual(await self.answer(), "denied: the prompt was dismissed")
-
-    async def test_click_on_the_text(self):
-        """The server calls that a ``default`` action, unasked; it denies."""
         box = await self.prompted()
         self.session.click(box.left + 100, box.top + 30)
         self.assertTrue((await self.answer()).startswith("denied: "))
 
 
-class XfceTests(Buttons):
+class XfceTests(Answered):
     """Tests with xfce4-notifyd."""
 
     name = "xfce4-notifyd"
 
-    def command(self) -> list[str]:
-        """See ``Answered``."""
-        return [notification_server("xfce4-notifyd")]
-
     async def test_buttons(self):
-        """Confirm confirms, Deny denies."""
+        """Confirm confirms, Deny denies, and a click on the text dismisses."""
         await self.confirms_and_denies()
-
-    async def test_click_on_the_text(self):
-        """It dismisses the prompt."""
         box = await self.prompted()
         self.session.click(box.left + 100, box.top + 30)
         self.assertEqual(await self.answer(), "denied: the prompt was dismissed")
@@ -152,42 +121,20 @@ class XfceTests(Buttons):
 class DunstTests(Answered):
     """Tests with dunst, which draws no buttons but opens a menu."""
 
-    def command(self) -> list[str]:
-        """See ``Answered``."""
-        menu = self.session.home / "menu"
-        menu.write_text("#!/bin/sh\nexec grep -m1 Confirm\n")
-        menu.chmod(0o755)
-        config = self.session.home / "dunstrc"
-        config.write_text(f"[global]\ndmenu = {menu}\nheight = 400\n")
-        return [program("dunst", "dunst"), "-conf", str(config)]
+    name = "dunst"
 
-    def dunstctl(self, *arguments: str) -> None:
-        """Control dunst as the README describes."""
-        done = subprocess.run(
-            [program("dunstctl", "dunst"), *arguments],
-            env=self.session.environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+    def serve(self) -> None:
+        """See ``Answered``."""
+        self.session.serve_menu()
 
     async def test_menu(self):
-        """Confirm chosen in the menu confirms."""
+        """Confirm chosen in the menu confirms; closing denies, as does a left click."""
         await self.prompted()
-        self.session.save("prompt-dunst.png")
-        self.dunstctl("context")
+        self.session.dunstctl("context")
         self.assertEqual(await self.answer(), "confirmed")
-
-    async def test_close(self):
-        """Closing denies."""
         await self.prompted()
-        self.dunstctl("close")
+        self.session.dunstctl("close")
         self.assertEqual(await self.answer(), "denied: the prompt was dismissed")
-
-    async def test_left_click(self):
-        """So does dunst's left click."""
         box = await self.prompted()
         self.session.click(*box.middle)
         self.assertEqual(await self.answer(), "denied: the prompt was dismissed")

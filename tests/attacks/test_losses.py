@@ -267,7 +267,11 @@ class LossTests(PageTestCase):
         with self.daemon.page() as page:
             entry = page.result("state", "get", {"ns": "host", "key": "grants:asking"})
         self.assertIsNone(entry.get("value"))
-        self.switched_off("asking")
+        self.until(lambda: "it asks no more" in self.text(_ROW % "asking"))
+        self.browser.click(f"{_ROW % 'asking'} .ask-again button")
+        self.browser.find("#question")
+        self.browser.answer("off")
+        self.until_status("asking", "off")
 
     def test_6_calls(self) -> None:
         """D6: next to a flood of calls, switches are saved at once."""
@@ -313,6 +317,11 @@ class LossTests(PageTestCase):
         for _ in range(2):
             shown = json.loads(self.overlay.recv(65_536))
             self.assertEqual(shown["sourceApp"], "Naming (plugin)")
+
+    def test_8_snippets(self) -> None:
+        """A page that is not served for it evaluates nothing, whoever asks."""
+        refused = self.daemon.call_by_http("remote", "eval", {"code": "return 1"})
+        self.assertTrue(refused["error"].startswith("EvalError: "), refused)
 
     def test_8_uninstalled(self) -> None:
         """D10: settings of a plugin that is uninstalled go with it, and stay away."""

@@ -175,20 +175,29 @@ class Session:
         settings.write_text(_FRAMED)
         return self.serve(notification_server("dunst"), "-conf", str(settings))
 
+    def serve_menu(self) -> subprocess.Popen[bytes]:
+        """Start dunst; who opens the menu of a note has chosen Confirm."""
+        menu = self.home / "menu"
+        menu.write_text("#!/bin/sh\nexec grep -m1 Confirm\n")
+        menu.chmod(0o755)
+        settings = self.home / "dunstrc"
+        options = f"dmenu = {menu}\nheight = 400\nhistory_length = 1000\n"
+        settings.write_text(f"[global]\n{options}")
+        return self.serve(notification_server("dunst"), "-conf", str(settings))
+
+    def dunstctl(self, *arguments: str) -> str:
+        """Control dunst as the README describes; gives what that prints."""
+        command = program("dunstctl", "dunst"), *arguments
+        return self._do(*command).decode("utf-8").strip()
+
     def has_server(self) -> bool:
         """Whether a notification server has its name on the bus."""
-        asked = subprocess.run(
-            [
-                *(program("dbus-send", "dbus-bin"), "--session", "--print-reply"),
-                *("--dest=org.freedesktop.DBus", "/org/freedesktop/DBus"),
-                *("org.freedesktop.DBus.NameHasOwner", f"string:{SERVICE}"),
-            ],
-            env=self.environment,
-            capture_output=True,
-            check=True,
-            timeout=PATIENCE_SECONDS,
+        asked = self._do(
+            *(program("dbus-send", "dbus-bin"), "--session", "--print-reply"),
+            *("--dest=org.freedesktop.DBus", "/org/freedesktop/DBus"),
+            *("org.freedesktop.DBus.NameHasOwner", f"string:{SERVICE}"),
         )
-        return b"boolean true" in asked.stdout
+        return b"boolean true" in asked
 
     def end(self) -> None:
         """End all of it."""
@@ -249,33 +258,27 @@ class Session:
         self._import(str(ARTEFACTS / name))
 
     def _import(self, *to: str) -> bytes:
-        return subprocess.run(
-            [program("import", "imagemagick"), "-window", "root", *to],
-            env=self.environment,
-            capture_output=True,
-            check=True,
-            timeout=PATIENCE_SECONDS,
-        ).stdout
+        return self._do(program("import", "imagemagick"), "-window", "root", *to)
 
     def point(self, x: int, y: int) -> None:
         """Move the pointer there."""
-        self._xdotool("mousemove", "--sync", str(x), str(y))
+        self._do(program("xdotool", "xdotool"), "mousemove", "--sync", str(x), str(y))
 
     def click(self, x: int, y: int) -> None:
         """Press the left button there."""
         self.point(x, y)
         time.sleep(0.2)
-        self._xdotool("click", "1")
+        self._do(program("xdotool", "xdotool"), "click", "1")
 
-    def _xdotool(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [program("xdotool", "xdotool"), *arguments],
+    def _do(self, *command: str) -> bytes:
+        """Run a program of the session to its end; gives what it prints."""
+        return subprocess.run(
+            command,
             env=self.environment,
             capture_output=True,
             check=True,
             timeout=PATIENCE_SECONDS,
-        )
-        return done.stdout.decode("ascii")
+        ).stdout
 
     def _run(self, command: list[str], *inherited: int) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(

@@ -4,7 +4,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, fail, gatherResults, maybeDeferred
 from twisted.internet.task import Clock
-from twisted.logger import globalLogPublisher
+from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.protocol.limits import SINK_SECONDS, SINK_START_SECONDS
@@ -39,15 +39,6 @@ def failing(error):
         raise error
 
     return fails
-
-
-def logged(test):
-    """Keep what is logged until the test ends."""
-    events: list[Any] = []
-    keep: Any = events.append
-    globalLogPublisher.addObserver(keep)
-    test.addCleanup(globalLogPublisher.removeObserver, keep)
-    return events
 
 
 class DeliverTests(SynchronousTestCase):
@@ -109,7 +100,7 @@ class StartTests(SynchronousTestCase):
     def setUp(self):
         """Keep what is logged."""
         self.clock = Clock()
-        self.events = logged(self)
+        self.events = self.enterContext(capturedLogs())
 
     def skipped(self):
         """Which sinks are skipped by the log, and why."""

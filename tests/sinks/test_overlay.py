@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet import reactor
 from twisted.internet.defer import maybeDeferred
-from twisted.logger import LogLevel, globalLogPublisher
+from twisted.logger import LogLevel, capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.settings.values import Address
@@ -179,10 +179,7 @@ class SocketTests(SinkContract, TestCase):
 
     async def test_large_ones_are_noted(self):
         """What some overlays lose is delivered, and logged at debug level."""
-        events: list[Any] = []
-        keep: Any = events.append
-        globalLogPublisher.addObserver(keep)
-        self.addCleanup(globalLogPublisher.removeObserver, keep)
+        events = self.enterContext(capturedLogs())
         sink = self.sink()
         sink.start()
         arriving = self.listener.next()

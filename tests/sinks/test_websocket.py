@@ -10,7 +10,7 @@ from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerPr
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.protocol import Factory, Protocol
-from twisted.logger import globalLogPublisher
+from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.protocol.limits import SINK_FRAME_BYTES, SINK_RETRY_SECONDS
@@ -170,10 +170,7 @@ class LifeTests(WebSocketCase):
 
     async def test_server_that_comes_later(self) -> None:
         """A sink starts without its server; it is up whenever there is one."""
-        events: list[Any] = []
-        keep: Any = events.append
-        globalLogPublisher.addObserver(keep)
-        self.addCleanup(globalLogPublisher.removeObserver, keep)
+        events = self.enterContext(capturedLogs())
         await self.server.stop()
         sink = self.sink()
         sink.start()

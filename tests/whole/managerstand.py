@@ -8,8 +8,6 @@ them takes longer than most of the tests.
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -25,17 +23,15 @@ from bridge.settings.host import load_profile
 
 from ..forge import ForgeProcess, sign, start_forge_process
 from ..freedesktop.session import Session
-from ..programs import program
 from ..reference.bundling import lay_out_page
 from ..waiting import wait_until
 from ..webserver import serving_directory
 from .browser import Browser, open_browser
-from .daemon import Daemon, run, running, set_up, started
+from .daemon import Daemon, run, running, set_up
 
 PROFILE: Final = load_profile("reference")
 SEED: Final = b"\x07" * 32
 OTHER_SEED: Final = b"\x08" * 32
-PATIENCE_SECONDS: Final = 30.0
 _CARD = """\
 import { definePlugin } from '@bridge/plugin-api';
 
@@ -53,26 +49,11 @@ class Desktop:
     """A desktop with dunst, on which a person confirms or denies."""
 
     session: Session = field(factory=Session)
-    _dunst: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the notification server; its menu chooses Confirm."""
-        menu = self.session.home / "menu"
-        menu.write_text("#!/bin/sh\nexec grep -m1 Confirm\n")
-        menu.chmod(0o755)
-        config = self.session.home / "dunstrc"
-        options = f"dmenu = {menu}\nheight = 400\nhistory_length = 1000\n"
-        config.write_text(f"[global]\n{options}")
-        self._dunst = self.session.serve(
-            program("dunst", "dunst"), "-conf", str(config)
-        )
+        """Start the notification server."""
+        self.session.serve_menu()
         wait_until(self.session.has_server, "there is a notification server")
-
-    def stop(self) -> None:
-        """End the notification server."""
-        assert self._dunst is not None
-        self.session.stop(self._dunst)
-        wait_until(lambda: not self.session.has_server(), "it has ended")
 
     def confirm(self) -> None:
         """Wait for a prompt and choose Confirm."""
@@ -86,24 +67,24 @@ class Desktop:
         self.until_shown()
         # The next prompt may come at once, so that something is always shown.
         answered = self._answered()
-        self._control(command)
+        self.session.dunstctl(command)
         wait_until(lambda: self._answered() > answered, "the prompt is answered")
 
     def _answered(self) -> int:
-        history = json.loads(self._control("history"))
+        history = json.loads(self.session.dunstctl("history"))
         return len(history["data"][0])
 
     def has_prompt(self) -> bool:
         """Whether something is shown."""
-        return self._control("count", "displayed") != "0"
+        return self.session.dunstctl("count", "displayed") != "0"
 
     def clear(self) -> None:
         """Close whatever is shown."""
-        self._control("close-all")
+        self.session.dunstctl("close-all")
 
     def last(self) -> str:
         """Return the text of the prompt that was answered last."""
-        history = json.loads(self._control("history"))
+        history = json.loads(self.session.dunstctl("history"))
         newest = history["data"][0][0]
         return f"{newest['summary']['data']}\n{newest['body']['data']}"
 
@@ -114,17 +95,6 @@ class Desktop:
     def until_empty(self) -> None:
         """Wait until nothing is shown any more."""
         wait_until(lambda: not self.has_prompt(), "something is still shown")
-
-    def _control(self, *arguments: str) -> str:
-        done = subprocess.run(
-            [program("dunstctl", "dunst"), *arguments],
-            env=self.session.environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-            check=True,
-        )
-        return done.stdout.strip()
 
 
 @define(eq=False)
@@ -242,18 +212,6 @@ class Stand:
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return self.daemon.token
-
-    @contextmanager
-    def linked(self, plugin_id: str) -> Iterator[None]:
-        """Link a published plugin's directory, as its author does."""
-        folder = str(self.home / "trees" / plugin_id)
-        where = f"--data-dir={self.daemon.data}"
-        with started(self.home, "dev", "--host=reference", where, folder) as dev:
-            wait_until(
-                lambda: self.call("plugins/list")["plugins"], "the plugin is linked"
-            )
-            yield
-            dev.stop(signal.SIGINT)
 
     def confirmed(self, method: str, params: Mapping[str, Any]) -> None:
         """Call a method that asks, and confirm every question."""

@@ -88,48 +88,40 @@ class DevTests(SynchronousTestCase):
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
 
     def test_page_reloads(self):
-        """The page of ``dev`` runs each build; its plugin's log lines are shown."""
+        """The page of ``dev`` runs each build; log lines and faults are shown."""
         card = "[data-testid=plugin-card-mine]"
         source = tree("mine")["main.ts"]
-        logging = "ctx.logger.info('said hello');\n    ctx.ui.card"
+        call = "    ctx.ui.card"
+        logging = f"    ctx.logger.info('said hello');\n{call}"
+        line = source[: source.index(call)].count("\n") + 1
+        throwing = f"    throw new RangeError('too far');\n{call}"
+        self.write("part.ts", "export function fail(): never {\n  null!.x;\n}\n")
+        later = "import { fail } from './part';\n" + source.replace(
+            call, f"    setTimeout(() => fail(), 1);\n{call}"
+        )
         with running(self.home, "--dev"), self.dev() as dev:
             address = dev.wait_for(r"^page: (\S+)$")
             dev.wait_for("built in")
             with open_browser() as browser:
                 browser.open(address)
                 browser.until_text(card, "Marker of mine")
-                self.write("main.ts", source.replace("ctx.ui.card", logging))
+                self.write("main.ts", source.replace(call, logging))
                 # The page is paired, and runs the new build without a click.
                 dev.wait_for(r"info  said hello$")
                 browser.until_text(card, "Marker of mine")
                 self.replace("Marker of mine", "Another marker")
                 browser.until_text(card, "Another marker")
+                browser.chrome.execute_script("location.hash = '#/plugins/mine'")
+                browser.until_text("#plugin", "Being developed on this computer.")
+                self.assertNotIn("Uninstall", browser.text("#plugin"))
                 self.assertEqual(browser.console_errors(), [])
-            self.assertEqual(dev.stop(signal.SIGINT), 0)
-
-    def test_faults_have_their_place(self):
-        """What throws, or does not parse, has the line that its author wrote."""
-        good = tree("mine")["main.ts"]
-        call = "    ctx.ui.card"
-        throwing = f"    throw new RangeError('too far');\n{call}"
-        line = good[: good.index(call)].count("\n") + 1
-        self.write("part.ts", "export function fail(): never {\n  null!.x;\n}\n")
-        with running(self.home, "--dev"), self.dev() as dev:
-            address = dev.wait_for(r"^page: (\S+)$")
-            dev.wait_for("built in")
-            with open_browser() as browser:
-                browser.open(address)
-                browser.until_text("[data-testid=plugin-card-mine]", "Marker of mine")
-                self.write("main.ts", good.replace(call, throwing))
+                self.write("main.ts", source.replace(call, throwing))
                 dev.wait_for(rf"error .*RangeError: too far \(main\.ts:{line}\)")
-                later = "import { fail } from './part';\n" + good.replace(
-                    call, f"    setTimeout(() => fail(), 1);\n{call}"
-                )
                 self.write("main.ts", later)
                 dev.wait_for(r"error .*TypeError: .* \(part\.ts:2\)")
-            self.write("main.ts", good + "document.title;\n")
+            self.write("main.ts", source + "document.title;\n")
             dev.wait_for(r"^  main\.ts:\d+ document$")
-            self.write("main.ts", good + "let = ;\n")
+            self.write("main.ts", source + "let = ;\n")
             dev.wait_for("syntax error")
             dev.wait_for('fix: correct the syntax: Unexpected ";"')
             self.assertEqual(dev.stop(signal.SIGINT), 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 import signal
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, ClassVar, Final
@@ -53,14 +52,6 @@ import { definePlugin } from '@bridge/plugin-api';
 const DOT =
   'data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==';
 
-function outcomeOf(work: () => unknown): string {
-  try {
-    return `done ${String(work())}`;
-  } catch (e) {
-    return e instanceof TypeError ? 'refused' : 'failed';
-  }
-}
-
 export default definePlugin({
   id: 'every-handle',
   activate(ctx) {
@@ -91,31 +82,6 @@ export default definePlugin({
       happened('read', '<b>half</b>');
     });
     card.image(DOT, 'A dot');
-    const outcomes = [
-      outcomeOf(() => card.image('http://127.0.0.1:9/beacon.png', 'x')),
-      outcomeOf(() => card.image('/theme/beacon.png', 'x')),
-      outcomeOf(() => typeof document),
-    ];
-    card.text(outcomes.join(', '));
-  },
-  deactivate() {},
-});
-"""
-GREEDY = """\
-import { definePlugin } from '@bridge/plugin-api';
-
-export default definePlugin({
-  id: 'greedy-one',
-  activate(ctx) {
-    const quiet = () => undefined;
-    const ask = () => {
-      ctx.sql.databases().catch(quiet);
-      for (const host of ['a.example', 'b.example', 'c.example']) {
-        ctx.http.fetch(`https://${host}/`).catch(quiet);
-      }
-    };
-    ask();
-    setInterval(ask, 500);
   },
   deactivate() {},
 });
@@ -128,19 +94,6 @@ ICON: Final = base64.b64decode(
     "AAAP4QFeGXfJJAAAAABJRU5ErkJggg=="
 )
 """Two pixels wide."""
-
-DOUBLE_CLICK: Final = """
-// The second click of a double-click, as soon as there is something below it.
-const first = document.querySelector("#question-title").textContent;
-const watch = new MutationObserver(() => {
-  const title = document.querySelector("#question-title")?.textContent ?? first;
-  if (title === first) return;
-  watch.disconnect();
-  document.querySelector("#question-yes").click();
-  window.clickedAtOnce = true;
-});
-watch.observe(document.body, {subtree: true, childList: true, characterData: true});
-"""
 
 
 class ManagerTests(SynchronousTestCase):
@@ -201,7 +154,7 @@ class ManagerTests(SynchronousTestCase):
     def is_shown(self, selector: str) -> bool:
         """Whether something is there and visible."""
         script = "return !!document.querySelector(arguments[0])?.checkVisibility()"
-        found: bool = self.browser.chrome.execute_script(script, selector)
+        found: bool = self.script(script, selector)
         return found
 
     def preview(self, url: str) -> None:
@@ -446,6 +399,10 @@ class ManagerTests(SynchronousTestCase):
         self.audit("home")
         browser.click('[data-testid="plugin-card-speaker-box"] button')
         browser.until_text("#question", "Let “Speaker Box”")
+        browser.until_text("#question-plugin", "speaker-box")
+        self.audit("question-of-a-plugin")
+        browser.click("#question-key summary")
+        browser.until_text("#question-key", "-")
         browser.answer("yes")
         stand.go("/plugins/speaker-box/permissions")
         browser.until_text("#permissions", "You allowed it to")
@@ -492,16 +449,9 @@ class ManagerTests(SynchronousTestCase):
         browser.until_text(f"{card} .progress", "50 %")
         status = f"{card} .progress [role=status]"
         script = "return document.querySelector(arguments[0]).textContent"
-        announced = browser.chrome.execute_script(script, status)
-        self.assertEqual(announced, "Reading: 50 %")
-        outcomes = "refused, refused, done undefined"
-        browser.until_text(card, outcomes)
-        image = "const i = document.querySelector(arguments[0]); return i.naturalWidth"
-        width = browser.chrome.execute_script(image, f"{card} img[alt='A dot']")
-        self.assertEqual(width, 1)
-        loaded = "return performance.getEntriesByType('resource').map((e) => e.name)"
-        names = browser.chrome.execute_script(loaded)
-        self.assertEqual([name for name in names if "beacon" in name], [])
+        self.assertEqual(self.script(script, status), "Reading: 50 %")
+        width = "return document.querySelector(arguments[0]).naturalWidth"
+        self.assertEqual(self.script(width, f"{card} img[alt='A dot']"), 1)
         self.audit("handles-used")
 
     def focus_named(self, name: str) -> None:
@@ -585,7 +535,7 @@ class ManagerTests(SynchronousTestCase):
         self.stand.go("/plugins")
         self.auditor.resize(320)
         browser.find('[data-row="twin-one"]')
-        browser.chrome.execute_script("scrollTo(0, 250)")
+        self.script("scrollTo(0, 250)")
         self.until("it is scrolled", lambda: self.top() == 250)
         browser.click('[data-row="twin-one"]')
         self.focused("H2")
@@ -604,7 +554,7 @@ class ManagerTests(SynchronousTestCase):
             "return [...document.querySelectorAll('#plugin-list [data-row]')]"
             ".map((row) => row.dataset.row)"
         )
-        found: list[str] = self.browser.chrome.execute_script(script)
+        found: list[str] = self.script(script)
         return found
 
     def test_log_diagnostics_and_settings(self) -> None:
@@ -638,18 +588,6 @@ class ManagerTests(SynchronousTestCase):
         browser.click("#daily")
         self.said("Updates are looked for once a day.")
 
-    def test_refused_for_its_signature(self) -> None:
-        """What is not signed, or is no plugin, is refused in plain words."""
-        stand, browser = self.stand, self.browser
-        url = stand.publish("unsigned-one", seed=None)
-        stand.go("/add")
-        browser.type("#install-url", url)
-        browser.click("#look")
-        self.desktop.confirm()
-        browser.until_text("#look-refused", "It isn't properly signed")
-        self.assertIn("there is no plugin.sig", browser.text("#look-refused"))
-        self.audit("unsigned")
-
     def test_safe_mode(self) -> None:
         """A plugin that breaks is left out; ``?safe`` runs none."""
         self.addCleanup(self.remove_all)
@@ -672,77 +610,20 @@ class ManagerTests(SynchronousTestCase):
         browser.until_text('[data-testid="plugin-status-broken-one"]', "Off")
         self.assertNotEqual(stand.focus(), "BODY")
 
-    def test_skip_link(self) -> None:
-        """The first thing that Tab reaches leads past the navigation."""
-        self.stand.open("/settings")
+    def test_keyboard_only(self) -> None:
+        """No pointer is needed; a link skips the navigation; the focus stays."""
+        self.addCleanup(self.remove_all)
+        stand = self.stand
+        url = stand.publish("key-plugin")
+        stand.open("/settings")
         self.browser.until_text("#settings", "Connection")
         self.script("document.activeElement.blur()")
         self.press_until("skip-link", Keys.TAB)
         self.press(Keys.ENTER)
         self.focused("H2")
         self.assertTrue(self.browser.chrome.current_url.endswith("#/settings"))
-
-    def test_attack_questions_of_a_plugin(self) -> None:
-        """Neither a double-click nor one more question takes anything."""
-        self.addCleanup(self.remove_all)
-        stand, browser = self.stand, self.browser
-        url = stand.publish(
-            "greedy-one",
-            main=GREEDY,
-            permissions=["sql", "network"],
-            hosts=["a.example"],
-        )
-        stand.confirmed("plugins/install", {"url": url})
-        stand.open("/plugins")
-        browser.until_text("#question", "Let “Greedy One” ")
-        browser.until_text("#question-plugin", "greedy-one")
-        self.audit("question-of-a-plugin")
-        browser.click("#question-key summary")
-        browser.until_text("#question-key", "-")
-        first = browser.text("#question-title")
-        browser.chrome.execute_script(DOUBLE_CLICK)
-        browser.answer("no")
-        self.until("the next asks", lambda: browser.text("#question-title") != first)
-        clicked = "return window.clickedAtOnce"
-        self.until("that", lambda: browser.chrome.execute_script(clicked) is True)
-        self.assertIn("Greedy One", browser.text("#question-title"))
-        browser.answer("no")
-        browser.until_text("#plugin-list", "it asks no more")
-        self.assertFalse(self.is_shown("#question"))
-        self.assertNotIn("grants:greedy-one", self.kept())
-        browser.click(".ask-again button")
-        browser.until_text("#question", "Let “Greedy One” ")
-        browser.answer("off")
-        browser.until_text('[data-testid="plugin-status-greedy-one"]', "Off")
-        self.assertEqual(self.kept().get("enabled:greedy-one"), False)
-        self.assertNotIn("grants:greedy-one", self.kept())
-
-    def kept(self) -> dict[str, Any]:
-        """What the page has stored for itself."""
-        stored: dict[str, Any] = self.stand.call("state/list", {"ns": "host"})
-        entries: dict[str, Any] = stored["entries"]
-        return entries
-
-    def test_linked_plugin(self) -> None:
-        """A plugin that is being developed is named so, and can't be uninstalled."""
-        stand, browser = self.stand, self.browser
-        port = stand.daemon.port
-        stand.stop_daemon()
-        stand.start_daemon("--dev", port=port)
-        self.addCleanup(stand.start_daemon, port=port)
-        self.addCleanup(stand.stop_daemon)
-        stand.publish("mine")
-        with stand.linked("mine"):
-            stand.open("/plugins/mine")
-            browser.until_text("#plugin", "Being developed on this computer.")
-            self.assertFalse(self.is_shown("#uninstall"))
-            self.audit("linked")
-
-    def test_keyboard_only(self) -> None:
-        """Adding a plugin needs no pointer, and the focus is never on nothing."""
-        self.addCleanup(self.remove_all)
-        stand = self.stand
-        url = stand.publish("key-plugin")
+        stand.open()
+        self.browser.until_text("#bridge-state", "Connected")
         self.press_until("add", Keys.TAB)
         self.press(Keys.ENTER)
         self.focused("H2")
@@ -775,21 +656,9 @@ class ManagerTests(SynchronousTestCase):
                 return
         raise AssertionError(f"the focus never came to {wanted}")
 
-    def test_desktop_that_cannot_ask(self) -> None:
-        """Without a notification service nothing changes, and the page helps."""
-        stand, browser = self.stand, self.browser
-        url = stand.publish("silent-one")
-        self.preview(url)
-        self.desktop.stop()
-        self.addCleanup(self.desktop.start)
-        time.sleep(0.5)
-        browser.click("#install")
-        browser.until_text("#outcome", "This computer can't show the question.")
-        self.audit("cannot-ask")
-
     def retry(self) -> None:
         """Press *Try again*, unless the page has connected by itself meanwhile."""
-        self.browser.chrome.execute_script("document.getElementById('retry')?.click()")
+        self.script("document.getElementById('retry')?.click()")
 
     def test_every_state_of_the_connection(self) -> None:
         """Each state has its words; the focus is never lost."""
@@ -855,7 +724,7 @@ class ManagerTests(SynchronousTestCase):
             [field.get_attribute("type"), field.get_attribute("autocomplete")],
             ["text", "off"],
         )
-        steps = browser.chrome.execute_script("return history.length")
+        steps = self.script("return history.length")
         stand.open(token=stand.daemon.token)
         browser.until_text("#bridge-state", "Connected")
         self.assertNotIn("token", browser.chrome.current_url)
@@ -870,6 +739,6 @@ class ManagerTests(SynchronousTestCase):
 
     def unpair(self) -> None:
         """Have the page forget the token."""
-        self.browser.chrome.execute_script("localStorage.clear()")
+        self.script("localStorage.clear()")
         self.stand.open()
         self.browser.until_text("#connect-words", "Paste the pairing code")

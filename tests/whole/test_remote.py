@@ -5,10 +5,8 @@ import json
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
-from ..reference.bundling import bundle, lay_out, lay_out_page
-from ..webserver import serving_directory
 from .browser import open_browser
-from .daemon import run, running
+from .daemon import run
 from .walk import CARD, running_demo, walk
 
 
@@ -49,20 +47,6 @@ class BrowserTests(SynchronousTestCase):
                 "click('#add'); await sleep(300); return text('#add-view h2')"
             )
             self.assertEqual(found, "Add a plugin")
-            long = evaluated("return 'x'.repeat(600000)")
-            self.assertEqual((long["truncated"], long["chars"]), (True, 600_002))
-            self.assertEqual(len(long["head"]), 524_288)
-            deep = "let v = 1; for (let n = 0; n < 99; n += 1) v = [v]; return v"
-            thrown = run(self.home, "eval", *where, deep)
-            self.assertEqual(thrown.returncode, 1)
-            self.assertIn("the daemon does not accept this value", thrown.stderr)
-            thrown = run(self.home, "eval", *where, "click('#nothing')")
-            self.assertEqual(thrown.returncode, 1)
-            self.assertIn("Error: nothing to click on", thrown.stderr)
-            late = run(
-                self.home, "eval", *where, "--timeout-ms=200", "await sleep(1e4)"
-            )
-            self.assertIn("unavailable: no page answered in time", late.stderr)
             called = run(self.home, "call", *where, "--compact", "plugins/list")
             self.assertEqual(json.loads(called.stdout)["plugins"], [])
             browser.open("about:blank")
@@ -74,50 +58,3 @@ class BrowserTests(SynchronousTestCase):
         names = "1-connected", "2-preview", "3-installed", "4-plugin-running"
         self.assertEqual(sorted(taken), [*names])
         self.assertGreater(min(taken.values()), 10_000)
-
-    def test_many_plugins_and_a_strict_page(self):
-        """Sixty plugins start; a page not served for it evaluates nothing."""
-        folder = self.home / "page"
-        lay_out_page(folder, self.home / "theme")
-        plugins = [self.plugin(f"plugin-{n}") for n in range(60)]
-        lay_out(self.home / "build", plugins)
-        built = bundle(self.home / "build", self.home / "theme" / "reference-host.js")
-        self.assertEqual(built.returncode, 0, built.stderr)
-        with (
-            running(self.home, "--dev") as daemon,
-            serving_directory(folder) as page,
-            open_browser() as browser,
-        ):
-            endpoint = f"http%3A%2F%2F127.0.0.1%3A{daemon.port}"
-            browser.open(f"{page}/#endpoint={endpoint}")
-            browser.type("#token", daemon.token)
-            browser.click("#pair")
-            browser.until_text("#bridge-state", "Connected")
-            browser.click('nav a[href="#/log"]')
-            words = "return document.getElementById('log-lines')?.textContent ?? ''"
-            browser.until(
-                "all plugins have started",
-                lambda: browser.chrome.execute_script(words).count("has started") == 60,
-            )
-            refused = daemon.call_by_http("remote", "eval", {"code": "return 1"})
-            self.assertFalse(refused["ok"])
-            self.assertTrue(refused["error"].startswith("EvalError: "), refused)
-
-    def plugin(self, name):
-        """Make a plugin that logs that it has started."""
-        tree = self.home / "plugins" / name
-        tree.mkdir(parents=True)
-        manifest = {
-            "id": name,
-            "name": name,
-            "version": "1.0.0",
-            "apiVersion": "^1.0.0",
-        }
-        (tree / "plugin.json").write_text(json.dumps(manifest))
-        (tree / "main.ts").write_text(
-            f"""export default {{
-              id: "{name}",
-              activate(context) {{ context.logger.info("{name} has started"); }},
-            }};"""
-        )
-        return tree

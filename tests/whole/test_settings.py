@@ -9,54 +9,37 @@ from ..directories import fresh_directory
 from .daemon import PATIENCE_SECONDS, run, running
 
 
-class ConfigTests(SynchronousTestCase):
-    """Tests for ``config.toml`` and ``plugin-bridge config``."""
-
-    def setUp(self):
-        """A home with a configuration file."""
-        self.home = fresh_directory(self)
-        self.file = self.home / ".config" / "plugin-bridge" / "config.toml"
-        self.file.parent.mkdir(parents=True)
-
-    def test_precedence_and_origins(self):
-        """Each value is printed with its origin; the strongest one wins."""
-        self.file.write_text('host = "reference"\nrate = 7\nburst = 70\nthreads = 2\n')
-        more = {"BRIDGE_BURST": "71", "BRIDGE_THREADS": "3"}
-        done = run(self.home, "config", "--threads=5", "--json", more=more)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        printed = json.loads(done.stdout)
-        self.assertEqual(printed["file"], str(self.file))
-        options = printed["options"]
-        expected = {
-            "host": ("reference", "config.toml"),
-            "rate": (7.0, "config.toml"),
-            "burst": (71, "BRIDGE_BURST"),
-            "threads": (5, "--threads"),
-            "log": ("info", "default"),
-        }
-        for name, (value, origin) in expected.items():
-            self.assertEqual(options[name], {"value": value, "origin": origin})
-        shown = run(self.home, "config").stdout
-        self.assertIn('host = "reference"  # config.toml\n', shown)
-
-    def test_daemon_follows_the_file(self):
-        """The daemon uses it; a wrong key ends the start with status 2 and a hint."""
-        self.file.write_text('log-format = "json"\nrate = 8\n')
-        with running(self.home) as daemon:
-            daemon.stop()
-            self.assertIn("8 requests per second", "".join(daemon.lines))
-        self.file.write_text("rat = 8\n")
-        done = run(self.home, "run", f"--data-dir={self.home / 'data'}")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("rat: unknown option; did you mean rate?", done.stderr)
-
-
-class ReportsTests(SynchronousTestCase):
-    """Tests for what a daemon reports of its start."""
+class SettingsTests(SynchronousTestCase):
+    """Tests for what a start reads, and what it reports."""
 
     def setUp(self):
         """A home."""
         self.home = fresh_directory(self)
+
+    def test_file(self):
+        """Values have their origins; a wrong key ends the start with 2 and a hint."""
+        file = self.home / ".config" / "plugin-bridge" / "config.toml"
+        file.parent.mkdir(parents=True)
+        file.write_text('host = "reference"\nrate = 8\nburst = 70\nthreads = 2\n')
+        more = {"BRIDGE_BURST": "71", "BRIDGE_THREADS": "3"}
+        done = run(self.home, "config", "--threads=5", "--json", more=more)
+        printed = json.loads(done.stdout)
+        self.assertEqual(printed["file"], str(file))
+        for name, (value, origin) in {
+            "host": ("reference", "config.toml"),
+            "rate": (8.0, "config.toml"),
+            "burst": (71, "BRIDGE_BURST"),
+            "threads": (5, "--threads"),
+            "log": ("info", "default"),
+        }.items():
+            found = printed["options"][name]
+            self.assertEqual(found, {"value": value, "origin": origin})
+        with running(self.home) as daemon:
+            self.assertIn("8 requests per second", "".join(daemon.lines))
+        file.write_text("rat = 8\n")
+        done = run(self.home, "run", f"--data-dir={self.home / 'data'}")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("rat: unknown option; did you mean rate?", done.stderr)
 
     def test_taken_port(self):
         """The supervisor gets the reason; the exit status is 1."""
@@ -68,13 +51,8 @@ class ReportsTests(SynchronousTestCase):
             supervisor.bind(path)
             supervisor.settimeout(PATIENCE_SECONDS)
             port = taken.getsockname()[1]
-            done = run(
-                self.home,
-                "run",
-                f"--listen=127.0.0.1:{port}",
-                f"--data-dir={self.home / 'data'}",
-                more={"NOTIFY_SOCKET": path},
-            )
+            place = f"--listen=127.0.0.1:{port}", f"--data-dir={self.home / 'data'}"
+            done = run(self.home, "run", *place, more={"NOTIFY_SOCKET": path})
             status = supervisor.recv(4096).decode()
         self.assertEqual(done.returncode, 1)
         self.assertIn(

@@ -11,8 +11,7 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
-from ..npm import setup_options
-from .daemon import Daemon, Page, run, running
+from .daemon import Daemon, Page, run, running, set_up
 
 WRONG = "W" * 43
 HELLO = {"type": "hello", "client": "test/1.0.0"}
@@ -30,11 +29,8 @@ class TokenTests(SynchronousTestCase):
     def setUp(self) -> None:
         """A data directory that is set up."""
         self.home = fresh_directory(self)
-        self.data = self.home / "data"
+        self.data = set_up(self.home)
         self.kept: dict[str, str] = {}
-        options = "--host=reference", f"--data-dir={self.data}"
-        ready = run(self.home, "setup", *options, *setup_options())
-        self.assertEqual(ready.returncode, 0, ready.stderr)
 
     def note(self, what: str, kept: object) -> None:
         """Keep some output, for the search."""
