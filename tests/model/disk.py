@@ -41,11 +41,6 @@ class Plan:
     # Files are synced in threads.
     _counting: Lock = field(factory=Lock, init=False, eq=False, repr=False)
 
-    @property
-    def kills(self) -> bool:
-        """Whether the process dies."""
-        return self.number is None
-
     def reached(self, name: str) -> None:
         """
         Count a call that is about to be made.

@@ -211,7 +211,7 @@ class Driver:
             if one.is_ok or not (failed and asks[one.number].is_one_write)
         ]
         candidates = list(self.model.after(asks, known, self.forge, killed))
-        if found not in candidates and (failed or self.observer.is_unsettled):
+        if found not in candidates and (failed or self.observer.unsettled):
             # The file may have other marks than memory has, and no page can read them.
             fitting = [
                 one for one in candidates if one == evolve(found, marks=one.marks)
@@ -224,7 +224,6 @@ class Driver:
         )
         self._note_failures(asks, answers, plan)
         self.model = found
-        self.excuses.unsettled = self.observer.is_unsettled
         self.observer.check(found, self.excuses)
 
     def _note_failures(
@@ -250,7 +249,7 @@ class Driver:
             self._start_badly(plan)
         self.simulation.errors.clear()
         self._run_a_start()
-        expect(not self.observer.is_unsettled, "the journal stays after a start")
+        expect(not self.observer.unsettled, "the journal stays after a start")
         self.excuses = Excuses()
         self._follow(asks, answers, None, killed=True)
 
@@ -269,4 +268,4 @@ class Driver:
     def _run_a_start(self) -> None:
         self.simulation.schedule.choose = Random(0)  # noqa: S311
         self.simulation.start()
-        self.simulation.run(lambda: not self.observer.is_unsettled, lambda: None)
+        self.simulation.run(lambda: not self.observer.unsettled, lambda: None)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from itertools import permutations, product
 from typing import Any, Final
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from bridge.protocol.limits import SIGNED_AHEAD_SECONDS
 
@@ -33,7 +33,7 @@ class Ask:
     value: Any = None
     page: int = 0
 
-    def frame(self, url_of: Callable[[str], str] = url_of) -> dict[str, Any]:
+    def frame(self) -> dict[str, Any]:
         """Return the request, as a page sends it."""
         place = {"ns": self.target, "key": self.key}
         service, method, params = {
@@ -73,16 +73,6 @@ class Model:
     settings: dict[str, dict[str, Any]] = field(factory=dict)
     keys: set[str] = field(factory=set)
     marks: dict[tuple[str, str], int] = field(factory=dict)
-
-    def copy(self) -> Model:
-        """Return a model that changes by itself."""
-        return evolve(
-            self,
-            installed=dict(self.installed),
-            settings=deepcopy(self.settings),
-            keys=set(self.keys),
-            marks=dict(self.marks),
-        )
 
     def apply(self, ask: Ask, forge: Forge) -> None:
         """Change as a request does that succeeds."""
@@ -137,13 +127,11 @@ class Model:
         here = self.installed.get(ask.target)
         if ask.what == "forget":
             return set() if ask.target in self.keys else {"not_trusted"}
-        if ask.what == "install" or here is None:
-            known = "already_installed" if ask.what == "install" else "not_installed"
-            why = {known} if (here is None) == (known == "not_installed") else set()
-        else:
-            why = set()
-        if ask.what == "uninstall" or "not_installed" in why:
-            return why
+        if ask.what != "install" and here is None:
+            return {"not_installed"}
+        if ask.what == "uninstall":
+            return set()
+        why = {"already_installed"} if ask.what == "install" and here else set()
         new = forge.latest[ask.target]
         lower = here is not None and ask.what == "update" and _is_older(new, here)
         marked = self.marks.get((ask.target, KEYS[new.author]), 0)
@@ -189,7 +177,7 @@ class Model:
             kept = [n for n in order if n in effective]
             if kept != [n for n in effective if n in kept]:
                 continue
-            model = self.copy()
+            model = deepcopy(self)
             for n in (*settings, *order):
                 model.apply(asks[n], forge)
             yield model

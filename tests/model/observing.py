@@ -65,13 +65,10 @@ class Excuses:
 
     :ivar stale: The bundle may be that of an earlier set, until the next build.
     :ivar litter: Files may be left, until the next start.
-    :ivar unsettled: What was taken back is still in files, until the next operation or
-        the next start.
     """
 
     stale: bool = False
     litter: bool = False
-    unsettled: bool = False
 
 
 @define(eq=False)
@@ -83,18 +80,10 @@ class Observer:
     _number: int = 0
 
     @property
-    def is_unsettled(self) -> bool:
-        """Whether there is a journal, so that an operation is not over."""
-        return (self.simulation.data / "journal").exists()
-
-    @property
     def unsettled(self) -> str:
-        """The plugin whose operation is not over; empty when there is none."""
-        if not self.is_unsettled:
-            return ""
-        journal = json.loads((self.simulation.data / "journal").read_bytes())
-        plugin_id: str = journal["pluginId"]
-        return plugin_id
+        """The plugin whose operation a journal has, as not over; empty without one."""
+        journal = self.simulation.data / "journal"
+        return json.loads(journal.read_bytes())["pluginId"] if journal.exists() else ""
 
     # As a page.
 
@@ -188,7 +177,8 @@ class Observer:
         expect(self.simulation.health()["ok"], "not healthy")
         self._check_log(excuses)
         self._check_trees(model)
-        if not excuses.unsettled:
+        # What was taken back is in files until it is settled.
+        if not self.unsettled:
             self._check_state(model)
             if not excuses.stale:
                 self._check_bundle(model)

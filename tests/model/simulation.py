@@ -14,7 +14,7 @@ import select
 import shutil
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -310,18 +310,13 @@ class Simulation:
         self.now = self.reactor.rightNow
         return until()
 
-    def finish(self, doing: Awaitable[Any]) -> Any:
-        """Do all the work until something has ended; its result."""
+    def stop(self) -> None:
+        """End the daemon properly."""
         ended: list[Any] = []
-        Deferred.fromCoroutine(_awaited(doing)).addBoth(ended.append)
+        self.daemon.stopService().addBoth(ended.append)
         assert self.run(lambda: bool(ended), lambda: None), "it does not end"
         if isinstance(ended[0], Failure):
             ended[0].raiseException()
-        return ended[0]
-
-    def stop(self) -> None:
-        """End the daemon properly."""
-        self.finish(self.daemon.stopService())
         self.forget()
 
     def forget(self) -> None:
@@ -354,10 +349,6 @@ class Simulation:
     def health(self) -> Any:
         """Ask for ``GET /v1/health``."""
         return self.web.ask("GET", "/v1/health", host=self.web.host).json
-
-
-async def _awaited(doing: Awaitable[Any]) -> Any:
-    return await doing
 
 
 class _Shown(dict[str, Any]):

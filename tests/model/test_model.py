@@ -14,10 +14,10 @@ from ..whole.daemon import ROOT
 SEEDS = Path(__file__).with_name("seeds.txt")
 
 
-def run(*options: str) -> None:
-    """Run the model in a process without threads, because it forks."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.model", *options],
+def run(module: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run a module of the model in a process without threads, because it forks."""
+    return subprocess.run(
+        [sys.executable, "-m", module, *options],
         check=False,
         capture_output=True,
         text=True,
@@ -25,7 +25,6 @@ def run(*options: str) -> None:
         # A process that is killed could not write down what it has covered.
         env={k: v for k, v in os.environ.items() if not k.startswith("COV")},
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-9000:]
 
 
 @pytest.mark.parametrize(
@@ -34,4 +33,6 @@ def run(*options: str) -> None:
 def test_simulated_daemon(line: str) -> None:
     """Whatever pages ask and disks do, the daemon has what it has acknowledged."""
     examples, steps, seed = line.split()
-    run(f"--examples={examples}", f"--steps={steps}", f"--seed={seed}")
+    options = f"--examples={examples}", f"--steps={steps}", f"--seed={seed}"
+    done = run("tests.model", *options)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-9000:]

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
-from ..whole.daemon import ROOT
 from .scenarios import defects
+from .test_model import run
 
-
-def walk(*defect: str) -> subprocess.CompletedProcess[str]:
-    """Walk in a process without threads, because it forks."""
-    return subprocess.run(
-        [sys.executable, "-m", "tests.model.scenarios", *defect],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
+WALK = "tests.model.scenarios"
 
 
 def test_no_defect() -> None:
     """The daemon is as the model says."""
-    done = walk()
+    done = run(WALK)
     assert done.returncode == 0, done.stderr[-9000:]
 
 
 @pytest.mark.parametrize("defect", sorted(defects()))
 def test_defect_is_found(defect: str) -> None:
     """The walk ends where the daemon differs from the model."""
-    done = walk(defect)
+    done = run(WALK, defect)
     assert done.returncode == 1, done.stderr[-3000:]
     assert "Traceback" not in done.stderr.partition("logged:")[0], done.stderr[-9000:]

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from twisted.trial.unittest import SynchronousTestCase
 from websocket import WebSocket, create_connection
@@ -34,6 +34,8 @@ from ..schemas.checking import (
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60.0
+
+C = TypeVar("C", bound="Command")
 
 
 def environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -184,13 +186,19 @@ def printing(
 
     :param pass_fds: Descriptors that it inherits.
     """
-    made = Command(popen(line, home, more, pass_fds))
-    try:
+    with ending(Command(popen(line, home, more, pass_fds))) as made:
         yield made
+
+
+@contextmanager
+def ending(command: C) -> Iterator[C]:
+    """End a command after the block, unless it has ended."""
+    try:
+        yield command
     finally:
-        if made.process.poll() is None:
-            made.process.kill()
-        made.wait()
+        if command.process.poll() is None:
+            command.process.terminate()
+        command.wait()
 
 
 def popen(
@@ -393,12 +401,5 @@ def running(
         f"--data-dir={data}",
         *options,
     )
-    process = popen(line, home, more)
-    try:
-        daemon = Daemon(process, data)
+    with ending(Daemon(popen(line, home, more), data)) as daemon:
         yield daemon
-    finally:
-        if process.poll() is None:
-            daemon.stop()
-        elif process.stdout is not None and not process.stdout.closed:
-            process.wait()

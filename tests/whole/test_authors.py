@@ -8,7 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ..cli.authoring.test_worktree import commit
 from ..directories import fresh_directory
-from ..npm import ROOT, node, npm, tsc
+from ..npm import ROOT, npm, tsc
 from .daemon import run, set_up
 
 WORKFLOWS = ROOT / "bridge" / "reference" / "template" / "github" / "workflows"
@@ -33,8 +33,9 @@ class AuthorTests(SynchronousTestCase):
         return ended.stdout + ended.stderr
 
     def test_its_own_tests(self):
-        """``npm test`` compiles its tests with the daemon's bundler, and they pass."""
-        node()
+        """They pass with the daemon's bundler, and it passes the strict compiler."""
+        compiled = tsc(self.plugin / "tsconfig.json")
+        self.assertEqual((compiled.returncode, compiled.stdout), (0, ""))
         tests = (self.plugin / "tests" / "main.test.ts").read_text("utf-8")
         written = tests.count("\ntest(")
         for name, status in (("It works.", 0), ("Something else.", 1)):
@@ -74,25 +75,6 @@ class AuthorTests(SynchronousTestCase):
         self.assertRegex(reported, r"\n  README\.md: changed since [0-9a-f]{12}, the ")
         reported = self.do("verify", str(self.plugin), status=1)
         self.assertIn("plugin-bridge verify: unsigned: the tree", reported)
-
-    def test_refused(self):
-        """Every breach is shown with its line; the terminal obeys none of them."""
-        source = self.plugin / "main.ts"
-        lines = source.read_text().count("\n")
-        source.write_text(source.read_text() + "eval('\x1b[2J');\nfetch('/');\n")
-        reported = self.do("check", "--unsigned", str(self.plugin), status=1)
-        self.assertIn(
-            f"  main.ts:{lines + 1} eval\n      eval('\\x1b[2J');\n      fix: ",
-            reported,
-        )
-        hit = f"  main.ts:{lines + 2} fetch\n      fetch('/');\n      fix: "
-        self.assertIn(hit, reported)
-        self.assertNotIn("\x1b", reported)
-
-    def test_types(self):
-        """It passes the strict compiler."""
-        compiled = tsc(self.plugin / "tsconfig.json")
-        self.assertEqual((compiled.returncode, compiled.stdout), (0, ""))
 
 
 class WorkflowTests(SynchronousTestCase):

@@ -17,7 +17,7 @@ from bridge.settings.host import load_profile
 from ..directories import fresh_directory
 from ..forge import empty_forge, sign
 from ..npm import esbuild
-from .daemon import Daemon, ended, popen
+from .daemon import Daemon, ended, ending, popen
 from .test_install import SEED, manifest
 
 PROFILE = load_profile("vrcnext")
@@ -123,9 +123,7 @@ class OriginalTests(SynchronousTestCase):
         """Start the daemon by the name that its users know."""
         listen = ("--listen", "127.0.0.1:0", f"--ca-file={self.forge.ca_file}")
         process = popen([*self.script(), *listen, *options], self.home, environ)
-        daemon = Daemon(process, self.data)
-        self.addCleanup(lambda: process.poll() is None and daemon.stop())
-        return daemon
+        return self.enterContext(ending(Daemon(process, self.data)))
 
     def test_nothing_is_lost(self):
         """Token, settings, records, keys and the overlay's address are as they were."""
