@@ -67,9 +67,9 @@ CONTRACTS: Final = {
         "test_threads.PoolTests",
     ),
     "web.stack.Connection": (
-        "web.test_transport.TransportContract",
-        "web.test_transport.ConnectionTests",
-        "web.test_transport.TcpTransportTests",
+        "web.test_requestscontract.RequestsContract",
+        "web.test_requestscontract.MemoryTests",
+        "whole.test_edge.RequestsByTcp",
     ),
     "web.stack.MemorySocket": (
         "web.test_framescontract.FramesContract",

@@ -129,11 +129,6 @@ class EndTests(OutboundCase):
         await fetching.close()
         await self.assertFailure(held, BridgeError)
 
-    async def test_nothing_under_way(self):
-        """Nothing has to be waited for."""
-        fetching = self.fetcher()
-        self.successResultOf(fetching.close())
-
     async def test_attack_fetches_of_a_page_that_has_gone(self):
         """Those that only read end with it, and so do those that have not begun."""
         port = self.serve(lambda visit: None)

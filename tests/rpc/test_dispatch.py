@@ -27,25 +27,6 @@ class Tea:
     sugar: int | None = None
 
 
-class Broken:
-    """A rule with a bug."""
-
-    def violates(self, value: str) -> bool:
-        """See ``Rule.violates``."""
-        raise TypeError(SECRET)
-
-    def describe(self) -> str:
-        """See ``Rule.describe``."""
-        return "fine"
-
-
-@frozen
-class Herb:
-    """What can't be read."""
-
-    name: Annotated[str, Broken()]
-
-
 @define
 class Kettle:
     """A service whose methods do what each test needs."""
@@ -68,11 +49,6 @@ class Kettle:
     async def brew(self, params: Tea) -> Tea:
         """Return the tea back."""
         return params
-
-    @method(Herb, NoResult)
-    async def pick(self, params: Herb) -> NoResult:
-        """Is never called."""
-        raise AssertionError
 
     @method(NoParams, NoResult)
     async def refuse(self, params: NoParams) -> NoResult:
@@ -180,14 +156,6 @@ class DispatcherTests(SynchronousTestCase):
             self.assertIsNone(error.__cause__)
             (logged,) = self.flushLoggedErrors(ZeroDivisionError)
             self.assertIn(SECRET, logged.getErrorMessage())
-
-    def test_bug_in_a_rule(self) -> None:
-        """A rule that raises is a bug, and not the caller's mistake."""
-        error = self.refused("pick", {"name": "a"})
-        self.assertIs(error.code, Code.INTERNAL)
-        self.assertNotIn(SECRET, str(error))
-        (logged,) = self.flushLoggedErrors(TypeError)
-        self.assertIn("in violates", logged.getTraceback())
 
     def test_wrong_result(self) -> None:
         """A result that can't be written is a bug too."""

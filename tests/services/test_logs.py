@@ -7,18 +7,16 @@ from typing import Any
 from twisted.internet.defer import Deferred, execute, fail
 from twisted.internet.task import Clock
 from twisted.logger import ILogObserver, LogEvent, Logger, LogPublisher, formatEvent
-from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
 from bridge.pagelog.pagefile import PageFile
 from bridge.pagelog.writer import LogWriter
-from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.errors import Code
 from bridge.protocol.limits import LOG_RECORDS, LOG_SCOPES
-from bridge.rpc.registry import Registry
 from bridge.services.logs import Logs
 from tests.directories import fresh_directory
 
-from ..schemas.checking import CheckedDispatcher
+from .case import ServiceCase
 
 GOOD = {"level": "info", "scope": "a", "message": "m", "ts": 0}
 LINE = b"1970-01-01T00:00:00.000Z INFO  [a] m\n"
@@ -29,8 +27,10 @@ def full(f: Any, *args: Any) -> Deferred[Any]:
     return fail(OSError(28, "full")) if args else execute(f)
 
 
-class LogsCase(SynchronousTestCase):
-    """The service over a real file, called as a page's request is."""
+class LogsCase(ServiceCase):
+    """The service over a real file."""
+
+    service = "logs"
 
     def setUp(self) -> None:
         """Open a file."""
@@ -50,28 +50,12 @@ class LogsCase(SynchronousTestCase):
         self.logs = Logs(writer, self.clock, lambda: ["s3cret"])
         reported = LogPublisher(self.hear)
         self.patch(Logs, "_log", Logger("bridge.services.logs", observer=reported))
-        self.registry = Registry()
-        self.registry.register("logs", self.logs)
+        self.register(self.logs)
 
     @implementer(ILogObserver)
     def hear(self, event: LogEvent) -> None:
         """Keep what the daemon logs."""
         self.reported.append(formatEvent(event))
-
-    def calling(self, name: str, params: Any) -> Deferred[Any]:
-        """Call one method."""
-        call = CheckedDispatcher(self.registry).call("logs", name, params)
-        return Deferred.fromCoroutine(call)
-
-    def call(self, name: str, **params: Any) -> Any:
-        """Call one method, and give its answer."""
-        return self.successResultOf(self.calling(name, params))
-
-    def refused(self, name: str, **params: Any) -> BridgeError:
-        """Call one method, and give its refusal."""
-        error = self.failureResultOf(self.calling(name, params), BridgeError).value
-        assert isinstance(error, BridgeError)
-        return error
 
 
 class MethodTests(LogsCase):

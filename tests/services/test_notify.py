@@ -7,15 +7,12 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import ILogObserver, LogEvent, Logger, LogPublisher, formatEvent
-from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import NOTIFY_ICON_CHARACTERS
-from bridge.rpc.registry import Registry
 from bridge.services.notify import Notify
 from bridge.sinks.fanout import Fanout, RejectedError, UnavailableError
 from bridge.sinks.notification import FIELDS
@@ -23,13 +20,15 @@ from tests import strategies
 from tests.sinks.fake import FakeSink
 from tests.sinks.samples import png, text64
 
-from ..schemas.checking import CheckedDispatcher
+from .case import ServiceCase
 
 SECRET = strategies.SECRET
 
 
-class NotifyCase(SynchronousTestCase):
+class NotifyCase(ServiceCase):
     """The service over two sinks, the first of which has an alias."""
+
+    service = "notify"
 
     def setUp(self) -> None:
         """Start both."""
@@ -40,27 +39,20 @@ class NotifyCase(SynchronousTestCase):
         self.sinks = sinks
         fanout = Fanout(Clock(), sinks)
         self.successResultOf(fanout.start())
-        self.registry = Registry()
-        service = Notify(fanout, "Sample", {"wayvr": "overlay", "gone": "other"})
-        self.registry.register("notify", service)
-
-    def calling(self, name: str, params: Any) -> Deferred[Any]:
-        """Call one method."""
-        call = CheckedDispatcher(self.registry).call("notify", name, params)
-        return Deferred.fromCoroutine(call)
+        aliases = {"wayvr": "overlay", "gone": "other"}
+        self.register(Notify(fanout, "Sample", aliases))
 
     def send(self, **params: Any) -> Any:
         """Send a notification, and give the answer."""
-        return self.successResultOf(self.calling("send", {"title": "Door", **params}))
+        return self.call("send", **{"title": "Door", **params})
 
-    def refused(self, **params: Any) -> str:
+    def rule(self, **params: Any) -> str:
         """Send a notification, and give the message it is refused with."""
         return self.refusal({"title": "Door", **params})
 
     def refusal(self, params: Any, code: Code = Code.BAD_REQUEST) -> str:
         """Send, and give the message of the refusal."""
-        error = self.failureResultOf(self.calling("send", params), BridgeError).value
-        assert isinstance(error, BridgeError)
+        error = self.refused("send", **params)
         self.assertEqual(error.code, code)
         self.assertEqual([sink.shown for sink in self.sinks if sink.shown], [])
         return error.message
@@ -98,7 +90,7 @@ class SendTests(NotifyCase):
             for sink in self.sinks:
                 sink.shown.clear()
             self.assertEqual(
-                self.refused(overrides={"nobody": patch}),
+                self.rule(overrides={"nobody": patch}),
                 "overrides: each an object, with no field but those of a notification",
             )
 
@@ -131,7 +123,7 @@ class SendTests(NotifyCase):
             self.assertEqual(self.shown("overlay").image, icon)
             self.start(FakeSink("overlay"))
             longer = base64.b64encode(whole + b"\0").decode("ascii")
-            self.assertIn("icon: ", self.refused(icon=longer, useBase64Icon=True))
+            self.assertIn("icon: ", self.rule(icon=longer, useBase64Icon=True))
             self.start(FakeSink("overlay"), FakeSink("desk"))
 
     def test_failures(self) -> None:
@@ -159,7 +151,7 @@ class SendTests(NotifyCase):
         for params in ({"title": "a"}, {"title": "a", "sinks": ["overlay"]}):
             message = self.refusal(params, Code.UNAVAILABLE)
             self.assertEqual(message, "no notification sink has started")
-        self.assertIn("sinks: 1 to 8", self.refused(sinks=[]))
+        self.assertIn("sinks: 1 to 8", self.rule(sinks=[]))
 
     def test_normal_forms(self) -> None:
         """What is given is trimmed; empty, null and 0 are the target's own."""
@@ -242,45 +234,45 @@ class RefusalTests(NotifyCase):
             ("urgency", ["", "Low", "urgent"]),
         ):
             for value in bad:
-                message = self.refused(**{field: value})
+                message = self.rule(**{field: value})
                 self.assertTrue(message.startswith(f"{field}: "), (field, value))
 
     def test_names(self) -> None:
         """Too many names, and names too long, are refused before any is looked up."""
         rule = "sinks: 1 to 8 names, each of 1 to 32 characters"
         for sinks in ([], [""], ["x" * 33], ["nobody"] * 9):
-            self.assertEqual(self.refused(sinks=sinks), rule)
+            self.assertEqual(self.rule(sinks=sinks), rule)
         self.send(sinks=["overlay"] * 8)
 
     def test_unknown_sink(self) -> None:
         """An unknown name is repeated, cut and escaped, with those available."""
         self.assertEqual(
-            self.refused(sinks=["overlay", "nobody"]),
+            self.rule(sinks=["overlay", "nobody"]),
             'sinks: no sink is called "nobody"; there are overlay, desk, wayvr',
         )
         hostile = '"\x1b\u202e<b>\n'
-        message = self.refused(sinks=[hostile])
+        message = self.rule(sinks=[hostile])
         self.assertIn('"\\"\\u001b\\u202e<b>\\n"', message)
         self.assertTrue(message.isprintable())
-        self.assertIn("no sink", self.refused(sinks=["gone"]))
+        self.assertIn("no sink", self.rule(sinks=["gone"]))
 
     def test_overrides(self) -> None:
         """A patch under both names, too many of them, and a bad result are refused."""
         both: dict[str, Any] = {"overlay": {}, "wayvr": {}}
         self.assertEqual(
-            self.refused(overrides=both),
+            self.rule(overrides=both),
             "overrides: overlay and wayvr are one sink; name it once",
         )
         many: dict[str, Any] = {str(i): {} for i in range(33)}
-        self.assertEqual(self.refused(overrides=many), "overrides: at most 32 sinks")
+        self.assertEqual(self.rule(overrides=many), "overrides: at most 32 sinks")
         bad = {"overlay": {"height": 1}}
-        self.assertEqual(self.refused(overrides=bad), "overrides: height: 16 to 1024")
+        self.assertEqual(self.rule(overrides=bad), "overrides: height: 16 to 1024")
         self.assertEqual(
-            self.refused(height=2, overrides=bad),
+            self.rule(height=2, overrides=bad),
             "height: 16 to 1024",
         )
         image = {"useBase64Icon": True}
-        refusal = self.refused(icon="error", overrides={"overlay": image})
+        refusal = self.rule(icon="error", overrides={"overlay": image})
         self.assertTrue(refusal.startswith("overrides: icon: "), refusal)
 
     def test_attack_path_as_icon_or_sound(self) -> None:
@@ -301,7 +293,7 @@ class RefusalTests(NotifyCase):
                     {"overrides": {"overlay": {field: path}}},
                     {field: path, "useBase64Icon": True},
                 ):
-                    message = self.refused(**chosen)
+                    message = self.rule(**chosen)
                     self.assertTrue(
                         message.removeprefix("overrides: ").startswith(f"{field}: "),
                         chosen,
@@ -311,14 +303,14 @@ class RefusalTests(NotifyCase):
     def test_attack_image_that_is_none(self) -> None:
         """Base64 of anything but a PNG, JPEG or GIF is refused, and so is a bad one."""
         for image in (b"<svg/>", b"MZ", b"RIFF0000WEBP", b"BM", b"%!PS", b"\0\0\1\0"):
-            self.assertIn("icon", self.refused(icon=text64(image), useBase64Icon=True))
+            self.assertIn("icon", self.rule(icon=text64(image), useBase64Icon=True))
         good = text64(png())
         for text in (good[:-1], "data:image/png;base64," + good, good + "é", "===="):
-            self.assertIn("icon", self.refused(icon=text, useBase64Icon=True))
+            self.assertIn("icon", self.rule(icon=text, useBase64Icon=True))
         for line in (good[:10] + "\n" + good[10:], good + "\n"):
-            self.assertIn("icon", self.refused(icon=line, useBase64Icon=True))
+            self.assertIn("icon", self.rule(icon=line, useBase64Icon=True))
         large = text64(png() + bytes(100_000))
-        self.assertIn("icon", self.refused(icon=large, useBase64Icon=True))
+        self.assertIn("icon", self.rule(icon=large, useBase64Icon=True))
 
     @given(
         st.dictionaries(

@@ -14,11 +14,10 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import REMOTE_IN_FLIGHT, REMOTE_VALUE_CHARACTERS
 from bridge.rpc.caller import HTTP_CALLER, Caller
 from bridge.rpc.hub import Hub
-from bridge.rpc.registry import Registry
 from bridge.services.remote import SnippetEvaluator, bounded
 
 from ..pages import Page
-from ..schemas.checking import CheckedDispatcher
+from .case import ServiceCase
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
@@ -26,8 +25,10 @@ JSON = st.recursive(
 )
 
 
-class RemoteCase(SynchronousTestCase):
-    """The service with a hub, called as requests are."""
+class RemoteCase(ServiceCase):
+    """The service with a hub."""
+
+    service = "remote"
 
     def setUp(self) -> None:
         """Serve one page."""
@@ -36,13 +37,7 @@ class RemoteCase(SynchronousTestCase):
         numbers = count()
         random = lambda n: next(numbers).to_bytes(n)  # noqa: E731
         self.remote = SnippetEvaluator(self.hub.ask, random, self.clock)
-        self.registry = Registry()
-        self.registry.register("remote", self.remote)
-
-    def calling(self, name: str, params: Any, caller: Caller) -> Deferred[Any]:
-        """Call one method."""
-        call = CheckedDispatcher(self.registry).call("remote", name, params, caller)
-        return Deferred.fromCoroutine(call)
+        self.register(self.remote)
 
     def eval(self, code: str = "return 1", **more: Any) -> Deferred[Any]:
         """Ask for an evaluation."""

@@ -6,25 +6,25 @@ import json
 import time
 from typing import Any
 
-from twisted.internet.defer import Deferred, execute
+from twisted.internet.defer import execute
 from twisted.internet.task import Clock
-from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.databases.databases import Databases
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.strictjson import dumps
-from bridge.rpc.registry import Registry
 from bridge.services.sql import Sql
 from tests.databases.samples import make_database
 from tests.directories import fresh_directory
 
-from ..schemas.checking import CheckedDispatcher
+from .case import ServiceCase
 
 ABOUT = {"places": "Where one was.", "later": "Not there yet."}
 
 
-class SqlCase(SynchronousTestCase):
-    """The service over a real database, called as a page's request is."""
+class SqlCase(ServiceCase):
+    """The service over a real database."""
+
+    service = "sql"
 
     def setUp(self) -> None:
         """Make both."""
@@ -35,14 +35,7 @@ class SqlCase(SynchronousTestCase):
         databases = Databases(paths, clock, execute, time.monotonic)
         sql = Sql(databases, ABOUT, clock)
         self.addCleanup(sql.close)
-        self.registry = Registry()
-        self.registry.register("sql", sql)
-
-    def calling(self, name: str, params: Any) -> Deferred[Any]:
-        """Call one method."""
-        return Deferred.fromCoroutine(
-            CheckedDispatcher(self.registry).call("sql", name, params)
-        )
+        self.register(sql)
 
     def query(self, sql: str, *params: Any, **more: Any) -> Any:
         """Run a statement, and give its answer as JSON gives it."""
@@ -52,9 +45,7 @@ class SqlCase(SynchronousTestCase):
     def refused(self, name: str = "query", **params: Any) -> BridgeError:
         """Call one method, and give its refusal."""
         asked = {"database": "places", "sql": "SELECT 1", **params}
-        error = self.failureResultOf(self.calling(name, asked), BridgeError).value
-        assert isinstance(error, BridgeError)
-        return error
+        return super().refused(name, **asked)
 
 
 class QueryTests(SqlCase):

@@ -6,48 +6,28 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twisted.internet.defer import Deferred, execute
-from twisted.trial.unittest import SynchronousTestCase
+from twisted.internet.defer import execute
 
-from bridge.protocol.errors import BridgeError, Code
-from bridge.rpc.registry import Registry
+from bridge.protocol.errors import Code
 from bridge.services.state import State
 from bridge.store import Put
 from bridge.store.store import Store
 from tests.directories import fresh_directory
 from tests.store.faults import FaultyOs, running_on
 
-from ..schemas.checking import CheckedDispatcher
+from .case import ServiceCase
 
 
-class StateCase(SynchronousTestCase):
-    """The service over a real store, called as a page's request is."""
+class StateCase(ServiceCase):
+    """The service over a real store."""
+
+    service = "state"
 
     def setUp(self) -> None:
         """Open an empty store."""
         self.path = fresh_directory(self) / "state.json"
-        self.open()
-
-    def open(self) -> None:
-        """Open the store, again if it was open."""
         self.store = Store.open(self.path, execute)
-        self.registry = Registry()
-        self.registry.register("state", State(self.store, self.path))
-
-    def calling(self, name: str, params: Any) -> Deferred[Any]:
-        """Call one method."""
-        call = CheckedDispatcher(self.registry).call("state", name, params)
-        return Deferred.fromCoroutine(call)
-
-    def call(self, name: str, **params: Any) -> Any:
-        """Call one method, and give its answer."""
-        return self.successResultOf(self.calling(name, params))
-
-    def refused(self, name: str, params: Any) -> BridgeError:
-        """Call one method, and give its refusal."""
-        error = self.failureResultOf(self.calling(name, params), BridgeError).value
-        assert isinstance(error, BridgeError)
-        return error
+        self.register(State(self.store, self.path))
 
 
 class MethodTests(StateCase):
@@ -86,7 +66,7 @@ class RefusalTests(StateCase):
 
     def assert_refused(self, name: str, params: Any, message: str) -> None:
         """Check that a call is refused in these words."""
-        error = self.refused(name, params)
+        error = self.refused(name, **params)
         self.assertEqual((error.code, error.message), (Code.BAD_REQUEST, message))
 
     def test_names(self) -> None:
@@ -112,7 +92,7 @@ class RefusalTests(StateCase):
 
     def refused_set(self, ns: str, key: str, value: Any) -> str:
         """Return the message of a refused ``set``."""
-        return self.refused("set", {"ns": ns, "key": key, "value": value}).message
+        return self.refused("set", ns=ns, key=key, value=value).message
 
     def test_value_limit(self) -> None:
         """A value may take 65536 bytes as compact JSON, its quotes included."""
@@ -126,7 +106,7 @@ class RefusalTests(StateCase):
     def test_full_disk(self) -> None:
         """A failed write is answered as internal, and changes nothing."""
         with running_on(FaultyOs(0)):
-            error = self.refused("set", {"ns": "a", "key": "k", "value": 1})
+            error = self.refused("set", ns="a", key="k", value=1)
         self.assertEqual(error.code, Code.INTERNAL)
         self.assertEqual(self.call("list", ns="a"), {"entries": {}})
 
@@ -134,6 +114,6 @@ class RefusalTests(StateCase):
     @settings(deadline=None)
     def test_never_echoed(self, ns: str, key: str) -> None:
         """No refusal repeats what was sent."""
-        error = self.refused("get", {"ns": ns + "/", "key": key})
+        error = self.refused("get", ns=ns + "/", key=key)
         self.assertNotIn(ns, error.message)
         self.assertNotIn(key, error.message)

@@ -214,7 +214,7 @@ class _Client(WebSocketClientProtocol):
 
 class Connection(StringTransport):
     """
-    A TCP transport in memory; see ``TransportContract``.
+    A TCP transport in memory; see ``RequestsContract``.
 
     Its protocol changes with an upgrade, as a real one's does. It loses no connection
     by itself: the test does, or looks at what has been asked for.

@@ -125,22 +125,3 @@ class FuzzTests(SynchronousTestCase):
                     self.assertEqual(closed[1], "")
             else:
                 self.assertEqual(opcode, PONG)
-
-
-class SlowTests(SynchronousTestCase):
-    """Tests for what comes slowly."""
-
-    def test_attack_hello_byte_by_byte(self) -> None:
-        """A hello that is not there after five seconds is none, however it dribbles."""
-        stack = Stack()
-        _, transport = stack.connect()
-        transport.protocol.dataReceived(write_request("GET", "/v1/ws", UPGRADE))
-        transport.clear()
-        for byte in frame(TEXT, b" " * 100)[:20]:
-            transport.protocol.dataReceived(bytes([byte]))
-            stack.clock.advance(HELLO_SECONDS / 20)
-        self.assertEqual(
-            frames_of(transport.value()), [(CLOSE, b"\x03\xf0hello_required")]
-        )
-        stack.clock.advance(SLOW_CLOSE_SECONDS)
-        self.assertTrue(transport.aborting)

@@ -1,0 +1,49 @@
+"""What the tests of services share."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from twisted.internet.defer import Deferred
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.protocol.errors import BridgeError
+from bridge.rpc.caller import HTTP_CALLER, Caller
+from bridge.rpc.registry import Registry
+
+from ..schemas.checking import CheckedDispatcher
+
+
+class ServiceCase(SynchronousTestCase):
+    """
+    A service, called as a page's request is.
+
+    :cvar service: Its name.
+    """
+
+    service: ClassVar[str]
+    registry: Registry
+
+    def register(self, service: object) -> None:
+        """Call this service from now on."""
+        self.registry = Registry()
+        self.registry.register(self.service, service)
+
+    def calling(
+        self, name: str, params: Any, caller: Caller = HTTP_CALLER
+    ) -> Deferred[Any]:
+        """Call one method."""
+        dispatcher = CheckedDispatcher(self.registry)
+        return Deferred.fromCoroutine(
+            dispatcher.call(self.service, name, params, caller)
+        )
+
+    def call(self, name: str, **params: Any) -> Any:
+        """Call one method, and give its answer."""
+        return self.successResultOf(self.calling(name, params))
+
+    def refused(self, name: str, **params: Any) -> BridgeError:
+        """Call one method, and give its refusal."""
+        error = self.failureResultOf(self.calling(name, params), BridgeError).value
+        assert isinstance(error, BridgeError)
+        return error
