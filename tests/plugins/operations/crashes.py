@@ -94,7 +94,7 @@ def at_call_of_recovery(world: World, root: Path, at: int) -> None:
     with running_on(FaultyOs(at, die), *HANDLED):
         recovered = recover(bench.journal, bench.store, bench.trees)
         if recovered is not None:
-            world.go_on(bench, recovered)
+            bench.settlement.resume(bench.jobs, recovered)
 
 
 Interrupted = Callable[[World, Path, int], None]

@@ -38,19 +38,6 @@ class CandidateFetcherTests(SynchronousTestCase):
         fetching = self.bench.fetcher.fetch(self.running, url_of(name))
         return Deferred.fromCoroutine(fetching)
 
-    def test_candidate(self):
-        """It is a clone, its manifest, and who signed it; the operation removes it."""
-        self.bench.publish("good")
-        candidate = self.successResultOf(self.fetch("good"))
-        self.assertEqual(candidate.manifest.id, "good")
-        self.assertEqual((candidate.url, candidate.commit), (url_of("good"), COMMIT))
-        self.assertEqual(candidate.signed.key_id, KEY)
-        self.assertTrue((candidate.root / "main.ts").is_file())
-        self.assertTrue(candidate.root.name.startswith(".tmp-"))
-        self.assertEqual(self.running.clones, [candidate.root])
-        reported = {(p.op, p.id) for p in self.bench.sink.progresses}
-        self.assertEqual(reported, {("update", "good")})
-
     def test_every_hit_is_logged(self):
         """The refusal names the first breach of the policy, the log all of them."""
         breaches = {"a.ts": "eval('a');\nnew Function('b');\n", "b.ts": "'no end"}

@@ -8,7 +8,6 @@ from twisted.internet.defer import Deferred
 
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
-from bridge.protocol.errors import BridgeError, Code
 
 from ...pages import Page
 from .bench import (
@@ -70,6 +69,8 @@ class InstallTests(InstallTestCase):
                 "answer",
             ],
         )
+        committing = [p.step for p in self.bench.sink.progresses if not p.cancellable]
+        self.assertEqual(committing, ["move", "build"])
         self.assertEqual(self.bench.sink.entries, [[entry]])
         self.assertEqual((entry.id, entry.url), ("good", GOOD))
         self.assertEqual((entry.commit, entry.key_id), (COMMIT, KEY))
@@ -196,33 +197,6 @@ class SeveralTests(InstallTestCase):
         message = self.error(self.ask("install", GOOD))
         self.assertTrue(message.startswith("already_installed: "))
 
-    def test_attack_guessed_ref(self) -> None:
-        """Another page's name for its install does not stand for another URL."""
-        self.done("install", GOOD, None, "page-chose-this-1")
-        asked = self.ask("install", url_of("other"), None, "page-chose-this-1")
-        self.assertEqual(self.error(asked), "ref: another operation has this name")
-        self.assertEqual(self.bench.installed(), ["good"])
-
-    def test_attack_many_operations_of_one_page(self) -> None:
-        """A page has four at once; others have theirs, and so has the terminal."""
-        page, other = Page(), Page()
-        self.bench.approver.answers = [None] * 9
-        asked = [
-            self.ask("install", f"https://forge.example/{n}", caller=page)
-            for n in range(5)
-        ]
-        self.assertEqual(
-            self.error(asked[4]),
-            "4 plugin operations of this page are under way; wait for one to end",
-        )
-        for number, caller in ((7, other), (8, None)):
-            url = f"https://forge.example/{number}"
-            self.assertNoResult(self.ask("install", url, caller=caller))
-        self.bench.approver.open[0].errback(BridgeError(Code.BAD_REQUEST, "denied: x"))
-        self.error(asked[0])
-        again = self.ask("install", "https://forge.example/9", caller=page)
-        self.assertNoResult(again)
-
     def test_same_plugin_from_two_places(self) -> None:
         """The second waits for the first's commit, and is then refused."""
         self.bench.publish("twin", files_of("good"), signed_as="good", seed=OTHER_SEED)
@@ -255,17 +229,6 @@ class SeveralTests(InstallTestCase):
         self.bench.approver.open[1].callback(None)
         self.successResultOf(last)
 
-    def test_commits_one_after_the_other(self) -> None:
-        """The second plugin is moved when the first one's build is over."""
-        gate: Deferred[Any] = Deferred()
-        self.bench.builder.outcomes = [gate]
-        asked = [self.ask("install", url_of(name)) for name in ("good", "other")]
-        self.assertEqual(self.events.count("move"), 1)
-        gate.callback(None)
-        ids = [self.successResultOf(one).id for one in asked]
-        self.assertEqual(ids, ["good", "other"])
-        self.assertEqual(self.bench.installed(), ids)
-
 
 class EndTests(InstallTestCase):
     """Tests for an install that is cancelled, and for a daemon that ends."""
@@ -279,16 +242,6 @@ class EndTests(InstallTestCase):
             self.assertIn("withdrawn", self.events)
         self.bench.clones.slow = "clone"
         self.cancel(self.ask("install", GOOD))
-
-    def test_shutdown_before_the_commit(self) -> None:
-        """An install that waits for another one's commit is given up."""
-        self.successResultOf(self.bench.jobs.commit_lock.acquire())
-        installing = self.ask("install", GOOD)
-        self.successResultOf(self.bench.jobs.close())
-        error = self.failureResultOf(installing, BridgeError).value
-        self.assertEqual(error.code, Code.UNAVAILABLE)
-        self.assertEqual(self.state(), self.before)
-        self.assertNotIn("move", self.events)
 
     def test_shutdown_during_the_build(self) -> None:
         """What is being committed is finished, and waited for."""

@@ -26,6 +26,7 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
 from bridge.protocol.steps import Step
 
+from ...pages import Page
 from .bench import NOW, FakeSink
 
 INSTALL = Operation.INSTALL
@@ -178,14 +179,20 @@ class JobsTests(JobsTestCase):
             self.assertNotIn("secret", error.message)
             self.assertEqual(len(self.flushLoggedErrors(type(defect))), logged)
 
-    def test_too_many(self) -> None:
-        """Only so many go on at once; the next one is refused at once."""
-        gates: list[Deferred[Any]] = [Deferred() for _ in range(OPERATIONS_UNDER_WAY)]
-        for gate in gates:
-            self.begin(gate)
+    def test_attack_many_operations(self) -> None:
+        """A page has four at once; others have theirs, and so has the terminal."""
+        page, gate = Request(INSTALL, caller=Page()), Deferred[Any]()
+        self.begin(gate, page)
+        for _ in range(3):
+            self.begin(Deferred(), page)
+        error = self.error(self.begin(succeed(1), page))
+        why = "4 plugin operations of this page are under way; wait for one to end"
+        self.assertEqual((error.code, error.message), (Code.UNAVAILABLE, why))
+        for _ in range(4, OPERATIONS_UNDER_WAY):
+            self.begin(Deferred())
         self.assertEqual(self.error(self.begin(succeed(1))).code, Code.UNAVAILABLE)
-        gates[0].callback(1)
-        self.assertEqual(self.successResultOf(self.begin(succeed(1))), 1)
+        gate.callback(1)
+        self.assertEqual(self.successResultOf(self.begin(succeed(1), page)), 1)
 
 
 class OutcomeTests(JobsTestCase):

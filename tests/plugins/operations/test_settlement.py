@@ -12,26 +12,20 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from twisted.internet.defer import Deferred
 from twisted.logger import capturedLogs
 
-from bridge.approval import Operation
-from bridge.plugins.bundle.build import Report
 from bridge.plugins.installed.exchange import Exchange, Journal
-from bridge.plugins.installed.records import former, read_records
-from bridge.plugins.operations.job import Job, Request
+from bridge.plugins.installed.records import Record, read_records
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES
-from bridge.store import Drop, Put, Remove
+from bridge.store import Put
 from bridge.store.generations import Generations, NotDurableError
 
 from .bench import (
     KEY,
     NEW,
-    NOW,
     OTHER_KEY,
     OTHER_SEED,
-    FakeBuilder,
     OperationTestCase,
     url_of,
 )
@@ -148,6 +142,12 @@ class BuildTests(SettlementTestCase):
         # Once for the installation, once while it was undone.
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 2)
 
+    def test_records_that_do_not_fit(self) -> None:
+        """They are refused as the daemon's fault, and all is as it was."""
+        large = {"x": "x" * STATE_DAEMON_BYTES}
+        with mock.patch.object(Record, "fields", lambda record: large):
+            self.refused("install", url_of("fresh"), code=Code.INTERNAL)
+
     def test_attack_code_changed_between_move_and_build(self) -> None:
         """A tree that is changed before it is built is not installed."""
         main = self.bench.data.plugin("fresh") / "main.ts"
@@ -155,14 +155,6 @@ class BuildTests(SettlementTestCase):
         message = self.refused("install", url_of("fresh"))
         begins = "build_failed: fresh is left out: unsigned: "
         self.assertTrue(message.startswith(begins), message)
-
-    def test_without_the_plugin(self) -> None:
-        """A bundle that was published without the plugin is a failed build."""
-        left_out = Report(ok=True, duration_ms=1, plugins=[], errors=[])
-        self.patch(FakeBuilder, "report", lambda *_: left_out)
-        message = self.refused("install", url_of("fresh"))
-        why = "build_failed: the plugin was left out of the bundle"
-        self.assertEqual(message, why)
 
     def test_linked_meanwhile(self) -> None:
         """What ``plugin-bridge dev`` has linked would be built instead of it."""
@@ -209,18 +201,6 @@ class UnsettledTests(SettlementTestCase):
         self.assertIn("could not be written: No space left", message)
         self.assertEqual(self.state(), (*self.before[:3], True))
         self.assertEqual([event for event in logged if "why" in event], [])
-
-    def test_space_again(self) -> None:
-        """Any write takes it back in the file; the next operation is not refused."""
-        path, signed = self.bench.data.state, b'"signedAt":%d' % (NOW + 10)
-        self.full_disk()
-        self.assertIn(signed, path.read_bytes())
-        self.bench.writes.failing = {}
-        self.commit(Put("host", "k", 1))
-        self.assertNotIn(signed, path.read_bytes())
-        self.assertEqual(self.done("update", "good").plugin.version, "1.1.0")
-        names, _, codes, journal = self.state()
-        self.assertEqual((names, codes, journal), (["good"], {"good": NEW}, False))
 
     def test_trees_of_an_update(self) -> None:
         """Nothing of the plugin is built until the next operation puts them back."""
@@ -297,70 +277,3 @@ class UnsettledTests(SettlementTestCase):
             self.done("uninstall", "fresh")
         self.assertEqual(self.bench.installed(), ["good"])
         self.assertFalse(self.bench.journal.exists())
-
-
-class InstalledSetTests(OperationTestCase):
-    """Tests for the edits of ``InstalledSet.change``."""
-
-    def setUp(self) -> None:
-        """Make one, and an operation."""
-        super().setUp()
-        self.running = Job(Request(Operation.UPDATE, plugin_id="good"), self.bench.sink)
-        self.commit(Put("plugin:good", "a", 1), Put("bridge.x", "old", [2]))
-        self.start()
-
-    def change(self, *edits: Any, more: Any = ()) -> Any:
-        """Put a tree in place with these edits, which is not built; the error."""
-        clone = self.bench.trees.fresh()
-        clone.mkdir()
-        record = Put("bridge.plugins", "good", {"url": "x"})
-        before = former(self.bench.store, [record, *edits, *more])
-        exchange = Exchange("update", "good", clone.name, None, record.value, before)
-        changing = self.bench.settlement.change(
-            self.running, exchange, [record, *edits]
-        )
-        asked = Deferred.fromCoroutine(changing)
-        return self.failureResultOf(asked, BridgeError).value
-
-    def test_edits_are_taken_back(self) -> None:
-        """Every value is as it was, dropped namespaces and what others put too."""
-        seen: list[Any] = []
-
-        def meanwhile() -> None:
-            seen.append(self.bench.left()[1])
-            self.commit(Put("plugin:other", "a", 1))
-
-        self.bench.threads.before = {"entries": meanwhile}
-        edits = Put("bridge.x", "new", 1), Remove("bridge.x", "old")
-        self.change(*edits, Drop("plugin:good"), more=[Drop("plugin:other")])
-        (values,) = seen
-        self.assertEqual(values["bridge.x"], {"new": 1})
-        self.assertNotIn("plugin:good", values)
-        self.assertEqual(self.state(), self.before)
-
-    def test_generation_before_that_stays(self) -> None:
-        """When that can't be written any more, it is when something else is done."""
-        replace = Generations.replace
-        written: list[None] = []
-
-        def later_fail(file: Generations, pieces: Any) -> None:
-            written.append(None)
-            if len(written) > 2:
-                raise FULL
-            replace(file, pieces)
-
-        with mock.patch.object(Generations, "replace", later_fail):
-            self.change(Put("bridge.x", "new", 1))
-        self.assertEqual(self.bench.left()[1], self.before[1])
-        previous = self.bench.data.state.with_name("state.json.bak")
-        self.assertIn(b"new", previous.read_bytes())
-        self.assertTrue(self.bench.journal.exists())
-        self.successResultOf(Deferred.fromCoroutine(self.bench.settlement.settle()))
-        self.assertNotIn(b"new", previous.read_bytes())
-        self.assertFalse(self.bench.journal.exists())
-
-    def test_edits_that_do_not_fit(self) -> None:
-        """They are refused, and all is as it was."""
-        large = Put("bridge.x", "new", "x" * STATE_DAEMON_BYTES)
-        self.assertEqual(self.change(large).code, Code.INTERNAL)
-        self.assertEqual(self.state(), self.before)

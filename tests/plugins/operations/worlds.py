@@ -14,7 +14,6 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from bridge.plugins.bundle.build import Report
-from bridge.plugins.installed.exchange import Exchange
 from bridge.plugins.operations.settlement import recover
 from bridge.store import Put
 
@@ -119,24 +118,19 @@ class World:
     def make(cls, base: Path, operation: str, broken: bool = False) -> World:
         """See what is there before and after the operation."""
         make_template(base / "template")
-        old = snapshot(bench_at(cls.copy_of(base)))
-        whole = cls(base, operation, False, old, None)
-        bench = bench_at(whole.fresh())
+        whole = cls(base, operation, False, None, None)
+        bench = whole.bench(whole.fresh())
+        old = snapshot(bench)
         result = whole.run(bench)
         if isinstance(result, Failure):
             result.raiseException()
         return cls(base, operation, broken, old, snapshot(bench))
 
-    @staticmethod
-    def copy_of(base: Path) -> Path:
-        """Copy the template."""
-        root = Path(tempfile.mkdtemp(dir=base)) / "root"
-        shutil.copytree(base / "template", root)
-        return root
-
     def fresh(self) -> Path:
         """A directory to work on."""
-        return self.copy_of(self.base)
+        root = Path(tempfile.mkdtemp(dir=self.base)) / "root"
+        shutil.copytree(self.base / "template", root)
+        return root
 
     def run(self, bench: Bench) -> Any:
         """Carry the operation out; a failure is a result, too."""
@@ -147,12 +141,15 @@ class World:
         """Start again, and find one set whole, and nothing else; whether it is new."""
         bench = self.bench(root)
         recovered = recover(bench.journal, bench.store, bench.trees)
-        self.assert_sound(bench)
+        found = snapshot(bench)
+        assert found in (self.old, self.new), (found, self.old, self.new)
         again = recover(bench.journal, bench.store, bench.trees)
         assert again == recovered
         if recovered is not None:
-            self.assert_reported(recovered, bench)
-            self.go_on(bench, recovered)
+            # What the operator learns is so.
+            assert recovered.op == self.operation
+            assert recovered.is_done(bench.store) == (snapshot(bench) == self.new)
+            bench.settlement.resume(bench.jobs, recovered)
         published = json.loads((root / "bundle").read_text())
         built = {name: code_of(bench, name) for name in bench.installed()}
         assert published == built, (published, built)
@@ -160,11 +157,8 @@ class World:
         assert left <= MAY_BE_THERE, left
         names = bench.left()[0]
         assert names == bench.installed(), names
-        assert {path.name for path in root.iterdir()} == {
-            "repositories",
-            "data",
-            "bundle",
-        }
+        around = {path.name for path in root.iterdir()}
+        assert around == {"repositories", "data", "bundle"}, around
         done = bool(snapshot(bench) == self.new)
         # What can't be built is rolled back, also by a start.
         assert not (self.broken and done)
@@ -173,18 +167,3 @@ class World:
     def bench(self, root: Path) -> Bench:
         """Begin, or go on, at a copy."""
         return bench_at(root, self.broken)
-
-    @staticmethod
-    def go_on(bench: Bench, recovered: Exchange) -> None:
-        """Build after a recovery."""
-        bench.settlement.resume(bench.jobs, recovered)
-
-    def assert_sound(self, bench: Bench) -> None:
-        """See that one set is there, whole."""
-        found = snapshot(bench)
-        assert found in (self.old, self.new), (found, self.old, self.new)
-
-    def assert_reported(self, recovered: Exchange, bench: Bench) -> None:
-        """See that what the operator learns is so."""
-        assert recovered.op == self.operation
-        assert recovered.is_done(bench.store) == (snapshot(bench) == self.new)
