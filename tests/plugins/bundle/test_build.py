@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import shutil
+import sys
 from hashlib import sha256
 from unittest import mock
 
@@ -547,6 +548,18 @@ class BundlerEndTests(BuildCase):
         ):
             with mock.patch.object(module, limit, 1):
                 self.assertEqual(await self.refusal(), error)
+
+    async def test_limits(self):
+        """A bundler has them soon after it is started, and can't raise them."""
+        self.shop.replace_bundler(
+            f"#!{sys.executable} -IS\nimport resource, sys, time\ntime.sleep(0.3)\n"
+            "kinds = resource.RLIMIT_DATA, resource.RLIMIT_CPU\n"
+            "print('panic:', *map(resource.getrlimit, kinds), file=sys.stderr)\n"
+        )
+        self.assertEqual(
+            await self.refusal(),
+            "esbuild crashed: (1073741824, 1073741824) (30, 30)",
+        )
 
     async def test_cancelled_while_a_thread_works(self):
         """A build cancelled in a thread's work ends when that has ended."""

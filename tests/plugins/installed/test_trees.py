@@ -14,7 +14,6 @@ from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError
 from bridge.system.files import remove
 
-from ...directories import planted
 from ..operations.bench import (
     COMMIT,
     KEY,
@@ -149,40 +148,27 @@ class ListingTests(TreesTestCase):
         reason = self.fault(evolve(RECORD, key_id=""))
         self.assertTrue(reason.startswith("reinstall_required: "))
 
-    def test_attack_planted_tree(self):
-        """A tree that another user could change is not built, though it is signed."""
-        root = self.write()
-        planted(self, root / "main.ts")
-        self.assertIn(f"{root}/main.ts belongs to another user", self.fault())
-        self.assertTrue(self.fault().startswith("not_trusted: "))
-
-    def test_attack_planted_in_git(self):
-        """What a tree's ``.git`` holds is not signed, and still nobody else's."""
-        for folder in (".git", ".git/hooks"):
-            root = self.write()
-            file = root / folder / "config"
-            file.parent.mkdir(parents=True)
-            file.write_text("[core]\nfsmonitor = x\n")
-            file.chmod(0o666)
-            self.assertIn(f"{file} can be written by other users", self.fault())
-            file.chmod(0o644)
-            file.parent.chmod(0o777)
-            self.assertIn(f"{file.parent} can be written", self.fault())
-            shutil.rmtree(root)
-        self.write()
-        self.assertEqual(self.trees.verified_trees({"sample": RECORD})[1], {})
-
     def test_attack_link_to_itself(self):
         """A link that leads nowhere is that plugin's fault, and no other's."""
         (self.write() / "loop").symlink_to("loop")
         self.assertEqual(self.fault(), "unsigned: the tree cannot be read")
 
-    def test_attack_planted_directory(self):
-        """Nor is one whose directory is another user's; it is not even listed."""
-        root = self.write()
-        root.chmod(0o777)
-        self.assertIn(f"{root} can be written by other users", self.fault())
-        self.assertEqual(self.trees.entries({"sample": RECORD}), [])
+    def test_attack_planted(self):
+        """A tree that another user could change, if only its ``.git``, is not built."""
+        for place in ("main.ts", ".git/hooks/x", ".git/hooks", ""):
+            root = self.write()
+            (root / ".git" / "hooks").mkdir(parents=True)
+            (root / ".git" / "hooks" / "x").write_text("")
+            (root / place).chmod(0o777)
+            fault = self.fault()
+            self.assertTrue(fault.startswith("not_trusted: "), fault)
+            self.assertIn(f"{root / place} can be written by other users", fault)
+            # One whose directory is not ours is not even listed.
+            listed = self.trees.entries({"sample": RECORD})
+            self.assertEqual(len(listed), bool(place))
+            remove(root)
+        self.write()
+        self.assertEqual(self.trees.verified_trees({"sample": RECORD})[1], {})
 
     def test_device_name(self):
         """What an earlier version installed as a device of Windows is left out."""
