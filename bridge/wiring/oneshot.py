@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.error import ReactorNotRunning
@@ -29,6 +29,8 @@ from ..store.store import Store
 from ..system.locks import LockedError, acquire
 
 T = TypeVar("T")
+
+_log: Final = Logger(namespace="bridge.build")
 
 
 def token(data: DataDir, rotate: bool) -> str:
@@ -73,9 +75,21 @@ async def build(reactor: Any, paths: Paths) -> Report:
     return await make_builder(reactor, paths, maybeDeferred).build(verify)
 
 
-def make_builder(reactor: Any, paths: Paths, in_thread: InThread) -> Builder:
-    """Make what runs the bundler: it builds, and scans with its ``executable``."""
-    log = Logger(namespace="bridge.build")
+def _log_warning(text: str) -> None:
+    _log.warn("bundler warning: {text}", text=text)
+
+
+def make_builder(
+    reactor: Any,
+    paths: Paths,
+    in_thread: InThread,
+    warn: Callable[[str], object] = _log_warning,
+) -> Builder:
+    """
+    Make what runs the bundler: it builds, and scans with its ``executable``.
+
+    :param warn: Accepts what it warns of.
+    """
     return Builder(
         paths.profile,
         paths.data,
@@ -83,7 +97,7 @@ def make_builder(reactor: Any, paths: Paths, in_thread: InThread) -> Builder:
         reactor,
         in_thread,
         __version__,
-        lambda text: log.warn("bundler warning: {text}", text=text),
+        warn,
     )
 
 

@@ -12,11 +12,10 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from ...classes import frozen
 from ...plugins.bundle.prerequisites import API_ENTRY
 from ...plugins.tree.files import read_bounded
 from ...plugins.tree.manifest import ENTRY_FILE
@@ -28,6 +27,11 @@ from ...protocol.text import escaped
 from .verdict import left_out
 
 COMPILER: Final = "tsc"
+_NONE: Final = (
+    f"there is no {COMPILER} on PATH outside the plugin; to check types, install it, "
+    f"or name it with --tsc: npx --yes --package typescript which {COMPILER} prints "
+    "where npx has it"
+)
 _PACKAGE: Final = Path("packages/api")
 _CONSTANT: Final = re.compile(
     r"""^export const \w*VERSION\w*(?:\s*:[^=\n]+)?\s*=\s*["']([^"'\\\n]+)["']""",
@@ -94,50 +98,48 @@ def _read(path: Path, most: int) -> str:
         return ""
 
 
-@frozen
-class Compiler:
+def search_path(root: Path) -> str:
     """
-    The TypeScript compiler.
+    Return where programs may be looked for: not in the plugin's tree.
 
-    :ivar path: Where it is.
-    :ivar search_path: Where it may look for the program that runs it.
+    :param root: The author's directory.
     """
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    return os.pathsep.join(
+        folder
+        for folder in folders
+        if os.path.isabs(folder) and not _is_inside(folder, root)
+    )
 
-    path: str
-    search_path: str
+
+def _is_inside(path: str, root: Path) -> bool:
+    return Path(path).resolve().is_relative_to(root.resolve())
 
 
-def find_compiler(
-    root: Path, environ: Mapping[str, str], chosen: Path | None = None
-) -> Compiler | None:
+def find_compiler(root: Path) -> str:
     """
-    Find the TypeScript compiler: the chosen one, or that on ``PATH``.
+    Find the TypeScript compiler on ``PATH``.
 
     What is in the plugin's tree is passed over: to run it would be to run the plugin.
 
     :param root: The author's directory.
+    :raise EndedError: There is none.
     """
-    root = root.resolve()
-    folders = environ.get("PATH", "").split(os.pathsep)
-    trusted = os.pathsep.join(
-        folder
-        for folder in folders
-        if os.path.isabs(folder) and not Path(folder).resolve().is_relative_to(root)
-    )
-    if chosen is not None:
-        return Compiler(str(chosen.absolute()), trusted)
-    path = shutil.which(COMPILER, path=trusted) if trusted else None
-    if path is None or Path(path).resolve().is_relative_to(root):
-        return None
-    return Compiler(path, trusted)
+    path = shutil.which(COMPILER, path=search_path(root) or os.devnull)
+    if path is None or _is_inside(path, root):
+        raise left_out(_NONE)
+    return path
 
 
-def check_types(compiler: Compiler, tree: Path, host: Path, module: str) -> list[str]:
+def check_types(
+    compiler: str, search_path: str, tree: Path, host: Path, module: str
+) -> list[str]:
     """
     Check the types of a plugin's ``main.ts`` and of what it imports.
 
     The plugin's own ``tsconfig.json`` decides how strict that is.
 
+    :param search_path: Where the compiler may look for the program that runs it.
     :param tree: A copy of the plugin; a file is written next to it.
     :param host: The ``host`` directory of a data directory.
     :param module: The name that plugins import the API by.
@@ -148,9 +150,9 @@ def check_types(compiler: Compiler, tree: Path, host: Path, module: str) -> list
     config.write_text(json.dumps(_config(tree, host, module)), "utf-8")
     try:
         done = subprocess.run(  # noqa: S603 - no shell; found on the user's own PATH
-            [compiler.path, "--pretty", "false", "--project", config.name],
+            [compiler, "--pretty", "false", "--project", config.name],
             cwd=tree.parent,
-            env=_environment(compiler),
+            env=_environment(search_path),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=TYPES_SECONDS,
@@ -176,9 +178,9 @@ def _is_unlocated(line: str) -> bool:
     return line.startswith("error TS") or is_config
 
 
-def _environment(compiler: Compiler) -> dict[str, str]:
+def _environment(search_path: str) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if k in ("HOME", "SYSTEMROOT", "TEMP")}
-    return kept | {"PATH": compiler.search_path}
+    return kept | {"PATH": search_path}
 
 
 def _config(tree: Path, host: Path, module: str) -> dict[str, Any]:

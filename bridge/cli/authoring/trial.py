@@ -11,21 +11,18 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from attrs import field
+from attrs import evolve, field
 from twisted.internet.defer import maybeDeferred
 
-from ... import __version__
 from ...classes import define
 from ...concurrency.threads import InThread
 from ...datadir.ownership import NotOwnError, check_tree
 from ...datadir.paths import DataDir
-from ...plugins.bundle.build import Builder
 from ...plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ...plugins.esbuild.executable import BundlerError
 from ...plugins.policy.rules.imports import OUTSIDE
@@ -48,8 +45,8 @@ from ...provision.readiness import setup_command
 from ...settings.options import Paths
 from ...wiring import oneshot
 from ..terminal import CommandError, reported
-from .hostapi import COMPILER, api_version, check_types, find_compiler
-from .reading import Reading, ShownHit, quoted, read_sources, shown_hit
+from .hostapi import api_version, check_types, find_compiler, search_path
+from .reading import Reading, quoted, read_sources, shown_hit
 from .verdict import (
     EndedError,
     Outcome,
@@ -58,18 +55,8 @@ from .verdict import (
     counted,
     left_out,
     not_done,
-    whole_outcome,
 )
-from .worktree import SignedCommit, published_tree, since_signed
-
-Step = Callable[[], Coroutine[Any, Any, str]]
-"""Returns its message, or raises why it did not pass."""
-
-_NO_COMPILER: Final = (
-    f"there is no {COMPILER} on PATH outside the plugin; to check types, install it, "
-    f"or name it with --tsc: npx --yes --package typescript which {COMPILER} prints "
-    "where npx has it"
-)
+from .worktree import published_tree, since_signed
 
 
 @define(eq=False)
@@ -82,6 +69,7 @@ class Trial:
     :ivar unsigned: Whether to leave the signature out.
     :ivar now: Seconds since the epoch.
     :ivar tsc: The TypeScript compiler, when the author names it.
+    :ivar verdict: What was found so far.
     """
 
     _reactor: Any
@@ -92,15 +80,14 @@ class Trial:
     _unsigned: bool
     _now: Callable[[], float]
     _tsc: Path | None = None
-    _environ: Mapping[str, str] = os.environ
+    verdict: Verdict = field(init=False)
     _tree: Tree = field(init=False, default=Tree({}))
-    _steps: list[StepResult] = field(factory=list, init=False)
-    _hits: list[ShownHit] = field(factory=list, init=False)
-    _key_id: str | None = field(default=None, init=False)
     _manifest: Manifest | None = field(default=None, init=False)
-    _signed: SignedCommit | None = field(default=None, init=False)
     _reading: Reading | None = field(default=None, init=False)
     _reaches_out: bool = field(default=True, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.verdict = Verdict.begin(self._place.profile.name)
 
     @property
     def _copy(self) -> Path:
@@ -109,27 +96,16 @@ class Trial:
     async def run(self) -> Verdict:
         """Take every step that can be taken, even after others failed."""
         for name, step in STEPS.items():
-            self._steps.append(await self._taken(name, partial(step, self)))
-        outcome = whole_outcome(self._steps)
-        manifest = self._manifest
-        return Verdict(
-            outcome == Outcome.OK,
-            outcome,
-            self._place.profile.name,
-            manifest.id if manifest else None,
-            manifest.version if manifest else None,
-            self._key_id,
-            self._steps,
-            self._hits,
-            self._signed.commit if self._signed else None,
-            self._signed.differences if self._signed else [],
-        )
+            self.verdict.steps.append(await self._taken(name, step))
+        self.verdict.judge()
+        return self.verdict
 
     async def _taken(self, name: str, step: Step) -> StepResult:
-        if self._steps and self._steps[0].outcome is not Outcome.OK:
+        taken = self.verdict.steps
+        if taken and taken[0].outcome is not Outcome.OK:
             return StepResult(name, Outcome.NOT_DONE, "the files were refused")
         try:
-            return StepResult(name, Outcome.OK, await step())
+            return StepResult(name, Outcome.OK, await step(self))
         except EndedError as e:
             return StepResult(name, e.outcome, str(e))
         except (BridgeError, CommandError) as e:
@@ -146,8 +122,10 @@ class Trial:
         return f"{len(sizes)} files, {sum(sizes):,} bytes"
 
     async def _read_manifest(self) -> str:
-        self._manifest = load_manifest(self._tree, self._place.profile)
-        return f"{self._manifest.id} {self._manifest.version}"
+        found = load_manifest(self._tree, self._place.profile)
+        self._manifest = found
+        self.verdict.id, self.verdict.version = found.id, found.version
+        return f"{found.id} {found.version}"
 
     def _plugin_id(self) -> str:
         """Return the plugin's id, also if something else is wrong in the manifest."""
@@ -162,7 +140,7 @@ class Trial:
         self._reaches_out = len(hits) >= POLICY_HITS
         for hit in hits:
             self._reaches_out = self._reaches_out or hit.rule == OUTSIDE
-            self._hits.append(shown_hit(self._copy, hit))
+            self.verdict.hits.append(shown_hit(self._copy, hit))
         if hits:
             # The daemon names the first one; here are all of them.
             raise CommandError(f"{Prefix.POLICY}: {counted(len(hits), 'hit')}")
@@ -229,13 +207,17 @@ class Trial:
         except BridgeError as e:
             message = "\n".join([e.message, *self._since_signed()])
             raise BridgeError(e.code, message) from None
-        self._key_id = signed.key_id
+        self.verdict.key_id = signed.key_id
         return f"signed with the key {signed.key_id}"
 
     def _since_signed(self) -> list[str]:
         """Compare with the last signed commit; return lines for the author."""
-        self._signed = since_signed(self._root)
-        return self._signed.lines() if self._signed else []
+        found = since_signed(self._root)
+        if found is None:
+            return []
+        self.verdict.signed_commit = found.commit
+        self.verdict.changed = found.differences
+        return found.lines()
 
     async def _id(self) -> str:
         plugin_id = self._plugin_id()
@@ -274,11 +256,13 @@ class Trial:
     async def _types(self) -> str:
         self._need_own_files()
         self._need_sources()
-        compiler = find_compiler(self._root, self._environ, self._tsc)
-        if compiler is None:
-            raise left_out(_NO_COMPILER)
-        module, host = self._place.profile.api_module, self._place.data.host
-        errors = check_types(compiler, self._copy, host, module)
+        errors = check_types(
+            str(self._tsc.absolute()) if self._tsc else find_compiler(self._root),
+            search_path(self._root),
+            self._copy,
+            self._place.data.host,
+            self._place.profile.api_module,
+        )
         if errors:
             raise CommandError("\n".join([counted(len(errors), "type error"), *errors]))
         return "no type errors"
@@ -297,14 +281,9 @@ class Trial:
         shutil.copytree(self._place.data.host, data.host, True)
         self._copy.rename(data.plugin(plugin_id))
         warnings: list[str] = []
-        builder = Builder(
-            self._place.profile,
-            data,
-            self._scratch / "themes",
-            self._reactor,
-            self._in_thread,
-            __version__,
-            warnings.append,
+        place = evolve(self._place, data=data, theme_dir=self._scratch / "themes")
+        builder = oneshot.make_builder(
+            self._reactor, place, self._in_thread, warnings.append
         )
         report = await builder.build(lambda: ({plugin_id: self._tree}, {}))
         if not report.has(plugin_id):
@@ -312,7 +291,10 @@ class Trial:
         return "\n".join([f"in {report.duration_ms} ms", *warnings])
 
 
-STEPS: Final = {
+Step = Callable[[Trial], Awaitable[str]]
+"""Returns its message, or raises why it did not pass."""
+
+STEPS: Final[dict[str, Step]] = {
     "files": Trial._files,
     "manifest": Trial._read_manifest,
     "policy": Trial._policy,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from ...classes import frozen
+from ...classes import define, frozen
 from .reading import ShownHit, hit_lines
 from .worktree import Difference
 
@@ -67,10 +66,10 @@ class StepResult:
     message: str
 
 
-@frozen
+@define(eq=False)
 class Verdict:
     """
-    All of it; what ``check --json`` prints, with these keys.
+    All of it, as far as it is known; what ``check --json`` prints, with these keys.
 
     :ivar ok: Whether ``outcome`` is ``ok``.
     :ivar outcome: ``refused`` if a step was, else ``not_done`` if a step was, else
@@ -93,12 +92,17 @@ class Verdict:
     signed_commit: str | None
     changed: list[Difference]
 
+    @classmethod
+    def begin(cls, host: str) -> Verdict:
+        """Return that of a check that has taken no step."""
+        return cls(False, Outcome.NOT_DONE, host, None, None, None, [], [], None, [])
 
-def whole_outcome(steps: Sequence[StepResult]) -> Outcome:
-    """Return what a check came to as a whole: a key of ``STATUS``."""
-    found = {step.outcome for step in steps}
-    failures = (Outcome.REFUSED, Outcome.NOT_DONE)
-    return next((each for each in failures if each in found), Outcome.OK)
+    def judge(self) -> None:
+        """Set the outcome, when every step was taken."""
+        found = {step.outcome for step in self.steps}
+        failures = (Outcome.REFUSED, Outcome.NOT_DONE)
+        self.outcome = next((each for each in failures if each in found), Outcome.OK)
+        self.ok = self.outcome is Outcome.OK
 
 
 def counted(number: int, what: str) -> str:

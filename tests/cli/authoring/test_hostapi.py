@@ -10,10 +10,10 @@ from twisted.trial.unittest import SynchronousTestCase
 import bridge
 from bridge.cli.authoring import hostapi as module
 from bridge.cli.authoring.hostapi import (
-    Compiler,
     api_version,
     check_types,
     find_compiler,
+    search_path,
 )
 from bridge.cli.authoring.verdict import EndedError
 
@@ -77,15 +77,19 @@ class FindTests(SynchronousTestCase):
 
     def find(self, *folders: Path | str) -> str | None:
         """The compiler with these folders on PATH."""
-        path = os.pathsep.join(map(str, folders))
-        found = find_compiler(self.root, {"PATH": path})
-        return found.path if found else None
+        self.patch(os, "environ", {"PATH": os.pathsep.join(map(str, folders))})
+        try:
+            return find_compiler(self.root)
+        except EndedError as e:
+            self.assertIn("there is no tsc on PATH", str(e))
+            return None
 
     def test_found(self) -> None:
         """The first on PATH is taken; without one there is none."""
         self.assertEqual(self.find("/none", self.outside), str(self.outside / "tsc"))
-        self.assertIsNone(find_compiler(self.root, {}))
         self.assertIsNone(self.find("/none"))
+        self.patch(os, "environ", {})
+        self.assertRaises(EndedError, find_compiler, self.root)
 
     def test_attack_compiler_of_the_plugin(self) -> None:
         """A program in the plugin's tree is never the compiler, however it is named."""
@@ -107,10 +111,8 @@ class FindTests(SynchronousTestCase):
 
     def test_attack_interpreter_of_the_plugin(self) -> None:
         """Nor does the compiler find programs there."""
-        found = find_compiler(
-            self.root, {"PATH": f"{self.inside}{os.pathsep}{self.outside}"}
-        )
-        self.assertEqual(found, Compiler(str(self.outside / "tsc"), str(self.outside)))
+        self.find(self.inside, self.outside)
+        self.assertEqual(search_path(self.root), str(self.outside))
 
 
 class TypesTests(SynchronousTestCase):
@@ -126,8 +128,8 @@ class TypesTests(SynchronousTestCase):
     def errors(self) -> list[str]:
         """The errors of the plugin."""
         folder = npm_package(TYPESCRIPT).parent / ".bin"
-        compiler = Compiler(str(folder / "tsc"), str(Path(node()).parent))
-        return check_types(compiler, self.tree, HOST, MODULE)
+        programs = str(Path(node()).parent)
+        return check_types(str(folder / "tsc"), programs, self.tree, HOST, MODULE)
 
     def test_good(self) -> None:
         """A plugin that uses what there is has no error, and nothing is written."""
@@ -175,9 +177,9 @@ class TypesTests(SynchronousTestCase):
         program = self.base / "fake"
         program.write_text(f"#!/bin/sh\n{text}\n")
         program.chmod(0o755)
-        compiler = Compiler(str(program), os.environ["PATH"])
+        path = os.environ["PATH"]
         with self.assertRaises(EndedError) as caught:
-            check_types(compiler, self.tree, HOST, MODULE)
+            check_types(str(program), path, self.tree, HOST, MODULE)
         return str(caught.exception)
 
     def test_no_compiler(self) -> None:
@@ -186,7 +188,7 @@ class TypesTests(SynchronousTestCase):
         self.patch(module, "TYPES_SECONDS", 0.2)
         self.assertEqual(self.fake("exec sleep 60"), "tsc took longer than 0.2 s")
         with self.assertRaises(EndedError) as caught:
-            check_types(Compiler("/none", ""), self.tree, HOST, MODULE)
+            check_types("/none", "", self.tree, HOST, MODULE)
         self.assertIn("cannot be run: No such file", str(caught.exception))
 
     def test_attack_environment(self) -> None:

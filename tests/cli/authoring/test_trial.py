@@ -33,6 +33,7 @@ from ...directories import fresh_directory
 from ...npm import TYPESCRIPT, node, npm_package
 from ...plugins.bundle.workshop import MAIN, Workshop
 from ...plugins.operations.bench import SEED, files_of, write_tree
+from ...programs import program
 from ...reactors import brief_reactor
 from ...threads import at_once
 from ..commandcase import CommandTestCase
@@ -89,7 +90,7 @@ class TrialTests(TestCase):
         """A data directory that is set up, and a signed plugin."""
         self.directory = fresh_directory(self)
         self.shop = Workshop(self.directory).fill()
-        self.environ: dict[str, str] = {}
+        self.environ = {"PATH": str(Path(program("git", "git")).parent)}
         self.profile = self.shop.profile
         self.root = self.directory / "demo"
         self.files = files_of("demo", **{"main.ts": MAIN})
@@ -101,18 +102,11 @@ class TrialTests(TestCase):
         options = ("--host", "reference", "--data-dir", str(self.shop.data.root))
         place = Paths(self.profile, self.shop.data, self.shop.theme_dir, options)
         before = self.everything()
-        trial = Trial(
-            reactor,
-            at_once,
-            place,
-            self.root,
-            scratch,
-            unsigned,
-            lambda: NOW,
-            None,
-            self.environ,
-        )
-        made = await trial.run()
+        with mock.patch.dict(os.environ, self.environ):
+            trial = Trial(
+                reactor, at_once, place, self.root, scratch, unsigned, lambda: NOW
+            )
+            made = await trial.run()
         self.assertEqual(self.everything(), before)
         return made
 
@@ -318,24 +312,16 @@ class TrialTests(TestCase):
 class PrintingTests(SynchronousTestCase):
     """What is printed."""
 
-    verdict = Verdict(
-        ok=False,
-        outcome=Outcome.REFUSED,
-        host="reference",
-        id="demo",
-        version="1.0.0",
-        key_id=None,
-        steps=[
-            StepResult("files", Outcome.OK, "2 files, 10 bytes"),
-            StepResult("manifest", Outcome.OK, "demo 1.0.0"),
-            StepResult("policy", Outcome.REFUSED, "policy: 1 hit"),
-            StepResult("signature", Outcome.LEFT_OUT, "--unsigned"),
-            StepResult("build", Outcome.NOT_DONE, "one\ntwo"),
-        ],
-        hits=[ShownHit("main.ts", 1, "eval", "eval('1')", ADVICE["eval"])],
-        signed_commit=None,
-        changed=[],
-    )
+    verdict = Verdict.begin("reference")
+    verdict.steps += [
+        StepResult("files", Outcome.OK, "2 files, 10 bytes"),
+        StepResult("manifest", Outcome.OK, "demo 1.0.0"),
+        StepResult("policy", Outcome.REFUSED, "policy: 1 hit"),
+        StepResult("signature", Outcome.LEFT_OUT, "--unsigned"),
+        StepResult("build", Outcome.NOT_DONE, "one\ntwo"),
+    ]
+    verdict.hits.append(ShownHit("main.ts", 1, "eval", "eval('1')", ADVICE["eval"]))
+    verdict.judge()
 
     def test_text(self):
         """A line for each step, the hits below theirs."""
