@@ -154,12 +154,8 @@ def publish(worktree: Path, root: Path, name: str, message: str = "Publish") -> 
         (repository / "info" / "attributes").write_bytes(_RAW)
     base = (f"--git-dir={repository}", f"--work-tree={worktree.absolute()}")
     _git(*base, "add", "--all", "--force", ".", cwd=worktree)
-    tree = _git(*base, "write-tree")
-    parent = _git(*base, "for-each-ref", "--format=%(objectname)", "refs/heads/main")
-    parents = ("-p", parent) if parent else ()
-    commit = _git(*base, "commit-tree", "-m", message, *parents, tree)
-    _git(*base, "update-ref", "refs/heads/main", commit)
-    return commit
+    _git(*base, "commit", "--quiet", "--allow-empty", "--message", message)
+    return _git(*base, "rev-parse", "HEAD")
 
 
 def publish_sample(
