@@ -123,7 +123,9 @@ class Output:
     """
     Writes every event to a stream; a broken stream is not an error.
 
+    :ivar _stream: Standard error.
     :ivar _form: ``text`` or ``json``.
+    :ivar _secrets: What must never be shown.
     :ivar _journal: Whether lines go to the journal, and carry its levels.
     """
 
@@ -149,24 +151,12 @@ class Output:
         return prefix + text.replace("\n", "\n" + prefix)
 
 
-def make_output(
-    stream: TextIO, level: str, form: str, secrets: Secrets, environ: Mapping[str, str]
-) -> ILogObserver:
-    """
-    Make what shows the daemon's log lines.
-
-    :param stream: Standard error.
-    :param level: The least that is shown: ``debug``, ``info``, ``warn``, ``error``.
-    :param form: ``text`` or ``json``.
-    :param secrets: What must never be shown.
-    :param environ: Shows whether the stream is the journal.
-    """
-    output = Output(stream, form, secrets, to_journal(stream, environ))
-    return at_least(level, output)
-
-
 def at_least(level: str, observer: ILogObserver) -> ILogObserver:
-    """Pass only events of ``level`` and above to ``observer``."""
+    """
+    Pass only events of a level and above to ``observer``.
+
+    :param level: ``debug``, ``info``, ``warn`` or ``error``.
+    """
     least = LogLevelFilterPredicate(LogLevel.levelWithName(level))
     return FilteringLogObserver(observer, [least])
 
@@ -211,7 +201,8 @@ class LogPush:
     to.  What is logged while it pushes is not pushed: a push that fails would log,
     and be pushed, forever.
 
-    :ivar _push: Called with a record, by the reactor only.
+    :ivar _push: Called with a ``Line`` as plain JSON, by the reactor only.
+    :ivar _secrets: What must never be pushed.
     :ivar _in_reactor: Has the reactor call a function soon, from any thread.
     """
 
@@ -253,20 +244,3 @@ def as_record(entry: LogEntry) -> dict[str, Any]:
     )
     record: dict[str, Any] = unstructure(line)
     return record
-
-
-def make_log_push(
-    push: Callable[[dict[str, Any]], None],
-    level: str,
-    secrets: Secrets,
-    in_reactor: Callable[..., None],
-) -> ILogObserver:
-    """
-    Make what pushes the daemon's log lines.
-
-    :param push: Called with ``{level, scope, message, ts}``, ``ts`` in whole
-        milliseconds.
-    :param level: The least that is pushed.
-    :param in_reactor: ``callFromThread``.
-    """
-    return at_least(level, LogPush(push, secrets, in_reactor))

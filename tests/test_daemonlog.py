@@ -12,7 +12,7 @@ from twisted.logger import Logger, LogLevel, LogPublisher
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.daemonlog import Output, make_output, read_event, to_journal
+from bridge.daemonlog import Output, at_least, read_event, to_journal
 from bridge.protocol.text import no_secrets
 
 
@@ -159,7 +159,7 @@ class LevelTests(OutputCase):
         """Each level shows itself and what is above it."""
         for index, level in enumerate(self.CALLS[:4]):
             self.stream = io.StringIO()
-            output = make_output(self.stream, level, "text", no_secrets, {})
+            output = at_least(level, Output(self.stream, "text", no_secrets))
             logger = Logger("bridge", observer=LogPublisher(output))
             for call in self.CALLS:
                 getattr(logger, call)(call)

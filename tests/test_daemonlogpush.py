@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge import daemonlog
-from bridge.daemonlog import make_log_push
+from bridge.daemonlog import LogPush
 
 
 class PushTests(SynchronousTestCase):
@@ -26,17 +26,13 @@ class PushTests(SynchronousTestCase):
         self.web = Logger("bridge.web", observer=self.publisher)
         self.patch(daemonlog, "isInIOThread", lambda: True)
 
-    def observe(
-        self, to: Callable[[dict[str, Any]], None], level: str = "info"
-    ) -> None:
+    def observe(self, to: Callable[[dict[str, Any]], None]) -> None:
         """Let log lines be pushed to ``to``."""
 
         def in_reactor(f: Callable[..., None], *args: Any) -> None:
             self.waiting.append(lambda: f(*args))
 
-        self.publisher.addObserver(
-            make_log_push(to, level, lambda: ["s3cret"], in_reactor)
-        )
+        self.publisher.addObserver(LogPush(to, lambda: ["s3cret"], in_reactor))
 
     def turn(self) -> None:
         """Do what the reactor was asked to do, as it does: whatever that raises."""

@@ -22,7 +22,6 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from bridge import tap
 from bridge.freedesktop.bus import RUNTIME, VARIABLE
 from bridge.plugins.installed.exchange import Exchange, Journal
-from bridge.plugins.installed.records import Former
 from bridge.provision.setup import Setup
 from bridge.system.locks import acquire
 from bridge.wiring import assembly, oneshot
@@ -319,24 +318,6 @@ class DaemonTests(TestCase):
         report = await builder.build(lambda: ({}, {}))
         (error,) = report.errors
         self.assertIn("build can be written by other users", error)
-
-    async def test_install_that_was_interrupted(self):
-        """A build takes it back, also in both generations of the state."""
-        paths = self.options().paths
-        paths.data.create()
-        (paths.data.plugins / "good").mkdir()
-        previous = paths.data.state.with_name("state.json.bak")
-        for path in (paths.data.state, previous):
-            path.write_text('{"bridge.plugins":{"good":{"url":"x"}}}')
-            path.chmod(0o600)
-        before = [Former("bridge.plugins", "good")]
-        install = Exchange("install", "good", ".tmp-0a", None, {"url": "x"}, before)
-        Journal(paths.data.journal).begin(install)
-        await oneshot.build(reactor, paths)
-        self.assertEqual(list(paths.data.plugins.iterdir()), [])
-        for path in (paths.data.state, previous):
-            self.assertEqual(path.read_text(), "{}")
-        self.assertTrue(paths.data.journal.exists())
 
     def interrupt(self):
         """Leave a journal, as an uninstall that was interrupted does."""

@@ -37,13 +37,6 @@ _CODES: Final = {str(code): code for code in Code}
 _GONE: Final = "the daemon ended before it answered"
 
 
-Pushed = Callable[[str, Any], None]
-
-
-def _ignore(event: str, data: Any) -> None:
-    """Ignore a push."""
-
-
 @define(eq=False)
 class Connection:
     """
@@ -56,7 +49,7 @@ class Connection:
     _socket: socket.socket
     _lines: BinaryIO
     welcome: Any = None
-    pushed: Pushed = _ignore
+    pushed: Callable[[str, Any], object] = lambda event, data: None
     _last: int = 0
 
     def call(self, service: str, method: str, params: Any) -> Any:

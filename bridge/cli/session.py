@@ -31,17 +31,14 @@ _BAR: Final = "\x1b[32m"
 _NORMAL: Final = "\x1b[0m"
 _ERASED: Final = "\r\x1b[K"
 
-_ORDER: Final = tuple(
-    str(step)
-    for step in (
-        Step.CLONE,
-        Step.VALIDATE,
-        Step.POLICY,
-        Step.SIGNATURE,
-        Step.MOVE,
-        Step.REMOVE,
-        Step.BUILD,
-    )
+_ORDER: Final[tuple[str, ...]] = (
+    Step.CLONE,
+    Step.VALIDATE,
+    Step.POLICY,
+    Step.SIGNATURE,
+    Step.MOVE,
+    Step.REMOVE,
+    Step.BUILD,
 )
 """The steps that move the bar; others, such as a prompt, leave it where it is."""
 

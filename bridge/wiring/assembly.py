@@ -23,7 +23,7 @@ from ..daemon.listening import StartError, bind
 from ..daemon.listening import this_process as inherited_socket
 from ..daemon.sd_notify import this_process
 from ..daemon.token import FollowedToken
-from ..daemonlog import at_least, make_log_push
+from ..daemonlog import LogPush, at_least
 from ..datadir.paths import DataDir
 from ..datadir.token import read_or_make_token
 from ..freedesktop import Notifications
@@ -109,6 +109,8 @@ def assemble(
         tuple(filter(None, (*notices, unbuildable))),
     )
 
+    pushed = LogPush(partial(hub.push, Event.LOG), secrets, reactor.callFromThread)
+
     dispatcher = Dispatcher(services.registry)
     guard = _guard(reactor, config, token, listening.port)
     rates = Rates(config.rate, config.burst, reactor.seconds, LIGHT)
@@ -150,15 +152,7 @@ def assemble(
         finish=[*services.finish, *plugins.finish, desktop, logs, store, kept],
         release=lock.release,
         output=make_log_output(config, twistd, secrets),
-        observer=LogPublisher(
-            at_least(config.log, kept),
-            make_log_push(
-                partial(hub.push, Event.LOG),
-                config.log,
-                secrets,
-                reactor.callFromThread,
-            ),
-        ),
+        observer=at_least(config.log, LogPublisher(kept, pushed)),
         supervisor=this_process(),
     )
 

@@ -15,7 +15,7 @@ from zope.interface import implementer
 
 from ..classes import define
 from ..concurrency.threads import Pool
-from ..daemonlog import as_text, make_output, read_event
+from ..daemonlog import Output, as_text, at_least, read_event, to_journal
 from ..datadir.paths import DataDir
 from ..pagelog.pagefile import LogFileError, PageFile
 from ..pagelog.writer import LogWriter
@@ -34,19 +34,16 @@ def make_log_output(
     :param secrets: What no line may contain.
     :return: ``None`` when twistd prints them.
     """
-    if not _is_ours_to_print(twistd):
-        return None
-    return make_output(sys.stderr, config.log, config.log_format, secrets, os.environ)
-
-
-def _is_ours_to_print(twistd: Mapping[str, Any] | None) -> bool:
-    """Whether twistd is not configured to log somewhere else."""
-    return twistd is None or not (
+    if twistd is not None and (
         twistd.get("logfile")
         or twistd.get("logger")
         or twistd.get("syslog")
         or not twistd.get("nodaemon", True)
-    )
+    ):
+        return None
+    is_journal = to_journal(sys.stderr, os.environ)
+    output = Output(sys.stderr, config.log_format, secrets, is_journal)
+    return at_least(config.log, output)
 
 
 @implementer(ILogObserver)

@@ -83,7 +83,7 @@ def make_builder(
     reactor: Any,
     paths: Paths,
     in_thread: InThread,
-    warn: Callable[[str], object] = _log_warning,
+    warn: Callable[[str], None] = _log_warning,
 ) -> Builder:
     """
     Make what runs the bundler: it builds, and scans with its ``executable``.

@@ -12,6 +12,9 @@ from bridge.cli.main import main
 
 from ..directories import fresh_directory
 
+Outcome = tuple[int, str, str]
+"""The exit status of a command, its output, and its error messages."""
+
 
 class Typed(io.StringIO):
     """What somebody types on a terminal."""
@@ -35,9 +38,9 @@ class CommandTestCase(SynchronousTestCase):
         stdin: str | bytes = "",
         typed: str | None = None,
         program: str = "plugin-bridge",
-    ) -> tuple[int, str, str]:
+    ) -> Outcome:
         """
-        Run a command: its exit status, its output, and its error messages.
+        Run a command.
 
         :param typed: What is typed on a terminal, instead of ``stdin``.
         """
@@ -56,3 +59,15 @@ class CommandTestCase(SynchronousTestCase):
                 assert isinstance(e.code, int)
                 status = e.code
         return status, out.getvalue(), err.getvalue()
+
+    def done(self, outcome: Outcome) -> str:
+        """Check that a command has succeeded, without a warning; its output."""
+        status, out, err = outcome
+        self.assertEqual((status, err), (0, ""))
+        return out
+
+    def failed(self, outcome: Outcome, status: int = 1) -> str:
+        """Check that a command has failed with one line, and nothing else; the line."""
+        found, out, err = outcome
+        self.assertEqual((found, out, err.count("\n")), (status, "", 1), err)
+        return err

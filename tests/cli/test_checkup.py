@@ -65,17 +65,6 @@ class DiskTests(SynchronousTestCase):
             self.assertIn("plugin-bridge setup --host", found[name].fix)
         self.assertFalse(self.root.exists())
 
-    def test_setup_needs_sources(self) -> None:
-        """Sources that do not ship here are asked for until they are installed."""
-        self.place = locate("vrcnext", self.root, None)
-        found = self.found()
-        for name in ("data directory", "bundler", "host sources"):
-            fix = found[name].fix
-            self.assertIn("plugin-bridge setup --host-sources ARCHIVE --host", fix)
-        for name in (HOST_ENTRY, API_ENTRY):
-            self.write(self.root / name)
-        self.assertNotIn("--host-sources", self.found()["bundler"].fix)
-
     def test_settings(self) -> None:
         """They are counted; of damaged ones, what a start would lose is named."""
         self.data.create()

@@ -17,23 +17,24 @@ class ClientTests(CallCase):
 
     command = "call"
 
-    def outcome(self, *arguments: str) -> tuple[int, str]:
-        """Call something: the exit status, and the error message."""
-        status, _, err = self.call(*arguments, "state/list")
-        return status, err
+    def assert_paired(self) -> None:
+        """Check that something can be called."""
+        self.assertEqual(self.call("state/list"), (0, "{}\n", ""))
+
+    def why(self, status: int = 1) -> str:
+        """Return why nothing can be called."""
+        return self.failed(self.call("state/list"), status)
 
     def assert_no_daemon(self) -> str:
         """Check that no daemon is found, and that the message has the fix."""
-        status, err = self.outcome()
-        self.assertEqual(status, 3)
-        self.assertEqual(err.count("\n"), 1)
+        err = self.why(3)
         start = f"plugin-bridge run --dev --host reference --data-dir {self.data.root}"
         self.assertIn(start, err)
         return err
 
     def test_paired(self):
         """It pairs as a page does, with the token of the data directory."""
-        self.assertEqual(self.outcome(), (0, ""))
+        self.assert_paired()
         (hello,) = self.server.hellos
         self.assertEqual(hello["token"], self.token)
         self.assertRegex(hello["client"], r"^plugin-bridge-client/[0-9.]+$")
@@ -46,7 +47,7 @@ class ClientTests(CallCase):
         port = stranger.getsockname()[1]
         self.data.address.write_text(f"127.0.0.1:{port}\n")
         with mock.patch.dict(os.environ, {"BRIDGE_LISTEN": f"127.0.0.1:{port}"}):
-            self.assertEqual(self.outcome()[0], 0)
+            self.assert_paired()
         self.assertRaises(BlockingIOError, stranger.accept)
 
     def test_no_daemon(self):
@@ -62,8 +63,7 @@ class ClientTests(CallCase):
         self.assertIn("cannot be reached", self.assert_no_daemon())
         (self.root / "aside").rename(self.data.control_socket)
         self.data.token.unlink()
-        status, err = self.outcome()
-        self.assertEqual((status, err.count("\n")), (3, 1))
+        err = self.why(3)
         self.assertIn("has no token: it is just starting", err)
         where = f"--host reference --data-dir {self.data.root}"
         self.assertIn(
@@ -86,7 +86,7 @@ class ClientTests(CallCase):
         self.addCleanup(self.server.close)
         port = listening.getsockname()[1]
         self.data.control_socket.write_text(f"127.0.0.1:{port}\n")
-        self.assertEqual(self.outcome(), (0, ""))
+        self.assert_paired()
         self.assertEqual(len(self.server.hellos), 1)
 
     def test_attack_link_in_its_place(self):
@@ -94,9 +94,8 @@ class ClientTests(CallCase):
         aside = self.root / "aside"
         self.data.control_socket.rename(aside)
         self.data.control_socket.symlink_to(aside)
-        status, err = self.outcome()
-        self.assertEqual((status, self.server.hellos), (1, []))
-        self.assertIn("is not a socket of your user", err)
+        self.assertIn("is not a socket of your user", self.why())
+        self.assertEqual(self.server.hellos, [])
 
     def test_attack_other_address_in_its_place(self):
         """No file leads a command away from this computer."""
@@ -109,9 +108,7 @@ class ClientTests(CallCase):
             "x" * 99,
         ):
             self.data.control_socket.write_text(text)
-            status, err = self.outcome()
-            self.assertEqual(status, 1)
-            self.assertIn("is not a socket of your user", err)
+            self.assertIn("is not a socket of your user", self.why())
 
     def test_without_dev(self):
         """A daemon without ``--dev`` has an error of its own; status 3."""
@@ -128,23 +125,19 @@ class ClientTests(CallCase):
     def test_attack_planted_socket(self):
         """A socket of another user gets no token."""
         planted(self, self.data.control_socket)
-        self.assertEqual(self.outcome()[0], 1)
+        self.why()
         self.assertEqual(self.server.hellos, [])
 
     def test_attack_lock_held_by_another_user(self):
         """In an open directory the lock proves nothing, so no token is sent."""
         self.data.root.chmod(0o755)
-        status, err = self.outcome()
-        self.assertEqual(status, 1)
-        self.assertIn(f"run: chmod 700 {self.data.root}", err)
+        self.assertIn(f"run: chmod 700 {self.data.root}", self.why())
         self.assertEqual(self.server.hellos, [])
 
     def test_unusable_token(self):
         """A token file that others can read is refused, as the daemon does."""
         self.data.token.chmod(0o644)
-        status, err = self.outcome()
-        self.assertEqual(status, 1)
-        self.assertIn("can be read by others", err)
+        self.assertIn("can be read by others", self.why())
 
     def test_closed(self):
         """A daemon that closes gives its reason."""
@@ -154,27 +147,21 @@ class ClientTests(CallCase):
             ("too_big\x1b[2J", "has closed the connection: too_big\n"),
         ):
             self.server.welcome = {"type": "close", "code": 1008, "reason": reason}
-            status, err = self.outcome()
-            self.assertEqual(status, 1)
-            self.assertIn(shown, err)
+            self.assertIn(shown, self.why())
 
     def test_ended(self):
         """A daemon that ends before it answers is reported."""
         self.server.answer = None
-        status, err = self.outcome()
-        self.assertEqual(status, 1)
-        self.assertIn("ended before it answered", err)
+        self.assertIn("ended before it answered", self.why())
 
     def test_hangs(self):
         """One that does not welcome is not waited for, for ever."""
         self.server.welcome = None
         self.patch(connection, "CONNECT_SECONDS", 0.05)
-        self.assertIn("does not answer", self.outcome()[1])
+        self.assertIn("does not answer", self.why())
 
     def test_another_version(self):
         """So is one whose frames mean nothing to this version."""
         for answer in (b"<html>", b"[]", {"ok": False, "error": {"code": "new"}}):
             self.server.answer = answer
-            status, err = self.outcome()
-            self.assertEqual(status, 1)
-            self.assertRegex(err, "ended before it answered|has another version")
+            self.assertRegex(self.why(), "ended before it answered|has another version")

@@ -101,21 +101,6 @@ class SessionTests(SynchronousTestCase):
         self.install()
         self.assertRaises(KeyboardInterrupt, self.interrupt)
 
-    def test_interrupted_forget_key_of_two(self):
-        """Ctrl-C leaves another's ``forget_key`` alone, which has no id either."""
-
-        def steps(ref):
-            alike = {"op": "forget_key", "id": None}
-            other = step("Theirs", operation="op2", ref=None, **alike)
-            self.daemon.pushed("progress", other)
-            self.daemon.pushed("progress", step("Ours", ref=ref, **alike))
-            self.interrupt()
-
-        self.daemon.during = steps
-        self.session.operate("forget_key", keyId="k")
-        cancel = ("plugins/cancel", {"operation": "op1"})
-        self.assertEqual(self.daemon.requested, [cancel])
-
 
 class PromptTests(SynchronousTestCase):
     """Whether the user is asked to look at the desktop."""

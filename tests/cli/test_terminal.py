@@ -55,13 +55,6 @@ class JsonTests(SynchronousTestCase):
         for line in text.split("\n"):
             self.assertEqual(visible(line), line)
 
-    @given(JSON, st.booleans())
-    def test_colours_only_add(self, value, compact):
-        """Without its colours, coloured text is the plain text."""
-        coloured = json_text(value, compact, colour=True)
-        plain = "\n".join(visible(line) for line in coloured.split("\n"))
-        self.assertEqual(plain, json_text(value, compact))
-
     def test_attack_escapes_in_a_value(self):
         """Control sequences in a value are shown, not obeyed."""
         text = json_text({"a": "\x1b[2J\x9b2J\u202e"})

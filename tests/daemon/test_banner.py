@@ -1,7 +1,5 @@
 """Tests for bridge.daemon.banner."""
 
-from pathlib import Path
-
 from attrs import evolve
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
@@ -78,15 +76,6 @@ class BannerTests(SynchronousTestCase):
                 "next: plugin-bridge doctor --host vrcnext           find problems",
             ],
         )
-
-    def test_next(self):
-        """The commands to run next use this daemon's directories, not the host's."""
-        given = locate("reference", Path("/my data"), Path("/themes"))
-        banner = evolve(self.banner, paths=given)
-        for _, line in list(banner.lines())[-3:]:
-            self.assertIn(
-                "--host reference --data-dir '/my data' --theme-dir /themes", line
-            )
 
     def test_sinks(self):
         """Each target is listed with its health; a skipped one is not."""

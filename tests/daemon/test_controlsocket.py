@@ -122,15 +122,6 @@ class ConversationTests(SynchronousTestCase):
         self.assertFalse(self.wire.connected)
         self.successResultOf(self.connection.ended)
 
-    def test_as_a_page(self):
-        """A command pairs, calls, and is answered as a page is, a frame a line."""
-        request = {"type": "request", "id": "1", "service": "kettle", "method": "echo"}
-        welcome, answer = self.send(HELLO, {**request, "params": {"value": "é\n"}})
-        self.assertEqual(welcome["type"], "welcome")
-        self.assertIn("kettle", welcome["services"])
-        self.assertEqual((answer["type"], answer["id"]), ("response", "1"))
-        self.assertEqual(answer["result"], {"value": "é\n"})
-
     def test_attack_anything_but_hello(self):
         """So it is closed for anything else, such as a browser's request."""
         for line in (b"GET / HTTP/1.1\r", b"\xff\xfe", b"[]", b"{}"):
@@ -169,15 +160,6 @@ class ConversationTests(SynchronousTestCase):
         self.assertEqual(self.received(), [])
         producer.resumeProducing()
         self.assertEqual([frame["event"] for frame in self.received()], ["build"])
-
-    def test_leaves_no_timer(self):
-        """A connection that ends leaves nothing behind."""
-        self.wire.loseConnection()
-        self.connect()
-        self.send(HELLO)
-        self.connection.close(CloseReason.SHUTDOWN)
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-        self.assertEqual(len(self.context.hub), 0)
 
 
 class Client(Protocol):
@@ -282,12 +264,6 @@ class ListeningTests(TestCase):
         reactor.callLater(0.01, moment.callback, None)
         return moment
 
-    def test_nobody_to_announce_to(self):
-        """Where no daemon is, an announcement does nothing."""
-        announce_token(self.path)
-        self.path.write_text("precious")
-        announce_token(self.path)
-
     async def test_without_unix_sockets(self):
         """Where there can be none, it is a loopback port, which a file names."""
         long = self.path.with_name("x" * 120)
@@ -305,13 +281,6 @@ class ListeningTests(TestCase):
             await (await self.connect()).welcomed
             await after.close()
             self.assertFalse(os.path.lexists(path))
-
-    async def test_after_a_kill(self):
-        """The socket of a daemon that was killed is replaced."""
-        with socket.socket(socket.AF_UNIX) as stale:
-            stale.bind(str(self.path))
-        self.control.listen()
-        await (await self.connect()).welcomed
 
     def test_attack_link_in_its_place(self):
         """What is no socket of ours is neither used nor removed."""

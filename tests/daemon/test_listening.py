@@ -179,14 +179,6 @@ class BindTests(SynchronousTestCase):
             "cannot listen on 192.0.2.1:1: Cannot assign requested address",
         )
 
-    def test_free_port(self) -> None:
-        """Port 0 is any free one, and its number is known at once."""
-        bound = bind(Address("::1", 0))
-        self.addCleanup(bound.close)
-        assert isinstance(bound.address, Address)
-        self.assertEqual((bound.address.host, bound.address.port), ("::1", bound.port))
-        self.assertGreater(bound.port, 0)
-
 
 class Greeter(Protocol):
     """Sends one word, and ends."""

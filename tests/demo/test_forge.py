@@ -87,13 +87,6 @@ class ForgeTests(TestCase):
             self.assertEqual(raw, "b\n")
 
     @inlineCallbacks
-    def test_localhost(self):
-        """The forge has both names of this machine."""
-        url = f"https://localhost:{self.forge.port}/demo.git"
-        reported = yield self.git("ls-remote", url, "HEAD")
-        self.assertEqual(reported, f"{self.second}\tHEAD\n")
-
-    @inlineCallbacks
     def test_missing(self):
         """A repository that is not there is not found."""
         reported = yield self.git("ls-remote", self.forge.url("missing"))
@@ -156,19 +149,6 @@ class PublishTests(SynchronousTestCase):
         """Without git the message has the fix."""
         self.patch(shutil, "which", lambda name: None)
         error = self.assertRaises(ForgeError, publish, self.base, self.base, "x")
-        self.assertIn("apt-get install git", str(error))
-
-    def test_missing_backend(self) -> None:
-        """Without the server half of git the message has the fix."""
-        with mock.patch("bridge.demo.forge._git", return_value=str(self.base)):
-            error = self.assertRaises(
-                ForgeError,
-                start_forge,
-                reactor,
-                self.base,
-                make_authority(self.base / "ca.pem"),
-                self.base / "ca.pem",
-            )
         self.assertIn("apt-get install git", str(error))
 
     def test_missing_trustme(self) -> None:

@@ -188,20 +188,6 @@ class ValuesTests(CommandLines):
         except ConfigError as e:
             self.assertIn(option.variable, str(e))
 
-    def test_completed(self) -> None:
-        """Values are completed: words, directories, files, or nothing."""
-        context = parsed(daemon_command(), [], "run")
-        params = {param.name: param for param in context.command.get_params(context)}
-        for name, begun, found in (
-            ("log", "w", [("warn", "plain")]),
-            ("log", "x", []),
-            ("data_dir", "a", [("a", "dir")]),
-            ("log_file", "a", [("a", "file")]),
-            ("rate", "1", []),
-        ):
-            items = params[name].shell_complete(context, begun)
-            self.assertEqual([(one.value, one.type) for one in items], found, name)
-
     def test_words(self) -> None:
         """The sinks that a shell completes are those that ship."""
         [sink] = [option for option in OPTIONS if option.name == "sink"]

@@ -18,7 +18,7 @@ from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.store.store import Store
 from bridge.wiring import services
 from bridge.wiring.core import Core, Threads
-from bridge.wiring.services import LIGHT, SINKS, make_services, make_sinks
+from bridge.wiring.services import SINKS, make_services, make_sinks
 from tests.approval.screens import FakeScreen
 from tests.directories import fresh_directory
 from tests.services.test_remote import Page
@@ -61,17 +61,6 @@ class SinkTests(SynchronousTestCase):
         self.patch(services, "Overlay", broken)
         self.assertEqual(self.names(), ["freedesktop"])
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
-
-
-class LightTests(SynchronousTestCase):
-    """Tests for what a page with many plugins may call often."""
-
-    def test_names(self):
-        """What a start reads, and what follows a controller, has its own budget."""
-        names = "logs/info notify/targets osc/send plugins/list remote/result"
-        reads = "state/get state/list"
-        found = sorted("/".join(method) for method in LIGHT)
-        self.assertEqual(" ".join(found), f"{names} {reads}")
 
 
 class ShutdownTests(SynchronousTestCase):

@@ -29,6 +29,7 @@ from ...plugins.installed.records import read_record
 from ...protocol.errors import BridgeError
 from ...protocol.limits import KIB
 from ...protocol.strictjson import dumps
+from ...protocol.text import redacted
 from ...settings.config import BY_NAME, HOST_OPTIONS, OPTIONS
 from ...settings.options import Paths, click_option
 from ...settings.values import Address
@@ -173,20 +174,16 @@ def report_parts(
         "plugins.log": _tail(place.data.log),
         "daemon.log": _tail(place.data.daemon_log),
     }
-    # Token, home directory and passwords.
-    redacted = []
+    token = ""
     with contextlib.suppress(FileNotFoundError, TokenError):
-        redacted.append((read_token(place.data.token), "[token]"))
-    if home := environ.get("HOME", "").rstrip("/"):
-        redacted.append((home, "~"))
-    return {name: _part(text, redacted) for name, text in texts.items()}
+        token = read_token(place.data.token)
+    secrets = (token, environ.get("HOME", "").rstrip("/"))
+    return {name: _part(text, secrets) for name, text in texts.items()}
 
 
-def _part(text: str, redacted: Sequence[tuple[str, str]]) -> bytes:
-    for secret, instead in redacted:
-        text = text.replace(secret, instead)
-    text = _USERINFO.sub("", text)
-    return text.encode() if text.endswith("\n") or not text else f"{text}\n".encode()
+def _part(text: str, secrets: Sequence[str]) -> bytes:
+    text = _USERINFO.sub("", redacted(text, lambda: secrets)).removesuffix("\n")
+    return f"{text}\n".encode() if text else b""
 
 
 def write_report(path: Path, parts: Mapping[str, bytes]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
@@ -70,36 +69,24 @@ def logs(
     def shown(line: bytes) -> str | None:
         return _shown(line, level, scope, as_json)
 
-    follower = Follower(path)
     with (
-        closing(follower),
+        closing(Follower(path)) as follower,
         suppress(KeyboardInterrupt),
         reported(f"{path} can't be read"),
     ):
-        _show(follower, lines, follow, shown)
-
-
-def _show(
-    follower: Follower,
-    lines: int,
-    follow: bool,
-    shown: Callable[[bytes], str | None],
-) -> None:
-    """Print the last lines, and those that follow."""
-    path = follower.path
-    last = follower.last(lines, shown)
-    if not follower.found and not follow:
-        raise CommandError(f"there is no log file {path} yet")
-    if not follower.found:
-        sys.stderr.write(f"waiting for {path}\n")
-    elif lines and not (last or follow):
-        sys.stderr.write(_nothing(path))
-    for text in last:
-        print(text)
-    while follow:
-        for text in filter(None, map(shown, follower.more())):
+        last = follower.last(lines, shown)
+        if not follower.found and not follow:
+            raise CommandError(f"there is no log file {path} yet")
+        if not follower.found:
+            sys.stderr.write(f"waiting for {path}\n")
+        elif lines and not (last or follow):
+            sys.stderr.write(_nothing(path))
+        for text in last:
             print(text)
-        time.sleep(_POLL_SECONDS)
+        while follow:
+            for text in filter(None, map(shown, follower.more())):
+                print(text)
+            time.sleep(_POLL_SECONDS)
 
 
 def _shown(line: bytes, level: str, scope: str | None, as_json: bool) -> str | None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-import bridge
 from bridge.cli.authoring.reading import (
     Reading,
     hit_lines,
@@ -126,16 +124,6 @@ class ReadingTests(TestCase):
         reading = await self.read("\nlet = ;", **{"a.ts": "document.title;"})
         self.assertEqual(reading.page_names, ["a.ts:1 document"])
         self.assertIsNone(reading.entry)
-
-    async def test_samples(self) -> None:
-        """The plugins that come with us have their ids."""
-        root = Path(bridge.__file__).parent / "reference"
-        for folder, plugin_id in (
-            ("sample-plugin", "hello-bridge"),
-            ("template", "my-plugin"),
-        ):
-            reading = await self.read((root / folder / "main.ts").read_text("utf-8"))
-            self.assertEqual(reading.exported_id(""), plugin_id)
 
 
 class EntryTests(SynchronousTestCase):

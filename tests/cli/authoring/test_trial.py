@@ -10,7 +10,6 @@ from unittest import mock
 
 from attrs import evolve
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.cli.authoring.reading import ShownHit
@@ -149,13 +148,6 @@ class TrialTests(TestCase):
             messages = {step.step: step.message for step in made.steps}
             self.assertIn(words, messages[next(iter(outcomes))])
             self.assertFalse(made.ok)
-
-    async def test_unsigned(self):
-        """No signature is needed while the author is not there yet."""
-        (self.root / "plugin.sig").unlink()
-        outcomes, made = await self.outcomes(unsigned=True)
-        self.assertEqual((outcomes["signature"], made.ok), ("left_out", True))
-        self.assertIs(made.key_id, None)
 
     async def test_syntax_error(self):
         """The bundler's sentence stands once: below the line that does not parse."""
@@ -301,13 +293,6 @@ class TrialTests(TestCase):
             reported = "import outside the plugin" in {hit.rule for hit in made.hits}
             self.assertEqual(reported, not lines)
 
-    async def test_ignored_files(self):
-        """In a git work tree, what git ignores is not checked."""
-        write_tree(self.root, {".gitignore": "dist/\n"}, "demo", SEED, NOW)
-        commit(self.root)
-        write_tree(self.root, {"dist/x.js": "eval('1')"}, None)
-        self.assertTrue((await self.verdict()).ok)
-
 
 class PrintingTests(SynchronousTestCase):
     """What is printed."""
@@ -375,18 +360,3 @@ class CheckTests(CommandTestCase):
         status, out = self.run_check("--json")
         value = json.loads(out)
         self.assertEqual((status, value["ok"], value["outcome"]), (1, False, "refused"))
-
-    def test_interrupted(self):
-        """A check that was interrupted has not passed."""
-        running = brief_reactor(self)
-        running.callLater(0, running.stop)
-        with mock.patch.object(Trial, "run", lambda trial: Deferred()):
-            self.assertEqual(self.run_check(on=running)[0], 130)
-
-    def test_defect(self):
-        """A defect is not taken for a verdict."""
-        with (
-            mock.patch.object(Trial, "run", side_effect=RuntimeError("defect")),
-            self.assertRaises(RuntimeError),
-        ):
-            self.run_check()

@@ -13,8 +13,7 @@ class CallTests(CallCase):
     def test_result(self):
         """The result is printed, indented; the parameters went out as they were."""
         self.answering({"value": [1, {"a": None}]})
-        status, out, err = self.call("state/get", '{"ns": "host", "key": "é"}')
-        self.assertEqual((status, err), (0, ""))
+        out = self.done(self.call("state/get", '{"ns": "host", "key": "é"}'))
         self.assertEqual(
             out,
             '{\n  "value": [\n    1,\n    {\n      "a": null\n    }\n  ]\n}\n',
@@ -39,9 +38,10 @@ class CallTests(CallCase):
     def test_refusal(self):
         """A refusal is reported on standard error: its code and message, status 1."""
         self.refusing("bad_request", "ns: required\x1b[2J")
-        status, out, err = self.call("state/get")
-        self.assertEqual((status, out), (1, ""))
-        self.assertEqual(err, "plugin-bridge call: bad_request: ns: required\n")
+        self.assertEqual(
+            self.call("state/get"),
+            (1, "", "plugin-bridge call: bad_request: ns: required\n"),
+        )
 
     def test_wrong_parameters(self):
         """What is wrong with names and parameters is reported, status 2."""
@@ -78,9 +78,7 @@ class EvalTests(CallCase):
     def test_thrown(self):
         """What it threw is reported on standard error, without escapes; status 1."""
         self.answering({"ok": False, "error": "TypeError: no\x1b[31m\x07"})
-        status, out, err = self.call("x")
-        self.assertEqual((status, out), (1, ""))
-        self.assertEqual(err, "plugin-bridge eval: TypeError: no\n")
+        self.assertEqual(self.call("x"), (1, "", "plugin-bridge eval: TypeError: no\n"))
 
     def test_standard_input(self):
         """Without a snippet, or with ``-``, it is read from standard input."""

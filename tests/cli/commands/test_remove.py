@@ -56,8 +56,7 @@ class RemoveTests(CommandTestCase, SystemctlCase):
         config.mkdir(parents=True)
         (config / "signing-key").write_text("x")
         (config / "config.toml").write_text("")
-        status, out, err = self.remove("--yes")
-        self.assertEqual((status, err), (0, ""))
+        out = self.done(self.remove("--yes"))
         self.assert_removed()
         for path in (*self.published, self.place.data.root):
             self.assertIn(f"removed {path}\n", out)
@@ -80,8 +79,7 @@ class RemoveTests(CommandTestCase, SystemctlCase):
         options = ["--data-dir", str(self.place.data.root)]
         install_service(self.place.data, options)
         started = self.begin(self.place, as_service=True)
-        status, out, err = self.remove("--yes")
-        self.assertEqual((status, err), (0, ""))
+        out = self.done(self.remove("--yes"))
         self.assertTrue(out.startswith("removed the service plugin-bridge.service\n"))
         self.until_ended(started)
         self.assertFalse(unit_of(self.home).exists())

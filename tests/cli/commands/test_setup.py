@@ -34,8 +34,7 @@ class CommandTests(CommandTestCase):
 
     def test_done(self):
         """It reports what it did, and where; the exit status is 0."""
-        status, out, err = self.setup(*setup_options(), "--force")
-        self.assertEqual((status, err), (0, ""))
+        out = self.done(self.setup(*setup_options(), "--force"))
         self.assertIn(f"everything is installed in {self.data.root}\n", out)
         bundle = self.data.root / "themes/reference-host/reference-host.js"
         self.assertTrue(out.endswith(f"the bundle is built: {bundle}\n"), out)
@@ -85,8 +84,7 @@ class CommandTests(CommandTestCase):
     def test_bundler_only(self):
         """What was installed is not reported as everything."""
         given = ("--bundler", str(esbuild()), "--bundler-only")
-        status, out, err = self.setup(*given)
-        self.assertEqual((status, err), (0, ""))
+        out = self.done(self.setup(*given))
         self.assertTrue(out.endswith(f"the bundler is installed in {self.data.root}\n"))
         self.assertEqual(self.setup(*given, "--host-sources", ".")[0], 2)
 

@@ -286,21 +286,3 @@ class LinkTests(CallCase):
         """Ctrl-C ends it at once, and is no failure."""
         self.link._ended = True
         self.assertEqual((self.followed(), self.server.asked), ("", []))
-
-    def assert_refused(self, status: int, words: str, *arguments: str) -> None:
-        """The command ends with one line."""
-        found, out, err = self.call(*arguments)
-        self.assertEqual((found, out, err.count("\n")), (status, "", 1))
-        self.assertIn(words, err)
-
-    def test_refused_before_it_begins(self) -> None:
-        """What is missing or wrong is one line; ``test_connection`` has more."""
-        tree = str(self.tree)
-        for port in ("x", "65536", "-1"):
-            words = "Invalid value for '--page-port'"
-            self.assert_refused(2, words, f"--page-port={port}", tree)
-        start = (
-            f"run: plugin-bridge run --dev --host reference --data-dir {self.data.root}"
-        )
-        self.lock.release()
-        self.assert_refused(3, start, tree)

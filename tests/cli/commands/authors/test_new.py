@@ -47,15 +47,13 @@ class NewTests(CommandTestCase):
     def refused(self, *arguments, **answers):
         """Run ``new``, which must fail in one line and write nothing."""
         before = sorted(self.root.rglob("*"))
-        status, out, err = self.new(*arguments, **answers)
-        self.assertEqual((status, out, err.count("\n")), (1, "", 1))
+        err = self.failed(self.new(*arguments, **answers))
         self.assertEqual(sorted(self.root.rglob("*")), before)
         return err
 
     def test_created(self):
         """Every file is there, and git sees all but the link."""
-        status, out, err = self.new()
-        self.assertEqual((status, err), (0, ""))
+        out = self.done(self.new())
         self.assertIn(f"created bio-card in {self.plugin}\n", out)
         self.assertRegex(
             out, r"Next:\n\n  plugin-bridge open --dev .*\n  plugin-bridge dev "

@@ -86,8 +86,7 @@ class ReleaseTestCase(SignTestCase):
 
     def assert_released(self, wanted: str, version: str) -> str:
         """A release is committed, tagged and signed; return the output."""
-        status, out, err = self.release(wanted)
-        self.assertEqual((status, err), (0, ""))
+        out = self.done(self.release(wanted))
         self.assertEqual(self.version(), version)
         self.assertEqual(self.git("status", "--porcelain"), "")
         self.assertEqual(self.git("log", "-1", "--format=%s"), f"Release {version}")
@@ -103,9 +102,7 @@ class ReleaseTestCase(SignTestCase):
     def assert_not_released(self, words: str, version: str, *arguments: str) -> None:
         """A release fails with one line, and changes nothing."""
         before = self.state()
-        status, out, err = self.release(version, *arguments)
-        self.assertEqual((status, out, err.count("\n")), (1, "", 1), err)
-        self.assertIn(words, err)
+        self.assertIn(words, self.failed(self.release(version, *arguments)))
         self.assertEqual(self.state(), before)
 
     def state(self) -> list[str]:
@@ -163,8 +160,7 @@ class ReleaseTests(ReleaseTestCase):
         self.assertEqual(status, 1)
         self.assertIn("did not pass", json.loads(out)["error"]["message"])
         self.outcome = Outcome.OK
-        status, out, err = self.release("1.2.3", *named)
-        self.assertEqual((status, err), (0, ""))
+        out = self.done(self.release("1.2.3", *named))
         push = ["git", "-C", str(self.plugin), "push", "--atomic", "origin"]
         self.assertEqual(
             json.loads(out),
@@ -194,8 +190,7 @@ class ReleaseTests(ReleaseTestCase):
         self.commit()
         self.write("plugin.json", self.manifest.replace("\n", "\r\n"))
         self.git("add", "--renormalize", ".")
-        status, _, err = self.release("patch")
-        self.assertEqual((status, err), (0, ""))
+        self.done(self.release("patch"))
         self.assertIn(b"\r\n", (self.plugin / "plugin.json").read_bytes())
         self.git("config", "core.autocrlf", "false")
         clone = self.root / "clone"
@@ -285,9 +280,9 @@ class RefusedTests(ReleaseTestCase):
         self.git("checkout", "--quiet", "main")
         self.git("rm", "--quiet", "plugin.json")
         self.commit()
-        status, _, err = self.release("patch")
-        self.assertEqual(status, 1)
-        self.assertIn("plugin.json is not committed", err)
+        self.assertIn(
+            "plugin.json is not committed", self.failed(self.release("patch"))
+        )
         self.write("plugin.json", "{}")
         self.commit()
         self.assert_not_released("manifest_invalid: ", "patch")
@@ -299,9 +294,7 @@ class RefusedTests(ReleaseTestCase):
             self.plugin.mkdir()
             if name == "empty":
                 self.git("init", "--quiet")
-            status, _, err = self.release("patch")
-            self.assertEqual(status, 1)
-            self.assertIn(words, err)
+            self.assertIn(words, self.failed(self.release("patch")))
 
     def test_unwritable(self):
         """A failure of the disk is one line."""
@@ -357,9 +350,7 @@ class InterruptedTests(ReleaseTestCase):
         del os.environ["GIT_AUTHOR_NAME"], os.environ["GIT_AUTHOR_EMAIL"]
         os.environ["EMAIL"] = ""
         self.git("config", "user.useConfigOnly", "true")
-        status, _, err = self.release("patch")
-        self.assertEqual((status, err.count("\n")), (1, 1))
-        self.assertIn("git commit failed: ", err)
+        self.assertIn("git commit failed: ", self.failed(self.release("patch")))
         os.environ.update(AUTHOR)
         self.assert_released("patch", "1.2.4")
 
@@ -370,7 +361,7 @@ class InterruptedTests(ReleaseTestCase):
         hook.write_text("#!/bin/sh\necho evil >>main.ts\ngit add main.ts\n")
         hook.chmod(0o755)
         for _ in range(2):
-            status, _, err = self.release("patch")
-            self.assertEqual((status, err.count("\n")), (1, 1), err)
-            self.assertIn("nothing was tagged, because", err)
+            self.assertIn(
+                "nothing was tagged, because", self.failed(self.release("patch"))
+            )
             self.assertEqual(self.git("tag"), "")

@@ -13,7 +13,6 @@ from bridge.cli.authoring import worktree
 from bridge.cli.commands.authors import sign as module
 from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
 from bridge.plugins.tree.tree import read_tree
-from bridge.protocol.errors import BridgeError
 from bridge.settings.host import load_profile
 
 from ...commandcase import CommandTestCase
@@ -54,8 +53,7 @@ class SignTestCase(CommandTestCase):
 
     def assert_signed(self, *arguments: str, **environ: str) -> None:
         """Signing works, and the signature verifies."""
-        status, _, err = self.sign(*arguments, **environ)
-        self.assertEqual((status, err), (0, ""))
+        self.done(self.sign(*arguments, **environ))
         self.verify(self.plugin)
 
     def verify(self, root: Path) -> None:
@@ -67,8 +65,7 @@ class SignTestCase(CommandTestCase):
     def assert_refused(self, words: str, *arguments: str, **environ: str) -> None:
         """Signing fails with one line, and leaves nothing."""
         before = sorted(os.listdir(self.plugin)) if self.plugin.exists() else []
-        status, out, err = self.sign(*arguments, **environ)
-        self.assertEqual((status, out), (1, ""))
+        err = self.failed(self.sign(*arguments, **environ))
         self.assertEqual(err, f"plugin-bridge sign: {words}\n")
         after = sorted(os.listdir(self.plugin)) if self.plugin.exists() else []
         self.assertEqual(after, before)
@@ -80,8 +77,7 @@ class SignTests(SignTestCase):
     def test_signed(self):
         """All files are signed, and the author learns what to do next."""
         self.write("src/a.ts", "export const a = 1")
-        status, out, err = self.sign()
-        self.assertEqual((status, err), (0, ""))
+        out = self.done(self.sign())
         self.verify(self.plugin)
         for words in ("demo 1.2.3", key_id(public_key_of(SEED)), "Commit it and push"):
             self.assertIn(words, out)
@@ -116,35 +112,6 @@ class SignTests(SignTestCase):
             self.assert_signed(BRIDGE_HOST="vrcnext")
         why = f"there is no key file {self.key}; plugin-bridge keygen creates one"
         self.assert_refused(why)
-
-    def test_host(self):
-        """The host decides the rules of the manifest and whom a signature is for."""
-        self.write("plugin.json", json.dumps({**MANIFEST, "apiVersion": "1.x"}))
-        for arguments, environ in (
-            (("--host", "reference"), {}),
-            (("--key", str(self.key)), {"BRIDGE_HOST": "reference"}),
-        ):
-            status, _, _ = self.sign(*arguments, **environ)
-            self.assertEqual(status, 0)
-            verify_tree(read_tree(self.plugin), "demo", load_profile("reference"), NOW)
-            with self.assertRaises(BridgeError):
-                verify_tree(read_tree(self.plugin), "demo", HOST, NOW)
-
-    def test_usage(self):
-        """No directory, two, and a host that is none are usage errors."""
-        for arguments in ([], ["a", "b"], ["--unknown", "a"], ["--host", "Zq9", "."]):
-            status, _, err = self.run_main("sign", *arguments)
-            self.assertEqual((status, err.count("\n")), (2, 1))
-        self.assertIn("--host (or BRIDGE_HOST): neither", err)
-
-    def test_bad_manifest(self):
-        """What would not install is not signed."""
-        self.write("plugin.json", json.dumps({**MANIFEST, "version": "1"}))
-        self.assert_refused(
-            "manifest_invalid: version: must be N.N.N, numbers without leading zeros"
-        )
-        (self.plugin / "plugin.json").unlink()
-        self.assert_refused("no_manifest: there is no plugin.json at the root")
 
     def test_attack_published_key(self):
         """A key inside the plugin would be published with it."""
@@ -232,33 +199,13 @@ class WorkTreeTests(SignTestCase):
         self.git("add", "--all")
         self.assert_refused(f"not committed: a.ts, b.ts, c.ts and 2 more{tail}")
 
-    def test_no_commit(self):
-        """A repository without a commit has nothing to sign."""
-        self.git("update-ref", "-d", "HEAD")
-        self.assert_refused(
-            "not committed: main.ts, plugin.json; a clone would not get this tree"
-        )
-
-    def test_ignored(self):
-        """Files a plugin needs that git ignores are not in a clone."""
-        self.write(".gitignore", "main.ts\n")
-        self.git("rm", "--quiet", "--cached", "main.ts")
-        self.commit()
-        self.assert_refused("manifest_invalid: main.ts is missing")
-
     def test_ignored_key(self):
-        """A key in the work tree is refused only when it is published with it."""
+        """A key in the work tree that is not published with it may be used."""
         self.key.rename(self.plugin / "key")
         self.key = self.plugin / "key"
         self.write(".gitignore", "key\n")
         self.commit()
         self.assertEqual(self.sign()[0], 0)
-        self.git("add", "--force", "key", "plugin.sig")
-        self.git("commit", "--quiet", "--message", "x")
-        self.assert_refused(
-            "the key file is one of the plugin's files; anyone who has it can sign as "
-            "you, so keep it elsewhere"
-        )
 
     def test_too_large(self):
         """Files too large to install are not read into memory."""
@@ -279,9 +226,10 @@ class WorkTreeTests(SignTestCase):
             (inner / name).write_bytes((self.plugin / name).read_bytes())
         (inner / ".git").mkdir()
         self.plugin = inner
-        status, _, err = self.sign()
-        self.assertEqual(status, 1)
-        self.assertIn("plugin-bridge sign: git status failed: fatal: not a git", err)
+        self.assertIn(
+            "plugin-bridge sign: git status failed: fatal: not a git",
+            self.failed(self.sign()),
+        )
 
     def test_no_git(self):
         """Without git a work tree cannot be signed, and the message names git."""
