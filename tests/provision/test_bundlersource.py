@@ -78,20 +78,18 @@ class ReadingTests(SourceCase):
                 self.assertTrue(self.refused_file(content).startswith(reported))
 
     def test_attack_endless_file(self):
-        """A file over the limit is not read."""
+        """A file over the limit is not read, and one that can't be is reported."""
         path = self.root / "given"
         with path.open("wb") as file:
             file.truncate(BUNDLER_BYTES + 1)
-        self.assertIn(
-            "does not have the digest", self.refused(read_bundler, path, self.pin)
-        )
-
-    def test_no_file(self):
-        """A file that can't be read is reported."""
-        self.assertEqual(
-            self.refused(read_bundler, self.root / "none", self.pin),
-            "the bundler cannot be read: No such file or directory",
-        )
+        for given, words in (
+            (path, "does not have the digest of @esbuild/"),
+            (
+                self.root / "none",
+                "the bundler cannot be read: No such file or directory",
+            ),
+        ):
+            self.assertIn(words, self.refused(read_bundler, given, self.pin))
 
 
 class FindingTests(SourceCase):
@@ -159,27 +157,21 @@ class FindingTests(SourceCase):
             f"run this where npm works: npm pack {self.pin.name}@0.28.2 && "
             f"plugin-bridge setup --bundler esbuild-{self.pin.platform}-0.28.2.tgz"
         )
-        for environ, why in (
-            (
-                {"PATH": "/nowhere"},
-                "there is no bundler, and there is no npm to download it",
-            ),
-            (self.npm("exit 1"), "there is no bundler, and npm could not download it"),
-        ):
-            reported = self.refused(self.find, environ)
-            self.assertEqual(reported, f"{why}; {help_text}")
-        self.assertIn(
-            "npm downloaded nothing", self.refused(self.find, self.npm("exit 0"))
-        )
-
-    def test_npm_that_cannot_run(self):
-        """An npm without its interpreter, or one that hangs, is reported too."""
-        environ = self.npm("")
-        (self.root / "npm").write_text("#!/nowhere/node\n")
-        self.assertIn("npm could not be run: ", self.refused(self.find, environ))
+        environ = self.npm("exit 1")
         late = subprocess.TimeoutExpired("npm", 120)
         with mock.patch("subprocess.run", side_effect=late):
-            self.assertIn("longer than 120 s", self.refused(self.find, environ))
+            found = {self.refused(self.find, environ): "npm took longer than 120 s"}
+        for script, why in (
+            ("#!/bin/sh\nexit 1\n", "npm could not download it"),
+            ("#!/bin/sh\nexit 0\n", "npm downloaded nothing"),
+            ("#!/nowhere/node\n", "npm could not be run: No such file or directory"),
+        ):
+            (self.root / "npm").write_text(script)
+            found[self.refused(self.find, environ)] = why
+        missing = self.refused(self.find, {"PATH": "/nowhere"})
+        found[missing] = "there is no npm to download it"
+        for reported, why in found.items():
+            self.assertEqual(reported, f"there is no bundler, and {why}; {help_text}")
 
 
 class InstallingTests(SourceCase):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import tarfile
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -45,20 +43,13 @@ class FindingTests(LibraryCase):
 
     def test_attack_other_package(self) -> None:
         """A package of another digest is refused, from wherever, and not opened."""
-        archive = io.BytesIO()
-        with tarfile.open(fileobj=archive, mode="w:gz") as tar:
-            tar.addfile(tarfile.TarInfo("package/src/../../../evil"))
-        (self.root / LIBRARY.file).write_bytes(archive.getvalue())
+        (self.root / LIBRARY.file).write_bytes(self.package[:-1] + b"x")
         for refused in (
             lambda: find_library({}, self.root),
             lambda: read_library(self.root / LIBRARY.file),
         ):
             error = self.assertRaises(SetupError, refused)
-            self.assertEqual(
-                str(error),
-                "the file does not have the digest of preact@11.2.0; it was not "
-                "installed",
-            )
+            self.assertIn("not have the digest of preact@11.2.0", str(error))
 
 
 class FilesTests(LibraryCase):
