@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import unavailable
 from .sqliteerrors import primary_code
 
 Identity = tuple[int, int]
@@ -53,11 +53,9 @@ def identity(path: Path) -> Identity:
     try:
         found = os.stat(path)
     except OSError:
-        raise BridgeError(
-            Code.UNAVAILABLE, "the database is not on this machine yet"
-        ) from None
+        raise unavailable("the database is not on this machine yet") from None
     if not stat.S_ISREG(found.st_mode):
-        raise BridgeError(Code.UNAVAILABLE, "the database is not a regular file")
+        raise unavailable("the database is not a regular file")
     return found.st_dev, found.st_ino
 
 

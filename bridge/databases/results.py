@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from ..classes import define, frozen
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, bad_request
 from ..protocol.limits import SQL_COLUMNS, SQL_RESULT_BYTES, SQL_ROWS
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Rows:
 
 
 def _too_large(limit: str) -> BridgeError:
-    return BridgeError(Code.BAD_REQUEST, f"the result is too large: over {limit}")
+    return bad_request(f"the result is too large: over {limit}")
 
 
 @define(eq=False, repr=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, bad_request
 from ..protocol.limits import SQL_SECONDS
 
 # Parts of SQLite's messages, and the words reported for them.
@@ -73,7 +73,7 @@ def primary_code(error: Exception) -> int | None:
 
 def refused(why: str) -> BridgeError:
     """Return the refusal of a statement."""
-    return BridgeError(Code.BAD_REQUEST, f"sqlite refused the statement: {why}")
+    return bad_request(f"sqlite refused the statement: {why}")
 
 
 def refusal(error: Exception) -> BridgeError:
@@ -95,8 +95,5 @@ def refusal(error: Exception) -> BridgeError:
 
 def _misuse(message: str) -> BridgeError:
     if "bindings" in message:
-        return BridgeError(
-            Code.BAD_REQUEST,
-            "params: must be one for each placeholder of the statement",
-        )
+        return bad_request("params: must be one for each placeholder of the statement")
     return refused("it is not one statement that can be prepared")

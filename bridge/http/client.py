@@ -10,7 +10,7 @@ from attrs import evolve, field
 from twisted.internet.defer import Deferred
 
 from ..classes import define, frozen
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import unavailable
 from ..protocol.limits import OUTBOUND_ADDRESSES
 from .addresspolicy import AddressPolicy
 from .exchange import Connections
@@ -87,9 +87,9 @@ class HttpClient:
             return [target.host]
         addresses = await self._look_up(target.host)
         if not addresses:
-            raise _unavailable("the host's name could not be resolved")
+            raise unavailable("the host's name could not be resolved")
         if len(addresses) > OUTBOUND_ADDRESSES:
-            raise _unavailable("the host's name has too many addresses")
+            raise unavailable("the host's name has too many addresses")
         policy.check_addresses(target, addresses)
         return addresses
 
@@ -108,7 +108,3 @@ def make_client(
     """
     names = look_up or SystemNames(reactor.callFromThread).look_up
     return HttpClient(reactor, call, names, Trust(ca_file))
-
-
-def _unavailable(message: str) -> BridgeError:
-    return BridgeError(Code.UNAVAILABLE, message)

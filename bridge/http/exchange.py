@@ -34,7 +34,7 @@ from twisted.web.iweb import (
 from zope.interface import implementer
 
 from ..classes import define, frozen
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import unavailable
 from ..protocol.limits import OUTBOUND_NEXT_ADDRESS_SECONDS, OUTBOUND_RESPONSE_PIECES
 from .responseguard import Count, Guarded, GuardedFactory
 from .target import CheckedRequest
@@ -129,7 +129,7 @@ class Connections:
             reasons = [reason.value for reason in getattr(e, "reasons", ())]
             if any(isinstance(reason, CancelledError) for reason in reasons):
                 raise CancelledError from None
-            raise _unavailable(_describe(e, reasons)) from None
+            raise unavailable(_describe(e, reasons)) from None
 
     async def close(self) -> None:
         """Close them, whatever they are busy with."""
@@ -178,7 +178,7 @@ class Connections:
     def _check_end(self) -> None:
         if self._made[-1].orderly is False:
             self._raise_refusal()
-            raise _unavailable(_BROKE_OFF)
+            raise unavailable(_BROKE_OFF)
 
     def endpointForURI(self, uri: object) -> Connections:
         """Return itself, whatever the URI: the host was checked already."""
@@ -257,7 +257,7 @@ def _counted(add: Callable[[bytes], object]) -> Callable[[bytes], None]:
     def receive(piece: bytes) -> None:
         if next(numbers) > OUTBOUND_RESPONSE_PIECES:
             # Chunks of a byte or so: to parse them takes all of the reactor's time.
-            raise _unavailable("the response comes in too many chunks")
+            raise unavailable("the response comes in too many chunks")
         add(piece)
 
     return receive
@@ -305,7 +305,3 @@ def _is_distrust(reason: BaseException | None) -> bool:
     """Whether a certificate was not accepted: for its signatures, or for its names."""
     verified = "certificate verify failed"
     return isinstance(reason, TLSError) and verified in str(reason.args)
-
-
-def _unavailable(message: str) -> BridgeError:
-    return BridgeError(Code.UNAVAILABLE, message)

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred, fail
 
 from ..classes import define
 from ..concurrency.threads import NO_THREAD
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import unavailable
 from ..protocol.limits import OUTBOUND_LOOK_UPS
 
 LookUp = Callable[[str], "Deferred[Sequence[str]]"]
@@ -43,7 +43,7 @@ class SystemNames:
             system has no room for another thread.
         """
         if self._under_way >= OUTBOUND_LOOK_UPS:
-            return fail(BridgeError(Code.UNAVAILABLE, "too many names are looked up"))
+            return fail(unavailable("too many names are looked up"))
         answer: Deferred[Sequence[str]] = Deferred()
         # The daemon flag: Python does not wait for it at its end.
         asking = threading.Thread(
@@ -52,7 +52,7 @@ class SystemNames:
         try:
             asking.start()
         except RuntimeError:
-            return fail(BridgeError(Code.UNAVAILABLE, NO_THREAD))
+            return fail(unavailable(NO_THREAD))
         self._under_way += 1
         return answer
 

@@ -18,7 +18,7 @@ from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, unavailable
 from ..protocol.limits import (
     OUTBOUND_HEAD_BYTES,
     OUTBOUND_HEAD_LINE_BYTES,
@@ -140,7 +140,7 @@ class Guarded(Protocol):
         self._check_chunk()
 
     def _refuse(self, rule: str) -> None:
-        self._break_off(BridgeError(Code.UNAVAILABLE, f"the server's answer: {rule}"))
+        self._break_off(unavailable(f"the server's answer: {rule}"))
 
     def _break_off(self, refusal: BridgeError) -> None:
         self.refusal = refusal

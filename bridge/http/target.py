@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from ..classes import frozen
 from ..net.addresses import is_host_name
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, bad_request
 from ..protocol.limits import OUTBOUND_URL_CHARACTERS
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
@@ -114,7 +114,7 @@ def read_url(url: str) -> Target:
 
 def refused(rule: str) -> BridgeError:
     """Return the refusal of a URL."""
-    return BridgeError(Code.BAD_REQUEST, f"url: {rule}")
+    return bad_request(f"url: {rule}")
 
 
 def _bad_host() -> BridgeError:

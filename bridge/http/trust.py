@@ -25,7 +25,7 @@ from zope.interface import implementer
 
 from ..classes import define
 from ..net.certificates import trust_store_paths, windows_certificates
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import unavailable
 from .target import refused
 
 _Stamps = dict[str, tuple[int, int, int]]
@@ -86,8 +86,7 @@ class Trust:
             try:
                 context.load_verify_locations(str(self._ca_file))
             except SSL.Error:
-                message = "the CA file cannot be used"
-                raise BridgeError(Code.UNAVAILABLE, message) from None
+                raise unavailable("the CA file cannot be used") from None
         return context
 
 

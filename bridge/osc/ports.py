@@ -14,7 +14,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import unavailable
 from ..protocol.limits import OSC_BUFFER_BYTES, OSC_DATAGRAM_BYTES
 from .leases import PortLeases
 from .pacing import Pacing
@@ -74,9 +74,7 @@ class Sender:
                 self._port = _bound(self._reactor, 0, _OscPort())
             self._port.write(datagram, (_LOOPBACK, port))
         except (MessageLengthError, OSError):
-            raise BridgeError(
-                Code.UNAVAILABLE, "the system accepts no datagrams now"
-            ) from None
+            raise unavailable("the system accepts no datagrams now") from None
 
     def close(self) -> Deferred[Any]:
         """Close the port."""
@@ -207,9 +205,7 @@ class Listener:
         try:
             bound = _bound(self._reactor, port, receiver)
         except OSError:
-            raise BridgeError(
-                Code.UNAVAILABLE, "the OSC port is in use by another program"
-            ) from None
+            raise unavailable("the OSC port is in use by another program") from None
         # The worst datagram takes 15 ms: at most one per turn of the reactor.
         bound.maxThroughput = OSC_DATAGRAM_BYTES
         await self._close()

@@ -17,7 +17,7 @@ import orjson
 from attrs import field
 
 from ..classes import define
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, bad_request, unavailable
 from ..protocol.limits import OUTBOUND_RESPONSE_BYTES, OUTBOUND_RESPONSE_JSON_BYTES
 
 _STEP_BYTES: Final = 256 * 1024
@@ -31,7 +31,7 @@ INFLATED: Final = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 def _refused(rule: str) -> BridgeError:
-    return BridgeError(Code.BAD_REQUEST, f"the response: {rule}")
+    return bad_request(f"the response: {rule}")
 
 
 def too_large() -> BridgeError:
@@ -130,8 +130,7 @@ class CompressedBody:
                 text.add(step)
             return text.whole()
         except zlib.error:
-            message = "the response cannot be inflated"
-            raise BridgeError(Code.UNAVAILABLE, message) from None
+            raise unavailable("the response cannot be inflated") from None
         finally:
             text.clear()
 

@@ -9,7 +9,7 @@ from typing import Final
 from .. import __version__
 from ..http.target import CheckedRequest, Target
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, bad_request
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
@@ -84,4 +84,4 @@ def _check_headers(headers: Mapping[str, str]) -> None:
 
 
 def _refused(name: str, rule: str) -> BridgeError:
-    return BridgeError(Code.BAD_REQUEST, f"{name}: {rule}")
+    return bad_request(f"{name}: {rule}")

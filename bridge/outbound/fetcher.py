@@ -17,7 +17,7 @@ from ..http.addresspolicy import AddressPolicy
 from ..http.client import HttpClient
 from ..http.target import CheckedRequest
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import unavailable
 from .bodytext import INFLATED, CompressedBody, PlainBody, too_large
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SHORT_BYTES: Final = limits.MIB
 
 _READS: Final = frozenset({"GET", "HEAD"})
-_LATE: Final = BridgeError(Code.UNAVAILABLE, "no whole response within timeoutMs")
+_LATE: Final = unavailable("no whole response within timeoutMs")
 
 
 @define(eq=False, repr=False)
@@ -130,8 +130,7 @@ class _ReceivedBytes:
     def add(self, count: int) -> None:
         self._so_far += count
         if self._so_far > limits.OUTBOUND_RECEIVED_BYTES:
-            message = "the server's answer: too many bytes were received"
-            raise BridgeError(Code.UNAVAILABLE, message)
+            raise unavailable("the server's answer: too many bytes were received")
 
 
 def _body(head: Head) -> PlainBody | CompressedBody:

@@ -11,7 +11,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, unavailable
 from ..protocol.limits import LOG_UNWRITTEN_BYTES
 from .pagefile import PageFile
 
@@ -55,10 +55,9 @@ class LogWriter:
             waits already, and after ``close``.
         """
         if self._closed:
-            return fail(BridgeError(Code.UNAVAILABLE, "the log file is closed"))
+            return fail(unavailable("the log file is closed"))
         if self.overloaded:
-            late = "log lines come faster than they can be written"
-            return fail(BridgeError(Code.UNAVAILABLE, late))
+            return fail(unavailable("log lines come faster than they can be written"))
         self._unwritten += len(lines)
         writing = self._in_thread(self._file.append, lines)
         return writing.addBoth(self._written, len(lines))

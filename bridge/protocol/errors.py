@@ -210,6 +210,16 @@ class BridgeError(Exception):
         return f"{self.code}: {self.message}"
 
 
+def bad_request(rule: str) -> BridgeError:
+    """Return the refusal of what breaks a rule."""
+    return BridgeError(Code.BAD_REQUEST, rule)
+
+
+def unavailable(why: str) -> BridgeError:
+    """Return the refusal of what can't be done now."""
+    return BridgeError(Code.UNAVAILABLE, why)
+
+
 def internal_error() -> BridgeError:
     """Return the answer to a call that a bug, or an I/O failure, has ended."""
     return BridgeError(Code.INTERNAL, "the daemon failed; see its log")
@@ -217,7 +227,7 @@ def internal_error() -> BridgeError:
 
 def shutting_down() -> BridgeError:
     """Return the refusal of what comes after the shutdown has begun."""
-    return BridgeError(Code.UNAVAILABLE, SHUTTING_DOWN)
+    return unavailable(SHUTTING_DOWN)
 
 
 def plugin_error(prefix: Prefix, detail: str) -> BridgeError:
@@ -227,4 +237,4 @@ def plugin_error(prefix: Prefix, detail: str) -> BridgeError:
     :param detail: Goes after the prefix and a colon; a readable sentence that
         names the field or file and the rule, and never repeats the input.
     """
-    return BridgeError(Code.BAD_REQUEST, f"{prefix}: {detail}")
+    return bad_request(f"{prefix}: {detail}")

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from attrs import evolve, field
 
 from ..classes import frozen
-from .errors import BridgeError, Code, internal_error
+from .errors import BridgeError, Code, bad_request, internal_error
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .rules import Text
 from .strictjson import Size, dumps, loads
@@ -146,18 +146,16 @@ def read_frame(text: bytes, size: Size | None = None) -> Frame | RefusedFrame:
 
 def _structure(value: Any) -> Frame:
     if type(value) is not dict:
-        raise BridgeError(Code.BAD_REQUEST, "a frame must be an object")
+        raise bad_request("a frame must be an object")
     fields = dict(value)
     kind = fields.pop("type", None)
     if kind == "logs":
         if fields.keys() != {"records"}:
-            raise BridgeError(Code.BAD_REQUEST, "logs: the only field is records")
+            raise bad_request("logs: the only field is records")
         return Logs(fields["records"])
     known = _KINDS.get(kind) if type(kind) is str else None
     if known is None:
-        raise BridgeError(
-            Code.BAD_REQUEST, "type: must be hello (first, once), request or logs"
-        )
+        raise bad_request("type: must be hello (first, once), request or logs")
     if known is Request and fields.get("params", {}) is None:
         del fields["params"]
     return structure(converter, fields, known)

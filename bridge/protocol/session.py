@@ -22,7 +22,7 @@ from attrs import field
 from ..classes import define, frozen
 from . import limits
 from .bucket import TokenBucket
-from .errors import BridgeError, CloseReason, Code
+from .errors import BridgeError, CloseReason, Code, bad_request
 from .frames import Logs, RefusedFrame, Request
 
 
@@ -253,7 +253,7 @@ def _answer_refused(session: Session, refused: RefusedFrame) -> list[Effect]:
 _NOTHING = _always()
 _REQUIRED = _always(CountRefusedHello(), Close(CloseReason.HELLO_REQUIRED))
 _REFUSED = _always(CountRefusedHello(), Close(CloseReason.UNAUTHORIZED))
-_SECOND = RefusedFrame(BridgeError(Code.BAD_REQUEST, "hello must come first, and once"))
+_SECOND = RefusedFrame(bad_request("hello must come first, and once"))
 
 
 def _answer_second(session: Session, _: None) -> list[Effect]:

@@ -17,7 +17,7 @@ import orjson
 from attrs import field
 
 from ..classes import define
-from .errors import BridgeError, Code
+from .errors import bad_request
 from .limits import JSON_DEPTH, JSON_VALUES, KIB
 
 _PIECE_BYTES = 64 * KIB
@@ -99,7 +99,7 @@ def loads_own(text: bytes) -> Any:
     else:
         _check_depth(text, value)
         return value
-    raise BridgeError(Code.BAD_REQUEST, "not JSON")
+    raise bad_request("not JSON")
 
 
 def loads_unique(text: bytes) -> Any:
@@ -114,7 +114,7 @@ def loads_unique(text: bytes) -> Any:
     try:
         json.loads(text, object_pairs_hook=unique)
     except ValueError:
-        raise BridgeError(Code.BAD_REQUEST, "an object has a key twice") from None
+        raise bad_request("an object has a key twice") from None
     return value
 
 
@@ -145,7 +145,7 @@ def check_size(text: bytes, size: Size | None = None) -> None:
     if len(text) <= JSON_VALUES:
         return  # it is too short to have more
     if (size or Size.of(text)).values > JSON_VALUES:
-        raise BridgeError(Code.BAD_REQUEST, f"JSON of more than {JSON_VALUES} values")
+        raise bad_request(f"JSON of more than {JSON_VALUES} values")
 
 
 def _check_depth(text: bytes, value: Any) -> None:
@@ -167,7 +167,7 @@ def _check_depth(text: bytes, value: Any) -> None:
             for outer in containers
             for inner in (outer.values() if type(outer) is dict else outer)
         ]
-    raise BridgeError(Code.BAD_REQUEST, f"JSON nested deeper than {JSON_DEPTH} levels")
+    raise bad_request(f"JSON nested deeper than {JSON_DEPTH} levels")
 
 
 def _pieces(text: bytes) -> Iterator[bytes]:

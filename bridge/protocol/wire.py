@@ -21,7 +21,7 @@ from cattrs.errors import (
 )
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
-from .errors import BridgeError, Code
+from .errors import bad_request
 from .rules import Rule
 
 T = TypeVar("T")
@@ -163,7 +163,7 @@ def structure(
     :raise Exception: A rule of ours failed with it, whatever the value is.
     """
     if type(value) is not dict:
-        raise BridgeError(Code.BAD_REQUEST, "must be an object")
+        raise bad_request("must be an object")
     try:
         return c.structure(value, kind)
     except (ClassValidationError, IterableValidationError) as e:
@@ -172,7 +172,7 @@ def structure(
         _release(e)
     if defect is not None:
         raise defect
-    raise BridgeError(Code.BAD_REQUEST, message)
+    raise bad_request(message)
 
 
 def _defect(error: BaseException) -> BaseException | None:

@@ -18,7 +18,7 @@ from ..classes import define, frozen
 from ..plugins.dev.linking import Link, Linked, Linking, SourcesRefusedError
 from ..plugins.policy.rules.table import Hit
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code, Prefix, shutting_down
+from ..protocol.errors import BridgeError, Prefix, shutting_down, unavailable
 from ..protocol.rules import MaxItems, Text
 from ..rpc.caller import Caller
 from ..rpc.registry import method
@@ -105,7 +105,7 @@ class DevLinks:
         if link is None:
             if len(self._links) >= limits.DEV_LINKS:
                 why = f"{limits.DEV_LINKS} trees are linked; end one of them first"
-                raise BridgeError(Code.UNAVAILABLE, why)
+                raise unavailable(why)
             link = self._links[caller] = _Link(Link(self._linking))
             caller.on_close(self._end)
         return link

@@ -12,7 +12,7 @@ from twisted.logger import Logger
 
 from ..classes import define, frozen
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, bad_request, unavailable
 from ..protocol.rules import PARTIAL, Check, Lenient
 from ..protocol.wire import converter, structure, unstructure
 from ..rpc.caller import Caller
@@ -228,7 +228,7 @@ class Notify:
         """Return the targets, each once, by the name its caller used first."""
         available = {sink.name: sink for sink in self._fanout.targets()}
         if not available:
-            raise BridgeError(Code.UNAVAILABLE, "no notification sink has started")
+            raise unavailable("no notification sink has started")
         if names is None:
             return available
         found: dict[str, str] = {}
@@ -252,16 +252,13 @@ class Notify:
         found = [patches[n] for n in names if n in patches]
         if len(found) > 1:
             both = " and ".join(names)
-            raise BridgeError(
-                Code.BAD_REQUEST, f"overrides: {both} are one sink; name it once"
-            )
+            raise bad_request(f"overrides: {both} are one sink; name it once")
         return found[0] if found else None
 
 
 def _unknown(requested_name: str, available: list[str]) -> BridgeError:
     # Cut, and escaped: it is the caller's.
     cut = json.dumps(requested_name[: limits.NOTIFY_SINK_CHARACTERS])
-    return BridgeError(
-        Code.BAD_REQUEST,
-        f"sinks: no sink is called {cut}; there are {', '.join(available)}",
+    return bad_request(
+        f"sinks: no sink is called {cut}; there are {', '.join(available)}"
     )

@@ -15,7 +15,7 @@ from ..osc.arguments import OSC_ARGUMENT, read_argument
 from ..osc.packets import Message, encode
 from ..osc.ports import Listener, Sender
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, bad_request
 from ..protocol.rules import MaxItems, Range, Text
 from ..protocol.wire import converter, unstructure
 from ..rpc.caller import Caller
@@ -192,8 +192,7 @@ class Osc:
         args = [argument for arg in params.args if (argument := read_argument(arg))]
         datagram = encode(Message(params.address, args))
         if len(datagram) > limits.OSC_DATAGRAM_BYTES:
-            message = f"args: at most {limits.OSC_DATAGRAM_BYTES} bytes as OSC"
-            raise BridgeError(Code.BAD_REQUEST, message)
+            raise bad_request(f"args: at most {limits.OSC_DATAGRAM_BYTES} bytes as OSC")
         self._sender.send(datagram, params.port)
         return SendResult(ok=True, bytes=len(datagram), port=params.port)
 
@@ -263,8 +262,7 @@ class Osc:
 
     def _check(self, port: int) -> None:
         if port in self._reserved_ports:
-            message = "port: not the daemon's own, nor the overlay's"
-            raise BridgeError(Code.BAD_REQUEST, message)
+            raise bad_request("port: not the daemon's own, nor the overlay's")
 
     def _ended(self, caller: Caller) -> None:
         self._listener.release_later(caller).addErrback(self._hold_failed)

@@ -29,7 +29,7 @@ from ..plugins.upstream.preview import Previewer
 from ..plugins.upstream.previewed import Preview
 from ..plugins.upstream.updates import Updates, UpdatesResult
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import bad_request
 from ..protocol.steps import Step
 from ..protocol.wire import unstructure
 from ..rpc.caller import Caller
@@ -158,7 +158,7 @@ class PluginService:
             previews in a minute.
         """
         if (params.url is None) == (params.id is None):
-            raise BridgeError(Code.BAD_REQUEST, "one of url and id is required")
+            raise bad_request("one of url and id is required")
 
         def watch(progress: Progress) -> None:
             caller.notify(Event.PROGRESS, unstructure(progress))

@@ -18,7 +18,7 @@ from twisted.logger import Logger
 
 from ..classes import define, frozen
 from ..protocol import limits
-from ..protocol.errors import SHUTTING_DOWN, BridgeError, Code, shutting_down
+from ..protocol.errors import SHUTTING_DOWN, bad_request, shutting_down, unavailable
 from ..protocol.rules import Check, Text
 from ..protocol.strictjson import dumps
 from ..protocol.wire import converter, unstructure
@@ -111,8 +111,7 @@ class SnippetAnswer:
         :raise BridgeError: ``error`` and ``ok`` contradict each other.
         """
         if self.ok == (self.error is not None):
-            rule = "error: required when ok is false, and only then"
-            raise BridgeError(Code.BAD_REQUEST, rule)
+            raise bad_request("error: required when ok is false, and only then")
 
     def evaluation(self) -> Evaluation:
         """Return it as an evaluation, cut to the limits."""
@@ -168,7 +167,7 @@ class _Pending:
 
     def fail(self, why: str) -> None:
         """Answer that there is no answer."""
-        self.answer.errback(BridgeError(Code.UNAVAILABLE, why))
+        self.answer.errback(unavailable(why))
 
 
 @define(eq=False, repr=False)
@@ -209,12 +208,12 @@ class SnippetEvaluator:
             raise shutting_down()
         if len(self._waiting) >= limits.REMOTE_IN_FLIGHT:
             why = f"{limits.REMOTE_IN_FLIGHT} evaluations are under way already"
-            raise BridgeError(Code.UNAVAILABLE, why)
+            raise unavailable(why)
         number = base64.urlsafe_b64encode(self._random(_ID_BYTES)).decode("ascii")
         number = number[:_ID_CHARACTERS]
         pages = self._ask(Event.REMOTE, unstructure(Question(number, params.code)))
         if not pages:
-            raise BridgeError(Code.UNAVAILABLE, "no page is paired")
+            raise unavailable("no page is paired")
         self._log.debug("a snippet is evaluated in {count} pages", count=len(pages))
         asked = self._waiting[number] = _Pending(set(pages))
         seconds = min(params.timeout_ms, limits.REMOTE_MOST_MILLISECONDS) / 1000

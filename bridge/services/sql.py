@@ -16,7 +16,7 @@ from ..databases.databases import Databases
 from ..databases.reader import Param, Query
 from ..databases.results import Rows
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import bad_request
 from ..protocol.rules import PARTIAL, Check, MaxItems, patterns, whole
 from ..protocol.wire import converter
 from ..rpc.caller import Caller
@@ -194,7 +194,7 @@ class Sql:
         :raise BridgeError: ``bad_request``, always.
         """
         self._check(params)
-        raise BridgeError(Code.BAD_REQUEST, "database: it is read-only")
+        raise bad_request("database: it is read-only")
 
     @method(NoParams, DatabasesResult)
     async def databases(self, params: NoParams) -> DatabasesResult:
@@ -208,9 +208,7 @@ class Sql:
     def _check(self, params: Statement) -> None:
         if params.database not in self._about:
             known = ", ".join(self._about) or "none"
-            raise BridgeError(
-                Code.BAD_REQUEST, f"database: unknown database; there are: {known}"
-            )
+            raise bad_request(f"database: unknown database; there are: {known}")
 
 
 def _param(value: Any) -> Param:

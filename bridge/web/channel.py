@@ -29,7 +29,7 @@ from twisted.web.http import HTTPChannel
 from zope.interface import implementer
 
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, bad_request
 from .connectionlimits import ConnectionLimits
 from .headers import last_refusal
 from .request import GuardedRequest
@@ -104,7 +104,7 @@ class GuardedChannel(HTTPChannel):
             if data.startswith(_TLS_HANDSHAKE):
                 # A handshake ends with no line, and its sender waits for an answer.
                 why = "this port does not speak TLS"
-                self._refuse(BridgeError(Code.BAD_REQUEST, why))
+                self._refuse(bad_request(why))
                 return
         if not self.shared.quota.free:
             self.paused = True
@@ -245,7 +245,7 @@ class GuardedChannel(HTTPChannel):
                 Code.HEAD_TOO_LARGE, f"there are more than {limits.HEADERS} headers"
             )
         else:
-            error = BridgeError(Code.BAD_REQUEST, "this is not a valid HTTP request")
+            error = bad_request("this is not a valid HTTP request")
         self._refuse(error)
 
     def _refuse(self, error: BridgeError) -> None:

@@ -17,7 +17,7 @@ from twisted.web.http_headers import Headers
 
 from ..classes import define
 from ..protocol.bucket import TokenBucket
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import BridgeError, Code, bad_request
 from ..settings.values import HTTP_PORT
 from .headers import RequestError
 
@@ -113,7 +113,7 @@ class Guard:
         :raise BridgeError: 403; or 400 unless there is exactly one Host header.
         """
         if len(headers.getRawHeaders(b"host") or ()) != 1:
-            raise BridgeError(Code.BAD_REQUEST, "there must be one Host header")
+            raise bad_request("there must be one Host header")
         if not self.allows_host(headers, authority):
             raise BridgeError(
                 Code.FORBIDDEN_HOST, "Host must be a loopback name with this port"
@@ -167,7 +167,7 @@ class Guard:
         """
         given = headers.getRawHeaders(b"authorization") or ()
         if len(given) > 1:
-            raise BridgeError(Code.BAD_REQUEST, "more than one Authorization header")
+            raise bad_request("more than one Authorization header")
         scheme, _, token = (given[0] if given else b"").partition(b" ")
         token = token.strip() if scheme.lower() == b"bearer" else b""
         if not self.token.matches(token):

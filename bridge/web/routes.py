@@ -20,7 +20,13 @@ from twisted.python.failure import Failure
 
 from ..classes import define, frozen
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code, internal_error
+from ..protocol.errors import (
+    BridgeError,
+    Code,
+    bad_request,
+    internal_error,
+    unavailable,
+)
 from ..protocol.strictjson import dumps, loads
 from ..protocol.version import PROTOCOL
 from ..rpc.dispatch import Dispatcher
@@ -232,11 +238,11 @@ def upgrade(request: GuardedRequest, sockets: BridgeFactory) -> None:
     :raise BridgeError: It is no upgrade, or there are too many sockets.
     """
     if not request.is_upgrade:
-        raise BridgeError(Code.BAD_REQUEST, "this path speaks WebSocket only")
+        raise bad_request("this path speaks WebSocket only")
     if request.clientproto != b"HTTP/1.1":
-        raise BridgeError(Code.BAD_REQUEST, "an upgrade requires HTTP/1.1")
+        raise bad_request("an upgrade requires HTTP/1.1")
     if sockets.is_full:
-        raise BridgeError(Code.UNAVAILABLE, "too many sockets are open")
+        raise unavailable("too many sockets are open")
     channel: Any = request.channel
     channel.shared.quota.consume(_UPGRADE_REQUESTS - 1)
     # A client should wait for our handshake (RFC 6455, section 4.1); if it does not,

@@ -43,23 +43,24 @@ class AtOnceTests(OutboundCase):
         self.assertEqual(error.code, Code.UNAVAILABLE)
         self.assertIn(words, error.message)
 
-    async def test_turns(self):
-        """A caller has so many at once, and all together; others wait in order."""
+    async def test_attack_many_fetches(self):
+        """So many of a caller run and wait, and of all; the others come in turn."""
+        shares = self.fetching._shares
+        shares.waiting, shares.waiting_each = 3, 2
         one, other = HttpCaller(), HttpCaller()
-        held = [self.ask(caller) for caller in (one, one, one, other, other)]
-        await self.visited(3)
-        self.assertEqual(len(self.fetching._shares._taken), 3)
-        for begun in range(4, 6):
-            self.server.visits[begun - 4].ok(b"x")
+        held = [self.ask(one) for _ in range(4)]
+        await self.assert_unavailable(self.ask(one), "too many fetches wait")
+        held += [self.ask(other) for _ in range(2)]
+        await self.assert_unavailable(self.ask(other), "too many fetches wait")
+        for begun in range(3, 7):
             await self.visited(begun)
-            self.assertLessEqual(len(self.fetching._shares._taken), 3)
-        for visit in self.server.visits[2:]:
+            self.assertLessEqual(len(shares._taken), 3)
+            self.server.visits[begun - 3].ok(b"x")
+        for visit in self.server.visits[4:]:
             visit.ok(b"x")
         done = await DeferredList(held)
         self.assertTrue(all(ok for ok, _ in done))
-        self.assertEqual(
-            (self.fetching._shares._queue, self.fetching._shares._taken), ([], [])
-        )
+        self.assertEqual((shares._queue, shares._taken), ([], []))
 
     async def test_waits_within_its_time(self):
         """The time of a fetch begins with the call, and its place is free again."""
@@ -74,19 +75,6 @@ class AtOnceTests(OutboundCase):
         await self.fetching.close()
         ended = await DeferredList([*held, again], consumeErrors=True)
         self.assertEqual([ok for ok, _ in ended].count(True), 1)
-
-    async def test_attack_many_fetches(self):
-        """So many of a caller wait, and of all; the end of the daemon ends them."""
-        shares = self.fetching._shares
-        shares.waiting, shares.waiting_each = 3, 2
-        one, other = HttpCaller(), HttpCaller()
-        held = [self.ask(one) for _ in range(4)]
-        await self.assert_unavailable(self.ask(one), "too many fetches wait")
-        held += [self.ask(other) for _ in range(2)]
-        await self.assert_unavailable(self.ask(other), "too many fetches wait")
-        await self.fetching.close()
-        for asked in held:
-            await self.assert_unavailable(asked, "the daemon is shutting down")
 
 
 class EndTests(OutboundCase):

@@ -116,14 +116,8 @@ class ValuesTests(StrictCase):
         self.assertEqual(len(loads(text, Size())), JSON_VALUES + 1)
 
 
-class LoadsTests(SynchronousTestCase):
+class LoadsTests(StrictCase):
     """Tests for reading JSON."""
-
-    def refused(self, text: bytes) -> str:
-        """Return the error that reading ``text`` is refused with."""
-        error = self.assertRaises(BridgeError, loads, text)
-        self.assertIs(error.code, Code.BAD_REQUEST)
-        return str(error.message)
 
     def test_not_json(self) -> None:
         """What Python's reader takes or chokes on, but JSON has not, is refused."""

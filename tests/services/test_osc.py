@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from socket import AF_INET, SOCK_DGRAM, socket
 from typing import Any
 
@@ -55,9 +53,9 @@ class OscCase(TestCase):
 
     def setUp(self) -> None:
         """Make the service, and a hub with one page."""
-        self.pushes: list[tuple[str, Any]] = []
         self.hub = hub = Hub()
-        hub.add(self)
+        self.watching = Page()
+        hub.add(self.watching)
         self.store: Any = Written()
         self.osc = self.make()
         hub.on_join(self.osc.joined)
@@ -71,14 +69,6 @@ class OscCase(TestCase):
         osc = Osc(reactor, self.hub.push, frozenset({42069, 22500}), self.store)
         self.addCleanup(osc.close)
         return osc
-
-    def on_close(self, call: Callable[[Any], None]) -> None:
-        """Never go."""
-
-    def push(self, event: str, text: bytes) -> None:
-        """Keep what every page is pushed."""
-        frame = json.loads(text)
-        self.pushes.append((event, frame["data"]))
 
     def call(
         self, name: str, caller: Caller | None = None, **params: Any
@@ -95,10 +85,10 @@ class OscCase(TestCase):
         assert isinstance(error, BridgeError)
         return error
 
-    async def pushed(self, count: int) -> list[tuple[str, Any]]:
-        """Wait for that many pushes."""
-        await until(lambda: len(self.pushes) >= count)
-        return self.pushes
+    async def pushed(self, count: int) -> list[Any]:
+        """Wait for that many pushes to every page."""
+        await until(lambda: len(self.watching.got) >= count)
+        return self.watching.data
 
 
 class FailedHoldTests(OscCase):
@@ -229,9 +219,9 @@ class ListenTests(OscCase):
             await self.call("send", address="/a", args=[number], port=self.port)
         while (await self.call("status"))["received"] < 200:
             await deferLater(reactor, 0.01, lambda: None)
-        await until(lambda: self.pushes[-1][1]["args"][0]["value"] == 199)
+        await until(lambda: self.watching.data[-1]["args"][0]["value"] == 199)
         status = await self.call("status")
-        self.assertEqual(status["dropped"] + len(self.pushes), 200)
+        self.assertEqual(status["dropped"] + len(self.watching.got), 200)
         self.assertGreater(status["dropped"], 100)
 
     def reconnected(self, before: Page) -> Page:
@@ -294,7 +284,7 @@ class RestartTests(OscCase):
         page = self.joined()
         await self.osc._sender.close()
         await self.call("send", address="/a", port=self.port)
-        self.assertEqual((await self.pushed(1))[0][1]["address"], "/a")
+        self.assertEqual((await self.pushed(1))[0]["address"], "/a")
         self.assertTrue((await self.call("stop", page))["stopped"])
         self.assertIsNone(self.store.value)
 

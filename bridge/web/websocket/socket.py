@@ -19,7 +19,7 @@ from twisted.logger import Logger
 from ...classes import frozen
 from ...concurrency.throttledcounter import ThrottledCounter
 from ...protocol import limits
-from ...protocol.errors import BridgeError, CloseCode, CloseReason, Code
+from ...protocol.errors import CloseCode, CloseReason, bad_request
 from ...protocol.strictjson import Size
 from ..headers import ALWAYS, last_refusal
 from .conversation import Conversation, SharedContext
@@ -142,7 +142,7 @@ class BridgeProtocol(FrameCodec):
     ) -> None:
         """Refuse a bad handshake; Autobahn's reason would repeat what was sent."""
         self.factory.handshakes_refused.add(1)
-        error = BridgeError(Code.BAD_REQUEST, "not a handshake of WebSocket 13")
+        error = bad_request("not a handshake of WebSocket 13")
         more = (
             (n.encode("ascii"), v.encode("ascii")) for n, v in responseHeaders or ()
         )
