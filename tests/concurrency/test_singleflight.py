@@ -50,21 +50,6 @@ class SingleFlightTests(SynchronousTestCase):
 
         return body
 
-    def test_asked_for_by_a_run(self) -> None:
-        """A run may ask for another, which begins on the same stack when it ends."""
-        left = 5000
-
-        async def body() -> None:
-            nonlocal left
-            left -= 1
-            if left:
-                flight.ask()
-
-        flight = SingleFlight("testing", body)
-        flight.ask()
-        self.assertEqual(left, 0)
-        self.assertFalse(flight.is_running)
-
     def test_asked_for_by_who_waited(self) -> None:
         """Who is answered may ask again, and that run begins."""
         self.flight.ask()
