@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.objects.bounds import TreeSize, check_name
@@ -71,24 +67,6 @@ class CheckNameTests(SynchronousTestCase):
                 check_name(raw)
             words = caught.exception.message
             self.assertIn("clone_failed: an unsafe file name", words)
-
-    @settings(deadline=None)
-    @given(
-        st.one_of(
-            st.binary(max_size=20),
-            st.text(st.characters(codec="utf-8"), max_size=20).map(str.encode),
-        )
-    )
-    def test_any_bytes(self, raw: bytes) -> None:
-        """Any bytes are refused, or are one harmless part of a path."""
-        try:
-            text, folded = check_name(raw)
-        except BridgeError:
-            return
-        self.assertEqual(text.encode("utf-8"), raw)
-        for form in (text, folded):
-            self.assertEqual(os.path.basename(form), form)
-            self.assertNotIn(form.rstrip(". ").lower(), (".git", "", ".", ".."))
 
 
 class TreeSizeTests(SynchronousTestCase):
