@@ -78,9 +78,9 @@ def apply_delta(base: bytes, delta: bytes, budget: Budget) -> bytes:
     return bytes(made)
 
 
-def _read_size(delta: bytes, at: int) -> tuple[int, int]:
+def _read_size(data: bytes | memoryview, at: int) -> tuple[int, int]:
     size = shift = 0
-    for byte in delta[at : at + _SIZE_BYTES]:
+    for byte in data[at : at + _SIZE_BYTES]:
         at += 1
         size |= (byte & 0x7F) << shift
         shift += 7
@@ -110,7 +110,6 @@ _BASE_BY_OFFSET: Final = 6
 _BASE_BY_NAME: Final = 7
 _HEADER_BYTES: Final = 12
 _NAME_BYTES: Final = 20
-_VARINT_BYTES: Final = 8
 _WINDOW_BYTES: Final = 16 * 1024
 
 
@@ -210,20 +209,17 @@ def _read_entry(body: memoryview, start: int, budget: Budget) -> tuple[_Entry, i
 
 def _read_head(body: memoryview, offset: int) -> tuple[int, int, int]:
     byte = body[offset]
-    code, size, shift = byte >> 4 & 7, byte & 15, 4
-    for at in range(offset + 1, offset + _VARINT_BYTES):
-        if not byte & 0x80:
-            return code, size, at
-        byte = body[at]
-        size |= (byte & 0x7F) << shift
-        shift += 7
-    raise DamagedError
+    size, offset = byte & 15, offset + 1
+    if byte & 0x80:
+        more, offset = _read_size(body, offset)
+        size |= more << 4
+    return byte >> 4 & 7, size, offset
 
 
 def _read_distance(body: memoryview, offset: int) -> tuple[int, int]:
     byte = body[offset]
     distance = byte & 0x7F
-    for at in range(offset + 1, offset + _VARINT_BYTES):
+    for at in range(offset + 1, offset + _SIZE_BYTES):
         if not byte & 0x80:
             return distance, at
         byte = body[at]
