@@ -8,11 +8,6 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.javascript.tokens import Code, Kind, UnreadableError
 
-from ..scanning import read_source
-from ..snippets import ACCEPTED, REFUSED
-
-PROGRAMS = [(one.file, one.code) for one in (*ACCEPTED, *REFUSED)]
-
 
 class TokenTests(SynchronousTestCase):
     """What is a token, and what is none."""
@@ -77,11 +72,3 @@ class PropertyTests(SynchronousTestCase):
         for start, token in zip(code.starts, code.texts, strict=True):
             self.assertEqual(text[start : start + len(token)], token)
         self.assertEqual(len(code.parent), len(code.kinds))
-
-    @given(st.lists(st.sampled_from(PROGRAMS), min_size=1, max_size=3))
-    @settings(deadline=None, max_examples=100)
-    def test_what_the_bundler_writes(self, programs: list[tuple[str, str]]) -> None:
-        """Whatever the bundler writes can be read."""
-        code = "\n;".join(code for _, code in programs)
-        for name in ("a.tsx", "a.ts", "a.js"):
-            Code(read_source(name, code.encode()).code)
