@@ -403,17 +403,3 @@ class TurnTests(PreviewTestCase):
         late = self.preview(ref=self.REF)
         self.assertIs(self.successResultOf(late), preview)
         self.assertEqual(self.bench.events.count("clone"), 1)
-
-    def test_attack_ref_of_another_preview(self) -> None:
-        """A guessed name does not show another repository's preview as this one's."""
-        self.bench.clones.go_on()
-        self.successResultOf(self.preview(ref=self.REF))
-        error = self.refusal(self.preview("other", ref=self.REF))
-        self.assertEqual(error.message, "ref: another operation has this name")
-
-    def test_next_preview_replaces_the_kept_tree(self) -> None:
-        """One tree is kept, however many are previewed."""
-        self.bench.clones.go_on()
-        self.result()
-        self.result("other")
-        self.assertEqual(len(self.bench.left()[0]), 1)
