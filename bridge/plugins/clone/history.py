@@ -114,9 +114,8 @@ def _read_commit(name: bytes, content: bytes) -> Commit:
         raise clone_failed("a commit that git would not make")
     # A parent that is named twice is one.
     parents = tuple(dict.fromkeys(head["parents"].split()[1::2]))
-    start = content.find(b"\n\n", head.end())
-    message = b"" if start < 0 else content[start : start + _MESSAGE_BYTES]
-    return Commit(name, parents, int(head["time"] or 0), message)
+    message = content[head.end() :].partition(b"\n\n")[2]
+    return Commit(name, parents, int(head["time"] or 0), message[:_MESSAGE_BYTES])
 
 
 def compare(
