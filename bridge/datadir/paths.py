@@ -28,16 +28,55 @@ class DataDirError(OSError):
     """The data directory can't be made; the message names it and the reason."""
 
 
+class _Part:
+    """A path in the directory."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+
+    def __get__(self, data: DataDir, owner: object) -> Path:
+        return data.root.joinpath(*self._names)
+
+
 @frozen
 class DataDir:
     """
     The daemon's directory.
 
     :ivar root: Made, with mode 0700, by ``create``.
+    :ivar token: The pairing token.
+    :ivar state: The page's settings, what is installed, and the accepted keys.
+    :ivar lock: Held by the one process that may write here.
+    :ivar address: Where the daemon listens while it does, for the commands that
+        call it.
+    :ivar journal: What an interrupted operation was doing.
+    :ivar log: The page's log lines, unless ``--log-file`` names another file.
+    :ivar daemon_log: The daemon's own log lines, for bug reports.
+    :ivar bin: The bundler and its checksum.
+    :ivar host: The host's and the plugin API's sources.
+    :ivar build: The generated import table, and the staging directories of builds.
+    :ivar plugins: The installed trees, and clones under way.
+    :ivar control_socket: Where commands reach the daemon.
+    :ivar icons: The icons of notifications, for the desktop to open; each for a
+        minute.
     """
 
     root: Path
     _checked: set[Path] = field(factory=set, init=False, eq=False, repr=False)
+
+    token = _Part("token")
+    state = _Part("state.json")
+    lock = _Part("lock")
+    address = _Part("address")
+    journal = _Part("journal")
+    log = _Part("logs", "plugins.log")
+    daemon_log = _Part("logs", "daemon.log")
+    bin = _Part("bin")
+    host = _Part("host")
+    build = _Part("build")
+    plugins = _Part("plugins")
+    control_socket = _Part("control.socket")
+    icons = _Part("icons")
 
     def create(self) -> str | None:
         """
@@ -115,74 +154,9 @@ class DataDir:
         """
         return has_owners() and bool(self.root.stat().st_mode & 0o077)
 
-    @property
-    def token(self) -> Path:
-        """The pairing token."""
-        return self.root / "token"
-
-    @property
-    def state(self) -> Path:
-        """The page's settings, what is installed, and the accepted keys."""
-        return self.root / "state.json"
-
-    @property
-    def lock(self) -> Path:
-        """Held by the one process that may write here."""
-        return self.root / "lock"
-
-    @property
-    def address(self) -> Path:
-        """Where the daemon listens while it does, for the commands that call it."""
-        return self.root / "address"
-
-    @property
-    def journal(self) -> Path:
-        """What an interrupted operation was doing."""
-        return self.root / "journal"
-
-    @property
-    def log(self) -> Path:
-        """The page's log lines, unless ``--log-file`` names another file."""
-        return self.root / "logs" / "plugins.log"
-
-    @property
-    def daemon_log(self) -> Path:
-        """The daemon's own log lines, for bug reports."""
-        return self.root / "logs" / "daemon.log"
-
-    @property
-    def bin(self) -> Path:
-        """The bundler and its checksum."""
-        return self.root / "bin"
-
-    @property
-    def host(self) -> Path:
-        """The host's and the plugin API's sources."""
-        return self.root / "host"
-
-    @property
-    def build(self) -> Path:
-        """The generated import table, and the staging directories of builds."""
-        return self.root / "build"
-
-    @property
-    def plugins(self) -> Path:
-        """The installed trees, and clones under way."""
-        return self.root / "plugins"
-
     def plugin(self, plugin_id: str) -> Path:
         """The tree of one plugin.  The id has been validated by the caller."""
         return self.plugins / plugin_id
-
-    @property
-    def control_socket(self) -> Path:
-        """Where commands reach the daemon."""
-        return self.root / "control.socket"
-
-    @property
-    def icons(self) -> Path:
-        """The icons of notifications, for the desktop to open; each for a minute."""
-        return self.root / "icons"
 
     def temporary_clone(self, random: str) -> Path:
         """Where a clone goes until it is accepted."""
