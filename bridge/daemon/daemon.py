@@ -107,9 +107,8 @@ class Daemon(Service):
         for pool in self._pools:
             pool.start()
         self._prepare()
-        self._supervisor.ready(self._where, self._reactor)
-        if self._status:
-            self._supervisor.status(f"{self._where}; {self._status}")
+        status = "; ".join(filter(None, (self._where, self._status)))
+        self._supervisor.ready(status, self._reactor)
         # Only then is Ctrl-C the reactor's.  Before, it would be lost in a callback.
         self._reactor.callWhenRunning(self._begin)
 

@@ -60,10 +60,6 @@ class Supervisor:
             self._watch.clock = clock
             self._watch.start(self.alive_seconds, now=True)
 
-    def status(self, status: str) -> None:
-        """Send what this process is doing."""
-        self._send(f"STATUS={status}")
-
     def failed(self, reason: str) -> None:
         """Send why the daemon does not start."""
         self._send(f"STATUS=could not start: {' '.join(reason.split())}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
@@ -117,7 +117,7 @@ def _is_settled(paths: Paths, trees: Trees) -> bool:
     return True
 
 
-def run(reactor: Any, begin: Callable[[], Awaitable[T]]) -> T:
+def run(reactor: Any, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """
     Run the reactor for one thing.
 
@@ -127,7 +127,7 @@ def run(reactor: Any, begin: Callable[[], Awaitable[T]]) -> T:
     done: list[Deferred[T]] = []
 
     def start() -> None:
-        doing = Deferred.fromCoroutine(_awaited(begin))
+        doing = maybeDeferred(begin)
         done.append(doing)
         doing.addBoth(_stopping, reactor)
 
@@ -141,10 +141,6 @@ def run(reactor: Any, begin: Callable[[], Awaitable[T]]) -> T:
         outcome.raiseException()
     result: T = outcome
     return result
-
-
-async def _awaited(begin: Callable[[], Awaitable[T]]) -> T:
-    return await begin()
 
 
 def _stopping(outcome: Any, reactor: Any) -> Any:

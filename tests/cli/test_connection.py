@@ -50,13 +50,6 @@ class ClientTests(CallCase):
             self.assert_paired()
         self.assertRaises(BlockingIOError, stranger.accept)
 
-    def test_no_daemon(self):
-        """A missing daemon or data directory is reported; the status is 3."""
-        self.lock.release()
-        self.assertIn("no daemon uses", self.assert_no_daemon())
-        self.data.lock.unlink()
-        self.assertIn("no daemon uses", self.assert_no_daemon())
-
     def test_starting(self):
         """So it is while the daemon does not listen yet, or has no token yet."""
         self.data.control_socket.rename(self.root / "aside")
@@ -69,14 +62,6 @@ class ClientTests(CallCase):
         self.assertIn(
             f"to create a token, run: plugin-bridge run --rotate-token {where}", err
         )
-
-    def test_nothing_listens(self):
-        """A socket that nobody listens on is reported."""
-        self.data.control_socket.unlink()
-        dead = socket.socket(socket.AF_UNIX)
-        dead.bind(str(self.data.control_socket))
-        dead.close()
-        self.assertIn("cannot be reached", self.assert_no_daemon())
 
     def test_loopback_port(self):
         """Where there can be no Unix socket, a file has the port."""
@@ -148,11 +133,6 @@ class ClientTests(CallCase):
         ):
             self.server.welcome = {"type": "close", "code": 1008, "reason": reason}
             self.assertIn(shown, self.why())
-
-    def test_ended(self):
-        """A daemon that ends before it answers is reported."""
-        self.server.answer = None
-        self.assertIn("ended before it answered", self.why())
 
     def test_hangs(self):
         """One that does not welcome is not waited for, for ever."""

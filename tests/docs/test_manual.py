@@ -108,11 +108,3 @@ class RenderedTests(SynchronousTestCase):
             self.assertIn(method, text)
         for word in (*Code, *Event, *Prefix, *CloseReason):
             self.assertIn(str(word), text)
-
-    def test_every_page_leads_on(self) -> None:
-        """Each begins with what it is about, and all but the last name others."""
-        for name in PAGES:
-            title = name.rpartition(".")[0]
-            text = text_of(name)
-            self.assertIn(f"NAME {title} - ", text)
-            self.assertIn("SEE ALSO", text)

@@ -1,6 +1,5 @@
 """Tests for docs/generate.py and docs/parts.py."""
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -36,19 +35,6 @@ class CommittedTests(_ScriptTestCase):
         names = {path.name for path, _ in made["shipped"]()}
         held = {path.name for path in made["SCHEMAS"].glob("*.json")}
         self.assertLessEqual(held, names)
-
-    def test_json(self):
-        """What fits in a line is in one, and so is each field; it is still the same."""
-        pretty = self.made("generate.py")["pretty"]
-        value = {
-            "a": [{"b": []}],
-            "properties": {"c": {"d": "x" * 120}, "e": {"f": {}}},
-        }
-        text = pretty(value)
-        self.assertEqual(json.loads(text), value)
-        lines = text.splitlines()
-        self.assertEqual(lines[:3], ["{", ' "a": [{"b": []}],', ' "properties": {'])
-        self.assertEqual(lines[4:], ['  "e": {"f": {}}', " }", "}"])
 
 
 class PartsTests(_ScriptTestCase):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import given
-from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import CONFIG_FILE_BYTES
@@ -80,16 +78,6 @@ class FileTests(SynchronousTestCase):
             if self.path.is_dir():
                 self.path.rmdir()
                 self.path.touch()
-
-    @given(st.text())
-    def test_any_text(self, text):
-        """Whatever it contains, it is read or refused."""
-        path = self.path.with_name("any.toml")
-        path.write_bytes(text.encode("utf-8", "surrogatepass"))
-        try:
-            read_file(path)
-        except ConfigError as e:
-            self.assertIn(str(path), str(e))
 
     def test_place(self):
         """It is in the user's configuration directory."""

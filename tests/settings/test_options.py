@@ -370,11 +370,6 @@ class NamesTests(CommandLines):
             )
         self.assertIn(f"{names} have a port", printed.getvalue())
 
-    def test_help(self) -> None:
-        """``--help`` has the flags of the host it is asked with."""
-        self.assertIn("--overlay-addr, --wayvr-addr ADDRESS:PORT", self.exits("-h")[1])
-        self.assertNotIn("--wayvr", self.exits("--host=reference", "-h")[1])
-
     def test_a_profile_of_somebody_s_own(self) -> None:
         """Flags without a value work; other commands find it from any directory."""
         path = self.profile('debug = "dev"')
