@@ -16,10 +16,12 @@ class Page:
     Goes away when the test wants; see ``bridge.rpc.caller.Caller``.
 
     :ivar got: The events it was pushed, as texts.
+    :ivar notified: Those that it alone was pushed.
     """
 
     gone: bool = False
     got: list[tuple[str, bytes]] = field(factory=list)
+    notified: list[tuple[str, Any]] = field(factory=list)
     ends: dict[Callable[[Any], None], None] = field(factory=dict)
     is_page: bool = True
 
@@ -33,7 +35,8 @@ class Page:
         self.got.append((event, text))
 
     def notify(self, event: str, data: Any) -> None:
-        """Ignore it."""
+        """Keep an event that is for this page alone."""
+        self.notified.append((event, data))
 
     def on_close(self, call: Callable[[Any], None]) -> None:
         """Call when it goes, or has gone."""

@@ -1,10 +1,7 @@
 """Tests for ``bridge.services.plugins``."""
 
-from collections.abc import Callable
 from typing import Any, cast
 
-from attrs import define, field
-from twisted.internet.defer import ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
@@ -15,33 +12,20 @@ from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.steps import Step
 from bridge.protocol.wire import unstructure
-from bridge.rpc.registry import Registry
 from bridge.services.plugins import PluginService, Pushes
 from bridge.settings.host import load_profile
 from bridge.settings.options import Paths
 
+from ..pages import Page
 from ..plugins.clone.remotes import LATEST, FakeUpstream
 from ..plugins.operations.bench import COMMIT, KEY, NOW, Bench, url_of
-from ..schemas.checking import CheckedDispatcher
+from .case import ServiceCase
 
 
-@define(eq=False)
-class PageDouble:
-    """A page's socket, which notes what it is sent."""
-
-    pushed: list[tuple[str, Any]] = field(factory=list)
-    is_page: bool = True
-
-    def notify(self, event: str, data: Any) -> None:
-        """See ``Caller``."""
-        self.pushed.append((event, data))
-
-    def on_close(self, call: Callable[[Any], None]) -> None:
-        """See ``Caller``."""
-
-
-class PluginServiceTests(SynchronousTestCase):
+class PluginServiceTests(ServiceCase):
     """Tests for the service behind the dispatcher."""
+
+    service = "plugins"
 
     def setUp(self):
         """Register the service."""
@@ -49,7 +33,7 @@ class PluginServiceTests(SynchronousTestCase):
         self.bench.publish("good")
         bench = self.bench
         self.upstream = FakeUpstream()
-        self.service = PluginService(
+        self.plugins = PluginService(
             bench.changes,
             bench.rebuild,
             bench.store,
@@ -62,18 +46,11 @@ class PluginServiceTests(SynchronousTestCase):
             bench.approver,
             Paths(load_profile("reference"), bench.data, bench.data.root),
         )
-        registry = Registry()
-        registry.register("plugins", self.service)
-        self.registry = registry
-        self.dispatcher = CheckedDispatcher(registry)
-
-    def call(self, name, params):
-        """Call a method."""
-        return ensureDeferred(self.dispatcher.call("plugins", name, params))
+        self.register(self.plugins)
 
     def result(self, name, params):
         """Call a method that answers."""
-        return self.successResultOf(self.call(name, params))
+        return self.successResultOf(self.calling(name, params))
 
     def test_check_updates_that_are_not_known(self):
         """A plugin whose repository can't be looked at is named, with the reason."""
@@ -95,7 +72,7 @@ class PluginServiceTests(SynchronousTestCase):
         self.assertEqual((entry["op"], entry["ref"]), ("build", ref["ref"]))
         self.assertEqual((entry["step"], entry["cancellable"]), ("build", False))
         self.assertEqual((entry["outcome"], entry["result"]), ("done", report))
-        answer = self.call("uninstall", {"id": "good", **ref})
+        answer = self.calling("uninstall", {"id": "good", **ref})
         refused = self.failureResultOf(answer, BridgeError).value
         self.assertEqual(refused.message, "ref: another operation has this name")
 
@@ -122,39 +99,14 @@ class PluginServiceTests(SynchronousTestCase):
     def test_preview(self):
         """The answer shows what would be installed, and nothing is."""
         preview = self.result("preview", {"url": url_of("good")})
-        empty: dict[str, list[str]] = {"gained": [], "lost": []}
-        self.assertEqual(
-            preview,
-            {
-                "url": url_of("good"),
-                "commit": COMMIT,
-                "digest": self.bench.pin_of("good").digest,
-                "manifest": {
-                    "id": "good",
-                    "name": "A plugin",
-                    "version": "1.0.0",
-                    "apiVersion": "^0.1.0",
-                    "description": "",
-                    "tags": [],
-                    "permissions": [],
-                    "optionalPermissions": [],
-                    "actions": [],
-                    "events": [],
-                    "hosts": [],
-                    "dependencies": [],
-                },
-                "about": {"readme": "", "icon": ""},
-                "expiresAt": (NOW + 600) * 1000,
-                "key": {"keyId": KEY, "trusted": False},
-                "changes": {
-                    "permissions": empty,
-                    "optionalPermissions": empty,
-                    "hosts": empty,
-                    "actions": empty,
-                    "events": empty,
-                },
-            },
-        )
+        pin = self.bench.pin_of("good")
+        self.assertEqual((preview["commit"], preview["digest"]), (COMMIT, pin.digest))
+        self.assertEqual(preview["manifest"]["name"], "A plugin")
+        self.assertEqual(preview["expiresAt"], (NOW + 600) * 1000)
+        self.assertEqual(preview["key"], {"keyId": KEY, "trusted": False})
+        gained = {field: held["gained"] for field, held in preview["changes"].items()}
+        fields = ("permissions", "optionalPermissions", "hosts", "actions", "events")
+        self.assertEqual(gained, {field: [] for field in fields})
         self.assertEqual(self.result("list", {})["plugins"], [])
 
     def test_preview_of_an_update(self):
@@ -195,14 +147,11 @@ class PluginServiceTests(SynchronousTestCase):
 
     def test_progress_of_a_preview(self):
         """Only the page that asked sees how its preview goes."""
-        page = PageDouble()
-        calling = self.dispatcher.call(
-            "plugins", "preview", {"url": url_of("good")}, page
-        )
-        self.successResultOf(ensureDeferred(calling))
-        events = {event for event, _ in page.pushed}
+        page = Page()
+        self.successResultOf(self.calling("preview", {"url": url_of("good")}, page))
+        events = {event for event, _ in page.notified}
         self.assertEqual(events, {"progress"})
-        self.assertEqual({data["op"] for _, data in page.pushed}, {"preview"})
+        self.assertEqual({data["op"] for _, data in page.notified}, {"preview"})
         self.assertEqual(self.bench.sink.progresses, [])
 
     def test_pins_and_refs(self):
@@ -230,7 +179,7 @@ class PluginServiceTests(SynchronousTestCase):
         self.refused("uninstall", {"id": "none"}, "not_installed: ")
         self.result("uninstall", {"id": "good"})
         self.bench.approver.answers = [None]
-        self.call("install", {"url": url_of("good")}).addErrback(lambda _: None)
+        self.calling("install", {"url": url_of("good")}).addErrback(lambda _: None)
         going, done, failed, removed = self.result("operations", {})["operations"]
         at = NOW * 1000
         self.assertEqual(
@@ -271,7 +220,7 @@ class PluginServiceTests(SynchronousTestCase):
     def test_cancel(self):
         """The answer is empty, and the operation is refused and listed as cancelled."""
         self.bench.approver.answers = [None]
-        installing = self.call("install", {"url": url_of("good")})
+        installing = self.calling("install", {"url": url_of("good")})
         (going,) = self.result("operations", {})["operations"]
         named = {"operation": going["operation"]}
         self.assertEqual(self.result("cancel", named), {})
@@ -299,7 +248,7 @@ class PluginServiceTests(SynchronousTestCase):
 
     def refused(self, name, params, message):
         """Call a method that refuses."""
-        error = self.failureResultOf(self.call(name, params), BridgeError).value
+        error = self.failureResultOf(self.calling(name, params), BridgeError).value
         self.assertTrue(error.message.startswith(message), error.message)
 
     def test_describe(self):
@@ -325,9 +274,9 @@ class PluginServiceTests(SynchronousTestCase):
                     "forget_key",
                 ],
                 "host": "reference",
-                "application": self.service._paths.profile.application,
+                "application": self.plugins._paths.profile.application,
                 "pluginsDir": str(self.bench.data.plugins),
-                "bundle": str(self.service._paths.bundle),
+                "bundle": str(self.plugins._paths.bundle),
                 "confirmation": "a double",
                 "signatures": "ed25519, required",
                 "installed": ["good"],
@@ -337,10 +286,10 @@ class PluginServiceTests(SynchronousTestCase):
     def test_why_nothing_can_be_built(self):
         """The field has the reason, and is absent when nothing is missing."""
         problems = ["cannot build: no bundler", ""]
-        self.service._build_problem = lambda: problems.pop(0)
-        described = self.service.describe()
+        self.plugins._build_problem = lambda: problems.pop(0)
+        described = self.plugins.describe()
         self.assertEqual(described["cannotBuild"], "cannot build: no bundler")
-        self.assertNotIn("cannotBuild", self.service.describe())
+        self.assertNotIn("cannotBuild", self.plugins.describe())
 
 
 class PushesTests(SynchronousTestCase):

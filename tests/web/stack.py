@@ -426,6 +426,10 @@ def write_request(
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + (body or b"")
 
 
+WAIT = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
+"""A call that the test answers."""
+
+
 class _Received:
     """What ``http.client`` takes for a socket."""
 

@@ -20,6 +20,7 @@ from .stack import (
     BEARER,
     JSON,
     PAGE,
+    WAIT,
     Anything,
     Stack,
     read_answer,
@@ -115,8 +116,7 @@ class FramingTests(ChannelCase):
         """What comes while a call runs is not read; it is answered, then cut off."""
         channel, transport = self.connect()
         transport.unread = True
-        call = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
-        channel.dataReceived(call)
+        channel.dataReceived(WAIT)
         channel.dataReceived(b"x")
         self.assertEqual(transport.producerState, "paused")
         self.stack.kettle.waiting.pop().callback(Anything(1))
@@ -138,8 +138,7 @@ class FramingTests(ChannelCase):
     def test_half_closed_behind_a_call(self) -> None:
         """A call that runs is answered, too."""
         channel, transport = self.connect()
-        call = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
-        channel.dataReceived(call)
+        channel.dataReceived(WAIT)
         channel.readConnectionLost()
         self.assertFalse(transport.disconnecting)
         (waiting,) = self.stack.kettle.waiting
@@ -238,9 +237,7 @@ class DeadlineTests(ChannelCase):
     def test_a_call_has_its_own_time(self) -> None:
         """No deadline of the connection ends a call that runs."""
         channel, transport = self.connect()
-        channel.dataReceived(
-            write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
-        )
+        channel.dataReceived(WAIT)
         self.stack.clock.advance(10_000)
         (waiting,) = self.stack.kettle.waiting
         waiting.callback(Anything(1))
@@ -264,16 +261,15 @@ class PendingConnectionsTests(ChannelCase):
     def test_calls_and_sockets_are_not_dropped(self) -> None:
         """Who has been let in stays: a body, a call, a socket."""
         page = self.stack.open(PAGE).hello()
-        call = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
         reading, reads = self.connect()
-        reading.dataReceived(call[:-1])
+        reading.dataReceived(WAIT[:-1])
         calling, calls = self.connect()
-        calling.dataReceived(call)
+        calling.dataReceived(WAIT)
         for _ in range(500):
             self.connect()
         page.request("echo", value=1)
         self.assertEqual(page.take()[0]["result"], {"value": 1})
-        reading.dataReceived(call[-1:])
+        reading.dataReceived(WAIT[-1:])
         for waiting in self.stack.kettle.waiting:
             waiting.callback(Anything(1))
         for transport in (reads, calls):

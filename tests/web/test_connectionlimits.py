@@ -15,11 +15,9 @@ from bridge.web.connectionlimits import (
     UnreadAnswers,
 )
 
-from .stack import BEARER, JSON, Anything, Connection, Stack, write_request
+from .stack import BEARER, JSON, WAIT, Anything, Connection, Stack, write_request
 from .test_channel import HEALTH, ChannelCase
 from .test_requestscontract import UPGRADE
-
-WAIT = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
 
 
 @define(eq=False)

@@ -22,9 +22,9 @@ from .stack import (
     BEARER,
     JSON,
     TOKEN,
+    WAIT,
     Anything,
     Stack,
-    write_request,
 )
 
 
@@ -92,8 +92,7 @@ class DisconnectTests(SynchronousTestCase):
         ):
             stack = Stack()
             channel, transport = stack.connect()
-            call = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
-            channel.dataReceived(call)
+            channel.dataReceived(WAIT)
             self.assertEqual(transport.value(), b"")
             channel.connectionLost(Failure(ConnectionLost()))
             (waiting,) = stack.kettle.waiting
