@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from attrs import define, field
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -18,6 +16,7 @@ from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.linking import DevLinks, WorkTree
 
+from ..pages import Page
 from ..plugins.operations.bench import PROFILE, Bench, files_of, write_tree
 
 
@@ -42,26 +41,6 @@ class WorkTreeTests(SynchronousTestCase):
             self.assertNotIn("Zq9", caught.exception.message)
 
 
-@define(eq=False)
-class Command:
-    """A caller."""
-
-    is_page: bool = False
-    closing: list[Callable[[Any], None]] = field(factory=list)
-
-    def notify(self, event: str, data: Any) -> None:
-        """See ``Caller``."""
-
-    def on_close(self, call: Callable[[Any], None]) -> None:
-        """See ``Caller``."""
-        self.closing.append(call)
-
-    def leave(self) -> None:
-        """Be gone."""
-        for call in self.closing:
-            call(self)
-
-
 class LinkTests(SynchronousTestCase):
     """Trees of commands."""
 
@@ -83,9 +62,9 @@ class LinkTests(SynchronousTestCase):
                 self.bench.scanner,
             )
         )
-        self.command = Command()
+        self.command = Page(is_page=False)
 
-    def link(self, *names: str, command: Command | None = None) -> Deferred[Any]:
+    def link(self, *names: str, command: Page | None = None) -> Deferred[Any]:
         """Ask for the tree, as a command does; fires with plain JSON."""
         files = list(names or ("main.ts", "plugin.json"))
         registry = Registry().extended("dev", self.links)
@@ -120,7 +99,7 @@ class LinkTests(SynchronousTestCase):
         slow: Deferred[None] = Deferred()
         self.bench.builder.outcomes = [slow]
         answer, waiting = self.link(), self.link()
-        self.command.leave()
+        self.command.go()
         self.assertNoResult(answer)
         slow.callback(None)
         self.successResultOf(answer)
@@ -131,7 +110,7 @@ class LinkTests(SynchronousTestCase):
         """A link that can't be taken out ends, and that is logged."""
         self.successResultOf(self.link())
         self.bench.threads.failing["link"] = OSError(5, "I/O error")
-        self.command.leave()
+        self.command.go()
         self.successResultOf(self.links.close())
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
@@ -139,10 +118,10 @@ class LinkTests(SynchronousTestCase):
         """More trees than there is room for are refused, until one goes."""
         self.patch(limits, "DEV_LINKS", 1)
         self.successResultOf(self.link())
-        other = Command()
+        other = Page(is_page=False)
         error = self.failureResultOf(self.link(command=other), BridgeError).value
         self.assertEqual(error.code, Code.UNAVAILABLE)
-        self.command.leave()
+        self.command.go()
         self.successResultOf(self.link(command=other))
 
     def test_close(self) -> None:
@@ -158,4 +137,4 @@ class LinkTests(SynchronousTestCase):
         self.assertEqual(self.bench.trees.linked, {})
         error = self.failureResultOf(self.link(), BridgeError).value
         self.assertEqual(error.code, Code.UNAVAILABLE)
-        self.command.leave()
+        self.command.go()

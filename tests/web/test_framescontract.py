@@ -81,101 +81,86 @@ ANSWERED: dict[str, list[bytes]] = {
     "a pong nobody asked for": [frame(PONG), frame(PONG, b"x"), frame(TEXT, ASKED)],
 }
 
-# What ends the connection: after a hello, and how.
-CLOSED: dict[str, tuple[list[bytes], tuple[int, str]]] = {
-    **{
-        f"reserved bits {rsv}": ([frame(TEXT, ASKED, rsv=rsv)], PROTOCOL_ERROR)
-        for rsv in (1, 2, 4, 7)
+# What ends the connection after a hello, by how it ends.
+CLOSED: dict[tuple[int, str], dict[str, list[bytes]]] = {
+    PROTOCOL_ERROR: {
+        **{
+            f"reserved bits {rsv}": [frame(TEXT, ASKED, rsv=rsv)]
+            for rsv in (1, 2, 4, 7)
+        },
+        "a reserved bit on a ping": [frame(PING, b"x", rsv=1)],
+        **{
+            f"reserved opcode {opcode}": [frame(opcode, b"x")]
+            for opcode in (3, 4, 5, 6, 7, 11, 12, 13, 14, 15)
+        },
+        "a reserved opcode without payload": [frame(3)],
+        "unmasked": [frame(TEXT, ASKED, mask=False)],
+        "unmasked ping": [frame(PING, b"x", mask=False)],
+        "unmasked close": [frame(CLOSE, b"\x03\xe8", mask=False)],
+        "continuation of nothing": [frame(CONTINUATION, ASKED)],
+        "continuation, unfinished": [frame(CONTINUATION, ASKED, fin=False)],
+        "continuation of what has ended": [
+            *fragments(ASKED[:5], ASKED[5:]),
+            frame(CONTINUATION, b""),
+        ],
+        **{
+            f"a message {opcode} within a message": [
+                frame(TEXT, ASKED, fin=False),
+                frame(opcode, ASKED),
+            ]
+            for opcode in (TEXT, BINARY)
+        },
+        "fragmented ping": [frame(PING, b"x", fin=False)],
+        "fragmented pong": [frame(PONG, b"x", fin=False)],
+        "fragmented close": [frame(CLOSE, b"\x03\xe8", fin=False)],
+        "ping of 126 bytes": [frame(PING, b"x" * 126)],
+        "close of 126 bytes": [close_frame(1000, b"x" * 124)],
+        "16 bits for 125": [frame(TEXT, b" " * 125, width=2)],
+        "64 bits for 125": [frame(TEXT, b" " * 125, width=8)],
+        "64 bits for 65535": [frame(TEXT, b" " * 65535, width=8)],
+        "length with the highest bit": [frame(TEXT, b"", width=8, length=2**63)],
+        "close of one byte": [frame(CLOSE, b"\x03")],
+        **{
+            f"close code {code}": [close_frame(code)]
+            for code in (0, 999, 1004, 1005, 1006, 1015, 1016, 2000, 2999, 5000, 65535)
+        },
+        "more after what is wrong": [
+            frame(3) + frame(TEXT, ASKED) * 1000 + close_frame(1000)
+        ],
     },
-    "a reserved bit on a ping": ([frame(PING, b"x", rsv=1)], PROTOCOL_ERROR),
-    **{
-        f"reserved opcode {opcode}": ([frame(opcode, b"x")], PROTOCOL_ERROR)
-        for opcode in (3, 4, 5, 6, 7, 11, 12, 13, 14, 15)
+    NOT_UTF8: {
+        "close reason that is not UTF-8": [close_frame(1000, b"\xff")],
+        "not UTF-8": [frame(TEXT, b"\xff")],
+        "a surrogate": [frame(TEXT, b'"\xed\xa0\x80"')],
+        "an overlong form": [frame(TEXT, b'"\xc0\xaf"')],
+        "beyond Unicode": [frame(TEXT, b'"\xf4\x90\x80\x80"')],
+        "ends within a character": [frame(TEXT, b'"\xc3')],
+        "fragments end within a character": fragments(b'"', b"\xe2\x82"),
+        # It fails at the first byte that can't be right, not at the end.
+        "not UTF-8 in a first fragment": [frame(TEXT, b"\xff", fin=False)],
+        "not UTF-8 in a later fragment": [
+            frame(TEXT, b"\xe2", fin=False),
+            frame(CONTINUATION, b"\x28", fin=False),
+        ],
+        "not UTF-8 in the half of a frame": [frame(TEXT, b"\xff" * 99)[:40]],
+        "a wrong continuation byte": [frame(TEXT, b"\xf4\x90", fin=False)],
     },
-    "a reserved opcode without payload": ([frame(3)], PROTOCOL_ERROR),
-    "unmasked": ([frame(TEXT, ASKED, mask=False)], PROTOCOL_ERROR),
-    "unmasked ping": ([frame(PING, b"x", mask=False)], PROTOCOL_ERROR),
-    "unmasked close": ([frame(CLOSE, b"\x03\xe8", mask=False)], PROTOCOL_ERROR),
-    "continuation of nothing": ([frame(CONTINUATION, ASKED)], PROTOCOL_ERROR),
-    "continuation of nothing, unfinished": (
-        [frame(CONTINUATION, ASKED, fin=False)],
-        PROTOCOL_ERROR,
-    ),
-    "continuation of what has ended": (
-        [*fragments(ASKED[:5], ASKED[5:]), frame(CONTINUATION, b"")],
-        PROTOCOL_ERROR,
-    ),
-    "a message within a message": (
-        [frame(TEXT, ASKED, fin=False), frame(TEXT, ASKED)],
-        PROTOCOL_ERROR,
-    ),
-    "a binary message within a message": (
-        [frame(TEXT, ASKED, fin=False), frame(BINARY, ASKED)],
-        PROTOCOL_ERROR,
-    ),
-    "fragmented ping": ([frame(PING, b"x", fin=False)], PROTOCOL_ERROR),
-    "fragmented pong": ([frame(PONG, b"x", fin=False)], PROTOCOL_ERROR),
-    "fragmented close": ([frame(CLOSE, b"\x03\xe8", fin=False)], PROTOCOL_ERROR),
-    "ping of 126 bytes": ([frame(PING, b"x" * 126)], PROTOCOL_ERROR),
-    "close of 126 bytes": ([close_frame(1000, b"x" * 124)], PROTOCOL_ERROR),
-    "16 bits for 125": ([frame(TEXT, b" " * 125, width=2)], PROTOCOL_ERROR),
-    "64 bits for 125": ([frame(TEXT, b" " * 125, width=8)], PROTOCOL_ERROR),
-    "64 bits for 65535": ([frame(TEXT, b" " * 65535, width=8)], PROTOCOL_ERROR),
-    "length with the highest bit": (
-        [frame(TEXT, b"", width=8, length=2**63)],
-        PROTOCOL_ERROR,
-    ),
-    "close of one byte": ([frame(CLOSE, b"\x03")], PROTOCOL_ERROR),
-    **{
-        f"close code {code}": ([close_frame(code)], PROTOCOL_ERROR)
-        for code in (0, 999, 1004, 1005, 1006, 1015, 1016, 2000, 2999, 5000, 65535)
+    (1003, "text_frames_only"): {
+        "binary": [frame(BINARY, ASKED)],
+        "binary in fragments": fragments(ASKED[:5], ASKED[5:], opcode=BINARY),
     },
-    "close reason that is not UTF-8": ([close_frame(1000, b"\xff")], NOT_UTF8),
-    "not UTF-8": ([frame(TEXT, b"\xff")], NOT_UTF8),
-    "a surrogate": ([frame(TEXT, b'"\xed\xa0\x80"')], NOT_UTF8),
-    "an overlong form": ([frame(TEXT, b'"\xc0\xaf"')], NOT_UTF8),
-    "beyond Unicode": ([frame(TEXT, b'"\xf4\x90\x80\x80"')], NOT_UTF8),
-    "ends within a character": ([frame(TEXT, b'"\xc3')], NOT_UTF8),
-    "fragments end within a character": (fragments(b'"', b"\xe2\x82"), NOT_UTF8),
-    # It fails at the first byte that can't be right, not at the end.
-    "not UTF-8 in a first fragment": ([frame(TEXT, b"\xff", fin=False)], NOT_UTF8),
-    "not UTF-8 in a later fragment": (
-        [frame(TEXT, b"\xe2", fin=False), frame(CONTINUATION, b"\x28", fin=False)],
-        NOT_UTF8,
-    ),
-    "not UTF-8 in the half of a frame": ([frame(TEXT, b"\xff" * 99)[:40]], NOT_UTF8),
-    "a wrong continuation byte, refused early": (
-        [frame(TEXT, b"\xf4\x90", fin=False)],
-        NOT_UTF8,
-    ),
-    "binary": ([frame(BINARY, ASKED)], (1003, "text_frames_only")),
-    "binary in fragments": (
-        fragments(ASKED[:5], ASKED[5:], opcode=BINARY),
-        (1003, "text_frames_only"),
-    ),
-    "too large, said at once": (
-        [frame(TEXT, b"", width=8, length=FRAME_BYTES + 1)],
-        TOO_LARGE,
-    ),
-    "as large as can be said": (
-        [frame(TEXT, b"", width=8, length=2**63 - 1)],
-        TOO_LARGE,
-    ),
-    "too large": ([frame(TEXT, b" " * (FRAME_BYTES + 1))], TOO_LARGE),
-    "too large in sum": (
-        [
+    TOO_LARGE: {
+        "said at once": [frame(TEXT, b"", width=8, length=FRAME_BYTES + 1)],
+        "as large as can be said": [frame(TEXT, b"", width=8, length=2**63 - 1)],
+        "too large": [frame(TEXT, b" " * (FRAME_BYTES + 1))],
+        "too large in sum": [
             *(
                 frame(CONTINUATION if i else TEXT, b" " * 65536, fin=False)
                 for i in range(FRAME_BYTES // 65536)
             ),
             frame(CONTINUATION, b" "),
         ],
-        TOO_LARGE,
-    ),
-    "more after what is wrong": (
-        [frame(3) + frame(TEXT, ASKED) * 1000 + close_frame(1000)],
-        PROTOCOL_ERROR,
-    ),
+    },
 }
 
 # The same, of a socket that has not sent hello: whatever it is, no hello came.
@@ -265,11 +250,12 @@ class FramesContract:
 
     def test_closed(self) -> None:
         """Each violation closes with its code, then ends without a reset."""
-        for case, (pieces, how) in CLOSED.items():
-            end = self.ended(pieces)
-            self.assertEqual((end.code, end.reason), how, case)
-            self.assertFalse(end.reset, case)
-            self.assertEqual([f for f in end.before if f[0] != TEXT], [], case)
+        for how, cases in CLOSED.items():
+            for case, pieces in cases.items():
+                end = self.ended(pieces)
+                self.assertEqual((end.code, end.reason), how, case)
+                self.assertFalse(end.reset, case)
+                self.assertEqual([f for f in end.before if f[0] != TEXT], [], case)
 
     def test_attack_before_hello(self) -> None:
         """Before a hello all of it is 1008, and nothing is answered."""
