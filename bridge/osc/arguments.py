@@ -8,27 +8,26 @@ from typing import Any, Final
 from ..protocol.rules import Check, Schema, patterns, whole
 from .packets import Argument, Kind
 
-_KINDS: Final[dict[str, tuple[type, ...]]] = {
-    Kind.BOOL: (bool,),
-    Kind.INT: (int,),
-    Kind.FLOAT: (int, float),
-    Kind.STRING: (str,),
-}
-
 # The least number that rounds to one that a float of 32 bits can't hold.
 _BEYOND_FLOAT: Final = 2.0**128 - 2.0**103
-_BOOLEAN: Final[Schema] = {"type": "boolean"}
-_INTEGER: Final[Schema] = {
-    "type": "integer",
-    "minimum": -(2**31),
-    "maximum": 2**31 - 1,
+
+_KINDS: Final[dict[str, tuple[tuple[type, ...], Schema]]] = {
+    Kind.BOOL: ((bool,), {"type": "boolean"}),
+    Kind.INT: (
+        (int,),
+        {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1},
+    ),
+    Kind.FLOAT: (
+        (int, float),
+        {
+            "type": "number",
+            "exclusiveMinimum": -_BEYOND_FLOAT,
+            "exclusiveMaximum": _BEYOND_FLOAT,
+        },
+    ),
+    Kind.STRING: ((str,), {"type": "string", **patterns(whole(r"[^\u0000]*"))}),
 }
-_FLOAT: Final[Schema] = {
-    "type": "number",
-    "exclusiveMinimum": -_BEYOND_FLOAT,
-    "exclusiveMaximum": _BEYOND_FLOAT,
-}
-_STRING: Final[Schema] = {"type": "string", **patterns(whole(r"[^\u0000]*"))}
+"""What a value of each kind may be, in Python and in JSON Schema."""
 
 
 def read_argument(given: Any) -> Argument | None:
@@ -42,7 +41,7 @@ def read_argument(given: Any) -> Argument | None:
         if set(given) != {"kind", "value"} or not isinstance(given["kind"], str):
             return None
         kind, value = given["kind"], given["value"]
-        if type(value) not in _KINDS.get(kind, ()):
+        if kind not in _KINDS or type(value) not in _KINDS[kind][0]:
             return None
         return _fitting(Kind(kind), value)
     if isinstance(given, bool):
@@ -68,7 +67,7 @@ def _fitting(kind: Kind, value: Any) -> Argument | None:
     return Argument(kind, value)
 
 
-def _of_kind(kind: Kind, value: Schema) -> Schema:
+def _of_kind(kind: str, value: Schema) -> Schema:
     return {
         "type": "object",
         "required": ["kind", "value"],
@@ -77,21 +76,14 @@ def _of_kind(kind: Kind, value: Schema) -> Schema:
     }
 
 
-_KIND_SCHEMAS: Final = {
-    Kind.BOOL: _BOOLEAN,
-    Kind.INT: _INTEGER,
-    Kind.FLOAT: _FLOAT,
-    Kind.STRING: _STRING,
-}
-
 OSC_ARGUMENT: Final = Check(
     "a boolean, a number that fits in a 32-bit float, a string without NUL, "
     "or one of these (an integer of 32 bits for int) with its kind: "
     "{kind: bool, int, float or string, value}",
     {
         "anyOf": [
-            *(_BOOLEAN, _FLOAT, _STRING),
-            *(_of_kind(kind, value) for kind, value in _KIND_SCHEMAS.items()),
+            *(_KINDS[kind][1] for kind in (Kind.BOOL, Kind.FLOAT, Kind.STRING)),
+            *(_of_kind(kind, value) for kind, (_, value) in _KINDS.items()),
         ]
     },
     lambda value: read_argument(value) is None,

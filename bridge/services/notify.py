@@ -231,20 +231,17 @@ class Notify:
             raise unavailable("no notification sink has started")
         if names is None:
             return available
+        aliased = {a: available[n] for a, n in self._aliases.items() if n in available}
+        known = {**available, **aliased}
         found: dict[str, str] = {}
         for requested_name in names:
-            name = self._aliases.get(requested_name, requested_name)
-            if name not in available:
-                known = [*available, *self._known_aliases(available)]
-                raise _unknown(requested_name, known)
-            found.setdefault(name, requested_name)
+            if requested_name not in known:
+                raise _unknown(requested_name, list(known))
+            found.setdefault(known[requested_name].name, requested_name)
         return {requested: available[name] for name, requested in found.items()}
 
     def _aliases_of(self, name: str) -> list[str]:
         return [alias for alias, aliased in self._aliases.items() if aliased == name]
-
-    def _known_aliases(self, available: Mapping[str, Any]) -> list[str]:
-        return [alias for alias, name in self._aliases.items() if name in available]
 
     def _patch(self, patches: Mapping[str, Any], name: str) -> Any:
         """Find the patch of a sink, under any of its names."""

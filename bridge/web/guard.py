@@ -56,14 +56,6 @@ def is_loopback_origin(origin: bytes) -> bool:
     return found is not None and is_loopback_name(found[1])
 
 
-def is_json(headers: Headers) -> bool:
-    """Whether the one Content-Type is JSON's, with any parameters."""
-    given = headers.getRawHeaders(b"content-type") or ()
-    if len(given) != 1:
-        return False
-    return given[0].partition(b";")[0].strip().lower() == b"application/json"
-
-
 @define(eq=False, repr=False)
 class Guard:
     """
@@ -182,9 +174,13 @@ class Guard:
         """
         Insist on JSON, which a browser sends only after a preflight.
 
+        Its type may have any parameters.
+
         :raise BridgeError: 415.
         """
-        if not is_json(headers):
+        given = headers.getRawHeaders(b"content-type") or ()
+        types = [one.partition(b";")[0].strip().lower() for one in given]
+        if types != [b"application/json"]:
             raise BridgeError(
                 Code.UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json"
             )

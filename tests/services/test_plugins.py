@@ -89,7 +89,7 @@ class PluginServiceTests(ServiceCase):
         answer = self.result("update", {"id": "good"})
         self.assertEqual(list(answer), ["plugin", "updated"])
         self.assertEqual((answer["plugin"]["id"], answer["updated"]), ("good", True))
-        self.refused("update", {"id": "../x"}, "invalid_id: ")
+        self.assert_refused("update", {"id": "../x"}, "invalid_id: ")
 
     def pin(self):
         """What a preview shows to be installed."""
@@ -130,20 +130,20 @@ class PluginServiceTests(ServiceCase):
 
     def test_about(self):
         """What an installed plugin shows of itself is what its author has signed."""
-        self.refused("about", {"id": "good"}, "not_installed: ")
-        self.refused("about", {"id": "../x"}, "invalid_id: ")
+        self.assert_refused("about", {"id": "good"}, "not_installed: ")
+        self.assert_refused("about", {"id": "../x"}, "invalid_id: ")
         self.result("install", {"url": url_of("good")})
         self.assertEqual(
             self.result("about", {"id": "good"}), {"readme": "", "icon": ""}
         )
         (self.bench.data.plugin("good") / "README.md").write_text("changed", "utf-8")
-        self.refused("about", {"id": "good"}, "unsigned: ")
+        self.assert_refused("about", {"id": "good"}, "unsigned: ")
 
     def test_preview_params(self):
         """One of the two is required, and just one."""
         both = {"url": url_of("good"), "id": "good"}
         for params in ({}, {"ref": "x" * 16}, both):
-            self.refused("preview", params, "one of url and id is required")
+            self.assert_refused("preview", params, "one of url and id is required")
 
     def test_progress_of_a_preview(self):
         """Only the page that asked sees how its preview goes."""
@@ -166,8 +166,8 @@ class PluginServiceTests(ServiceCase):
             ({"ref": "x" * 65}, "ref: 16 to 64 characters"),
             ({"ref": "a b" * 8}, "ref: 16 to 64 characters"),
         ):
-            self.refused("install", {"url": good, **params}, message)
-            self.refused("update", {"id": "good", **params}, message)
+            self.assert_refused("install", {"url": good, **params}, message)
+            self.assert_refused("update", {"id": "good", **params}, message)
         named = {"url": good, "pin": pin, "ref": "x" * 16}
         answer = self.result("install", named)
         self.assertEqual(answer["plugin"]["id"], "good")
@@ -176,7 +176,7 @@ class PluginServiceTests(ServiceCase):
     def test_operations(self):
         """What is under way is listed, and how the others ended."""
         plugin = self.result("install", {"url": url_of("good"), "ref": "x" * 16})
-        self.refused("uninstall", {"id": "none"}, "not_installed: ")
+        self.assert_refused("uninstall", {"id": "none"}, "not_installed: ")
         self.result("uninstall", {"id": "good"})
         self.bench.approver.answers = [None]
         self.calling("install", {"url": url_of("good")}).addErrback(lambda _: None)
@@ -229,7 +229,7 @@ class PluginServiceTests(ServiceCase):
         (ended,) = self.result("operations", {})["operations"]
         self.assertEqual(ended["outcome"], "cancelled")
         self.assertEqual(ended["error"]["message"], error.message)
-        self.refused("cancel", named, "not_cancellable: ")
+        self.assert_refused("cancel", named, "not_cancellable: ")
 
     def test_list_entry_has_the_key(self):
         """An entry shows since when its key is trusted, while it is."""
@@ -244,9 +244,9 @@ class PluginServiceTests(ServiceCase):
         """The answer is empty; a key that is not accepted is refused."""
         self.result("install", {"url": url_of("good")})
         self.assertEqual(self.result("forget_key", {"keyId": KEY}), {})
-        self.refused("forget_key", {"keyId": KEY}, "not_trusted: ")
+        self.assert_refused("forget_key", {"keyId": KEY}, "not_trusted: ")
 
-    def refused(self, name, params, message):
+    def assert_refused(self, name, params, message):
         """Call a method that refuses."""
         error = self.failureResultOf(self.calling(name, params), BridgeError).value
         self.assertTrue(error.message.startswith(message), error.message)
