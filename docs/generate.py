@@ -39,13 +39,19 @@ def pretty(value: Any, depth: int = 0, *, fields: bool = False) -> str:
     if not isinstance(value, dict) or len(line) + depth <= WIDTH:
         return line
     inner, outer = "\n" + " " * (depth + 1), "\n" + " " * depth
-    held = []
+    lines: list[str] = []
     for key, one in value.items():
         text = json.dumps(one, ensure_ascii=False)
         if not fields:
             text = pretty(one, depth + 1, fields=key == "properties")
-        held.append(f"{json.dumps(key)}: {text}")
-    return f"{{{inner}{f',{inner}'.join(held)}{outer}}}"
+        entry = f"{json.dumps(key)}: {text}"
+        # What has no fields shares a line.
+        together = f"{lines[-1]}, {entry}" if lines and not fields else "{"
+        if "{" in together or len(together) + depth >= WIDTH:
+            lines.append(entry)
+        else:
+            lines[-1] = together
+    return f"{{{inner}{f',{inner}'.join(lines)}{outer}}}"
 
 
 if __name__ == "__main__":

@@ -13,13 +13,12 @@ import {
   TimeoutError,
 } from "../../../bridge/reference/packages/client/src/index.js";
 import { LIMITS } from "../../../bridge/reference/packages/client/src/protocol.js";
-import { World, failure, settle } from "./world.js";
+import { World, connected, failure, settle } from "./world.js";
 
 const HOST = { ns: "host" };
 
 test("a call is a request, and its answer the result", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const listed = bridge.call("state/list", HOST);
   const { id, ...request } = world.socket.request;
   assert.deepEqual(request, {
@@ -34,15 +33,13 @@ test("a call is a request, and its answer the result", async () => {
 });
 
 test("parameters may be left out", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   void bridge.call("plugins/list");
   assert.deepEqual(world.socket.request["params"], {});
 });
 
 test("answers find their calls in any order", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const calls = ["a", "b", "c"].map((key) => bridge.call("state/get", { ns: "host", key }));
   const ids = world.socket.requests.map(({ id }) => id);
   assert.equal(new Set(ids).size, 3);
@@ -54,8 +51,7 @@ test("answers find their calls in any order", async () => {
 });
 
 test("a refusal has the code and the message", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const refused = failure(bridge.call("state/list", HOST));
   world.socket.refuse("bad_request", "ns: 1 to 64 characters");
   const error = await refused;
@@ -68,8 +64,7 @@ test("a refusal has the code and the message", async () => {
 });
 
 test("a refused plugin operation has a prefix and a detail", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const refused = failure(bridge.call("plugins/update", { id: "bio" }));
   world.socket.refuse("bad_request", "denied: nobody confirmed it: in time");
   const error = await refused;
@@ -79,8 +74,7 @@ test("a refused plugin operation has a prefix and a detail", async () => {
 
 test("a refusal that makes no sense is still one", async () => {
   for (const error of [undefined, null, "no", { code: 1, message: [], retryAfter: "x" }]) {
-    const world = new World();
-    const bridge = await world.connected();
+    const { world, bridge } = await connected();
     const refused = failure(bridge.call("state/set", { ...HOST, key: "a", value: 1 }));
     const { id } = world.socket.request;
     world.socket.receive({ type: "response", id, ok: false, error });
@@ -91,8 +85,7 @@ test("a refusal that makes no sense is still one", async () => {
 });
 
 test("frames that make no sense are ignored", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const listed = bridge.call("state/list", HOST);
   const { id } = world.socket.request;
   for (const frame of ["", "{", "[]", "null", "1", '{"type":1}', '{"type":"response"}']) {
@@ -119,8 +112,7 @@ test("nothing but a welcome is accepted before the welcome", async () => {
 });
 
 test("a connection lost in a call rejects it at once, and nothing is sent again", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const lost = failure(bridge.call("state/list", HOST));
   world.socket.drop(1001, "shutdown");
   const error = await lost;
@@ -204,8 +196,7 @@ test("a call that waits for a connection is rejected when the token is refused",
 });
 
 test("an answer may take 4 s, and a late one is dropped", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const timedOut = failure(bridge.call("state/list", HOST));
   const { request } = world.socket;
   let over = false;
@@ -223,8 +214,7 @@ test("an answer may take 4 s, and a late one is dropped", async () => {
 test("an answer may take as long as the protocol says", async () => {
   assert.equal(METHODS["plugins/install"].timeoutMs, 130_000);
   for (const [method, { timeoutMs }] of Object.entries(METHODS)) {
-    const world = new World();
-    const bridge = await world.connected();
+    const { world, bridge } = await connected();
     const timedOut = failure(bridge.call(method as MethodName, {} as never));
     let over = false;
     void timedOut.then(() => (over = true));
@@ -260,8 +250,7 @@ test("a deadline that passes before a call is sent is a timeout too", async () =
 });
 
 test("an abort rejects with its reason, and the answer is dropped", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const abort = new AbortController();
   const aborted = failure(bridge.call("state/list", HOST, { signal: abort.signal }));
   abort.abort();
@@ -287,8 +276,7 @@ test("an abort before a call is sent keeps it from being sent", async () => {
 });
 
 test("a signal is listened to no longer than the call lasts", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const { signal } = new AbortController();
   let listening = 0;
   const counted = new Proxy(signal, {
@@ -311,8 +299,7 @@ test("a signal is listened to no longer than the call lasts", async () => {
 });
 
 test("rate_limited: a read is asked again once, after the time that it names", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const listed = failure(bridge.call("state/list", HOST));
   world.socket.refuse("rate_limited", "too many requests", { retryAfter: 2 });
   await world.pass(1_999);
@@ -328,8 +315,7 @@ test("rate_limited: a read is asked again once, after the time that it names", a
 });
 
 test("rate_limited: what changes something is not asked again", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const refused = failure(bridge.call("state/set", { ...HOST, key: "a", value: 1 }));
   world.socket.refuse("rate_limited", "too many requests", { retryAfter: 1 });
   assert.ok((await refused) instanceof RefusedError);
@@ -338,16 +324,14 @@ test("rate_limited: what changes something is not asked again", async () => {
 });
 
 test("rate_limited: a read whose deadline would pass is not asked again", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const refused = failure(bridge.call("state/list", HOST, { timeoutMs: 1_000 }));
   world.socket.refuse("rate_limited", "too many requests", { retryAfter: 1 });
   assert.ok((await refused) instanceof RefusedError);
 });
 
 test("rate_limited: a read waits for another connection too, and can be aborted", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const abort = new AbortController();
   const aborted = failure(bridge.call("state/list", HOST, { signal: abort.signal }));
   const listed = bridge.call("plugins/list");
@@ -370,8 +354,7 @@ test("rate_limited: a read waits for another connection too, and can be aborted"
 });
 
 test("what JSON cannot hold, or a frame, is rejected without being sent", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const cycle: { self?: unknown } = {};
   cycle.self = cycle;
   const params = { ...HOST, key: "a" };
@@ -395,8 +378,7 @@ test("what is changed after a call is not sent", async () => {
 });
 
 test("attack: no frame is so long that the daemon closes the socket", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const set = (value: string) => bridge.call("state/set", { ...HOST, key: "a", value });
   const longest = LIMITS.frameBytes;
   const around = JSON.stringify({ ...HOST, key: "a", value: "" }).length;

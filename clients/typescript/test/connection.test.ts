@@ -9,7 +9,7 @@ import {
   PairingError,
   createBridge,
 } from "../../../bridge/reference/packages/client/src/index.js";
-import { ENDPOINT, World, failure, settle } from "./world.js";
+import { ENDPOINT, World, connected, failure, settle } from "./world.js";
 
 /** When attempts begin, while nothing answers, in order. */
 async function attempts(world: World, milliseconds: number): Promise<number[]> {
@@ -112,8 +112,7 @@ test("1001 shutdown and 1006 are waited out", async () => {
     [1006, ""],
     [1009, "frame_too_large"],
   ] as const) {
-    const world = new World();
-    const bridge = await world.connected();
+    const { world, bridge } = await connected();
     world.socket.drop(code, reason);
     assert.equal(bridge.state, "waiting");
     assert.deepEqual(bridge.details, { close: { code, reason }, retryInMs: 1_000 });
@@ -127,8 +126,7 @@ test("1001 shutdown and 1006 are waited out", async () => {
 test("after each close of the protocol it does what the protocol says", async () => {
   const states = { yes: "waiting", later: "waiting", paired: "unpaired" };
   for (const [reason, { code, retry }] of Object.entries(CLOSES)) {
-    const world = new World();
-    const bridge = await world.connected();
+    const { world, bridge } = await connected();
     world.socket.drop(code, reason);
     assert.equal(bridge.state, states[retry], reason);
     assert.equal((bridge.details.retryInMs ?? 0) >= 5_000, retry === "later", reason);
@@ -137,16 +135,14 @@ test("after each close of the protocol it does what the protocol says", async ()
 
 test("a reason that is not the protocol's is waited out", async () => {
   for (const reason of ["toString", "__proto__", "unauthorised"]) {
-    const world = new World();
-    const bridge = await world.connected();
+    const { world, bridge } = await connected();
     world.socket.drop(1001, reason);
     assert.equal(bridge.state, "waiting", reason);
   }
 });
 
 test("the waits go on growing until a connection has lasted 10 s", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const waits: unknown[] = [];
   for (const lasts of [9_999, 9_999, 9_999, 10_000]) {
     await world.pass(lasts);
@@ -185,8 +181,7 @@ test("1008 is not retried before pair, moveTo or retry", async () => {
 });
 
 test("1001 token_rotated reads as rotated, and is not retried", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   world.socket.drop(1001, "token_rotated");
   assert.equal(bridge.state, "unpaired");
   assert.equal(bridge.details.reason, "rotated");
@@ -196,8 +191,7 @@ test("1001 token_rotated reads as rotated, and is not retried", async () => {
 });
 
 test("1013 is waited out for at least 5 s, even when a call is made", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   world.socket.drop(1013, "slow_reader");
   assert.deepEqual(bridge.details.retryInMs, 5_000);
   await world.pass(2_000);
@@ -234,8 +228,7 @@ test("pair reports its outcome", async () => {
 });
 
 test("attack: another endpoint does not get the token", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const old = world.socket;
   bridge.moveTo("http://127.0.0.1:6666");
   await settle();
@@ -246,8 +239,7 @@ test("attack: another endpoint does not get the token", async () => {
 });
 
 test("attack: another endpoint does not get what waits to be sent", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   world.socket.drop();
   const waiting = failure(bridge.call("state/set", { ns: "host", key: "a", value: "secret" }));
   bridge.log("info", "host", "secret");
@@ -302,8 +294,7 @@ test("a WebSocket that cannot be made is a failure", async () => {
 });
 
 test("a retry leaves a working connection alone", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   bridge.retry();
   await settle();
   assert.deepEqual([bridge.state, world.sockets.length], ["connected", 1]);
@@ -323,8 +314,7 @@ test("a slow probe of an old endpoint changes nothing", async () => {
 });
 
 test("a socket that was given up changes nothing", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const old = world.socket;
   void bridge.pair("other");
   await settle();
@@ -335,8 +325,7 @@ test("a socket that was given up changes nothing", async () => {
 });
 
 test("close ends everything", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const [sent, late] = [bridge.call("plugins/list"), world.socket];
   bridge.close();
   assert.ok((await failure(sent)) instanceof LostError);
@@ -351,8 +340,7 @@ test("close ends everything", async () => {
 
 test("a listener that closes the client leaves nothing behind", async () => {
   for (const state of ["connecting", "connected", "waiting", "absent", "unpaired"]) {
-    const world = new World();
-    const bridge = await world.connected();
+    const { world, bridge } = await connected();
     bridge.on("state", (now) => {
       if (now === state) {
         bridge.close();

@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { World, settle } from "./world.js";
+import { connected, settle } from "./world.js";
 
 test("an event reaches its listeners, until they are removed", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const got: unknown[] = [];
   const off = bridge.on("build", (report) => got.push(["one", report]));
   bridge.on("build", (report) => got.push(["two", report]));
@@ -24,8 +23,7 @@ test("an event reaches its listeners, until they are removed", async () => {
 });
 
 test("listeners outlive a connection", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const got: unknown[] = [];
   bridge.on("plugins", (data) => got.push(data));
   world.socket.drop();
@@ -36,8 +34,7 @@ test("listeners outlive a connection", async () => {
 });
 
 test("an event of a newer daemon is unknown, whatever it is called", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const got: unknown[] = [];
   const states: unknown[] = [];
   bridge.on("unknown", (event, data) => got.push([event, data]));
@@ -54,8 +51,7 @@ test("an event of a newer daemon is unknown, whatever it is called", async () =>
 });
 
 test("a listener that throws is reported, and keeps nothing from going on", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const uncaught: unknown[] = [];
   const before = process.listeners("uncaughtException");
   process.removeAllListeners("uncaughtException");
@@ -79,8 +75,7 @@ test("a listener that throws is reported, and keeps nothing from going on", asyn
 const ID = "A".repeat(22);
 
 async function answered(evaluate: (code: string) => unknown): Promise<unknown> {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   bridge.onRemote(evaluate);
   world.socket.push("remote", { id: ID, code: "return 1" });
   await settle();
@@ -132,8 +127,7 @@ test("what a snippet throws is the answer", async () => {
 });
 
 test("a value that the daemon refuses is followed by the reason", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   bridge.onRemote(() => [[[]]]);
   world.socket.push("remote", { id: ID, code: "return 1" });
   await settle();
@@ -147,8 +141,7 @@ test("a value that the daemon refuses is followed by the reason", async () => {
 });
 
 test("without a function, or an id, a snippet is not answered", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   world.socket.push("remote", { id: ID, code: "return 1" });
   const off = bridge.onRemote(() => 1);
   world.socket.push("remote", { id: 7, code: "return 1" });
@@ -161,8 +154,7 @@ test("without a function, or an id, a snippet is not answered", async () => {
 });
 
 test("an answer that is lost is no error", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   bridge.onRemote(() => 1);
   world.socket.push("remote", { id: ID, code: "return 1" });
   await settle();

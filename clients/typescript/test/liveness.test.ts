@@ -4,12 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { Bridge } from "../../../bridge/reference/packages/client/src/index.js";
-import { World, failure, settle } from "./world.js";
+import { World, connected, failure, settle } from "./world.js";
 
 /** A client that is connected to a daemon which then stops answering. */
 async function frozen(): Promise<[World, Bridge]> {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   world.frozen = true;
   world.probes.length = 0;
   return [world, bridge];
@@ -28,8 +27,7 @@ test("20 s of silence are followed by a probe, and one without an answer by stal
 });
 
 test("a probe that is answered changes nothing, and the next comes 20 s later", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   world.probes.length = 0;
   await world.pass(65_000);
   assert.deepEqual(world.probes, [20_000, 40_000, 60_000]);
@@ -142,8 +140,7 @@ test("a page that is shown without a reason to doubt does not probe", async () =
 });
 
 test("a hidden page connects again all the same", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   world.hidden = true;
   world.socket.drop();
   await world.pass(1_000);
@@ -152,8 +149,7 @@ test("a hidden page connects again all the same", async () => {
 });
 
 test("after a sleep, messages are read before deadlines count", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const listed = bridge.call("plugins/list");
   const { request } = world.socket;
   world.sleep(3_600_000);
@@ -166,8 +162,7 @@ test("after a sleep, messages are read before deadlines count", async () => {
 });
 
 test("after a sleep, a call without an answer times out", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const timedOut = failure(bridge.call("plugins/list"));
   world.sleep(3_600_000);
   await world.pass(250);

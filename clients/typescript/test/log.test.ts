@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { World } from "./world.js";
+import { World, connected } from "./world.js";
 
 function messages(world: World): string[][] {
   return world.socket
@@ -12,8 +12,7 @@ function messages(world: World): string[][] {
 }
 
 test("lines are gathered for 250 ms", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   bridge.log("info", "host", "one");
   await world.pass(200);
   bridge.log("warn", "bio", "two");
@@ -35,8 +34,7 @@ test("lines are gathered for 250 ms", async () => {
 });
 
 test("a frame has at most 200 lines", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   for (let line = 0; line < 450; line += 1) {
     bridge.log("info", "host", String(line));
   }
@@ -57,8 +55,7 @@ test("without a connection the newest 500 lines wait", async () => {
 });
 
 test("log_flood drops the lines that wait", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   bridge.log("info", "host", "flood");
   world.socket.drop(1013, "log_flood");
   bridge.log("info", "host", "later");
@@ -68,8 +65,7 @@ test("log_flood drops the lines that wait", async () => {
 });
 
 test("another 1013 keeps them", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   bridge.log("info", "host", "kept");
   world.socket.drop(1013, "slow_reader");
   await world.pass(5_000);
@@ -79,8 +75,7 @@ test("another 1013 keeps them", async () => {
 
 test("a page that ends, and a client that is closed, send what waits", async () => {
   for (const end of ["leave", "close"]) {
-    const world = new World();
-    const bridge = await world.connected();
+    const { world, bridge } = await connected();
     bridge.log("error", "host", "last");
     if (end === "leave") {
       world.leave();
@@ -92,8 +87,7 @@ test("a page that ends, and a client that is closed, send what waits", async () 
 });
 
 test("a line that is too long, or no text, still fits into a frame", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   bridge.log("info", "s".repeat(100), "x".repeat(3_999) + "\u{1f600}");
   await world.pass(250);
   const [frame] = world.socket.of("logs");

@@ -10,7 +10,7 @@ import {
   PairingError,
   RefusedError,
 } from "../../../bridge/reference/packages/client/src/index.js";
-import { World, failure, settle } from "./world.js";
+import { World, connected, failure, settle } from "./world.js";
 
 const URL_OF = { url: "https://example.org/bio" };
 const PLUGIN = { plugin: { id: "bio" } };
@@ -24,8 +24,7 @@ interface Installing {
 
 /** An install whose request was sent. */
 async function installing(options: OperateOptions = {}): Promise<Installing> {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const outcome = bridge.operate("plugins/install", URL_OF, options);
   outcome.catch(() => undefined);
   await settle();
@@ -190,8 +189,7 @@ test("a token that was replaced meanwhile ends the wait", async () => {
 });
 
 test("the reference of an operation that is listed joins it", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const outcome = bridge.operate("plugins/install", { ...URL_OF, ref: "kept" });
   await settle();
   world.socket.answer(listed("kept", { outcome: "done", result: PLUGIN }));
@@ -202,8 +200,7 @@ test("the reference of an operation that is listed joins it", async () => {
 });
 
 test("the reference of an operation that is not listed begins it", async () => {
-  const world = new World();
-  const bridge = await world.connected();
+  const { world, bridge } = await connected();
   const outcome = bridge.operate("plugins/install", { ...URL_OF, ref: "new" });
   await settle();
   world.socket.answer({ operations: [] });

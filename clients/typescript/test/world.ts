@@ -262,6 +262,12 @@ export class World implements Clock, Page {
   }
 }
 
+/** Make a client that is connected, in a world of its own. */
+export async function connected(): Promise<{ readonly world: World; readonly bridge: Bridge }> {
+  const world = new World();
+  return { world, bridge: await world.connected() };
+}
+
 /** The error that a promise is rejected with. */
 export async function failure(promise: Promise<unknown>): Promise<Error> {
   try {

@@ -52,7 +52,7 @@ def copied() -> Any:
 def main() -> None:
     """Replace the copy."""
     # No name has a blank or a hyphen, so lines are broken between names only.
-    text = textwrap.fill(json.dumps(published()), 88, break_long_words=False)
+    text = textwrap.fill(json.dumps(published()), 120, break_long_words=False)
     (HERE / "names.json").write_text(f"{text}\n", "utf-8")
     (HERE / "LICENSE").write_text(licence(), "utf-8")
 
