@@ -160,22 +160,16 @@ class Jobs:
     def _refusal(self, job: Job, error: Exception) -> BridgeError:
         step = job.failed_at or job.step
         where: dict[str, Any] = {"op": job.request.op, "step": step}
-        if job.stopping:
-            why = job.why_stopped
-            self._log.warn(
-                "{op} was cancelled at {step}: {why}", why=why.message, **where
-            )
-            return why
-        if isinstance(error, BridgeError):
-            log = self._log.error if error.code == Code.INTERNAL else self._log.warn
-            log("{op} ended at {step}: {reason}", reason=error.message, **where)
-            return error
-        undone = f"the {step} step failed and was undone"
-        if (because := reason(error)) is not None:
-            self._log.error("{op} failed at {step}: {why}", why=because, **where)
-            return BridgeError(Code.INTERNAL, f"{undone}: {because}")
-        self._log.failure("{op} failed at {step}", **where)
-        return BridgeError(Code.INTERNAL, f"{undone}; see the daemon's log")
+        refusal = job.why_stopped if job.stopping else error
+        if not isinstance(refusal, BridgeError):
+            undone, because = f"the {step} step failed and was undone", reason(error)
+            if because is None:
+                self._log.failure("{op} failed at {step}", **where)
+                return BridgeError(Code.INTERNAL, f"{undone}; see the daemon's log")
+            refusal = BridgeError(Code.INTERNAL, f"{undone}: {because}")
+        log = self._log.error if refusal.code == Code.INTERNAL else self._log.warn
+        log("{op} ended at {step}: {reason}", reason=refusal.message, **where)
+        return refusal
 
     def recent(self) -> list[Job]:
         """

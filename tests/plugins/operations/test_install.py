@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.internet.defer import Deferred
-
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
 
@@ -137,13 +135,6 @@ class InstallTests(InstallTestCase):
             self.assertIn("Go online", first)
             self.assertNotIn("Go online", "".join(others))
 
-    def test_preview_that_is_gone(self) -> None:
-        """What the first prompt could not name is asked for later."""
-        self.done("install", GOOD)
-        self.publish("other", **ASKING)
-        self.done("install", url_of("other"), self.bench.pin_of("other"))
-        self.assertIn("Go online", self.bodies()[-1])
-
     def test_prompts_name_who_asks(self) -> None:
         """A page, or a command in a terminal: in each prompt of the operation."""
         for page, who in ((Page(), "A page of "), (Page(is_page=False), "A command ")):
@@ -171,14 +162,6 @@ class InstallTests(InstallTestCase):
                 "Received 2,500 bytes",
             ],
         )
-
-    def test_denied_prompt_leaves_the_kept_tree(self) -> None:
-        """Who declines may change their mind: the tree is still there."""
-        root, pin = self.bench.keep("good"), self.bench.pin_of("good")
-        self.bench.approver.answers = [False]
-        self.error(self.ask("install", GOOD, pin))
-        self.assertTrue(root.exists())
-        self.done("install", GOOD, pin)
 
 
 class SeveralTests(InstallTestCase):
@@ -229,10 +212,6 @@ class SeveralTests(InstallTestCase):
         self.bench.approver.open[1].callback(None)
         self.successResultOf(last)
 
-
-class EndTests(InstallTestCase):
-    """Tests for an install that is cancelled, and for a daemon that ends."""
-
     def test_cancelled(self) -> None:
         """A question is withdrawn, a clone ended, and nothing is left."""
         for answers in ([None], [True, None]):
@@ -242,14 +221,3 @@ class EndTests(InstallTestCase):
             self.assertIn("withdrawn", self.events)
         self.bench.clones.slow = "clone"
         self.cancel(self.ask("install", GOOD))
-
-    def test_shutdown_during_the_build(self) -> None:
-        """What is being committed is finished, and waited for."""
-        gate: Deferred[Any] = Deferred()
-        self.bench.builder.outcomes = [gate]
-        installing = self.ask("install", GOOD)
-        closing = self.bench.jobs.close()
-        self.assertNoResult(closing)
-        gate.callback(None)
-        self.successResultOf(closing)
-        self.assertEqual(self.successResultOf(installing).id, "good")

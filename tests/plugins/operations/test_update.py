@@ -151,14 +151,6 @@ class UpdateTests(UpdateTestCase):
             self.assertIn("version unknown", bodies[0])
             self.start()
 
-    def test_no_gain_is_not_asked_for(self) -> None:
-        """A version that declares the same, or less, needs no such prompt."""
-        cases: tuple[dict[str, Any], ...] = ({"optionalPermissions": ["network"]}, {})
-        for fields in cases:
-            self.bench.publish_later(**fields)
-            self.updated()
-        self.assertNotIn("ask grow", self.events)
-
     def test_same_ref(self) -> None:
         """The same name is the same update."""
         first, again = (
