@@ -43,10 +43,10 @@ _QUOTE: Final = rb"[\"'`]"
 # A module that a package's `browser` map leaves out: an empty one stands for it.
 _DISABLED: Final = "(disabled):"
 
-# What a file of each area may import.
-_REACH: Final = {
+# What a file of each area of the host may import; the host also imports the table.
+_REACH: Final[dict[str | None, tuple[str, ...]]] = {
     API: (API, PACKAGES),
-    HOST: (API, HOST, PACKAGES, TABLE_FILE),
+    HOST: (API, HOST, PACKAGES),
     PACKAGES: (PACKAGES,),
 }
 
@@ -97,8 +97,7 @@ def read_json(text: bytes) -> Any:
 
 def _named(key: str, about: dict[str, Any]) -> str:
     # The bundler adds this where the same file was read in another way, too.
-    mark = f" with {{ type: '{about.get('with', {}).get('type')}' }}"
-    return key.removesuffix(mark) if about.get("with") else key
+    return key.removesuffix(f" with {{ type: '{about['with'].get('type')}' }}")
 
 
 @frozen
@@ -137,18 +136,19 @@ def check_metafile(text: bytes, allowed: Allowed) -> frozenset[str]:
     whole = read_json(text)
     files, as_data, edges = set(), set(), []
     for key, about in whole["inputs"].items():
-        path = _named(key, about)
-        files.add(path)
-        if about.get("with"):
+        path = key
+        if "with" in about:
+            path = _named(key, about)
             as_data.add(path)
+        files.add(path)
         for one in about["imports"]:
+            target = _named(one["path"], one) if "with" in one else one["path"]
             written = one.get("original", one["path"])
-            external = one.get("external", False)
-            edges.append(Edge(path, _named(one["path"], one), written, external))
+            edges.append(Edge(path, target, written, one.get("external", False)))
     rules = _Rules(allowed, files, as_data, edges, whole["outputs"])
     for breach in rules.breaches():
         raise BuildError(breach)
-    return frozenset(path for path in files if not path.startswith(_DISABLED))
+    return frozenset([path for path in files if not path.startswith(_DISABLED)])
 
 
 @define(eq=False)
@@ -170,10 +170,10 @@ class _Rules:
 
     def breaches(self) -> Iterator[str]:
         """List what breaks a rule."""
+        for path in self._files | {edge.target for edge in self._edges}:
+            self._areas[path] = _area(path, self._allowed.plugins)
         inner = [edge for edge in self._edges if not edge.external]
         first = {edge.target: edge for edge in reversed(inner)}
-        for path in self._files.union(edge.target for edge in self._edges):
-            self._areas[path] = _area(path, self._allowed.plugins)
         yield from self._left()
         for path in sorted(self._files.difference(first, [self._allowed.entry])):
             # The host may import by a pattern.
@@ -183,7 +183,13 @@ class _Rules:
         for path, edge in first.items():
             if why := self._why_not(path):
                 yield f"{self._refusal(edge)}{why}"
-        yield from (self._refusal(edge) for edge in inner if not self._may_import(edge))
+        areas = self._areas
+        others = [
+            edge
+            for edge in inner
+            if areas[edge.target] not in _REACH.get(areas[edge.importer], ())
+        ]
+        yield from (self._refusal(one) for one in others if not self._may_import(one))
         written = {path.rpartition("/")[2] for path in self._outputs}
         for name in sorted(written.difference(self._allowed.outputs)):
             yield (
@@ -233,14 +239,15 @@ class _Rules:
         return why and f", {why}"
 
     def _may_import(self, edge: Edge) -> bool:
+        """Whether what is not within the host may be imported."""
         area, to = self._areas[edge.importer] or "", self._areas[edge.target]
         if area == TABLE_FILE:
             return edge.target in self._allowed.table
+        if to == TABLE_FILE:
+            return area == HOST and edge.target == to  # it is not left out
         if area.startswith(PLUGINS):
             return to is not None and to in (self._allowed.shared, area)
-        if edge.target.startswith(_DISABLED) and to in (None, TABLE_FILE):
-            return to is None  # the table is not left out
-        return to in _REACH.get(area, ())
+        return to is None and edge.target.startswith(_DISABLED)
 
     def _refusal(self, edge: Edge) -> str:
         named = edge.target.removeprefix(_DISABLED)

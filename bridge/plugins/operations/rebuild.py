@@ -126,13 +126,8 @@ class Rebuild:
         return waiter.report
 
     def begin(self) -> None:
-        """Build without a caller."""
-
-        def log_failure(failure: Failure) -> None:
-            failure.trap(BridgeError)
-            self._log.warn("there was no build at the start")
-
-        self.build().addErrback(log_failure)
+        """Build without a caller; a daemon that ends need not."""
+        self.build().addErrback(Failure.trap, BridgeError)
 
     async def _build_for_waiters(self) -> None:
         waiters, self._waiters = self._waiters, []
