@@ -133,7 +133,7 @@ class FakeApproverTests(ApproverContract, SynchronousTestCase):
 
     def approver(self):
         """See ``ApproverContract``."""
-        return FakeApprover(answers=[True, False, True])
+        return FakeApprover(answers=[False])
 
 
 class OpenFakeApproverTests(ApproverContract, SynchronousTestCase):
@@ -141,7 +141,7 @@ class OpenFakeApproverTests(ApproverContract, SynchronousTestCase):
 
     def approver(self):
         """See ``ApproverContract``."""
-        return FakeApprover(answers=[None, None, None])
+        return FakeApprover(answers=[None])
 
 
 class HastyReactorTests(SynchronousTestCase):

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from attrs import fields
+
 from ..classes import frozen
 from ..protocol.text import ascii_line
 from ..settings.host import PermissionWords
@@ -49,16 +51,7 @@ class Differences:
     @property
     def grows(self) -> bool:
         """Whether anything is gained."""
-        return any(
-            one.gained
-            for one in (
-                self.permissions,
-                self.optional_permissions,
-                self.hosts,
-                self.actions,
-                self.events,
-            )
-        )
+        return any(getattr(self, each.name).gained for each in fields(Differences))
 
 
 LIST_CHARACTERS: Final = 300

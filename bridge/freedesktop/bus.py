@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final, Protocol
 from urllib.parse import unquote_to_bytes
 
@@ -25,10 +25,6 @@ from .messages import DesktopError, Signal
 
 FIRST_PAUSE_SECONDS: Final = 1.0
 CLOSE_SECONDS: Final = 1.0
-
-
-Opener = Callable[[Any, str, Callable[[Signal], object]], "Deferred[Any]"]
-"""Opens a connection: ``bridge.freedesktop.connection.connect``, or a test's."""
 
 
 class User(Protocol):
@@ -54,13 +50,11 @@ class Bus:
     Keeps a connection to the session bus.
 
     :ivar environ: The environment with the address of the bus; read for each attempt.
-    :ivar open: Opens a connection.
     """
 
     _reactor: Any
     _environ: Mapping[str, str]
     _user: User
-    _open: Opener = connect
     _link: SessionBusConnection | None = field(default=None, init=False)
     _since: float = field(default=0.0, init=False)
     _attempt: Deferred[SessionBusConnection] | None = field(default=None, init=False)
@@ -132,8 +126,8 @@ class Bus:
             raise DesktopError("there is no session bus")
         for path in sockets[:-1]:
             with contextlib.suppress(DesktopError):
-                return await self._open(self._reactor, path, self._user.received)
-        return await self._open(self._reactor, sockets[-1], self._user.received)
+                return await connect(self._reactor, path, self._user.received)
+        return await connect(self._reactor, sockets[-1], self._user.received)
 
     def _connected(self, link: SessionBusConnection) -> None:
         self._link, self._attempt = link, None

@@ -77,10 +77,6 @@ def _check_scans(image: bytes) -> None:
         raise ImageError(f"the image has more than {limits.ICON_SCANS} scans")
 
 
-def _one_at_a_time() -> Shares:
-    return Shares("icons", 1, 1, limits.ICONS_WAITING, limits.ICONS_WAITING_PER_CALLER)
-
-
 @define(eq=False, repr=False)
 class IconFiles:
     """
@@ -94,11 +90,14 @@ class IconFiles:
     _thread: Callable[..., Deferred[Any]]
     _expiry: dict[Path, float] = field(factory=dict, init=False)
     _sweeping: IDelayedCall | None = field(default=None, init=False)
-    _turn: Shares = field(factory=_one_at_a_time, init=False)
+    _turn: Shares = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        most, of_one = limits.ICONS_WAITING, limits.ICONS_WAITING_PER_CALLER
+        self._turn = Shares("icons", 1, 1, most, of_one)
 
     def open(self) -> None:
-        """Remove what a killed daemon left, and keep icons from now on."""
-        self._turn = _one_at_a_time()
+        """Remove what a killed daemon left."""
         for path in self.directory.glob("*.*"):
             _remove(path)
 

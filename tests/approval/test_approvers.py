@@ -4,7 +4,7 @@ from twisted.internet.defer import fail
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import DevApprover, Prompts, denied, native_approver
+from bridge.approval import DevApprover, Prompts, native_approver
 from bridge.approval.desktop import DesktopApprover
 from bridge.approval.windows import WindowsApprover
 from bridge.freedesktop import Note
@@ -65,11 +65,3 @@ class DevApproverTests(ApproverContract, SynchronousTestCase):
         self.patch(self.screen, "show", lambda note: fail(ZeroDivisionError()))
         self.assertIsNone(self.successResultOf(self.approver().approve(PROMPT)))
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
-
-
-class DeniedTests(SynchronousTestCase):
-    """Tests for ``denied``."""
-
-    def test_prefix(self):
-        """The message starts with what the page looks for."""
-        self.assertEqual(denied("declined").message, "denied: declined")

@@ -43,8 +43,7 @@ class InMemoryContractTests(ApproverContract, SynchronousTestCase):
     def approver(self):
         """See ``ApproverContract``."""
         boxes = Boxes()
-        for _ in range(3):
-            self.addCleanup(boxes.buttons.put, IDNO)
+        self.addCleanup(boxes.buttons.put, IDNO)
         return WindowsApprover("Sample", Quiet(), Clock(), boxes)
 
 

@@ -26,11 +26,6 @@ class PermissionLinesTests(SynchronousTestCase):
         for line in permission_lines(WORDS, WORDS):
             self.assertRegex(line, r"\A[ -%'-;=?-~]+\Z")
 
-    def test_risky_ones_come_first(self):
-        """What matters most is read first, whatever the manifest's order."""
-        lines = permission_lines(WORDS, ["routes", "osc"])
-        self.assertTrue(lines[0].startswith("- Control your avatar: "), lines)
-
     def test_attack_many_permissions_hide_none(self):
         """However many are gained, the label of each is shown, in one line."""
         (line,) = permission_lines(WORDS, WORDS)
@@ -45,7 +40,7 @@ class PermissionLinesTests(SynchronousTestCase):
             self.assertEqual(permission_lines(words, ["p"]), [shown])
 
     def test_unknown_permission(self):
-        """One that the profile has no words for is shown by its name, as a risk."""
+        """One that the profile has no words for is shown first, by its name."""
         lines = permission_lines(WORDS, ["routes", "custom:thing"])
         self.assertEqual(lines[0], "- custom:thing: a permission of this app")
 

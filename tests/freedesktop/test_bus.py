@@ -10,7 +10,7 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.freedesktop import DesktopError
+from bridge.freedesktop import DesktopError, bus
 from bridge.freedesktop.bus import VARIABLE, Bus
 from bridge.freedesktop.connection import SessionBusConnection, connect
 from bridge.freedesktop.messages import BUS, Call, RemoteInterface
@@ -213,7 +213,8 @@ class BusTests(SynchronousTestCase):
         self.user = Follower()
         self.opened = []
         self.environ = {VARIABLE: "unix:path=/a"}
-        self.bus = Bus(self.clock, self.environ, self.user, self.open)
+        self.patch(bus, "connect", self.open)
+        self.bus = Bus(self.clock, self.environ, self.user)
 
     def open(self, clock, path, received):
         """Open a connection, in the test's good time."""
@@ -283,10 +284,10 @@ class BusTests(SynchronousTestCase):
 
     def test_no_unix_sockets(self):
         """On a system without Unix sockets nothing is tried."""
-        bus = Bus(Clock(), self.environ, self.user, self.open)
-        self.failureResultOf(bus.connected(), DesktopError)
-        self.assertEqual(self.opened, [])
-        self.assertEqual(bus._reactor.getDelayedCalls(), [])
+        clock = Clock()
+        asked = Bus(clock, self.environ, self.user).connected()
+        self.failureResultOf(asked, DesktopError)
+        self.assertEqual((self.opened, clock.getDelayedCalls()), ([], []))
 
     def test_lost(self):
         """A loss is reported, and a new connection made on a stack of its own."""

@@ -227,11 +227,9 @@ class FileTests(SynchronousTestCase):
         self.files.close()
         self.assertEqual(self.there(), [])
         self.assertEqual(self.clock.getDelayedCalls(), [])
-        self.files.open()
-        self.file(png())
+        self.directory.joinpath("x.png").touch()
         IconFiles(self.directory, self.clock, execute).open()
         self.assertEqual(self.there(), [])
-        self.files.close()
 
     def test_refused(self):
         """A refused image leaves no file."""
