@@ -63,29 +63,22 @@ class NoteTests(SynchronousTestCase):
             ),
         )
 
-    def test_time(self):
-        """0 is the server's own time, never for ever; the rest is milliseconds."""
-        for seconds, milliseconds in (
-            (None, -1),
-            (0, -1),
-            (0.0004, -1),
-            (0.0014, 1),
-            (2.5, 2500),
-            (60, 60_000),
+    def test_fields(self):
+        """Times are milliseconds, 0 the server's own; only a declined sound is off."""
+        for fields, name, value in (
+            ({"timeout_secs": 0}, "expire_ms", -1),
+            ({"timeout_secs": 0.0004}, "expire_ms", -1),
+            ({"timeout_secs": 0.0014}, "expire_ms", 1),
+            ({"timeout_secs": 60}, "expire_ms", 60_000),
+            ({"sound": False}, "suppress_sound", True),
+            ({"sound": True}, "suppress_sound", False),
+            ({"volume": 0}, "suppress_sound", False),
+            ({"audio_path": ""}, "suppress_sound", False),
+            ({"urgency": "low"}, "urgency", Urgency.LOW),
+            ({"urgency": "normal"}, "urgency", Urgency.NORMAL),
+            ({"urgency": "critical"}, "urgency", Urgency.CRITICAL),
         ):
-            self.assertEqual(note_of(timeout_secs=seconds).expire_ms, milliseconds)
-
-    def test_sound(self):
-        """Only a sound that was declined is suppressed; no desktop has a volume."""
-        self.assertTrue(note_of(sound=False).suppress_sound)
-        for fields in ({}, {"sound": True}, {"volume": 0}, {"audio_path": ""}):
-            self.assertFalse(note_of(**fields).suppress_sound)
-
-    def test_urgency(self):
-        """Each word has its number."""
-        for word in ("low", "normal", "critical"):
-            self.assertEqual(note_of(urgency=word).urgency.name.lower(), word)
-        self.assertEqual(note_of().urgency, Urgency.NORMAL)
+            self.assertEqual(getattr(note_of(**fields), name), value, fields)
 
     def test_icon(self):
         """A name is for the server to look up; the text of an image is not."""
