@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -19,6 +20,14 @@ def fresh_directory(test: SynchronousTestCase) -> Path:
     path = Path(tempfile.mkdtemp(prefix="bridge-test-"))
     test.addCleanup(shutil.rmtree, path)
     return path
+
+
+def write_files(root: Path, files: Mapping[str, str | bytes]) -> None:
+    """Write files below a directory, by their paths with ``/``; texts as UTF-8."""
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def planted(test: SynchronousTestCase, path: Path) -> None:

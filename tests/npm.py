@@ -13,6 +13,7 @@ from typing import Final
 
 from bridge.provision.library import LIBRARY, library_files
 
+from .directories import write_files
 from .programs import program
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -105,9 +106,7 @@ def library() -> Path:
 
 def unpack_library(to: Path) -> None:
     """Put the library's files where the sources of a host are, below ``to``."""
-    for path, content in library_files(library().read_bytes()).items():
-        (to / path).parent.mkdir(parents=True, exist_ok=True)
-        (to / path).write_bytes(content)
+    write_files(to, library_files(library().read_bytes()))
 
 
 def modules() -> Path:

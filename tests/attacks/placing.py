@@ -16,6 +16,7 @@ from attrs import frozen
 from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.settings.host import load_profile
 
+from ..directories import write_files
 from ..forge import sign
 from ..whole.daemon import run, set_up
 
@@ -87,10 +88,7 @@ def _write(data: Path, plugins: Iterable[Placed]) -> None:
         tree = data / "plugins" / plugin.id
         usual = {"id": plugin.id, "version": "1.0.0", "apiVersion": "^0.3.0"}
         manifest = {"name": plugin.id.capitalize(), **usual, **plugin.manifest}
-        for name, text in {**plugin.files, "plugin.json": json.dumps(manifest)}.items():
-            path = tree / name
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            path.write_text(text, "utf-8")
+        write_files(tree, {**plugin.files, "plugin.json": json.dumps(manifest)})
         sign(tree, plugin.id, PROFILE, _SEED, _SIGNED_AT)
         state["bridge.plugins"][plugin.id] = _RECORD
         allowed = [{"kind": kind, "target": target} for kind, target in plugin.allowed]

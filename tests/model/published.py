@@ -17,6 +17,8 @@ from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
+from ..directories import write_files
+
 PROFILE: Final = load_profile("reference")
 PLUGINS: Final = ("alpha", "beta")
 NAMESPACES: Final = ("host", *(f"plugin:{one}" for one in PLUGINS))
@@ -73,23 +75,15 @@ def make_version(
         "main.ts": code + f"// {BROKEN}\n" * is_broken,
         f"src/part{number}.ts": "export {};\n",
     }
+    files = {name: text.encode() for name, text in texts.items()}
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
-        files = {name: text.encode() for name, text in texts.items()}
         write_files(root, files)
         signed = sign_tree(
             read_tree(root), plugin_id, PROFILE, SEEDS[author], signed_at
         )
     files["plugin.sig"] = signed
     return Version(plugin_id, number, author, signed_at, is_broken, files)
-
-
-def write_files(root: Path, files: dict[str, bytes]) -> None:
-    """Write files below a directory."""
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
 
 
 def read_files(root: Path) -> dict[str, bytes]:

@@ -44,10 +44,6 @@ def note_of(**fields: Any) -> Note:
 class NoteTests(SynchronousTestCase):
     """Tests for wording a notification."""
 
-    def test_least(self):
-        """What was not given is the server's to decide."""
-        self.assertEqual(note(LEAST, server()), Note("Sample", "Door"))
-
     def test_full(self):
         """What was given is there, as far as desktops have a use for it."""
         self.assertEqual(
@@ -74,17 +70,14 @@ class NoteTests(SynchronousTestCase):
             ({"sound": True}, "suppress_sound", False),
             ({"volume": 0}, "suppress_sound", False),
             ({"audio_path": ""}, "suppress_sound", False),
+            # A name is for the server to look up; the text of an image is not.
+            ({"icon": "security-high"}, "icon", "security-high"),
+            ({"icon": text64(png()), "use_base64_icon": True}, "icon", ""),
             ({"urgency": "low"}, "urgency", Urgency.LOW),
             ({"urgency": "normal"}, "urgency", Urgency.NORMAL),
             ({"urgency": "critical"}, "urgency", Urgency.CRITICAL),
         ):
             self.assertEqual(getattr(note_of(**fields), name), value, fields)
-
-    def test_icon(self):
-        """A name is for the server to look up; the text of an image is not."""
-        self.assertEqual(note_of(icon="security-high").icon, "security-high")
-        image = note_of(icon=text64(png()), use_base64_icon=True)
-        self.assertEqual((image.icon, image.image_path), ("", ""))
 
     def test_attack_markup_in_a_body(self):
         """A text is escaped for servers that render markup, also for one that lies."""

@@ -230,8 +230,3 @@ class FileTests(SynchronousTestCase):
         self.directory.joinpath("x.png").touch()
         IconFiles(self.directory, self.clock, execute).open()
         self.assertEqual(self.there(), [])
-
-    def test_refused(self):
-        """A refused image leaves no file."""
-        self.failureResultOf(self.asking(b"GIF89a"), ImageError)
-        self.assertFalse(self.directory.exists())

@@ -21,6 +21,7 @@ from attrs import define, field
 
 from bridge.settings.host import load_profile
 
+from ..directories import write_files
 from ..forge import ForgeProcess, sign, start_forge_process
 from ..freedesktop.session import Session
 from ..reference.bundling import lay_out_page
@@ -114,6 +115,7 @@ class Stand:
     options: tuple[str, ...] = ()
     daemon: Daemon = field(init=False)
     _running: ExitStack = field(factory=ExitStack, init=False)
+    _signed_at: int = field(default=0, init=False)
 
     def start_daemon(self, *options: str, port: int = 0) -> None:
         """Start the daemon; on the port of the last one when ``port`` is given."""
@@ -142,7 +144,6 @@ class Stand:
     ) -> str:
         """Publish a plugin, or a new version of it; gives its URL."""
         directory = self.home / "trees" / plugin_id
-        directory.mkdir(parents=True, exist_ok=True)
         about = {
             "id": plugin_id,
             "name": plugin_id.replace("-", " ").title(),
@@ -150,19 +151,17 @@ class Stand:
             "apiVersion": "^0.1.0",
             **manifest,
         }
-        (directory / "plugin.json").write_text(json.dumps(about))
-        (directory / "main.ts").write_text(main or _CARD % (plugin_id, about["name"]))
-        for path, content in (files or {}).items():
-            raw = content.encode() if isinstance(content, str) else content
-            (directory / path).write_bytes(raw)
+        own = {
+            "plugin.json": json.dumps(about),
+            "main.ts": main or _CARD % (plugin_id, about["name"]),
+        }
+        write_files(directory, {**own, **(files or {})})
         if seed is not None:
             # A version that is not newer than the last one is a replay.
-            self._signed_at = max(int(time.time()), getattr(self, "_signed_at", 0) + 1)
+            self._signed_at = max(int(time.time()), self._signed_at + 1)
             sign(directory, plugin_id, PROFILE, seed, self._signed_at)
         self.forge.publish(directory, plugin_id, f"Version {about['version']}")
         return self.forge.url(plugin_id)
-
-    _signed_at: int = 0
 
     def open(self, route: str = "", query: str = "", token: str = "") -> None:
         """Load the page again, at a route such as ``/plugins``, by a link."""

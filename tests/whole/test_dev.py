@@ -5,7 +5,7 @@ import signal
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, write_files
 from ..waiting import wait_until
 from .browser import open_browser
 from .daemon import running, set_up, started
@@ -23,14 +23,11 @@ class DevTests(SynchronousTestCase):
         self.data = set_up(self.home)
         self.where = ["--host=reference", f"--data-dir={self.data}"]
         self.tree = self.home / "work" / "mine"
-        for name, content in tree("mine").items():
-            self.write(name, content)
+        write_files(self.tree, tree("mine"))
 
     def write(self, name, content):
         """Write a file of the plugin."""
-        path = self.tree / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+        (self.tree / name).write_text(content)
 
     def replace(self, old, new):
         """Edit ``main.ts``."""

@@ -48,7 +48,7 @@ class HostileTests(InstallCase):
     def unsigned(self, name, **files):
         """Publish a plugin with other files; a name has two underscores for its dot."""
         named = {file.replace("__", "."): content for file, content in files.items()}
-        return self.publish(name, {**tree(name), **named}, signed_as="")
+        return self.publish(name, {**tree(name), **named}, signed=False)
 
     def rogue(self, pack):
         """Serve a pack; gives the URL."""

@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.settings.host import load_profile
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, write_files
 from ..docs.commands import fences
 from ..forge import empty_forge, sign
 from ..npm import ROOT, esbuild, tsc
@@ -43,18 +43,14 @@ class HostPageTests(SynchronousTestCase):
         names = re.findall(r"^`(my-\S+)` (?:is|has) ", text, re.MULTILINE)
         sources = [text for language, text in blocks if language in ("toml", "ts")]
         # Before them, there is an example of the table that the daemon generates.
-        for name, source in zip(names, sources[1:], strict=True):
-            (self.home / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.home / name).write_text(source, "utf-8")
+        write_files(self.home, dict(zip(names, sources[1:], strict=True)))
         (self.page,) = (text for language, text in blocks if language == "html")
         self.profile = self.home / "my-host.toml"
 
     def publish(self, forge):
         """Publish a plugin for this host; gives its URL."""
         tree = self.home / "greeter"
-        tree.mkdir()
-        (tree / "plugin.json").write_text(json.dumps(MANIFEST))
-        (tree / "main.ts").write_text(MAIN)
+        write_files(tree, {"plugin.json": json.dumps(MANIFEST), "main.ts": MAIN})
         sign(tree, "greeter", load_profile(str(self.profile)), SEED, 1)
         forge.publish(tree, "greeter")
         return forge.url("greeter")

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.datadir.ownership import check_tree
 from bridge.settings.host import load_profile
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, write_files
 from ..forge import empty_forge, sign
 from ..npm import setup_options
 from ..waiting import wait_until
@@ -62,15 +62,12 @@ class InstallCase(SynchronousTestCase):
         self.data = set_up(self.home)
         self.forge = empty_forge(self)
 
-    def publish(self, name, files, signed_as=None, seed=SEED, signed_at=None):
-        """Put a tree into a repository, signed unless ``signed_as`` is ''."""
+    def publish(self, name, files, signed=True, signed_at=None):
+        """Put a tree into a repository."""
         directory = self.home / "trees" / name
-        for path, content in files.items():
-            file = directory / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(content)
-        if signed_as != "":
-            sign(directory, signed_as or name, PROFILE, seed, signed_at)
+        write_files(directory, files)
+        if signed:
+            sign(directory, name, PROFILE, SEED, signed_at)
         self.forge.publish(directory, name)
         return self.forge.url(name)
 

@@ -14,7 +14,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.settings.host import load_profile
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, write_files
 from ..forge import empty_forge, sign
 from ..npm import esbuild
 from .daemon import Daemon, ended, ending, popen
@@ -42,14 +42,6 @@ HOST = {
 """A host's sources, as far as a build needs them."""
 
 
-def write(root, files):
-    """Write files below a directory."""
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
-
-
 class OriginalTests(SynchronousTestCase):
     """Tests for starting on what the earlier daemon left."""
 
@@ -66,7 +58,7 @@ class OriginalTests(SynchronousTestCase):
         (self.data / "token").write_text(TOKEN + "\n")
         (self.data / "token").chmod(0o600)
         (self.data / "build" / "static-plugins.ts").write_text("// Generated.\n")
-        write(self.data / "host", HOST)
+        write_files(self.data / "host", HOST)
         bundler = self.data / "bin" / "esbuild"
         bundler.parent.mkdir()
         shutil.copy(esbuild(), bundler)
@@ -82,7 +74,9 @@ class OriginalTests(SynchronousTestCase):
             check=True,
         )
         # What a killed install left.
-        write(self.data / "plugins" / ".tmp-0123456789abcdef", {"main.ts": "half"})
+        write_files(
+            self.data / "plugins" / ".tmp-0123456789abcdef", {"main.ts": "half"}
+        )
         self.key = key_id(public_key_of(SEED))
         state = {
             "bridge.plugin-keys": {
@@ -114,7 +108,7 @@ class OriginalTests(SynchronousTestCase):
         """Publish the plugin; gives its URL and the commit."""
         tree = self.home / "tree"
         text = start + manifest("good", version=version, apiVersion="^0.3.0")
-        write(tree, {"plugin.json": text, "main.ts": MAIN % version})
+        write_files(tree, {"plugin.json": text, "main.ts": MAIN % version})
         sign(tree, "good", PROFILE, SEED, signed_at)
         commit = self.forge.publish(tree, "good")
         return self.forge.url("good"), commit

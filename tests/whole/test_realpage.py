@@ -1,7 +1,5 @@
 """The page that users of VRCNext have: what it sends, in the order in which it does."""
 
-import itertools
-import threading
 import time
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -11,8 +9,6 @@ from ..osc.liblo import oscsend
 from ..ports import free_udp_port
 from .daemon import running
 
-ORIGIN = "http://localhost:22500"
-ALLOWED_HEADERS = "access-control-allow-headers"
 PLUGINS = 60
 START_SECONDS = 5.0
 """Twice of what takes no time; at five calls a second it would be thirteen seconds."""
@@ -59,42 +55,3 @@ class RealPageTests(SynchronousTestCase):
             while push["event"] != "osc":
                 push = page.receive()
             self.assertEqual(push["data"]["address"], "/avatar/parameters/Voice")
-
-    def test_probe_next_to_a_poller(self):
-        """A program that polls all the time does not hide the daemon from it."""
-        asked, ended = {"Origin": ORIGIN}, threading.Event()
-        polled = []
-
-        def poll():
-            while not ended.wait(0.02):
-                polled.append(daemon.http("GET", "/v1/health")[0])
-
-        with running(self.home, host="vrcnext") as daemon:
-            poller = threading.Thread(target=poll)
-            poller.start()
-            try:
-                for number in itertools.count():
-                    preflight = daemon.http(
-                        "OPTIONS",
-                        "/v1/health",
-                        headers={
-                            **asked,
-                            "Access-Control-Request-Method": "GET",
-                            "Access-Control-Request-Headers": "content-type",
-                        },
-                    )
-                    found = daemon.http(
-                        "GET",
-                        "/v1/health",
-                        headers={**asked, "Content-Type": "application/json"},
-                    )
-                    self.assertIn("content-type", preflight[1][ALLOWED_HEADERS])
-                    self.assertEqual((preflight[0], found[0]), (204, 200))
-                    self.assertEqual(found[1]["access-control-allow-origin"], ORIGIN)
-                    self.assertIs(found[2]["ok"], True)
-                    if number >= 3 and polled.count(429) > 5:
-                        break
-                    time.sleep(0.5)
-            finally:
-                ended.set()
-                poller.join()
