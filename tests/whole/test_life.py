@@ -76,6 +76,7 @@ class LifeTests(SynchronousTestCase):
         with printing(line, self.home) as daemon:
             daemon.wait_for("there was no build at the start")
             daemon.wait_for("next: plugin-bridge open")
+            daemon.stop(signal.SIGKILL)
         self.assertNotIn("Traceback", "".join(daemon.lines))
 
     def test_supervisor_and_a_daemon_that_cannot_build(self):
