@@ -53,17 +53,6 @@ class PacingTests(SynchronousTestCase):
         self.clock.advance(0.034)
         self.assertEqual(self.values(), [1, 3, 2, 4])
 
-    def test_one_hundred_and_twenty_in_all(self) -> None:
-        """A burst of addresses is pushed at once, up to what a second may have."""
-        for number in range(300):
-            self.pacing.put(message(f"/{number}", number))
-        self.assertEqual(self.values(), list(range(120)))
-        self.clock.pump([0.1] * 9)
-        self.assertEqual(len(self.pushed), 120)
-        self.clock.pump([0.1] * 40)
-        self.assertEqual(self.values(), list(range(300)))
-        self.assertEqual(self.pacing.dropped, 0)
-
     def test_who_waits_is_not_overtaken(self) -> None:
         """What comes when a second has had all it may have waits behind the others."""
         for number in range(121):

@@ -36,41 +36,6 @@ class BucketTests(SynchronousTestCase):
         self.clock.advance(0.4)
         self.assertTrue(bucket.is_full)
 
-    def test_patience(self) -> None:
-        """With patience tokens are taken ahead, each a step later, up to it."""
-        bucket = self.bucket(rate=1.0, burst=1)
-        taken = [bucket.take(3.0) for _ in range(5)]
-        self.assertEqual(taken[0], 0.0)
-        for wait, expected in zip(taken[1:4], (1.0, 2.0, 3.0), strict=True):
-            self.assertAlmostEqual(wait, expected, places=6)
-        self.assertIsNone(taken[4])
-        self.assertAlmostEqual(bucket.wait(), 4.0, places=6)
-
-    def test_clock_set_back(self) -> None:
-        """A clock that jumps back takes no tokens away, and gives none."""
-        now = [1000.0]
-        bucket = TokenBucket(5.0, 2, lambda: now[0])
-        bucket.take()
-        now[0] = 10.0
-        self.assertEqual(bucket.take(), 0.0)
-        self.assertIsNone(bucket.take())
-        now[0] = 10.2
-        self.assertEqual(bucket.take(), 0.0)
-
-    @given(rates, bursts, waits)
-    @settings(deadline=None)
-    def test_never_more_than_the_rate(
-        self, rate: float, burst: int, pauses: list[float]
-    ) -> None:
-        """Whatever the pauses, no more pass than burst + rate times time."""
-        bucket = self.bucket(rate, burst)
-        passed = 0
-        for pause in pauses:
-            self.clock.advance(pause)
-            while passed <= 5000 and bucket.take() is not None:
-                passed += 1
-        self.assertLessEqual(passed, burst + rate * self.clock.seconds() + 1e-6)
-
     @given(rates, bursts, st.lists(st.floats(-3, 3) | st.none(), max_size=200))
     @settings(deadline=None)
     def test_attack_turning_the_clock(

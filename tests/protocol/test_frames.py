@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 from unittest import mock
@@ -21,13 +20,9 @@ from bridge.protocol.version import PROTOCOL
 from ..strategies import (
     SECRET,
     broken,
-    ids,
-    loose,
     nested,
-    requests,
     secretive,
     texts,
-    values,
 )
 
 
@@ -150,33 +145,10 @@ class ReadTests(SynchronousTestCase):
                 self.assertIs(got.error.code, Code.BAD_REQUEST)
                 self.assertEqual((got.id, got.answered), (id_, answered), frame)
 
-    def test_depth_is_counted_with_the_frame(self) -> None:
-        """The frame's own object is the first of the 64 levels."""
-        fine = ANSWERED + b'"service":"a","method":"b","params":%s}'
-        deep = b'{"a":' * 63 + b"1" + b"}" * 63
-        self.assertIsInstance(self.read(fine % deep), Request)
-        self.assertIsInstance(self.read(fine % (b'{"a":%s}' % deep)), RefusedFrame)
-
     def test_missing(self) -> None:
         """A field that is not there is named."""
         got = self.read({"type": "request", "id": "7", "service": "a"})
         self.assertEqual(got.error.message, "method: required")
-
-    @given(requests)
-    @settings(deadline=None)
-    def test_any_good_request(self, frame: dict[str, Any]) -> None:
-        """Whatever keeps the rules is read as it was meant."""
-        names = frame["id"], frame["service"], frame["method"]
-        expected = Request(*names, frame.get("params") or {})
-        self.assertEqual(self.read(frame), expected)
-
-    @given(loose, ids)
-    @settings(deadline=None)
-    def test_anything_inside(self, value: Any, usable: str) -> None:
-        """Whatever accompanies a usable id, the answer carries the id."""
-        frame = {"type": "request", "id": usable, "extra": value}
-        got = read_frame(json.dumps(frame).encode("ascii"))
-        self.assertEqual(getattr(got, "id", None), usable)
 
     @given(broken)
     @settings(deadline=None)
@@ -256,14 +228,3 @@ class WritingTests(SynchronousTestCase):
             ),
         ):
             self.assertEqual(loads(text), frame)
-
-    def test_no_empty_hint(self) -> None:
-        """Without a time to wait there is no ``retryAfter``."""
-        fields = frames.error_fields(BridgeError(Code.INTERNAL, "m"))
-        self.assertEqual(fields, {"code": "internal", "message": "m"})
-
-    @given(ids, values)
-    @settings(deadline=None)
-    def test_any_result(self, usable: str, value: Any) -> None:
-        """Any id that was accepted and any JSON can be written."""
-        self.assertEqual(loads(frames.response(usable, value))["id"], usable)

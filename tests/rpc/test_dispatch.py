@@ -106,30 +106,10 @@ class DispatcherTests(SynchronousTestCase):
         self.call("greet")
         self.assertEqual(self.kettle.guests, [guest, HTTP_CALLER])
 
-    def test_waits(self) -> None:
-        """The answer comes when the method's Deferred fires."""
-        calling = self.call("wait")
-        self.assertNoResult(calling)
-        self.kettle.waiting.callback(NoResult())
-        self.assertEqual(self.successResultOf(calling), {})
-
     def test_refusal(self) -> None:
         """A refusal of a service reaches the caller as it is."""
         error = self.refused("refuse")
         self.assertEqual((error.code, error.message), (Code.UNAVAILABLE, "no water"))
-
-    def test_bad_params(self) -> None:
-        """Params that break a rule never reach the method."""
-        for params, message in (
-            ({"leafKind": "x" * 9}, "leafKind: at most 8 characters"),
-            ({"leafKind": "mint", "leaf_kind": "mint"}, "unknown field"),
-            ({}, "leafKind: required"),
-            ([], "must be an object"),
-            ("text", "must be an object"),
-        ):
-            error = self.refused("brew", params)
-            self.assertIs(error.code, Code.BAD_REQUEST)
-            self.assertEqual(error.message, message)
 
     def test_unknown(self) -> None:
         """A service or method nobody offers is refused, and not named."""

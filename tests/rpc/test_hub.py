@@ -6,7 +6,6 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.strictjson import loads
 from bridge.rpc.hub import Event, Hub
 
 from ..pages import Page
@@ -28,17 +27,6 @@ class HubTests(SynchronousTestCase):
         self.hub, self.pages = Hub(), [Page(), Page()]
         for page in self.pages:
             self.hub.add(page)
-
-    def test_everybody(self) -> None:
-        """Every subscriber gets the whole frame."""
-        self.hub.push(Event.PLUGINS, {"plugins": []})
-        for page in self.pages:
-            ((event, text),) = page.got
-            self.assertEqual(event, "plugins")
-            self.assertEqual(
-                loads(text),
-                {"type": "push", "event": "plugins", "data": {"plugins": []}},
-            )
 
     def test_removed(self) -> None:
         """Who is removed gets nothing more; removing twice does nothing."""
@@ -105,12 +93,3 @@ class HubTests(SynchronousTestCase):
         self.hub.add(hub_page := Page())
         self.hub.push("log", {})
         self.assertEqual((len(self.hub), len(hub_page.got), len(hub)), (1, 1, 2))
-
-    def test_events_are_worded(self) -> None:
-        """Every event documents when it is pushed, and is its own wire string."""
-        self.assertEqual(
-            {str(event) for event in Event},
-            {"log", "error", "progress", "plugins", "build", "osc", "remote"},
-        )
-        for event in Event:
-            self.assertTrue(event.meaning)

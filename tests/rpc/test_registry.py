@@ -13,7 +13,6 @@ from bridge.rpc.registry import (
     NoResult,
     Registry,
     method,
-    summary_of,
 )
 
 
@@ -66,15 +65,6 @@ class RegistryTests(SynchronousTestCase):
         self.registry.register("kettle", self.kettle)
         self.registry.register("a-lamp", Lamp())
 
-    def test_found(self) -> None:
-        """A method is found with its service, its classes and its summary."""
-        owner, offered = self.registry.find("kettle", "fill")
-        self.assertIs(owner, self.kettle)
-        self.assertEqual(
-            (offered.name, offered.summary, offered.params, offered.result),
-            ("fill", "Fill it.", Water, NoResult),
-        )
-
     def test_only_offered_methods(self) -> None:
         """What is not offered can't be called: no attribute is looked up."""
         for name in ("secret", "__init__", "__class__", "describe"):
@@ -95,14 +85,6 @@ class RegistryTests(SynchronousTestCase):
 
 class DocumentedTests(SynchronousTestCase):
     """Tests for summaries."""
-
-    def test_plain_text(self) -> None:
-        """The marks of literals are for reading the source; people are shown none."""
-
-        class Marked:
-            """Boils ``water``."""
-
-        self.assertEqual(summary_of(Marked), "Boils water.")
 
     def test_undocumented(self) -> None:
         """A method that callers could reach without a docstring can't be made."""
