@@ -20,7 +20,7 @@ from twisted.python.failure import Failure
 from ..classes import define
 from ..concurrency.threads import Pool
 from ..datadir.paths import write_atomically
-from ..protocol.errors import CloseReason
+from ..protocol.errors import BridgeError, CloseReason
 from ..settings.values import Address, UnixAddress
 from ..system.memory import map_large_blocks, trim_after_loading
 from ..system.processes import ends_with_terminal, on_hangup
@@ -163,6 +163,8 @@ class Daemon(Service):
         for part in (self._control, *self._finish):
             try:
                 await maybeDeferred(part.close)
+            except BridgeError as e:
+                self._log.error("a part could not shut down: {why}", why=e.message)
             except Exception:  # noqa: BLE001
                 self._log.failure("a part did not shut down properly")
         await self._sockets.close_all(CloseReason.SHUTDOWN)

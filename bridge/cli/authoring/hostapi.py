@@ -125,7 +125,7 @@ def find_compiler(root: Path) -> str:
     :param root: The author's directory.
     :raise EndedError: There is none.
     """
-    path = shutil.which(COMPILER, path=search_path(root) or os.devnull)
+    path = shutil.which(COMPILER, path=search_path(root))
     if path is None or _is_inside(path, root):
         raise left_out(_NONE)
     return path

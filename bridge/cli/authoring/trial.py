@@ -20,7 +20,6 @@ from attrs import evolve, field
 from twisted.internet.defer import maybeDeferred
 
 from ...classes import define
-from ...concurrency.threads import InThread
 from ...datadir.ownership import NotOwnError, check_tree
 from ...datadir.paths import DataDir
 from ...plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
@@ -73,7 +72,6 @@ class Trial:
     """
 
     _reactor: Any
-    _in_thread: InThread
     _place: Paths
     _root: Path
     _scratch: Path
@@ -153,9 +151,10 @@ class Trial:
         :raise EndedError: That needs something that is not installed.
         """
         self._need_bundler()
-        builder = oneshot.make_builder(self._reactor, self._place, self._in_thread)
+        # Nothing else runs in this process, so nothing minds being blocked.
+        builder = oneshot.make_builder(self._reactor, self._place, maybeDeferred)
         executable = builder.executable
-        scanner = Scanner(self._reactor, self._in_thread, executable, os.urandom)
+        scanner = Scanner(self._reactor, maybeDeferred, executable, os.urandom)
         modules = [self._place.profile.api_module]
         try:
             hits = await scanner.scan(self._tree, modules)
@@ -283,7 +282,7 @@ class Trial:
         warnings: list[str] = []
         place = evolve(self._place, data=data, theme_dir=self._scratch / "themes")
         builder = oneshot.make_builder(
-            self._reactor, place, self._in_thread, warnings.append
+            self._reactor, place, maybeDeferred, warnings.append
         )
         report = await builder.build(lambda: ({plugin_id: self._tree}, {}))
         if not report.has(plugin_id):
@@ -318,8 +317,5 @@ def tried(place: Paths, root: Path, unsigned: bool, tsc: Path | None = None) -> 
     from twisted.internet import reactor
 
     with TemporaryDirectory(prefix="plugin-bridge-check-") as scratch:
-        # Nothing else runs in this process, so nothing minds being blocked.
-        trial = Trial(
-            reactor, maybeDeferred, place, root, Path(scratch), unsigned, time.time, tsc
-        )
+        trial = Trial(reactor, place, root, Path(scratch), unsigned, time.time, tsc)
         return oneshot.run(reactor, trial.run)

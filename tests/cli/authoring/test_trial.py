@@ -34,7 +34,6 @@ from ...plugins.bundle.workshop import MAIN, Workshop
 from ...plugins.operations.bench import SEED, files_of, write_tree
 from ...programs import program
 from ...reactors import brief_reactor
-from ...threads import at_once
 from ..commandcase import CommandTestCase
 from .test_worktree import commit
 
@@ -102,9 +101,7 @@ class TrialTests(TestCase):
         place = Paths(self.profile, self.shop.data, self.shop.theme_dir, options)
         before = self.everything()
         with mock.patch.dict(os.environ, self.environ):
-            trial = Trial(
-                reactor, at_once, place, self.root, scratch, unsigned, lambda: NOW
-            )
+            trial = Trial(reactor, place, self.root, scratch, unsigned, lambda: NOW)
             made = await trial.run()
         self.assertEqual(self.everything(), before)
         return made

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 from unittest import mock
 
 from bridge.cli.commands import logs as module
@@ -133,14 +132,6 @@ class LogsTests(CommandTestCase):
         self.path.parent.unlink()
         self.path.mkdir(parents=True)
         self.assertIn("not a regular file", self.failed(self.shown()))
-
-    def test_log_file(self):
-        """``--log-file``, or its variable, names another file."""
-        self.path = self.root / "other" / "page.log"
-        self.write(Record("info", "host", "here"))
-        self.assertIn("here", self.shown(f"--log-file={self.path}")[1])
-        with mock.patch.dict(os.environ, {"BRIDGE_LOG_FILE": str(self.path)}):
-            self.assertIn("here", self.shown()[1])
 
     def test_reader_goes(self):
         """When nobody reads any more, it ends."""
