@@ -70,6 +70,8 @@ export const apiScenarios = {
       ctx.osc.listen(() => undefined),
       ctx.sql.databases(),
       ctx.sql.query("sample", "SELECT 1"),
+      ctx.native.notify({ title: "hello" }),
+      ctx.native.targets(),
     ];
     equal(await Promise.all(uses.map((use) => refusal(use))), uses.map(() => "PermissionError"));
     equal([daemon.asked, questions], [[], []]);
