@@ -383,39 +383,12 @@ class AttackTests(BuildCase):
             self.assertNotIn(SECRET, refusal)
             self.assertEqual(self.shop.published(), before, case)
 
-    async def test_attack_api_that_imports_the_host(self):
-        """The API's own sources reach nothing of the host."""
-        self.shop.write(
-            "host/packages/api/src/index.ts",
-            "export * from '../../host/src/gate.ts'; export const definePlugin = 1;",
-        )
-        self.shop.write("host/packages/host/src/gate.ts", "export const open = true;")
-        self.assertEqual(
-            await self.refusal(),
-            "host/packages/api/src/index.ts:1 may not import "
-            "host/packages/host/src/gate.ts",
-        )
-
     async def test_attack_symbolic_link(self):
         """A link out of the plugin shows where it leads, and is refused."""
         self.shop.write("state.json", f'{{"a": "{SECRET}"}}')
         self.shop.plugin("aa", main__ts=importing("./s.json"))
         (self.shop.data.plugin("aa") / "s.json").symlink_to("../../state.json")
         self.assertIn("may not import state.json", await self.refusal())
-
-    async def test_source_that_is_not_utf8(self):
-        """A source the bundler would fix silently is refused."""
-        self.shop.write("plugins/aa/main.ts", b'export default "\xff";')
-        self.assertEqual(await self.refusal(), "plugins/aa/main.ts is not UTF-8")
-
-    async def test_a_plugin_that_does_not_compile(self):
-        """The error is the bundler's own words, without control characters."""
-        self.shop.write("plugins/aa/main.ts", "export default (\x1b[31m;")
-        error = await self.refusal()
-        self.assertTrue(error.startswith("esbuild failed:\n"), error)
-        self.assertIn("plugins/aa/main.ts:1", error)
-        self.assertNotIn("\x1b", error)
-        self.assertNotIn("\r", error)
 
 
 class MissingTests(BuildCase):
@@ -623,10 +596,3 @@ class FullDiskTests(BuildCase):
                 await self.refusal(), "the bundle could not be made: I/O error"
             )
         self.assertEqual(self.shop.published(), before)
-
-    async def test_theme_directory_that_is_a_file(self):
-        """A theme directory that can't be made is reported."""
-        self.shop.theme_dir.write_text("")
-        self.assertEqual(
-            await self.refusal(), "the bundle could not be made: File exists"
-        )

@@ -27,6 +27,29 @@ NEITHER = (
     "which is neither source nor data; these are called NAME.ts, NAME.mts, NAME.cts, "
     "NAME.tsx, NAME.js, NAME.mjs, NAME.cjs, NAME.jsx, NAME.json, NAME.txt"
 )
+FILES = {
+    "; a bundle holds only the host, the generated table and the bundled plugins' own "
+    "files": (
+        *("state.json", "token", "../.config/x.ts", "/etc/passwd", "host/x.ts"),
+        "host/packages/../../state.json",
+        "plugins/aa/../../state.json",
+        *("plugins/aa", "plugins/cc/main.ts", "plugins/.tmp-x/main.ts"),
+        *("node_modules/x/i.js", "build/other.ts"),
+    ),
+    ", which is a test file": ("plugins/aa/a.test.ts", "plugins/aa/b/a.SPEC.d.ts"),
+    ", which is a tool's file": (
+        "plugins/aa/eslint.config.mjs",
+        "plugins/aa/scripts/sign-plugin.mjs",
+    ),
+    ", which is git's": ("plugins/aa/.git/hooks/x.js",),
+    ", which is the signature": ("plugins/aa/plugin.sig",),
+    ", with a query or a fragment": ("plugins/aa/a.ts?x", "plugins/aa/a.ts#x"),
+    f", {NEITHER}": [
+        f"plugins/aa/{name}"
+        for name in ("x", ".ts", "..js", "b/.tsx", "x.TS", "x.html", "x.", "x.json5")
+    ],
+}
+"""What no plugin may import, by the reason."""
 
 
 def empty(path: str) -> bytes:
@@ -149,58 +172,12 @@ class MetafileTests(SynchronousTestCase):
                     f"{path} may not import {named}",
                 )
 
-    def test_attack_input_of_no_area(self):
-        """A file outside every area is refused, however its path is written."""
-        for path in (
-            "state.json",
-            "token",
-            "../.config/x.ts",
-            "/etc/passwd",
-            "host/x.ts",
-            "host/packages/../../state.json",
-            "plugins/aa/../../state.json",
-            "plugins/aa",
-            "plugins/cc/main.ts",
-            "plugins/.tmp-x/main.ts",
-            "node_modules/x/i.js",
-            "build/other.ts",
-        ):
-            with self.subTest(path=path):
-                self.assertEqual(
-                    self.refused(metafile((MAIN, path))),
-                    f"{MAIN} may not import {path}; a bundle holds "
-                    "only the host, the generated table and the bundled plugins' own "
-                    "files",
-                )
-
-    def test_attack_file_that_was_never_scanned(self):
-        """Files the source policy does not look at are refused."""
-        for name, why in (
-            ("a.test.ts", "which is a test file"),
-            ("deep/a.SPEC.d.ts", "which is a test file"),
-            ("eslint.config.mjs", "which is a tool's file"),
-            ("scripts/sign-plugin.mjs", "which is a tool's file"),
-            (".git/hooks/x.js", "which is git's"),
-            ("plugin.sig", "which is the signature"),
-            ("a.ts?x", "with a query or a fragment"),
-            ("a.ts#x", "with a query or a fragment"),
-        ):
-            with self.subTest(name=name):
-                path = f"plugins/aa/{name}"
-                self.assertEqual(
-                    self.refused(metafile((MAIN, path))),
-                    f"{MAIN} may not import {path}, {why}",
-                )
-
-    def test_attack_file_of_no_kind(self):
-        """Nor may a plugin contribute what its name does not make a source."""
-        for name in ("x", ".ts", "..js", "sub/.tsx", "x.TS", "x.html", "x.", "x.json5"):
-            with self.subTest(name=name):
-                path = f"plugins/aa/{name}"
-                self.assertEqual(
-                    self.refused(metafile((MAIN, path))),
-                    f"{MAIN} may not import {path}, {NEITHER}",
-                )
+    def test_attack_files(self):
+        """What is in no area, was never scanned, or is of no kind is refused."""
+        for why, paths in FILES.items():
+            for path in paths:
+                refusal = f"{MAIN} may not import {path}{why}"
+                self.assertEqual(self.refused(metafile((MAIN, path))), refusal)
         self.check(metafile((ENTRY, "host/node_modules/pk/cli")))
 
     def test_attack_attributes(self):
