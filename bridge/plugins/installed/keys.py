@@ -144,23 +144,21 @@ class Trust:
 
         :param installed: From the id of each installed plugin to its key id.
         """
-        found = [(of, _read(of, v)) for of, v in self._records.entries(KEYS).items()]
-        keys = sorted(
-            ((of, key) for of, key in found if key is not None),
-            key=lambda one: (-one[1].last_used_at, one[0]),
-        )
-        return [
-            KeyEntry(
-                of,
-                key.public_key,
-                key.label,
-                key.trusted_at,
-                key.last_used_at,
-                list(key.plugins),
-                sorted(i for i, by in installed.items() if by == of),
-            )
-            for of, key in keys
-        ]
+        entries = []
+        for of, value in self._records.entries(KEYS).items():
+            if (key := _read(of, value)) is not None:
+                entries.append(
+                    KeyEntry(
+                        of,
+                        key.public_key,
+                        key.label,
+                        key.trusted_at,
+                        key.last_used_at,
+                        key.plugins,
+                        sorted(name for name, by in installed.items() if by == of),
+                    )
+                )
+        return sorted(entries, key=lambda one: (-one.last_used_at, one.key_id))
 
     def forgetting(self, key_id: str) -> list[Edit]:
         """

@@ -180,15 +180,6 @@ class RecoverTests(OperationTestCase):
         self.assertEqual(self.bench.left()[0], [])
         self.assertFalse(self.bench.journal.exists())
 
-    def test_no_build(self) -> None:
-        """A daemon that is shut down before its build leaves that to the next."""
-        self.interrupted_update()
-        recovered = self.recover()
-        self.successResultOf(self.bench.rebuild.close())
-        self.build(recovered)
-        self.assertTrue(self.bench.journal.exists())
-        self.assertFalse(self.bench.jobs.commit_lock.locked)
-
     def test_install(self) -> None:
         """What was not built is not installed, whatever can be built now."""
         recovered = self.interrupted_install()
