@@ -109,7 +109,6 @@ class Link:
         tree = Tree(await self._linking.in_thread(read_files, root, names))
         manifest = load_manifest(tree, self._linking.profile)
         await self._scan(tree)
-        self._check_id(manifest.id)
         async with self._linking.jobs.commit_lock:
             return await self._put(tree, manifest)
 
@@ -134,7 +133,7 @@ class Link:
             )
 
     async def _put(self, tree: Tree, manifest: Manifest) -> Linked:
-        # Again, now that no other link can change anything.
+        # Only now, as no other link can change anything.
         self._check_id(manifest.id)
         before = self._linking.trees.linked.get(manifest.id)
         entry = self._entry(manifest, before.entry if before else None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -53,23 +54,20 @@ class _Reading:
     _size: TreeSize
     files: dict[str, bytes] = field(factory=dict, init=False)
     _taken: dict[str, str] = field(factory=dict, init=False)
-    _folders: set[Path] = field(factory=set, init=False)
 
     def add(self, name: str) -> None:
         """Read one file."""
         self._check_name(name)
         self._check_folders(name)
         source = self._root / name
-        try:
+        with suppress(FileNotFoundError):
             mode = source.lstat().st_mode
             if stat.S_ISLNK(mode):
                 raise plugin_error(Prefix.POLICY, f"{shown(name)}:1 symlink")
             if stat.S_ISDIR(mode):
                 raise plugin_error(Prefix.POLICY, f"{shown(name)}:1 submodule")
             self.files[name] = self._read(source)
-        except FileNotFoundError:
-            return
-        self._size.add_file()
+            self._size.add_file()
 
     def _check_name(self, name: str) -> None:
         parts = name.split("/")
@@ -84,10 +82,8 @@ class _Reading:
 
     def _check_folders(self, name: str) -> None:
         for folder in reversed(PurePosixPath(name).parents[:-1]):
-            place = self._root / folder
-            if place not in self._folders and place.is_symlink():
+            if (self._root / folder).is_symlink():
                 raise plugin_error(Prefix.POLICY, f"{shown(str(folder))}:1 symlink")
-            self._folders.add(place)
 
     def _read(self, source: Path) -> bytes:
         try:

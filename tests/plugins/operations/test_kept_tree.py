@@ -47,7 +47,7 @@ class KeptTreeTests(SynchronousTestCase):
         self.assertEqual(self.kept.manifest(URL, PIN), MANIFEST)
         self.assertEqual(self.kept.take(URL, PIN), self.root)
         self.assertIsNone(self.kept.take(URL, PIN))
-        self.bench.clock.advance(PREVIEW_KEPT_SECONDS)
+        self.assertEqual(self.bench.clock.getDelayedCalls(), [])
         self.assertTrue(self.root.exists())
 
     def test_removed(self) -> None:
