@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from re import Pattern
 from typing import Final
 
@@ -67,10 +66,7 @@ def expect(rule: str, *marks: str) -> Expected:
 def expect_pattern(rule: str, pattern: str) -> Expected:
     """Return what must be found where the bundle has a place like this."""
     rules = frozenset(filter(None, rule.split(" or ")))
-    return Expected(rules, _compiled(pattern.lower()))
-
-
-_compiled = lru_cache(maxsize=None)(re.compile)
+    return Expected(rules, re.compile(pattern.lower()))
 
 
 def free_word(writer: Writer) -> tuple[str, Expected]:
@@ -231,21 +227,9 @@ def listed(writer: Writer) -> tuple[str, Expected]:
 
 def _object(writer: Writer, code: str) -> str:
     """Write an object in a wrapper that the bundler removes."""
-    way = writer.choices.below(10)
-    if way == 7:
-        return f"({code})"
-    if way == 8:
-        return f"(0,{code})"
-    if way == 9 and writer.has_types:
-        forms = [
-            f"({code} as any)",
-            f"{code}!",
-            f"({code} satisfies any)",
-        ]
-        if writer.suffix == ".ts":
-            forms.append(f"(<any>{code})")
-        return writer.choices.pick(forms)
-    return code
+    wrappers = ["{}", "{}", "{}", "({})", "(0,{})"]
+    wrappers += ["({} as any)"] if writer.has_types else []
+    return writer.choices.pick(wrappers).format(code)
 
 
 def _member(writer: Writer, owner: str, text: str, *, is_optional: bool = True) -> str:
@@ -285,28 +269,12 @@ def _taken(writer: Writer, text: str) -> str:
 
 def _called(writer: Writer, string: str) -> str:
     """Write the arguments of a call, of which the string is the first."""
-    forms = [
-        f"({string})",
-        f"({string},1)",
-        f"?.({string})",
-        f"(...[{string},1])",
-    ]
-    if writer.has_types:
-        forms += [
-            f"(...([{string}] as const))",
-            f"<any>({string})",
-            f"!({string} as any)",
-        ]
-    return writer.choices.pick(forms)
+    forms = ["({})", "({},1)", "?.({})", "(...[{},1])"]
+    forms += ["(...([{}] as const))", "<any>({})"] if writer.has_types else []
+    return writer.choices.pick(forms).format(string)
 
 
 def _markup(writer: Writer, tag: str) -> str:
-    space = writer.choices.pick(("", "", "svg:"))
-    name = f"{space}{tag}"
-    forms = (
-        f"<{name}/>",
-        f"<{name} a='b'></{name}>",
-        f"<b><{name}/></b>",
-        f"<>{{<{name} {{...a}}/>}}</>",
-    )
+    name = writer.choices.pick(("", "", "svg:")) + tag
+    forms = (f"<{name}/>", f"<b><{name} a='b'></{name}></b>", f"<{name} {{...a}}/>")
     return writer.choices.pick(forms)

@@ -105,16 +105,6 @@ class LinkTests(LinkingTestCase):
         (entry,) = self.bench.trees.listing({}).plugins
         self.assertLess(entry.installed_at, entry.updated_at)
 
-    def test_end(self):
-        """In the end nothing is left of it, which is reported to pages."""
-        self.linked()
-        self.bench.events.clear()
-        self.end()
-        self.assertEqual(self.kept(), [])
-        self.assertEqual(self.bench.events, ["push plugins", "run", "push build ok"])
-        self.end()
-        self.assertEqual(len(self.bench.events), 3)
-
     def test_end_that_breaks(self):
         """When even removing it fails, the daemon has forgotten it."""
         self.linked()
