@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Final
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -46,31 +47,13 @@ class SystemctlCase(SynchronousTestCase):
         program = self.fake / "systemctl"
         program.write_text(_SCRIPT.format(root=self.fake))
         program.chmod(stat.S_IRWXU)
-        environ = {
-            **{k: v for k, v in os.environ.items() if not k.startswith("XDG_")},
-            "HOME": str(self.home),
-            "PATH": f"{self.fake}{os.pathsep}{os.environ['PATH']}",
-        }
-        for name in {*os.environ} - {*environ}:
-            self.patch_variable(name, None)
-        for name in ("HOME", "PATH"):
-            self.patch_variable(name, environ[name])
-
-    def patch_variable(self, name: str, value: str | None) -> None:
-        """Set a variable for the test; ``None`` removes it."""
-        before = os.environ.get(name)
-
-        def restore() -> None:
-            if before is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = before
-
-        self.addCleanup(restore)
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+        environ = {k: v for k, v in os.environ.items() if not k.startswith("XDG_")}
+        environ["HOME"] = str(self.home)
+        environ["PATH"] = f"{self.fake}{os.pathsep}{environ['PATH']}"
+        # What a test sets in it goes with it.
+        patched = mock.patch.dict(os.environ, environ, clear=True)
+        patched.start()
+        self.addCleanup(patched.stop)
 
     def asked(self) -> list[str]:
         """Return what systemctl was asked to change."""

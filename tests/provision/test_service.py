@@ -105,7 +105,7 @@ class ServiceTests(SystemctlCase):
         self.assertIn("show-environment: Failed to connect to bus", self.refused())
         self.assertFalse(unit_of(self.home).exists())
         self.assertFalse(is_service_of(locate("reference", self.home, None).data))
-        self.patch_variable("PATH", str(self.home))
+        os.environ["PATH"] = str(self.home)
         self.assertIn("no systemctl in PATH", self.refused())
 
     def test_packaged_program(self) -> None:
