@@ -17,6 +17,7 @@ from bridge.datadir.paths import (
 )
 
 from ..directories import fresh_directory, planted
+from ..store.faults import FaultyOs, running_on
 
 
 class DataDirTests(SynchronousTestCase):
@@ -166,19 +167,8 @@ class WriteTests(SynchronousTestCase):
 
     def test_synced_before_and_after_the_rename(self) -> None:
         """The content is durable before it gets its name, the name after."""
-        order: list[str] = []
-        fsync, replace = os.fsync, os.replace
-
-        def synced(fd: int) -> None:
-            kind = "directory" if stat.S_ISDIR(os.fstat(fd).st_mode) else "file"
-            order.append(kind)
-            fsync(fd)
-
-        def replaced(*paths: Path) -> None:
-            order.append("rename")
-            replace(*paths)
-
-        self.patch(os, "fsync", synced)
-        self.patch(os, "replace", replaced)
-        write_atomically(fresh_directory(self) / "file", b"x")
-        self.assertEqual(order, ["file", "rename", "directory"])
+        path = fresh_directory(self) / "file"
+        with running_on(FaultyOs()) as watched:
+            write_atomically(path, b"x")
+        calls = [name for name, _ in watched.calls if name in ("fsync", "replace")]
+        self.assertEqual(calls, ["fsync", "replace", "fsync"])
