@@ -131,56 +131,36 @@ class AnswerTests(OutboundCase):
                 (status, words, ok, "x"),
             )
 
-    async def test_without_body(self):
-        """HEAD, 204 and 304 have no body, whatever length is declared."""
+    async def test_bodies(self):
+        """However its end is told, and its text coded, a body comes whole, if any."""
+        ok, length = b"HTTP/1.1 200 OK\r\n", b"Content-Length: 1\r\n\r\nx"
+        early = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+        chunks = b"2;x=y\r\nab\r\n1\r\nc\r\n0\r\nT: r\r\n\r\n"
+        raw = zlib.compressobj(wbits=-15)
+        for answer, body in (
+            (sending(b"HTTP/1.0 200 OK\r\n\r\n", b"body", close=True), "body"),
+            (sending(ok, b"Transfer-Encoding: chunked\r\n\r\n", chunks), "abc"),
+            (sending(early * 2, ok, length), "x"),
+            *(
+                (responding(coded, b"Content-Encoding: " + coding), "text")
+                for coding, coded in (
+                    (b"gzip", gzip.compress(b"text")),
+                    (b"X-Gzip", gzip.compress(b"text") + b"trailing"),
+                    (b"deflate", zlib.compress(b"text")),
+                    (b"deflate", raw.compress(b"text") + raw.flush()),
+                )
+            ),
+        ):
+            found = await self.fetched(answer)
+            self.assertEqual((found["body"], found["headers"]), (body, {}))
         for method, status in (
             ("HEAD", b"200 OK"),
             ("GET", b"204 No Content"),
             ("GET", b"304 Not Modified"),
         ):
             head = b"HTTP/1.1 " + status + b"\r\nContent-Length: 999999999\r\n"
-            answer = await self.fetched(
-                sending(head + b"Content-Encoding: gzip\r\n\r\n"),
-                method=method,
-            )
-            self.assertEqual(answer["body"], "")
-
-    async def test_until_closed(self):
-        """A body without a length ends with its connection."""
-        answer = await self.fetched(
-            sending(b"HTTP/1.0 200 OK\r\n\r\n", b"body", close=True)
-        )
-        self.assertEqual(answer["body"], "body")
-
-    async def test_chunked(self):
-        """A chunked body is put together."""
-        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        answer = await self.fetched(
-            sending(head, b"2;x=y\r\nab\r\n1\r\nc\r\n0\r\nT: r\r\n\r\n")
-        )
-        self.assertEqual(answer["body"], "abc")
-
-    async def test_inflated(self):
-        """Gzip and deflate, with and without its header, are undone."""
-        raw = zlib.compressobj(wbits=-15)
-        for coding, body in (
-            (b"gzip", gzip.compress(b"text")),
-            (b"X-Gzip", gzip.compress(b"text") + b"trailing"),
-            (b"deflate", zlib.compress(b"text")),
-            (b"deflate", raw.compress(b"text") + raw.flush()),
-        ):
-            answer = await self.fetched(
-                responding(body, b"Content-Encoding: " + coding)
-            )
-            self.assertEqual((answer["body"], answer["headers"]), ("text", {}))
-
-    async def test_interim(self):
-        """Interim responses are passed over."""
-        early = b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
-        answer = await self.fetched(
-            sending(early * 2, b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
-        )
-        self.assertEqual((answer["status"], answer["headers"]), (200, {}))
+            none = sending(head + b"Content-Encoding: gzip\r\n\r\n")
+            self.assertEqual((await self.fetched(none, method=method))["body"], "")
 
     async def test_next_address(self):
         """When one checked address does not answer, the next is asked."""
