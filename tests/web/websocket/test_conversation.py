@@ -114,18 +114,6 @@ class CallerTests(ConversationCase):
 class HelloTests(ConversationCase):
     """Tests for the beginning."""
 
-    def test_welcome(self) -> None:
-        """A right hello is answered with version and services, and subscribes."""
-        self.send({"type": "hello", "token": TOKEN, "client": "c/1.0.0"})
-        (welcome,) = self.wire.got
-        self.assertEqual(welcome["type"], "welcome")
-        self.assertEqual(welcome["version"], "1.2.3")
-        self.assertEqual(
-            welcome["services"], self.context.dispatcher.registry.describe()
-        )
-        self.assertEqual(len(self.hub), 1)
-        self.assertEqual(self.spent(), 0)
-
     def test_attack_client_that_writes_log_lines(self) -> None:
         """A page may call itself anything; what of it is logged is one short line."""
         printed: list[LogEvent] = []
@@ -156,12 +144,6 @@ class HelloTests(ConversationCase):
         self.call("note", text="x")
         self.assertEqual(self.kettle.heard, [])
 
-    def test_gone_before_hello(self) -> None:
-        """A socket that goes by itself leaves no timer and costs nothing."""
-        self.conversation.ended()
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-        self.assertEqual(self.spent(), 0)
-
 
 class CallTests(ConversationCase):
     """Tests for requests."""
@@ -170,14 +152,6 @@ class CallTests(ConversationCase):
         """Send hello."""
         super().setUp()
         self.hello()
-
-    def test_out_of_order(self) -> None:
-        """Several calls may be under way; each is answered when it is done."""
-        self.call("wait", "slow")
-        self.call("echo", "fast")
-        self.assertEqual([frame["id"] for frame in self.wire.got], ["fast"])
-        self.kettle.waiting[0].callback(Anything(1))
-        self.assertEqual([frame["id"] for frame in self.wire.got], ["fast", "slow"])
 
     def test_result_that_cannot_be_written(self) -> None:
         """A result no JSON can hold is an internal error, and logged."""
@@ -292,13 +266,6 @@ class ClosingTests(ConversationCase):
         """Send hello."""
         super().setUp()
         self.hello()
-
-    def test_close(self) -> None:
-        """A close of the daemon's has a reason; nothing that comes later is heard."""
-        self.conversation.close(CloseReason.SHUTDOWN)
-        self.call("note", text="late")
-        self.assertEqual(self.wire.closed, [CloseReason.SHUTDOWN])
-        self.assertEqual(self.kettle.heard, [])
 
     def test_refused_frames_are_let_go(self) -> None:
         """What was refused does not wait in a cycle for a garbage collection."""
