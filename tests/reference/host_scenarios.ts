@@ -36,10 +36,6 @@ async function native(daemon: Daemon, answers: boolean[]): Promise<GatedNative> 
   return new GatedNative(daemon, new Gate(manifest, grants, asker));
 }
 
-function fail(): never {
-  throw new Error("no luck");
-}
-
 export const hostScenarios = {
   /** Calls without a connection fail as the API has documented it. */
   async calls_of_a_page_that_is_not_paired() {
@@ -156,7 +152,7 @@ export const hostScenarios = {
   async settings_are_written_in_order() {
     const daemon = new Daemon();
     daemon.stored.set("count", 1);
-    const settings = await StoredSettings.read(daemon, daemon, "some-plugin", fail);
+    const settings = await StoredSettings.read(daemon, daemon, "some-plugin");
     const writes = [2, 3, 4].map((count) => settings.set("count", count));
     writes.push(settings.set("name", "x"));
     equal(settings.get("count", 0), 4);
@@ -177,7 +173,7 @@ export const hostScenarios = {
   async settings_of_another_type() {
     const daemon = new Daemon();
     daemon.stored.set("count", "many");
-    const settings = await StoredSettings.read(daemon, daemon, "some-plugin", fail);
+    const settings = await StoredSettings.read(daemon, daemon, "some-plugin");
     equal(settings.get("count", 7), 7);
     equal(settings.get("count", "few"), "many");
     const found: Json | undefined = settings.get("count");
@@ -188,7 +184,7 @@ export const hostScenarios = {
   /** A write the daemon refuses rejects, and does not stop the next. */
   async failed_write_is_reported() {
     const daemon = new Daemon();
-    const settings = await StoredSettings.read(daemon, daemon, "some-plugin", fail);
+    const settings = await StoredSettings.read(daemon, daemon, "some-plugin");
     daemon.refuses = "state/set";
     equal(await refusal(settings.set("count", 1)), "BridgeError unavailable");
     daemon.refuses = "";

@@ -179,7 +179,7 @@ export const shareScenarios = {
   /** A plugin's settings have a megabyte. */
   async test_attack_settings_that_fill_the_store() {
     const daemon = new Daemon();
-    const settings = await StoredSettings.read(daemon, daemon, "evil", () => undefined);
+    const settings = await StoredSettings.read(daemon, daemon, "evil");
     const big = "x".repeat(60_000);
     const outcomes: string[] = [];
     for (let n = 0; n < 134; n += 1) {

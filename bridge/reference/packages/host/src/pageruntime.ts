@@ -207,10 +207,7 @@ export class PageRuntime {
     const { asker, daemon, environment, isVisible, log, place, realms } = this.#parts;
     const caller = this.#turns.of();
     const logger = log.scope(id);
-    const settings = await this.#inTurn(() =>
-      // What listens is the page's own.
-      StoredSettings.read(daemon, caller, id, () => undefined),
-    );
+    const settings = await this.#inTurn(() => StoredSettings.read(daemon, caller, id));
     return new Instance({
       manifest,
       script,

@@ -30,21 +30,11 @@ export class StoredSettings implements Settings {
   #schema: Schema = [];
   #writing: Promise<void> | undefined;
 
-  readonly #failed: (error: unknown) => void;
-
-  /** @param failed Reports what a listener of the plugin throws. */
-  constructor(
-    page: Caller,
-    plugin: Caller,
-    namespace: string,
-    values: Map<string, Json>,
-    failed: (error: unknown) => void,
-  ) {
+  constructor(page: Caller, plugin: Caller, namespace: string, values: Map<string, Json>) {
     this.#page = page;
     this.#plugin = plugin;
     this.#namespace = namespace;
     this.#values = values;
-    this.#failed = failed;
     for (const [key, value] of values) {
       this.#keep(key, value);
     }
@@ -55,18 +45,12 @@ export class StoredSettings implements Settings {
    *
    * @param page For what the user does.
    * @param plugin For what the plugin does.
-   * @param failed Reports what a listener of the plugin throws.
    */
-  static async read(
-    page: Caller,
-    plugin: Caller,
-    id: string,
-    failed: (error: unknown) => void,
-  ): Promise<StoredSettings> {
+  static async read(page: Caller, plugin: Caller, id: string): Promise<StoredSettings> {
     const namespace = namespaceOf(id);
     const { entries } = await page.call("state/list", { ns: namespace });
     const values = new Map(Object.entries(entries) as [string, Json][]);
-    return new StoredSettings(page, plugin, namespace, values, failed);
+    return new StoredSettings(page, plugin, namespace, values);
   }
 
   /** Every value that is stored, by key. */
@@ -113,13 +97,7 @@ export class StoredSettings implements Settings {
   }
 
   onChange(listener: () => void): () => void {
-    return this.#changed.listen(() => {
-      try {
-        listener();
-      } catch (e) {
-        this.#failed(e);
-      }
-    });
+    return this.#changed.listen(listener);
   }
 
   /** Take other values over, as the user saved them; what is being written stays. */

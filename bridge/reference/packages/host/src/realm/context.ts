@@ -42,8 +42,14 @@ export function makeContext(
   recorder: Recorder,
   environment: Environment,
 ): RealmContext {
-  const failed = (error: unknown): void => recorder.failed("a listener", error);
-  const settings = settingsOf(stored, sender, failed);
+  const settings = settingsOf(stored, sender);
+  const safely = (listener: () => void): void => {
+    try {
+      listener();
+    } catch (e) {
+      recorder.failed("a listener", e);
+    }
+  };
   const listeners = new Map<number, Listener>();
   return {
     settings,
@@ -53,7 +59,7 @@ export function makeContext(
       settings: {
         get: ((key: string, fallback: never) => settings.get(key, fallback)) as Settings["get"],
         set: async (key, value) => settings.set(String(key), value),
-        onChange: (listener) => settings.onChange(listener),
+        onChange: (listener) => settings.onChange(() => safely(listener)),
       },
       ui: makeUi(recorder),
       native: nativeOf(sender),
@@ -62,26 +68,18 @@ export function makeContext(
       sql: sqlOf(sender),
     },
     received(listener, message) {
-      try {
-        listeners.get(listener)?.(message);
-      } catch (e) {
-        failed(e);
-      }
+      safely(() => listeners.get(listener)?.(message));
     },
   };
 }
 
-function settingsOf(
-  stored: Values,
-  sender: Sender,
-  failed: (error: unknown) => void,
-): StoredSettings {
+function settingsOf(stored: Values, sender: Sender): StoredSettings {
   const values = new Map(Object.entries(stored));
   const caller = {
     call: (_method: string, { key, value }: Values = {}) =>
       sender.call("settings.set", [key, value]),
   };
-  return new StoredSettings(caller as never, caller as never, "", values, failed);
+  return new StoredSettings(caller as never, caller as never, "", values);
 }
 
 function loggerOf(id: string, sender: Sender, environment: Environment): Logger {
