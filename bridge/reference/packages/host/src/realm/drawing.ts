@@ -25,17 +25,12 @@ interface Part {
   readonly draw: (state: State) => void;
 }
 
-interface Drawing {
-  readonly card: Card;
-  readonly parts: Map<Ref, Part>;
-}
-
 /** The cards of one realm. */
 export class Drawings {
   readonly #ui: Ui;
   readonly #event: (ref: Ref, value: Json) => void;
-  readonly #cards = new Map<Ref, Drawing>();
-  readonly #cardOf = new Map<Ref, Ref>();
+  readonly #cards = new Map<Ref, Card>();
+  readonly #parts = new Map<Ref, Part & { readonly on: Ref }>();
   #last = 0;
 
   /** @param event The user pressed a button (`null`), or changed a field. */
@@ -54,18 +49,17 @@ export class Drawings {
     switch (op) {
       case "card":
         this.#take(ref);
-        this.#cards.set(ref, { card: this.#ui.card(change.title), parts: new Map() });
+        this.#cards.set(ref, this.#ui.card(change.title));
         break;
       case "part": {
         this.#take(ref);
-        const { card, parts } = known(this.#cards.get(change.card));
+        const card = known(this.#cards.get(change.card));
         const part = MAKERS[change.kind](card, change.state, (value) => this.#event(ref, value));
-        parts.set(ref, part);
-        this.#cardOf.set(ref, change.card);
+        this.#parts.set(ref, { ...part, on: change.card });
         break;
       }
       case "draw":
-        update(known(this.#parts(ref)?.get(ref)), change.state);
+        update(known(this.#parts.get(ref)), change.state);
         break;
       case "remove":
         this.#remove(ref);
@@ -73,23 +67,19 @@ export class Drawings {
   }
 
   #remove(ref: Ref): void {
-    const drawing = this.#cards.get(ref);
-    if (drawing === undefined) {
-      const parts = known(this.#parts(ref));
-      known(parts.get(ref)).handle.remove();
-      parts.delete(ref);
-      this.#cardOf.delete(ref);
-    } else {
-      drawing.card.remove();
-      this.#cards.delete(ref);
-      for (const part of drawing.parts.keys()) {
-        this.#cardOf.delete(part);
+    const card = this.#cards.get(ref);
+    if (card === undefined) {
+      known(this.#parts.get(ref)).handle.remove();
+      this.#parts.delete(ref);
+      return;
+    }
+    card.remove();
+    this.#cards.delete(ref);
+    for (const [part, { on }] of this.#parts) {
+      if (on === ref) {
+        this.#parts.delete(part);
       }
     }
-  }
-
-  #parts(ref: Ref): Map<Ref, Part> | undefined {
-    return this.#cards.get(this.#cardOf.get(ref) ?? 0)?.parts;
   }
 
   #take(ref: Ref): void {
