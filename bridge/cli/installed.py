@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 import click
@@ -64,21 +65,9 @@ def check_installed(plugin_id: str, plugins: list[dict[str, Any]]) -> None:
     raise CommandError(f"no plugin with this id is installed{hint}")
 
 
-def complete_plugins(
-    ctx: click.Context, _: click.Parameter, begun: str
+def _complete(
+    namespace: str, ctx: click.Context, _: click.Parameter, begun: str
 ) -> list[CompletionItem]:
-    """Complete the id of an installed plugin."""
-    return _complete(RECORDS, ctx, begun)
-
-
-def complete_keys(
-    ctx: click.Context, _: click.Parameter, begun: str
-) -> list[CompletionItem]:
-    """Complete the fingerprint of a key that is accepted."""
-    return _complete(KEYS, ctx, begun)
-
-
-def _complete(namespace: str, ctx: click.Context, begun: str) -> list[CompletionItem]:
     """Complete names in the state of the data directory of a command line."""
     try:
         place = locate(*(ctx.params[option.attribute] for option in HOST_OPTIONS))
@@ -88,6 +77,9 @@ def _complete(namespace: str, ctx: click.Context, begun: str) -> list[Completion
     found = (visible(name) for name in sorted(names))
     return [CompletionItem(name) for name in found if name.startswith(begun)]
 
+
+complete_plugins: Final = partial(_complete, RECORDS)
+complete_keys: Final = partial(_complete, KEYS)
 
 _NOT_NOW: Final = (Prefix.PRIVATE_ADDRESS, Prefix.BUSY)
 

@@ -38,12 +38,12 @@ class DaemonProcess(ProcessProtocol):
     """
     The daemon, as a child.
 
-    :ivar listening: Fires with its address.
+    :ivar listening: Fires when it listens.
     :ivar ended: Fires when the process has ended.
     :ivar died: So does this, unless it was asked to end.
     """
 
-    listening: Deferred[str] = field(factory=Deferred)
+    listening: Deferred[None] = field(factory=Deferred)
     ended: Deferred[None] = field(factory=Deferred)
     died: Deferred[None] = field(factory=Deferred)
     is_leaving: bool = False
@@ -51,12 +51,10 @@ class DaemonProcess(ProcessProtocol):
 
     def outReceived(self, data: bytes) -> None:
         """Look for its address, which the last line of its banner contains."""
-        if self.listening.called:
-            return
-        self._text += data
-        _, found, rest = self._text.partition(_LISTENING)
-        if found and b"\n" in rest:
-            self.listening.callback(rest.partition(b"\n")[0].strip().decode("ascii"))
+        if not self.listening.called:
+            self._text += data
+            if _LISTENING in self._text:
+                self.listening.callback(None)
 
     errReceived = outReceived
 

@@ -36,13 +36,13 @@ class DaemonProcessTests(SynchronousTestCase):
         """A process that has printed nothing."""
         self.daemon = DaemonProcess()
 
-    def test_address(self):
-        """Its address is found, however the line arrives."""
-        for piece in (b"noise\nx listening", b" on http://127.0.0.1:1", b"\nmore\n"):
-            self.daemon.outReceived(piece)
-        self.daemon.errReceived(b"later")
-        address = self.successResultOf(self.daemon.listening)
-        self.assertEqual(address, "http://127.0.0.1:1")
+    def test_listening(self):
+        """That it listens is noticed, however the line arrives."""
+        self.daemon.outReceived(b"noise\nx listening")
+        self.assertNoResult(self.daemon.listening)
+        self.daemon.errReceived(b" on http://127.0.0.1:1\n")
+        self.daemon.errReceived(b"x listening on more\n")
+        self.successResultOf(self.daemon.listening)
 
     def test_did_not_start(self):
         """A daemon that ends first fails with what it printed."""
@@ -146,7 +146,7 @@ class ShownTests(SynchronousTestCase):
             if bundle:
                 self.place.bundle.parent.mkdir(parents=True)
                 self.place.bundle.touch()
-            listening = partial(self.daemon.listening.callback, "x")
+            listening = partial(self.daemon.listening.callback, None)
             ended = partial(self.daemon.processEnded, Failure(ProcessDone(0)))
             with self.assertRaisesRegex(CommandError, "has ended; its log is"):
                 self.show(listening, ended)
