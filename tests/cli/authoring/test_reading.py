@@ -119,12 +119,6 @@ class ReadingTests(TestCase):
             reading.page_names, ["lib/b.tsx:2 document", "main.ts:4 document"]
         )
 
-    async def test_broken(self) -> None:
-        """What does not compile is not looked at."""
-        reading = await self.read("\nlet = ;", **{"a.ts": "document.title;"})
-        self.assertEqual(reading.page_names, ["a.ts:1 document"])
-        self.assertIsNone(reading.entry)
-
 
 class EntryTests(SynchronousTestCase):
     """Reading what the bundler made of ``main.ts``."""

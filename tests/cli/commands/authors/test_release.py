@@ -345,15 +345,6 @@ class InterruptedTests(ReleaseTestCase):
         self.assert_not_released("not committed: plugin.json", "2.0.0")
         self.assert_released("patch", "1.2.4")
 
-    def test_git_refuses(self):
-        """What git reports is repeated in one line."""
-        del os.environ["GIT_AUTHOR_NAME"], os.environ["GIT_AUTHOR_EMAIL"]
-        os.environ["EMAIL"] = ""
-        self.git("config", "user.useConfigOnly", "true")
-        self.assertIn("git commit failed: ", self.failed(self.release("patch")))
-        os.environ.update(AUTHOR)
-        self.assert_released("patch", "1.2.4")
-
     def test_attack_hook_that_changes_the_commit(self):
         """What a hook adds was not signed, so it is not tagged."""
         hook = self.plugin / ".git" / "hooks" / "pre-commit"
