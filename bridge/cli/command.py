@@ -107,12 +107,10 @@ class Command(TableCommand):
         """See ``click.Command``; return the exit status."""
         assert self.callback is not None  # noqa: S101 (each has a function)
         params = dict(ctx.params)
-        names = [option.attribute for option in HOST_OPTIONS]
-        has_host = names[0] in params
-        where = [params.pop(name) for name in names] if has_host else []
+        where = [params.pop(one.attribute) for one in HOST_OPTIONS if self.table]
         as_json = bool(params.get("as_json"))
         try:
-            place = [locate(*where)] if has_host else []
+            place = [locate(*where)] if where else []
             return ctx.invoke(self.callback, *place, **params) or 0
         except NoDaemonError as e:
             return self._failed(as_json, "no_daemon", str(e), NO_DAEMON)

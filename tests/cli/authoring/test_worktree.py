@@ -206,13 +206,6 @@ class SinceSignedTests(WorkTreeTestCase):
             ],
         )
 
-    def test_last_one_counts(self):
-        """A later signature replaces the earlier one."""
-        self.sign()
-        self.write("main.ts", "changed")
-        self.sign()
-        self.assertEqual(self.differences(), [])
-
     def test_nothing_to_compare_with(self):
         """Without git, a commit, a signature or the history there is no answer."""
         self.assertIsNone(since_signed(self.root))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import subprocess
 from pathlib import Path
 from unittest import mock
@@ -82,16 +81,6 @@ class SignTests(SignTestCase):
         for words in ("demo 1.2.3", key_id(public_key_of(SEED)), "Commit it and push"):
             self.assertIn(words, out)
         self.assertNotIn(SEED.hex(), out)
-
-    def test_signature_file(self):
-        """Everybody may read a signature, and one that is there is replaced whole."""
-        self.write("plugin.sig", "old" * 5000)
-        self.assert_signed()
-        path = self.plugin / "plugin.sig"
-        self.assertTrue(stat.S_IMODE(path.stat().st_mode) & stat.S_IRGRP)
-        self.assertEqual(
-            sorted(os.listdir(self.plugin)), ["main.ts", "plugin.json", "plugin.sig"]
-        )
 
     def test_key_from_the_environment(self):
         """The variable holds the key itself; a key file that is named wins."""
