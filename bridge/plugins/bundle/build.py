@@ -11,8 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Coroutine, Mapping
-from functools import partial
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -32,14 +31,13 @@ from ..esbuild.conversation import (
     together,
 )
 from ..esbuild.executable import BundlerError, Executable, HeldCopy
-from ..tree.tree import Tree, Verify
+from ..tree.tree import Verify
 from .bundling import (
     BUILD_LIMITS,
     Bundling,
     host_target,
     plugin_target,
     realm_target,
-    reply_from,
 )
 from .metafile import API_TEXT, PLUGINS, BuildError
 from .plugintable import Table, module_table, plugin_of, text_table
@@ -151,7 +149,10 @@ class Builder:
         folder = self.theme_dir / self.profile.theme_name
         run = _BuildRun(self, Staging(folder, self.data.build / "lock"))
         try:
-            await run.steps(verify)
+            executable = await run.begin(verify)
+            await converse(
+                self.reactor, executable, BUILD_LIMITS, run.bundle, run.sources.reply
+            )
             why = []
         except BundlerError as e:
             why = [str(e)]
@@ -181,17 +182,6 @@ class _BuildRun:
     sources: Sources = field(init=False)
     directories: list[str] = Factory(list)
     left_out: list[str] = Factory(list)
-
-    async def steps(self, verify: Verify) -> None:
-        """Run every step in order."""
-        executable = await self.begin(verify)
-        await converse(
-            self.builder.reactor,
-            executable,
-            BUILD_LIMITS,
-            self.bundle,
-            partial(reply_from, self.sources),
-        )
 
     async def begin(self, verify: Verify) -> Executable:
         """
@@ -243,7 +233,12 @@ class _BuildRun:
             data.checked(data.host)
         except (DataDirError, NotOwnError) as e:
             raise BuildError(str(e)) from None
-        self.sources = Sources(os.path.realpath(data.root), _joined(trees))
+        files = {
+            f"{PLUGINS}{name}/{path}": content
+            for name, tree in trees.items()
+            for path, content in tree.files.items()
+        }
+        self.sources = Sources(os.path.realpath(data.root), files)
         self.sources.check_above()
         return self.builder.executable()
 
@@ -257,7 +252,10 @@ class _BuildRun:
             table = await self.texts(bundling)
         else:
             table = module_table(self.directories)
-        await self.in_thread(self.write_table, table)
+        # The bundler gets it from memory, and looks up that it is there.
+        content = self.sources.files[TABLE_FILE] = table.text.encode()
+        place = self.builder.data.root / TABLE_FILE
+        await self.in_thread(replace_file, place, content)
         bundle = await bundling.bundle(host_target(profile), table.imports)
         await self.in_thread(self.publish, bundle)
         if bundle.warnings:
@@ -285,12 +283,6 @@ class _BuildRun:
         self.directories[:] = bundles
         realm = await bundling.bundle(realm_target(profile))
         return text_table(bundles, realm.script)
-
-    def write_table(self, table: Table) -> None:
-        """Write the table, which the bundler gets from memory."""
-        content = table.text.encode()
-        replace_file(self.builder.data.root / TABLE_FILE, content)
-        self.sources.files[TABLE_FILE] = content
 
     def publish(self, bundle: Bundle) -> None:
         """
@@ -323,11 +315,3 @@ class _BuildRun:
         return settled(
             self.builder.defer_to_thread(work, *arguments), stop=lambda: None
         )
-
-
-def _joined(trees: Mapping[str, Tree]) -> dict[str, bytes]:
-    return {
-        f"{PLUGINS}{name}/{path}": content
-        for name, tree in trees.items()
-        for path, content in tree.files.items()
-    }

@@ -209,15 +209,6 @@ class Bundling:
         return Bundle(script, checked, shown_messages(made["warnings"]))
 
 
-def reply_from(sources: Sources, asked: dict[str, Any]) -> dict[str, Any]:
-    """Answer what the bundler asks while it builds."""
-    if asked["command"] == "on-load":
-        return sources.load(asked)
-    if asked["command"] == "on-resolve":
-        return {"id": asked["ids"][0], "path": f"{sources.root}/{API_TEXT}"}
-    return {"errors": [], "warnings": []}
-
-
 def _matching(pattern: str) -> dict[str, Any]:
     return {"id": 0, "filter": pattern, "namespace": ""}
 

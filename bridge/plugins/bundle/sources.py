@@ -18,7 +18,7 @@ from ...classes import frozen
 from ...datadir.ownership import NotOwnError, check
 from ...protocol.limits import BUILD_BUNDLE_BYTES
 from ..tree.files import NotRegularError, read_bounded, shown
-from .metafile import PLUGINS, BuildError
+from .metafile import API_TEXT, PLUGINS, BuildError
 
 HOST: Final = "host/"
 PACKAGE: Final = "package.json"
@@ -55,6 +55,14 @@ class Sources:
             f"^{re.escape(host[:at])}([^{re.escape(letter)}]|$)"
             for at, letter in enumerate(host)
         )
+
+    def reply(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Answer what the bundler asks while it builds."""
+        if asked["command"] == "on-load":
+            return self.load(asked)
+        if asked["command"] == "on-resolve":
+            return {"id": asked["ids"][0], "path": f"{self.root}/{API_TEXT}"}
+        return {"errors": [], "warnings": []}
 
     def load(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Answer the bundler, which has found a file and is going to read it."""

@@ -20,10 +20,6 @@ from .candidate import Candidate
 from .job import Job
 
 
-def _one_at_a_time() -> Shares:
-    return Shares("prompts", 1, 1, PROMPTS_WAITING, PROMPTS_WAITING)
-
-
 @define(eq=False)
 class Prompting:
     """
@@ -35,7 +31,10 @@ class Prompting:
     _approver: IApprover
     _prompts: Prompts
     _trust: Trust
-    _turn: Shares = field(factory=_one_at_a_time, init=False)
+    _turn: Shares = field(
+        factory=lambda: Shares("prompts", 1, 1, PROMPTS_WAITING, PROMPTS_WAITING),
+        init=False,
+    )
 
     _log: ClassVar[Logger] = Logger()
 

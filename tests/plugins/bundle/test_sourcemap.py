@@ -97,8 +97,3 @@ class MapTests(SynchronousTestCase):
         found = self.check(written(("host/node_modules/p/x.ts", "text")))
         self.assertEqual(found.sources, ["host/node_modules/p/x.ts"])
         self.assertEqual(json.loads(found.text)["sourcesContent"], [None])
-
-    def test_attack_half_of_a_pair(self):
-        """A map with half of a surrogate pair is refused in the words of a build."""
-        text = written(names=["x"]).replace(b"x", rb"\ud800")
-        self.assertIn("cannot be read", self.refused(text))
