@@ -62,27 +62,17 @@ class CompareTests(SynchronousTestCase):
         self.assertEqual(names, {"memory", "blocks", "heap", *COUNTS})
         self.assertEqual(self.uneven(soak(4, lambda _: {})), set())
 
-    def test_leak_of_memory(self) -> None:
-        """What is a little in each round is too much over the soak."""
-        for name, step in (("blocks", 2000), ("heap", 0.2), ("memory", 4.0)):
-            samples = soak(10, partial(growing, name, step))
-            self.assertEqual(self.uneven(samples), {name})
-
-    def test_memory_within_the_limit(self) -> None:
-        """Less than its share is flat, and so is any shrinking."""
-        for name, step in (
-            *(("blocks", 1000), ("blocks", -5000)),
-            *(("heap", 0.14), ("heap", -1.0)),
-            *(("memory", 3.0), ("memory", -5.0)),
+    def test_growth(self) -> None:
+        """More than its share of memory is a leak, and one of anything else."""
+        for name, leak, steps in (
+            ("blocks", 2000, (1000, -5000)),
+            ("heap", 0.2, (0.14, -1.0)),
+            ("memory", 4.0, (3.0, -5.0)),
+            *((name, 1, ()) for name in COUNTS),
         ):
-            samples = soak(10, partial(growing, name, step))
-            self.assertEqual(self.uneven(samples), set())
-
-    def test_leaks_of_others(self) -> None:
-        """A descriptor, a thread or a timer for each round is a leak."""
-        for name in COUNTS:
-            samples = soak(10, partial(growing, name, 1))
-            self.assertEqual(self.uneven(samples), {name})
+            for step in (leak, *steps):
+                found = self.uneven(soak(10, partial(growing, name, step)))
+                self.assertEqual(found, {name} if step == leak else set(), step)
 
     def test_fewer(self) -> None:
         """What was there and is no more is not flat either."""
