@@ -19,8 +19,6 @@ from ..operations.bench import (
     COMMIT,
     KEY,
     NOW,
-    OTHER_KEY,
-    OTHER_SEED,
     Bench,
     files_of,
     manifest,
@@ -176,17 +174,6 @@ class InstalledTests(PreviewTestCase):
         self.assertEqual(
             (preview.key.trusted, preview.key.trusted_at), (True, NOW * 1000)
         )
-
-    def test_another_authors_plugin_of_the_same_id(self) -> None:
-        """It shows that one of this id is installed, from where, and no changelog."""
-        self.install()
-        self.bench.publish("twin", files_of("good"), signed_as="good", seed=OTHER_SEED)
-        preview = self.result("twin")
-        assert preview.installed is not None
-        self.assertEqual(preview.installed.url, url_of("good"))
-        self.assertEqual(preview.installed.key_id, KEY)
-        self.assertEqual((preview.key.key_id, preview.key.trusted), (OTHER_KEY, False))
-        self.assertIsNone(preview.changelog)
 
     def test_changed_tree(self) -> None:
         """A tree that was changed on disk is no version to compare with."""
@@ -379,19 +366,6 @@ class TurnTests(PreviewTestCase):
         self.bench.clones.go_on()
         self.assert_prefix(self.refusal(former), "cancelled")
         self.assertEqual(self.successResultOf(again).manifest.id, "good")
-
-    def test_cancelled(self) -> None:
-        """A preview is an operation that can be cancelled."""
-        previewing = self.preview()
-        (running,) = self.bench.jobs.recent()
-        self.assertEqual(
-            (running.request.op, running.request.plugin_id), ("preview", None)
-        )
-        cancelling = self.bench.jobs.cancel(running.name)
-        self.bench.clones.go_on()
-        self.successResultOf(cancelling)
-        self.assert_prefix(self.refusal(previewing), "cancelled")
-        self.assertEqual(self.bench.left(), ([], {}))
 
     def test_ref(self) -> None:
         """The same name is the same preview, also when it has ended."""

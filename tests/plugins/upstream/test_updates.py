@@ -143,19 +143,6 @@ class AnswerTests(UpdatesTestCase):
             self.end("slow")
             self.clock.advance(FRESH)
 
-    def test_one_look_for_all(self) -> None:
-        """Callers that ask at the same time share the looks."""
-        self.install("slow")
-        self.slow("slow")
-        first = self.check()
-        self.clock.advance(2)
-        second = self.check()
-        self.end("slow")
-        for answer in (first, second):
-            self.assertEqual(ids_of(self.successResultOf(answer)), ["slow"])
-        self.assertEqual(self.asked(), ["slow"])
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-
     def test_caller_gone(self) -> None:
         """A caller that gives up leaves the look, and nothing else."""
         self.install("slow")
@@ -208,16 +195,6 @@ class FreshnessTests(UpdatesTestCase):
         self.installed.put("one", commit=LATEST)
         self.upstream.answers[url_of("one")] = None
         self.assertEqual((self.behind(), self.asked()), ([], ["one"]))
-
-    def test_uninstalled(self) -> None:
-        """What is uninstalled is not listed, nor remembered."""
-        self.install("one", "two")
-        self.behind()
-        del self.installed.values["one"]
-        self.assertEqual(self.behind(), ["two"])
-        self.install("one")
-        self.assertEqual(self.behind(), ["one", "two"])
-        self.assertEqual(self.asked(), ["one", "two", "one"])
 
     def test_updated_while_looking(self) -> None:
         """A look at what was installed before is ended, and has no result."""
