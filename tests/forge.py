@@ -137,7 +137,7 @@ def main(base: Path, *, old: bool) -> None:
 
     ca_file = base / "ca.pem"
     issuer = make_authority(ca_file)
-    forge = start_forge(reactor, base / "repositories", issuer, ca_file, old=old)
+    forge = start_forge(reactor, base / "repositories", issuer, old=old)
     sys.stdout.write(json.dumps({"port": forge.port}) + "\n")
     sys.stdout.flush()
     stdio.StandardIO(_UntilClosed(reactor))

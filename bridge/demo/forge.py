@@ -72,16 +72,9 @@ class ForgeError(UserError):
 
 @frozen
 class Forge:
-    """
-    A running forge.
+    """A running forge."""
 
-    :ivar root: The directory of bare repositories.
-    :ivar ca_file: The certificate its clients have to trust, PEM.
-    """
-
-    root: Path
     port: int
-    ca_file: Path
     _listening: IListeningPort
     _factory: TLSMemoryBIOFactory
 
@@ -116,16 +109,13 @@ def make_authority(ca_file: Path) -> CA:
     return authority
 
 
-def start_forge(
-    reactor: Any, root: Path, authority: CA, ca_file: Path, *, old: bool = False
-) -> Forge:
+def start_forge(reactor: Any, root: Path, authority: CA, *, old: bool = False) -> Forge:
     """
     Start a forge on a free port.
 
     :param reactor: Must be an ``IReactorTCP`` and an ``IReactorProcess``.
     :param root: The directory of bare repositories.
     :param authority: Issues the certificate.
-    :param ca_file: Where the authority's certificate is.
     :param old: Whether to speak only version 0 of git's protocol.
     :raise ForgeError: git is missing.
     """
@@ -134,7 +124,7 @@ def start_forge(
     site = Site(_Backend(reactor, _backend_program(), root, old=old))
     factory = TLSMemoryBIOFactory(_Certified(context), False, site, reactor)
     listening = reactor.listenTCP(0, factory, interface=_ADDRESS)
-    return Forge(root, listening.getHost().port, ca_file, listening, factory)
+    return Forge(listening.getHost().port, listening, factory)
 
 
 def publish(worktree: Path, root: Path, name: str, message: str = "Publish") -> str:

@@ -43,9 +43,9 @@ class ForgeTests(TestCase):
         self.first = publish(worktree, self.root, "demo", "First")
         (worktree / "crlf.txt").write_bytes(b"b\r\n")
         self.second = publish(worktree, self.root, "demo", "Second")
-        ca_file = self.base / "ca.pem"
-        authority = make_authority(ca_file)
-        self.forge = start_forge(reactor, self.root, authority, ca_file)
+        self.ca_file = self.base / "ca.pem"
+        authority = make_authority(self.ca_file)
+        self.forge = start_forge(reactor, self.root, authority)
         self.addCleanup(self.forge.stop)
 
     def git(self, *words: str) -> Deferred[str]:
@@ -54,7 +54,7 @@ class ForgeTests(TestCase):
             "PATH": os.defpath,
             "HOME": str(self.base),
             "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_SSL_CAINFO": str(self.forge.ca_file),
+            "GIT_SSL_CAINFO": str(self.ca_file),
         }
 
         def run() -> str:
@@ -121,7 +121,7 @@ class ForgeTests(TestCase):
 
     def post(self, body, encoding: str) -> bytes:
         """Ask for the refs in version 2 of the protocol."""
-        context = ssl.create_default_context(cafile=str(self.forge.ca_file))
+        context = ssl.create_default_context(cafile=str(self.ca_file))
         connection = client.HTTPSConnection(
             "127.0.0.1", self.forge.port, context=context
         )

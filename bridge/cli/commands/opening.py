@@ -159,7 +159,7 @@ def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
     Setup(place.profile, place.data, report).install()
     report("publishing a signed sample plugin on a git server with its own certificate")
     name = publish_sample(root, repositories, place.profile, os.urandom, time.time())
-    forge = start_forge(reactor, repositories, authority, certificate)
+    forge = start_forge(reactor, repositories, authority)
     return certificate, forge.url(name)
 
 

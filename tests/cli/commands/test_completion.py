@@ -233,9 +233,3 @@ class CompletionTests(SynchronousTestCase):
         self.assertEqual(complete("--log", "wa", program=host), {"warn"})
         words = ("run", "--dev", "--wayvr")
         self.assertEqual(complete(*words, program=host), {"--wayvr-addr"})
-
-    def test_another_shell(self) -> None:
-        """It is refused, and those that there are named."""
-        with contextlib.redirect_stderr(io.StringIO()) as printed:
-            self.assertRaises(SystemExit, main, ["completion", "tcsh"])
-        self.assertIn("'bash', 'zsh', 'fish'", printed.getvalue())
