@@ -218,6 +218,7 @@ def _tables(document: Mapping[str, Any]) -> Iterator[str]:
     }
     yield _table("METHODS", "How each method is called.", methods)
     limits = {name: document["limits"][name] for name in PAGE_LIMITS}
+    yield _list("EVENTS", "Every event.", document["events"])
     yield _list("ERROR_CODES", "Every error code.", document["errors"])
     yield _list(
         "PREFIXES",

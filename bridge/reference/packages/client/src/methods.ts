@@ -3,7 +3,7 @@
 import {
   CLOSES,
   type CloseReason,
-  type EventName,
+  EVENTS,
   METHODS,
   type MethodName,
   PREFIXES,
@@ -28,16 +28,6 @@ const READS: ReadonlySet<string> = new Set<MethodName>([
   "state/list",
 ]);
 
-const EVENTS: { readonly [Name in EventName]: true } = {
-  build: true,
-  error: true,
-  log: true,
-  osc: true,
-  plugins: true,
-  progress: true,
-  remote: true,
-};
-
 /** How many milliseconds the answer of a method may take. */
 export function answerMilliseconds(method: string): number {
   return Object.hasOwn(METHODS, method)
@@ -50,7 +40,7 @@ export function isRead(method: string): boolean {
 }
 
 export function isKnownEvent(event: string): boolean {
-  return Object.hasOwn(EVENTS, event);
+  return (EVENTS as readonly string[]).includes(event);
 }
 
 /** Whether the message of a refused plugin operation can start with it. */

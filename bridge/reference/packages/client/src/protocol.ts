@@ -695,6 +695,9 @@ export const METHODS = {
   "state/list": { since: "1.0", rate: "light", timeoutMs: 4000 },
 } as const;
 
+/** Every event. */
+export const EVENTS = ["log", "error", "progress", "plugins", "build", "remote", "osc"] as const;
+
 /** Every error code. */
 export const ERROR_CODES = ["bad_request", "malformed_body", "unauthorized", "forbidden_origin", "forbidden_host", "not_found", "unknown_service", "unknown_method", "method_not_allowed", "timed_out", "payload_too_large", "uri_too_long", "unsupported_media_type", "rate_limited", "head_too_large", "internal", "unavailable"] as const;
 

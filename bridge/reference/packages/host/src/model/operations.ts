@@ -78,11 +78,6 @@ export class Operations {
     return this.tasks.some(({ outcome }) => outcome === "");
   }
 
-  /** The operation under way for a plugin. */
-  of(id: string): Task | undefined {
-    return this.tasks.find((task) => task.id === id && task.outcome === "");
-  }
-
   /**
    * Run an operation.
    *
