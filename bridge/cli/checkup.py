@@ -59,16 +59,20 @@ class Finding:
     fix: str = ""
 
 
+_Found = tuple[Level, str, str]
+"""What a finding has besides its name."""
+
+
 def on_disk(place: Paths) -> Iterator[Finding]:
     """Check the files; changes nothing."""
-    yield _directory(place)
+    yield Finding("data directory", *_directory(place))
     for other in _files_of_others(place.data):
         yield Finding("files of others", Level.WRONG, other.finding, other.fix)
-    yield _token(place)
+    yield Finding("pairing token", *_token(place))
     yield from _state(place)
-    yield _bundler(place)
-    yield _sources(place)
-    yield _theme(place)
+    yield Finding("bundler", *_bundler(place))
+    yield Finding("host sources", *_sources(place))
+    yield Finding("theme directory", *_theme(place))
     yield from _databases(place)
 
 
@@ -93,43 +97,39 @@ def _files_of_others(data: DataDir) -> Iterator[NotOwnError]:
             yield e
 
 
-def _directory(place: Paths) -> Finding:
-    name, root = "data directory", place.data.root
+def _directory(place: Paths) -> _Found:
+    root = place.data.root
     try:
         found = root.stat()
     except OSError:
-        fix = _run_setup(place)
-        return Finding(name, Level.WRONG, f"{root} does not exist", fix)
+        return Level.WRONG, f"{root} does not exist", _run_setup(place)
+    another = "choose another with --data-dir"
     if not stat.S_ISDIR(found.st_mode):
-        text = f"{root} is not a directory"
-        return Finding(name, Level.WRONG, text, "choose another with --data-dir")
+        return Level.WRONG, f"{root} is not a directory", another
     if not is_own(found):
-        text = f"{root} belongs to another user"
-        return Finding(
-            name, Level.WRONG, text, f"run: sudo chown -R $USER {quote(str(root))}"
-        )
+        fix = f"run: sudo chown -R $USER {quote(str(root))}"
+        return Level.WRONG, f"{root} belongs to another user", fix
     if place.data.is_open():
         writable = bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
-        text = f"{root} is open to other users"
         level = Level.WRONG if writable else Level.NOTE
-        return Finding(name, level, text, f"run: chmod 700 {quote(str(root))}")
+        fix = f"run: chmod 700 {quote(str(root))}"
+        return level, f"{root} is open to other users", fix
     for path in (root, place.data.plugins, place.data.build):
         if path.exists() and not os.access(path, os.W_OK | os.X_OK):
-            fix = "make it writable, or choose another with --data-dir"
-            return Finding(name, Level.WRONG, f"{path} cannot be written", fix)
-    return Finding(name, Level.OK, str(root))
+            fix = f"make it writable, or {another}"
+            return Level.WRONG, f"{path} cannot be written", fix
+    return Level.OK, str(root), ""
 
 
-def _token(place: Paths) -> Finding:
-    name = "pairing token"
+def _token(place: Paths) -> _Found:
     try:
         read_token(place.data.token)
     except FileNotFoundError:
-        return Finding(name, Level.NOTE, "missing; the first start creates it")
+        return Level.NOTE, "missing; the first start creates it", ""
     except TokenError as e:
         text, _, fix = str(e).partition("; ")
-        return Finding(name, Level.WRONG, text, fix)
-    return Finding(name, Level.OK, f"{place.data.token}; only you can read it")
+        return Level.WRONG, text, fix
+    return Level.OK, f"{place.data.token}; only you can read it", ""
 
 
 def _state(place: Paths) -> Iterator[Finding]:
@@ -192,47 +192,41 @@ def _loss(place: Paths) -> str:
     )
 
 
-def _bundler(place: Paths) -> Finding:
-    name, fix = "bundler", _run_setup(place)
-    pin = pin_for()
+def _bundler(place: Paths) -> _Found:
+    fix, pin = _run_setup(place), pin_for()
     if pin is None:
-        return Finding(name, Level.WRONG, f"no esbuild {VERSION} for this system")
+        return Level.WRONG, f"no esbuild {VERSION} for this system", ""
     if installed_bundler(place.data, pin):
-        return Finding(name, Level.OK, f"esbuild {VERSION}, with the right digest")
-    if (place.data.bin / BINARY_NAME).exists():
-        text = f"bin/{BINARY_NAME} is not the pinned esbuild {VERSION}"
-        if would_run(place.data):
-            return Finding(name, Level.NOTE, text, f"{fix} --force")
-        text += f", and does not match bin/{CHECKSUM_NAME}, so the daemon cannot build"
-        return Finding(name, Level.WRONG, text, f"{fix} --force")
-    return Finding(name, Level.WRONG, f"bin/{BINARY_NAME} is missing", fix)
+        return Level.OK, f"esbuild {VERSION}, with the right digest", ""
+    if not (place.data.bin / BINARY_NAME).exists():
+        return Level.WRONG, f"bin/{BINARY_NAME} is missing", fix
+    text = f"bin/{BINARY_NAME} is not the pinned esbuild {VERSION}"
+    if would_run(place.data):
+        return Level.NOTE, text, f"{fix} --force"
+    text += f", and does not match bin/{CHECKSUM_NAME}, so the daemon cannot build"
+    return Level.WRONG, text, f"{fix} --force"
 
 
-def _sources(place: Paths) -> Finding:
-    name = "host sources"
+def _sources(place: Paths) -> _Found:
     missing = missing_sources(place)
     if missing:
         text = f"{missing[0]} is missing, so the daemon cannot build"
-        return Finding(name, Level.WRONG, text, _run_setup(place))
+        return Level.WRONG, text, _run_setup(place)
     text, _, fix = sources_problem(place).partition("; ")
-    if text:
-        return Finding(name, Level.NOTE, text, fix)
-    return Finding(name, Level.OK, "installed")
+    return (Level.NOTE, text, fix) if text else (Level.OK, "installed", "")
 
 
 def _run_setup(place: Paths) -> str:
     return f"run: {setup_command(place)}"
 
 
-def _theme(place: Paths) -> Finding:
-    name = "theme directory"
+def _theme(place: Paths) -> _Found:
     text, _, fix = theme_problem(place).partition("; ")
     if text:
-        return Finding(name, Level.WRONG, text, fix)
+        return Level.WRONG, text, fix
     if place.bundle.is_file():
-        return Finding(name, Level.OK, f"{place.bundle} is published")
-    text = f"no bundle in {place.theme_dir} yet"
-    return Finding(name, Level.NOTE, text, _run_setup(place))
+        return Level.OK, f"{place.bundle} is published", ""
+    return Level.NOTE, f"no bundle in {place.theme_dir} yet", _run_setup(place)
 
 
 def _databases(place: Paths) -> Iterator[Finding]:
