@@ -97,12 +97,11 @@ class Endless:
     """Produces the same bytes for ever."""
 
     def __init__(self, visit: Visit, piece: bytes) -> None:
-        self.visit, self.piece, self.sent = visit, piece, 0
+        self.visit, self.piece = visit, piece
 
     def resumeProducing(self):
         """Send the piece again."""
         self.visit.transport.write(self.piece)
-        self.sent += len(self.piece)
         self.visit.factory.sent += len(self.piece)
 
     def stopProducing(self):

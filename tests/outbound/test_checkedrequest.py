@@ -13,6 +13,10 @@ from bridge.outbound.checkedrequest import METHODS, CheckedRequest, make_request
 from bridge.protocol.errors import BridgeError, Code
 
 TARGET = read_url("http://good.net/")
+CONNECTION = """
+Host content-length CONNECTION Keep-Alive te Trailer transfer-encoding Upgrade expect
+Proxy-Authorization proxy-connection Proxy-Anything
+"""
 
 
 def made(
@@ -67,7 +71,7 @@ class RequestTests(SynchronousTestCase):
 
     def test_attack_connection_headers(self) -> None:
         """Headers of the connection, of proxies, in any case."""
-        for name in (
+        for name in [
             "Host",
             "content-length",
             "CONNECTION",
@@ -80,7 +84,7 @@ class RequestTests(SynchronousTestCase):
             "Proxy-Authorization",
             "proxy-connection",
             "Proxy-Anything",
-        ):
+        ]:
             message = made(headers={name: "x"})
             self.assertEqual(
                 message, "headers: headers of the connection cannot be set"
