@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import tracemalloc
 import zlib
 
@@ -106,9 +105,3 @@ class ReadTests(SynchronousTestCase):
         self.patch(bodytext, "OUTBOUND_RESPONSE_JSON_BYTES", 100)
         refusal = self.read(b'"' * 60, False, 1 << 20)
         self.assertEqual(refusal, "the response: at most 100 bytes as JSON")
-
-    def test_json(self) -> None:
-        """What is written is JSON, also of what has to be escaped."""
-        body = '"\\\n\x00é😀\u2028</script>'
-        written = text_of([body.encode("utf-8")], False)
-        self.assertEqual(json.loads(dumps({"a": written}))["a"], body)

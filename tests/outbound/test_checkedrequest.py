@@ -47,14 +47,6 @@ class RequestTests(SynchronousTestCase):
         for given_, seconds in ((None, 30), (0, 0.001), (-9, 0.001), (10**20, 120)):
             self.assertEqual(self.seconds(given_), seconds)
 
-    def test_methods(self) -> None:
-        """Six methods, in any case."""
-        for method in METHODS:
-            for spelled in (method, method.lower(), method.title()):
-                request = made(spelled)
-                assert isinstance(request, CheckedRequest)
-                self.assertEqual(request.method, method)
-
     def test_attack_methods(self) -> None:
         """No other: not to a proxy, not to trace, nothing that breaks the line."""
         for bad in ("TRACE", "CONNECT", "OPTIONS", "", "GET ", "GET\r\nX: y", "ＧＥＴ"):  # noqa: RUF001
@@ -107,14 +99,6 @@ class RequestTests(SynchronousTestCase):
         self.assertIsInstance(made(headers=many), CheckedRequest)
         self.assertIsInstance(made(headers={"a": "x" * 65535}), CheckedRequest)
         self.assertIn("at most 65536", str(made(headers={"a": "x" * 65536})))
-
-    def test_order(self) -> None:
-        """The method is checked before the body, and the body before the headers."""
-        many = {f"a{number}\n": "" for number in range(33)}
-        big = "x" * 1048577
-        self.assertIn("method", str(made("X", many, big)))
-        self.assertIn("body", str(made("GET", many, big)))
-        self.assertIn("at most 32", str(made("GET", many)))
 
     @settings(deadline=None)
     @given(
