@@ -86,8 +86,15 @@ class DaemonTests(TestCase):
 
     async def test_runs(self):
         """It listens, prints its banner, answers, and stops."""
+        self.addCleanup(gc.unfreeze)
+        gc.unfreeze()
         daemon = await self.begun("--dev", "--no-log-capture")
         self.assertLess(sys.getswitchinterval(), 0.005)
+        # A full collection looks only at what was made since the start.
+        self.assertGreater(gc.get_freeze_count(), 10_000)
+        for number in signal.valid_signals():
+            # Twisted makes it in each child that it forks.
+            self.assertLess(len(repr(signal.getsignal(number))), 200)
         self.assertIn("developer mode  ON", self.printed())
         self.assertIn("page's log      disabled", self.printed())
         status, health = await self.get(daemon, "/v1/health")
@@ -103,13 +110,6 @@ class DaemonTests(TestCase):
         await daemon.stopService()
         self.assertFalse((self.data / "address").exists())
         acquire(self.data / "lock").release()
-
-    async def test_collections_pass_over_what_is_loaded(self):
-        """A full collection looks only at what was made since the start."""
-        self.addCleanup(gc.unfreeze)
-        gc.unfreeze()
-        await self.begun()
-        self.assertGreater(gc.get_freeze_count(), 10_000)
 
     async def timers(self, environ):
         """Name the timers that the idle daemon has set, with these variables."""
@@ -140,19 +140,17 @@ class DaemonTests(TestCase):
         found = await self.timers({RUNTIME: str(self.data)})
         self.assertEqual(found, ["Bus._again"])
 
-    async def test_forked_children_make_no_repr_of_settings(self):
-        """The repr of each signal handler, which Twisted makes there, is short."""
-        self.start()
-        for number in signal.valid_signals():
-            self.assertLess(len(repr(signal.getsignal(number))), 200)
-
-    async def test_address_that_cannot_be_published(self):
-        """When the address can't be published, that is logged, and the daemon runs."""
+    async def test_what_keeps_no_daemon_from_running(self):
+        """An address that can't be published; a log that others could write to."""
         self.data.mkdir()
         (self.data / "address").mkdir()
-        self.start()
+        unsafe = self.data.with_name("unsafe")
+        unsafe.mkdir()
+        unsafe.chmod(0o777)
+        await self.begun(f"--log-file={unsafe}/page.log")
         found = [e for e in self.events if "commands cannot find" in str(e)]
         self.assertEqual(len(found), 1)
+        self.assertIn("log lines are discarded", self.printed())
 
     async def test_a_part_that_fails_to_end_stops_nothing(self):
         """What a part raises at the end is logged, and the rest is ended."""
@@ -166,14 +164,6 @@ class DaemonTests(TestCase):
         await daemon.stopService()
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
         acquire(self.data / "lock").release()
-
-    async def test_page_log_that_cannot_be_kept(self):
-        """A log directory others can write to is not used; the banner reports it."""
-        unsafe = self.data.with_name("unsafe")
-        unsafe.mkdir()
-        unsafe.chmod(0o777)
-        await self.begun(f"--log-file={unsafe}/page.log")
-        self.assertIn("log lines are discarded", self.printed())
 
     def test_prints_its_log_unless_twistd_does(self):
         """The daemon is the application's log observer, unless twistd was given one."""
@@ -257,8 +247,10 @@ class DaemonTests(TestCase):
         _, first = self.refused(lambda: self.options("--print-token"))
         status, again = self.refused(lambda: self.options("--print-token"))
         self.assertEqual((status, again), (0, first))
+        token = self.data / "token"
+        self.assertEqual(first, token.read_text("ascii"))
         status, other = self.refused(lambda: self.options("--rotate-token"))
-        self.assertEqual(status, 0)
+        self.assertEqual((status, other), (0, token.read_text("ascii")))
         self.assertNotEqual(other, first)
 
     def test_build_mode(self):
