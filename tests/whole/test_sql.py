@@ -14,36 +14,26 @@ ENDLESS = COUNTING + "SELECT count(*) FROM r"
 class SqlTests(SynchronousTestCase):
     """Tests for reading."""
 
-    def setUp(self):
-        """A home with a data directory."""
-        self.home = fresh_directory(self)
-        self.data = self.home / "data"
-        self.data.mkdir(mode=0o700)
-
     def query(self, sql, *params):
         """Parameters of a statement."""
         return {"database": "sample", "sql": sql, "params": list(params)}
 
-    def test_sample(self):
-        """The database is unavailable until it is made, and then it is read."""
-        with running(self.home) as daemon, daemon.page() as page:
+    def test_attack_endless_statement_at_the_end(self):
+        """It is read once it is there; an endless statement delays no shutdown."""
+        home = fresh_directory(self)
+        with running(home) as daemon, daemon.page() as page:
             (listed,) = page.result("sql", "databases")["databases"]
             self.assertEqual((listed["alias"], listed["writable"]), ("sample", False))
             asked = self.query("SELECT name FROM places WHERE id = ?1", 2)
             self.assertIn("not on this machine", page.refusal("sql", "query", asked))
-            self.assertFalse((self.data / "sample.db").exists())
-            _make_sample(self.data / "sample.db")
+            self.assertFalse((daemon.data / "sample.db").exists())
+            _make_sample(daemon.data / "sample.db")
             found = page.result("sql", "query", asked)
             self.assertEqual(
                 found, {"columns": ["name"], "rows": [{"name": "Night Market"}]}
             )
             several = self.query(COUNTING + "SELECT n FROM r LIMIT 10000")
             self.assertEqual(len(page.result("sql", "query", several)["rows"]), 10000)
-
-    def test_attack_endless_statement_at_the_end(self):
-        """A daemon that is asked to end does not wait for it."""
-        _make_sample(self.data / "sample.db")
-        with running(self.home) as daemon, daemon.page() as page:
             page.begin("sql", "query", self.query(ENDLESS))
             page.result("sql", "query", self.query("SELECT 1"))
             self.assertIn(daemon.stop(), (0, -15))
