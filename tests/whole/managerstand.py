@@ -163,12 +163,11 @@ class Stand:
         self.forge.publish(directory, plugin_id, f"Version {about['version']}")
         return self.forge.url(plugin_id)
 
-    def open(self, route: str = "", query: str = "", token: str = "") -> None:
+    def open(self, route: str = "", query: str = "") -> None:
         """Load the page again, at a route such as ``/plugins``, by a link."""
         endpoint = quote(f"http://127.0.0.1:{self.daemon.port}", safe="")
-        fragment = f"endpoint={endpoint}" + (f"&token={token}" if token else "")
         self.browser.open("about:blank")
-        self.browser.open(f"{self.page}/{query}#{fragment}")
+        self.browser.open(f"{self.page}/{query}#endpoint={endpoint}")
         if route:
             self.go(route)
 

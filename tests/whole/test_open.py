@@ -43,6 +43,9 @@ class OpenTests(SynchronousTestCase):
                 browser.until_text("#bridge-state", "Connected")
                 self.assertEqual(browser.chrome.current_url.partition("#")[2], "")
                 self.assertEqual(browser.console_errors(), [])
+                # The link's token is in no address that somebody could go back to.
+                browser.chrome.back()
+                self.assertNotIn("token", browser.chrome.current_url)
             self.assertEqual(command.stop(signal.SIGINT), 0)
         self.assertFalse(is_held(self.data / "lock"))
         self.assertFalse((self.data / "page.html").exists())
