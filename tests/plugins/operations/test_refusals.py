@@ -14,7 +14,6 @@ from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import Record
 from bridge.protocol.errors import Code
-from bridge.protocol.limits import MANIFEST_BYTES
 from bridge.store import Drop, Put
 
 from .bench import (
@@ -102,25 +101,20 @@ class InstallRefusals(RefusalTestCase):
 
     def test_manifests(self) -> None:
         """A tree without a manifest, or whose manifest breaks a rule, is refused."""
-        validated = steps("install", "validate")
-        self.bench.publish("bad", {"main.ts": ""})
-        self.refuse(BAD, "no_manifest: ", validated)
-        for text, message in (
-            (manifest("bad", description="x" * 201), "manifest_invalid: "),
-            ("not JSON", "manifest_invalid: "),
-            ("{" + " " * MANIFEST_BYTES + "}", "manifest_invalid: "),
-            (manifest("../x"), "invalid_id: "),
+        for files, message in (
+            ({"main.ts": ""}, "no_manifest: "),
+            ({"plugin.json": "not JSON"}, "manifest_invalid: "),
+            ({"plugin.json": manifest("../x")}, "invalid_id: "),
         ):
-            self.publish("bad", {"plugin.json": text})
-            self.refuse(BAD, message, validated)
+            self.bench.publish("bad", files)
+            self.refuse(BAD, message, steps("install", "validate"))
 
     def test_signatures(self) -> None:
         """A tree that nobody signed, or not this tree, is refused."""
-        self.publish("missing", {}, signed_as=None)
-        self.publish("other", {}, signed_as="good")
-        (self.bench.publish("edited") / "README").write_text("one more file")
-        for name in ("missing", "other", "edited"):
-            self.refuse(url_of(name), "unsigned: ", steps("install", "signature"))
+        self.publish("bad", {}, signed_as=None)
+        for _ in range(2):
+            self.refuse(BAD, "unsigned: ", steps("install", "signature"))
+            self.publish("bad", {}, signed_as="good")
 
     def test_what_is_there_already(self) -> None:
         """An installed plugin is not replaced, and nor are its remains."""
@@ -243,19 +237,11 @@ class UpdateRefusals(RefusalTestCase):
         self.refuse("good", UNAVAILABLE[1], rotated, True, no_desktop())
 
     def test_gains(self) -> None:
-        """A gain of any kind needs the prompt."""
+        """A gain needs the prompt."""
         grown = [*steps("update", "signature"), *GROWN]
-        gains: list[dict[str, Any]] = [
-            {"permissions": ["osc"]},
-            {"optionalPermissions": ["osc"]},
-            {"hosts": ["x.example"]},
-            {"actions": ["vrcLogin"]},
-            {"events": ["friend-online"]},
-        ]
-        for gain in gains:
-            self.later(**gain)
-            for (answer,), message in (DECLINED, UNAVAILABLE):
-                self.refuse("good", message, grown, True, answer)
+        self.later(hosts=["x.example"])
+        for (answer,), message in (DECLINED, UNAVAILABLE):
+            self.refuse("good", message, grown, True, answer)
 
     def test_attack_hidden_growth(self) -> None:
         """Neither an optional permission nor an edit on the disk hides what is new."""
