@@ -91,11 +91,6 @@ class PluginServiceTests(ServiceCase):
         self.assertEqual((answer["plugin"]["id"], answer["updated"]), ("good", True))
         self.assert_refused("update", {"id": "../x"}, "invalid_id: ")
 
-    def pin(self):
-        """What a preview shows to be installed."""
-        preview = self.result("preview", {"url": url_of("good")})
-        return {"commit": preview["commit"], "digest": preview["digest"]}
-
     def test_preview(self):
         """The answer shows what would be installed, and nothing is."""
         preview = self.result("preview", {"url": url_of("good")})
@@ -153,25 +148,6 @@ class PluginServiceTests(ServiceCase):
         self.assertEqual(events, {"progress"})
         self.assertEqual({data["op"] for _, data in page.notified}, {"preview"})
         self.assertEqual(self.bench.sink.progresses, [])
-
-    def test_pins_and_refs(self):
-        """They are optional; what breaks their rules is refused."""
-        good = url_of("good")
-        pin = self.pin()
-        for params, message in (
-            ({"pin": {"commit": pin["commit"]}}, "pin.digest: required"),
-            ({"pin": {**pin, "digest": "x" * 64}}, "pin.digest: 64 characters"),
-            ({"pin": {**pin, "commit": "a" * 41}}, "pin.commit: 40 characters"),
-            ({"ref": "short"}, "ref: 16 to 64 characters"),
-            ({"ref": "x" * 65}, "ref: 16 to 64 characters"),
-            ({"ref": "a b" * 8}, "ref: 16 to 64 characters"),
-        ):
-            self.assert_refused("install", {"url": good, **params}, message)
-            self.assert_refused("update", {"id": "good", **params}, message)
-        named = {"url": good, "pin": pin, "ref": "x" * 16}
-        answer = self.result("install", named)
-        self.assertEqual(answer["plugin"]["id"], "good")
-        self.assertEqual(self.result("install", named), answer)
 
     def test_operations(self):
         """What is under way is listed, and how the others ended."""
