@@ -187,6 +187,14 @@ class DirectoryTests(SourcesCase):
         os.mkfifo(top / "packages/evil")
         self.assertEqual(self.refused(top), "packages/evil is a device or a pipe")
 
+    def test_attack_large_together(self):
+        """So many bytes may be in all files together."""
+        size = sum(map(len, NEEDED.values()))
+        with mock.patch("bridge.provision.hostsources.HOST_SOURCE_BYTES", size):
+            self.assertEqual(read_sources(self.write(NEEDED)), NEEDED)
+            top = self.write({"packages/x": b"x"})
+            self.assertTrue(self.refused(top).startswith("more than "))
+
     def test_incomplete(self):
         """A directory without the entry points is refused."""
         self.assertTrue(self.refused(self.root).startswith("there is no packages/api"))
