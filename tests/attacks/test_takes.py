@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 
+from attrs import astuple
 from twisted.trial.unittest import SynchronousTestCase
 
 from .attacked import CONTROL
@@ -46,7 +47,7 @@ class TakingTests(SynchronousTestCase):
             # What would have been taken would have been seen.
             tab = stand.tabs[0]
             tab.load("open")
-            secrets = json.dumps([*vars_of(tab.secrets), "DEFACED"])
+            secrets = json.dumps([*astuple(tab.secrets), "DEFACED"])
             address = json.dumps(tab.loot_address("open", CONTROL))
             tab.in_the_page(
                 f"""
@@ -60,8 +61,3 @@ class TakingTests(SynchronousTestCase):
             self.assertEqual(seen.loot, {"token", "cookie", "data", "host"})
             tab.tab.wait(lambda: bool(stand.elsewhere.seen), 5.0)
             self.assertEqual(stand.elsewhere.seen, {("open", CONTROL.id)})
-
-
-def vars_of(secrets: object) -> list[str]:
-    """The values of what there is to take."""
-    return [getattr(secrets, name) for name in ("token", "cookie", "data")]
