@@ -142,3 +142,8 @@ class LogsTests(CommandTestCase):
             more = Record("info", "host", "x")
             found = self.shown("-f", "-n0", sleep=lambda _: self.write(more))
             self.assertEqual(found, (1, "", ""))
+
+    def test_usage(self):
+        """Numbers and levels that are none are usage errors."""
+        for argument in ("-n-1", "--lines=x", "--level=all", "surplus"):
+            self.assertEqual(self.shown(argument)[0], 2)
