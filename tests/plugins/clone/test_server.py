@@ -8,7 +8,7 @@ from twisted.internet.defer import Deferred, succeed
 
 from bridge.http.trust import HostTLS
 
-from ...forge import respond, serve_pack
+from ...forge import packet, respond, serve_pack
 from .clones import CloneTestCase
 from .packs import FILE, blob, commit, make_pack, packed, tree
 
@@ -126,6 +126,18 @@ class AnswerTests(CloneTestCase):
         message = await self.answer(respond("200 OK", body, Content_Type=kind))
         start = 'clone_failed: the host refused: "Nosuch\ufffd'
         self.assertEqual(message, start + "x" * 113 + '"')
+
+    async def test_error_in_place_of_a_pack(self) -> None:
+        """So is what it says when it fails later."""
+        failing = packet(b"packfile\n") + packet(b"\x03out of memory\n") + b"0000"
+
+        def script(line: str, body: bytes) -> Iterable[bytes]:
+            is_first = line.startswith("GET")
+            return GOOD(line, body) if is_first else [respond("200 OK", failing)]
+
+        server = self.rogue(script)
+        message = await self.refusal(server.url, self.cloner(server.ca_file))
+        self.assertEqual(message, 'clone_failed: the host refused: "out of memory"')
 
     async def test_connection_is_kept(self) -> None:
         """All requests of one clone share a connection when the server lets them."""
