@@ -88,8 +88,8 @@ class IconFiles:
     directory: Path
     _clock: IReactorTime
     _thread: Callable[..., Deferred[Any]]
-    # With what ends the time of each, the oldest first.
-    _kept: dict[Path, IDelayedCall] = field(factory=dict, init=False)
+    _expiry: dict[Path, float] = field(factory=dict, init=False)
+    _sweeping: IDelayedCall | None = field(default=None, init=False)
     _turn: Shares = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -112,7 +112,7 @@ class IconFiles:
         """
         image = base64.b64decode(text)
         path = self.directory / f"{hashlib.sha256(image).hexdigest()}.png"
-        if path not in self._kept:
+        if path not in self._expiry:
             try:
                 await self._make(image, path, sender)
             except BridgeError as e:
@@ -122,7 +122,7 @@ class IconFiles:
 
     async def _make(self, image: bytes, path: Path, sender: Holder | None) -> None:
         async with self._turn.place(sender) as place:
-            if path in self._kept:
+            if path in self._expiry:
                 return  # another notification with the same one came first
             await self._thread(self._write, image, path)
             if place.why is not None:
@@ -138,25 +138,36 @@ class IconFiles:
         written.replace(path)
 
     def _keep(self, path: Path) -> None:
-        """Keep a file from now on."""
-        if path in self._kept:
-            self._kept.pop(path).cancel()
-        elif len(self._kept) >= limits.ICON_FILES:
-            self._drop(next(iter(self._kept)))
-        self._kept[path] = self._clock.callLater(
-            limits.ICON_FILE_SECONDS, self._drop, path
-        )
+        """Keep a file from now on; the dictionary has the oldest first."""
+        self._expiry.pop(path, None)
+        while len(self._expiry) >= limits.ICON_FILES:
+            self._drop(next(iter(self._expiry)))
+        self._expiry[path] = self._clock.seconds() + limits.ICON_FILE_SECONDS
+        if self._sweeping is None:
+            self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove what has expired, and wait for the next."""
+        # One timer for all files, so that the daemon has as many with them as without.
+        self._sweeping = None
+        now = self._clock.seconds()
+        for path, expiry in list(self._expiry.items()):
+            if expiry > now:
+                self._sweeping = self._clock.callLater(expiry - now, self._sweep)
+                return
+            self._drop(path)
 
     def _drop(self, path: Path) -> None:
-        timer = self._kept.pop(path)
-        if timer.active():
-            timer.cancel()
+        del self._expiry[path]
         _remove(path)
 
     def close(self) -> None:
         """Remove them all, and keep no other."""
         self._turn.close()
-        for path in list(self._kept):
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            self._sweeping = None
+        for path in list(self._expiry):
             self._drop(path)
 
 

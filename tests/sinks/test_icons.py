@@ -217,7 +217,7 @@ class FileTests(SynchronousTestCase):
         """However many there are, only the newest are kept."""
         paths = [self.file(self.image(n)) for n in range(ICON_FILES + 3)]
         self.assertEqual(self.there(), sorted(paths[3:]))
-        self.assertEqual(len(self.clock.getDelayedCalls()), ICON_FILES)
+        self.assertEqual(len(self.clock.getDelayedCalls()), 1)
         self.clock.advance(ICON_FILE_SECONDS)
         self.assertEqual(self.there(), [])
 
