@@ -12,7 +12,7 @@ from attrs import field
 from twisted.internet.defer import Deferred
 
 from ..classes import define
-from ..protocol.errors import BridgeError, Code, shutting_down
+from ..protocol.errors import BridgeError, shutting_down, unavailable
 
 
 class Holder(Protocol):
@@ -127,14 +127,14 @@ class Shares:
             or _count(self._queue, holder) > self.waiting_each
         ):
             self._queue.remove(place)
-            raise BridgeError(Code.UNAVAILABLE, f"too many {self.what} wait already")
+            raise unavailable(f"too many {self.what} wait already")
         if holder is not None:
             holder.on_close(self.leave)
         return place
 
     def leave(self, holder: Holder) -> None:
         """Drop what waits for a holder that has gone, and end what only reads."""
-        gone = BridgeError(Code.UNAVAILABLE, "who asked for this has gone")
+        gone = unavailable("who asked for this has gone")
         for place in (*self._queue, *self._taken):
             if place.holder is holder and (place.reads or place in self._queue):
                 place.stop(gone)

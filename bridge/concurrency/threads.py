@@ -14,7 +14,7 @@ from twisted.python.failure import Failure
 from twisted.python.threadpool import ThreadPool
 
 from ..classes import define
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import unavailable
 
 T = TypeVar("T")
 
@@ -114,5 +114,5 @@ class Pool:
         except RuntimeError:
             # Twisted would wait at the end for what did not start.
             self._pool.threads[:] = [one for one in self._pool.threads if one.ident]
-            return fail(BridgeError(Code.UNAVAILABLE, NO_THREAD))
+            return fail(unavailable(NO_THREAD))
         return calling

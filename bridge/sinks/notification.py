@@ -17,7 +17,7 @@ from attrs import evolve, fields
 from ..classes import frozen
 from ..concurrency.shares import Holder
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import bad_request
 from ..protocol.rules import (
     PARTIAL,
     Check,
@@ -202,7 +202,7 @@ def notification(
     is_image = bool(message.use_base64_icon)
     timeout, icon = message.timeout_secs or 0, (message.icon or "").strip()
     if not is_icon(icon, is_image):
-        raise BridgeError(Code.BAD_REQUEST, f"icon: {ICON.words}")
+        raise bad_request(f"icon: {ICON.words}")
     return Notification(
         title=message.title.strip(),
         content=message.content or "",

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from attrs import field
 
 from ..classes import frozen
-from ..protocol.errors import BridgeError, Code
+from ..protocol.errors import bad_request
 from ..protocol.limits import (
     STATE_DAEMON_BYTES,
     STATE_FILE_BYTES,
@@ -89,7 +89,7 @@ class Namespace:
         try:
             text = _member(key, value)
         except TypeError:
-            raise BridgeError(Code.BAD_REQUEST, "value: not JSON") from None
+            raise bad_request("value: not JSON") from None
         if text == self.texts.get(key):
             return self
         # Reading it back keeps memory and file the same; as deep as in the file,
@@ -221,15 +221,13 @@ class Tables:
             size = _size(self._namespaces.get(ns))
             grown = size > _size(before._namespaces.get(ns))
             if grown and _part(ns) == "the page's" and size > STATE_NAMESPACE_BYTES:
-                raise BridgeError(
-                    Code.BAD_REQUEST,
+                raise bad_request(
                     f"value: a namespace takes at most {STATE_NAMESPACE_BYTES} bytes",
                 )
         for part, most in _LIMITS.items():
             # Braces, and no comma after the last namespace.
             if before._sizes[part] < self._sizes[part] and self._sizes[part] + 1 > most:
-                raise BridgeError(
-                    Code.BAD_REQUEST,
+                raise bad_request(
                     f"value: {part} values take at most {most} bytes in all",
                 )
 

@@ -26,8 +26,10 @@ from ...protocol.errors import (
     BridgeError,
     Code,
     Prefix,
+    bad_request,
     plugin_error,
     shutting_down,
+    unavailable,
 )
 from ...protocol.limits import (
     OPERATIONS_UNDER_WAY,
@@ -79,7 +81,7 @@ class Jobs:
         named = (job for job in self.recent() if job.request.ref == request.ref)
         job = next(named, None)
         if job is not None and not job.request.is_same(request):
-            raise BridgeError(Code.BAD_REQUEST, "ref: another operation has this name")
+            raise bad_request("ref: another operation has this name")
         return job
 
     def under_way(self, request: Request) -> Job | None:
@@ -129,9 +131,7 @@ class Jobs:
         elif len(self._jobs) >= OPERATIONS_UNDER_WAY:
             whose = f"{OPERATIONS_UNDER_WAY} plugin operations"
         if whose:
-            raise BridgeError(
-                Code.UNAVAILABLE, f"{whose} are under way; wait for one to end"
-            )
+            raise unavailable(f"{whose} are under way; wait for one to end")
 
     def _now(self) -> int:
         return int(self._clock.seconds() * 1000)

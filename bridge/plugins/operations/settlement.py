@@ -19,7 +19,7 @@ from twisted.logger import Logger
 from ...approval import Operation
 from ...classes import define
 from ...concurrency.threads import InThread
-from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
+from ...protocol.errors import BridgeError, Code, Prefix, plugin_error, unavailable
 from ...protocol.steps import Step
 from ...store import Edit
 from ...store.store import Store
@@ -183,9 +183,7 @@ class InstalledSet:
             job.commit()
             await self.settle(job)
             if not exchange.is_done(self._store):
-                raise BridgeError(
-                    Code.UNAVAILABLE, "the daemon was ended meanwhile; ask again"
-                )
+                raise unavailable("the daemon was ended meanwhile; ask again")
 
         request = Request(op, plugin_id=plugin_id)
         jobs.run(request, body).addErrback(lambda _: None)
