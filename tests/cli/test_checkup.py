@@ -29,7 +29,7 @@ from bridge.settings.values import Address
 from bridge.system.locks import acquire
 
 from ..approval.screens import FakeScreen
-from ..directories import fresh_directory, planted
+from ..directories import fresh_directory, planted, write_files
 
 OK, NOTE, WRONG = Level.OK, Level.NOTE, Level.WRONG
 URL = "https://forge.example/weather"
@@ -53,8 +53,7 @@ class DiskTests(SynchronousTestCase):
 
     def write(self, path: Path, content: str = "") -> None:
         """Write a file."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+        write_files(path.parent, {path.name: content})
 
     def test_nothing_is_there(self) -> None:
         """Before setup, setup is the fix; the check creates nothing."""

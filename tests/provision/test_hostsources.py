@@ -23,7 +23,7 @@ from bridge.provision.hostsources import (
 )
 from bridge.provision.npm import SetupError
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, write_files
 
 NEEDED = {
     "packages/api/src/index.ts": b"api",
@@ -73,9 +73,7 @@ class SourcesCase(SynchronousTestCase):
     def write(self, files: dict[str, bytes]) -> Path:
         """Write a directory."""
         top = self.root / "sources"
-        for name, content in files.items():
-            (top / name).parent.mkdir(parents=True, exist_ok=True)
-            (top / name).write_bytes(content)
+        write_files(top, files)
         return top
 
 

@@ -13,7 +13,7 @@ from bridge.provision import readiness
 from bridge.provision.readiness import build_problem
 from bridge.settings.options import locate
 
-from ..directories import fresh_directory, planted
+from ..directories import fresh_directory, planted, write_files
 
 
 class ReadinessTests(SynchronousTestCase):
@@ -23,10 +23,7 @@ class ReadinessTests(SynchronousTestCase):
         """A data directory with everything."""
         self.root = fresh_directory(self)
         self.place = locate("reference", self.root, None)
-        for name in (*BUNDLER_FILES, *HOST_FILES):
-            path = self.root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
+        write_files(self.root, dict.fromkeys((*BUNDLER_FILES, *HOST_FILES), ""))
 
     def test_ready(self):
         """Nothing is missing."""

@@ -20,7 +20,7 @@ from bridge.cli.authoring.worktree import (
 from bridge.cli.terminal import CommandError
 from bridge.protocol.errors import BridgeError
 
-from ...directories import fresh_directory
+from ...directories import fresh_directory, write_files
 
 IDENTITY = ("-c", "user.name=A", "-c", "user.email=a@example.org")
 
@@ -53,9 +53,7 @@ class WorkTreeTestCase(SynchronousTestCase):
 
     def write(self, name, content=""):
         """Write a file of the tree."""
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode())
+        write_files(self.root, {name: content})
 
     def read(self):
         """Read the tree: the content by path."""

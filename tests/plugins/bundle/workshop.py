@@ -20,7 +20,7 @@ from bridge.plugins.bundle.build import Builder, Report
 from bridge.plugins.tree.tree import Tree
 from bridge.settings.host import HostProfile, load_profile
 
-from ...directories import fresh_directory
+from ...directories import fresh_directory, write_files
 from ...npm import esbuild
 
 API = """\
@@ -110,9 +110,7 @@ class Workshop:
 
     def write(self, path: str, content: str | bytes) -> None:
         """Write a file of the data directory."""
-        file = self.data.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        write_files(self.data.root, {path: content})
 
     def plugin(self, plugin_id: str, **files: str) -> None:
         """Write a plugin; ``__`` in a name stands for a dot."""

@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred
 from bridge.http.addresspolicy import NotPublicError
 from bridge.protocol.errors import BridgeError
 
+from ...directories import write_files
 from ...forge import PROJECT
 from .clones import CloneTestCase, run_git
 from .packs import commit, make_repository, tree
@@ -36,9 +37,7 @@ class GoodCloneTests(CloneTestCase):
         """Publish two commits."""
         super().setUp()
         worktree = self.base / "worktree"
-        for path, content in CONTENT.items():
-            (worktree / path).parent.mkdir(parents=True, exist_ok=True)
-            (worktree / path).write_bytes(content)
+        write_files(worktree, CONTENT)
         self.name = f"good-{os.urandom(6).hex()}"
         (worktree / "old.txt").write_bytes(b"old")
         self.forge.publish(worktree, self.name)

@@ -14,7 +14,7 @@ from bridge.plugins.dev import reading
 from bridge.plugins.dev.reading import read_files
 from bridge.protocol.errors import BridgeError
 
-from ...directories import fresh_directory
+from ...directories import fresh_directory, write_files
 
 DEFAULT_LIMITS = CloneLimits()
 
@@ -30,9 +30,7 @@ class ReadFilesTests(SynchronousTestCase):
 
     def write(self, name, content="x"):
         """Write a file of the tree."""
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+        write_files(self.root, {name: content})
 
     def refusal(self, *names, limits=DEFAULT_LIMITS):
         """Read files that are refused; return the message."""

@@ -48,6 +48,7 @@ from bridge.settings.host import load_profile
 from bridge.store.store import Store
 from bridge.system.files import remove
 
+from ...directories import write_files
 from ...threads import Threads
 from ..clone.remotes import FakeUpstream
 from ..policy.scanning import BlockingScanner
@@ -118,10 +119,7 @@ def write_tree(
     signed_at: int = NOW,
 ) -> None:
     """Write a tree, signed unless ``signed_as`` is ``None``."""
-    for name, content in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content)
+    write_files(root, files)
     if signed_as is not None:
         signature = sign_tree(read_tree(root), signed_as, PROFILE, seed, signed_at)
         (root / "plugin.sig").write_bytes(signature)

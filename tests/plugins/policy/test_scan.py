@@ -16,7 +16,7 @@ from bridge.plugins.tree.tree import is_test_name
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import POLICY_HITS, SOURCE_BYTES
 
-from ...directories import fresh_directory
+from ...directories import fresh_directory, write_files
 from .scanning import MARK, loose_hits, scan_source, scan_tree, scan_whole
 
 
@@ -156,9 +156,7 @@ class TreeTests(SynchronousTestCase):
 
     def write(self, path: str, text: str = "export {}\n") -> None:
         """Put a file into the tree."""
-        target = self.root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        write_files(self.root, {path: text})
 
     def reports(self) -> list[str]:
         """What is reported of the tree."""

@@ -21,7 +21,7 @@ from bridge.plugins.policy import scan
 from bridge.plugins.policy.scan import Scanner
 from bridge.plugins.tree.tree import read_tree
 
-from ...directories import fresh_directory
+from ...directories import fresh_directory, write_files
 from ...npm import esbuild
 from ...waiting import until
 
@@ -38,9 +38,7 @@ class ScannerCase(TestCase):
 
     def write(self, name: str, content: str) -> None:
         """Write a file of the tree."""
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, "utf-8")
+        write_files(self.root, {name: content})
 
     def bundler(self, binary: bytes) -> Path:
         """A directory with a bundler, and its checksum."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from pathlib import Path
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -16,7 +15,7 @@ from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import TREE_BYTES
 
-from ...directories import fresh_directory
+from ...directories import fresh_directory, write_files
 
 DOMAIN = "vrcnext-plugin-tree-v1"
 VECTOR = {
@@ -25,13 +24,6 @@ VECTOR = {
     "src/a.ts": b"export const a = 1",
 }
 VECTOR_DIGEST = "1e2ef9cbb40b8254f9c0f8d407561178900dbcf24a267c07e344b1aef0ee61ce"
-
-
-def write_tree(root: Path, files: dict[str, bytes]) -> None:
-    """Write files below ``root``."""
-    for path, content in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_bytes(content)
 
 
 def digest_by_the_rules(files: dict[str, bytes]) -> str:
@@ -51,7 +43,7 @@ class TreeTestCase(SynchronousTestCase):
     def setUp(self):
         """Make the tree."""
         self.root = fresh_directory(self)
-        write_tree(self.root, VECTOR)
+        write_files(self.root, VECTOR)
 
     def digest(self) -> str:
         """The tree's digest."""
@@ -73,7 +65,7 @@ class DigestTests(TreeTestCase):
         # As UTF-16, the order of the last two is the other way round.
         names = ("a/b", "a-b", "a.b", "a0", "Z", "\u00e9", "\ufb01", "\U0001f600")
         more |= {name: name.encode() for name in names}
-        write_tree(self.root, more)
+        write_files(self.root, more)
         self.assertEqual(self.digest(), digest_by_the_rules(VECTOR | more))
         files = {**VECTOR, **more}
         self.assertEqual(
@@ -83,7 +75,7 @@ class DigestTests(TreeTestCase):
 
     def test_not_covered(self):
         """The signature, what is git's, modes and empty directories do not count."""
-        write_tree(self.root, {".git/HEAD": b"x", "plugin.sig": b"x"})
+        write_files(self.root, {".git/HEAD": b"x", "plugin.sig": b"x"})
         (self.root / "empty" / "inner").mkdir(parents=True)
         (self.root / "main.ts").chmod(0o700)
         self.assertEqual(self.digest(), VECTOR_DIGEST)
@@ -128,10 +120,10 @@ class RefusedTests(TreeTestCase):
             ("lib/.git", "policy: lib:1 submodule"),
             (".git", "policy: .git:1 submodule"),
         ):
-            write_tree(self.root, {path: b""})
+            write_files(self.root, {path: b""})
             self.assert_refused(words)
             shutil.rmtree(self.root)
-            write_tree(self.root, VECTOR)
+            write_files(self.root, VECTOR)
 
     def test_attack_pipe(self):
         """A named pipe refuses the tree, and nobody waits for its writer."""
@@ -140,11 +132,11 @@ class RefusedTests(TreeTestCase):
 
     def test_attack_many_files(self):
         """The 2001st file is refused, without the signature."""
-        write_tree(self.root, {f"f{i}": b"" for i in range(1997)})
-        write_tree(self.root, {"plugin.sig": b"x"})
+        write_files(self.root, {f"f{i}": b"" for i in range(1997)})
+        write_files(self.root, {"plugin.sig": b"x"})
         self.digest()
         for name in ("more", "yet-more"):
-            write_tree(self.root, {name: b""})
+            write_files(self.root, {name: b""})
             self.assert_refused("unsigned: the tree has more than 2000 files")
         with self.assertRaises(BridgeError):
             Tree({f"f{i}": b"" for i in range(2001)})
@@ -157,7 +149,7 @@ class RefusedTests(TreeTestCase):
 
     def test_attack_large_tree(self):
         """One byte over 16 MiB is refused, and what is far over is not read."""
-        write_tree(self.root, {"plugin.sig": b"x" * 100})
+        write_files(self.root, {"plugin.sig": b"x" * 100})
         rest = 16 * 1024 * 1024 - sum(map(len, VECTOR.values()))
         for size in (rest, rest + 1, 1 << 40):
             with (self.root / "large").open("wb") as file:
