@@ -9,7 +9,7 @@ in the report.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from attrs import field
 from twisted.internet.defer import CancelledError, Deferred, fail
@@ -127,7 +127,17 @@ class Rebuild:
 
     def begin(self) -> None:
         """Build without a caller; a daemon that ends need not."""
-        self.build().addErrback(Failure.trap, BridgeError)
+
+        def log_failure(failure: Failure) -> None:
+            failure.trap(BridgeError)
+            if not self._closed:
+                # There is no report, so nothing else says it.
+                error: Any = failure.value
+                self._log.warn(
+                    "there was no build at the start: {why}", why=error.message
+                )
+
+        self.build().addErrback(log_failure)
 
     async def _build_for_waiters(self) -> None:
         waiters, self._waiters = self._waiters, []

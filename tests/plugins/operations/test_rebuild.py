@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from twisted.internet.defer import Deferred
+from twisted.logger import capturedLogs, formatEvent
 
 from bridge.plugins.installed.records import recorded
 from bridge.plugins.operations.rebuild import Shutdown
 from bridge.plugins.operations.settlement import recover
-from bridge.protocol.errors import BridgeError
+from bridge.protocol.errors import BridgeError, unavailable
 from bridge.protocol.limits import BUILD_END_SECONDS
 
 from .bench import NOW, Bench, OperationTestCase, files_of, url_of, write_tree
@@ -77,11 +78,16 @@ class RunTests(RebuildTestCase):
         """Its report is pushed as any other; none that fails keeps it from starting."""
         self.rebuild.begin()
         self.assertEqual(self.events, BUILT)
-        self.bench.builder.outcomes = ["broken"]
-        self.rebuild.begin()
-        self.rebuild.close()
-        self.rebuild.begin()
-        self.assertEqual(self.flushLoggedErrors(), [])
+        self.bench.builder.outcomes = ["broken", unavailable("no thread")]
+        with capturedLogs() as logged:
+            self.rebuild.begin()
+            self.rebuild.begin()
+            self.rebuild.close()
+            self.rebuild.begin()
+        self.assertEqual(
+            [formatEvent(event) for event in logged],
+            ["broken", "there was no build at the start: no thread"],
+        )
 
 
 class CoalescingTests(RebuildTestCase):
