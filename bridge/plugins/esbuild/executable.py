@@ -126,15 +126,20 @@ def _copy_in_memory(binary: Path, digest: str) -> Executable:
 
 def _named_copy(binary: Path, digest: str) -> Executable:
     directory = Path(tempfile.mkdtemp(prefix="plugin-bridge-"))
+    remove = partial(shutil.rmtree, directory, ignore_errors=True)
     copy = directory / BINARY_NAME
-    made = _owned(str(copy), partial(shutil.rmtree, directory, ignore_errors=True))
-    fd = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o500)
-    # Closed before it runs: no system runs a file that is open for writing.
     try:
-        _copy(binary, fd, digest)
-    finally:
-        os.close(fd)
-    return made
+        fd = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o500)
+        # Closed before it runs: no system runs a file that is open for writing.
+        try:
+            _copy(binary, fd, digest)
+        finally:
+            os.close(fd)
+    except BaseException:
+        # At once: the exception keeps this frame, and so whatever it owns.
+        remove()
+        raise
+    return _owned(str(copy), remove)
 
 
 def _owned(path: str, remove: Callable[[], object]) -> Executable:

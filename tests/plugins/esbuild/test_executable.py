@@ -64,15 +64,13 @@ class ExecutableCase(SynchronousTestCase):
             return HeldCopy().get(self.source)
 
     def refused(self, make=create) -> str:
-        """Copy, expect a refusal, and give its words."""
+        """Copy, expect a refusal that leaves nothing while it is held; its words."""
         before = os.listdir("/proc/self/fd")
         with self.assertRaises(BundlerError) as caught:
             self.copy(make)
-        words = str(caught.exception)
-        del caught
         self.assertEqual(os.listdir("/proc/self/fd"), before)
         self.assertEqual(os.listdir(self.private), [])
-        return words
+        return str(caught.exception)
 
 
 class CopyTests(ExecutableCase):
