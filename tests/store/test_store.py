@@ -134,6 +134,14 @@ class RefusedTests(StoreCase):
         self.assertEqual(self.store.get("host", "k"), 1)
         self.assertEqual(self.in_file(), {"host": {"k": 1}})
 
+    def test_shared_failure(self) -> None:
+        """All that is not durable yet is undone: later commits may rest on it."""
+        commits = [self.put(1), self.put(2), self.put(3, "l")]
+        self.fail_write()
+        for commit in commits:
+            self.refused(commit)
+        self.assertEqual(self.store.namespaces(), [])
+
     def test_writes_after_a_failure_even_what_is_unchanged(self) -> None:
         """Nothing is answered from memory alone while the file may not be durable."""
         commit = self.put(1)

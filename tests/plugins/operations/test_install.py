@@ -212,6 +212,19 @@ class SeveralTests(InstallTestCase):
         self.bench.approver.open[1].callback(None)
         self.successResultOf(last)
 
+    def test_attack_other_operations_of_a_page_that_has_gone(self) -> None:
+        """Their prompts go with it, too."""
+        self.done("install", GOOD)
+        self.bench.publish_later(permissions=["network"], hosts=["x.example"])
+        self.bench.approver.answers = [None]
+        self.ask("install", url_of("other"))
+        asked = {"update": "good", "uninstall": "good", "forget_key": KEY}
+        page = Page()
+        waiting = [self.ask(op, asked[op], caller=page) for op in asked]
+        page.go()
+        for gone in waiting:
+            self.assertIn("who asked for this has gone", self.error(gone))
+
     def test_cancelled(self) -> None:
         """A question is withdrawn, a clone ended, and nothing is left."""
         for answers in ([None], [True, None]):
