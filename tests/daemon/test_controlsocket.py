@@ -264,6 +264,12 @@ class ListeningTests(TestCase):
         reactor.callLater(0.01, moment.callback, None)
         return moment
 
+    def test_nobody_to_announce_to(self):
+        """Where no daemon is, an announcement does nothing."""
+        announce_token(self.path)
+        self.path.write_text("precious")
+        announce_token(self.path)
+
     async def test_without_unix_sockets(self):
         """Where there can be none, it is a loopback port, which a file names."""
         long = self.path.with_name("x" * 120)

@@ -133,6 +133,15 @@ class RotateTests(TokenCase):
             self.assertEqual(again, token)
             self.assertEqual(self.files(), ["token"])
 
+    def test_attack_link_in_its_place(self) -> None:
+        """A link is replaced; what it pointed to is not touched."""
+        victim = self.directory / "victim"
+        victim.write_bytes(b"kept")
+        self.path.symlink_to(victim)
+        make_token(self.path)
+        self.assertFalse(self.path.is_symlink())
+        self.assertEqual(victim.read_bytes(), b"kept")
+
     def test_failure_leaves_nothing(self) -> None:
         """What can't be replaced stays as it is, with no temporary file left."""
         self.path.mkdir()
