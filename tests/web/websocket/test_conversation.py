@@ -144,6 +144,11 @@ class HelloTests(ConversationCase):
         self.call("note", text="x")
         self.assertEqual(self.kettle.heard, [])
 
+    def test_gone_before_hello(self) -> None:
+        """A socket that goes by itself leaves no timer."""
+        self.conversation.ended()
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
 
 class CallTests(ConversationCase):
     """Tests for requests."""
