@@ -17,7 +17,8 @@ from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError, Code
 from bridge.settings.host import load_profile
 
-from .test_tree import VECTOR, VECTOR_DIGEST, TreeTestCase, write_tree
+from ...directories import write_files
+from .test_tree import VECTOR, VECTOR_DIGEST, TreeTestCase
 
 HOST = load_profile("vrcnext")
 NOW = 1_790_000_000
@@ -111,7 +112,7 @@ class AcceptedTests(SignedTreeTestCase):
             self.write(value)
             self.assertEqual(self.verify(), evolve(signed, signed_at=signed_at))
         # What git keeps alongside the files changes nothing.
-        write_tree(self.root, {".git/config": b"[core]"})
+        write_files(self.root, {".git/config": b"[core]"})
         self.verify()
 
 
@@ -122,12 +123,12 @@ class AttackTests(SignedTreeTestCase):
         """A file that was edited, added, removed or renamed is refused."""
         a = "src/a.ts"
         for change in (
-            lambda root: write_tree(root, {"main.ts": b"export default 2"}),
-            lambda root: write_tree(root, {"src/b.ts": b""}),
+            lambda root: write_files(root, {"main.ts": b"export default 2"}),
+            lambda root: write_files(root, {"src/b.ts": b""}),
             lambda root: (root / a).unlink(),
             lambda root: (root / a).rename(root / "src" / "b.ts"),
             # Bytes are moved from the end of one file to the start of the next.
-            lambda root: write_tree(
+            lambda root: write_files(
                 root, {"main.ts": b"export default ", "plugin.json": b'1{"id":"demo"}'}
             ),
         ):
@@ -137,7 +138,7 @@ class AttackTests(SignedTreeTestCase):
 
     def test_attack_not_by_the_key(self):
         """A signature is one of its key, for its id and its digest, in one spelling."""
-        write_tree(self.root, {"main.ts": b"export default 2"})
+        write_files(self.root, {"main.ts": b"export default 2"})
         changed = read_tree(self.root).digest(HOST.tree_domain)
         s = int.from_bytes(bytes.fromhex(SIGNATURE[64:]), "little") + ORDER
         small = (
