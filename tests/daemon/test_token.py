@@ -47,6 +47,12 @@ class FollowedTests(FollowedCase):
         self.assertTrue(self.token.matches(new))
         self.assertEqual(len(self.replaced), 1)
 
+    def test_changed_between_reading_and_following(self) -> None:
+        """What changed the file before the first look is found by it."""
+        token = FollowedToken(self.path, "O" * 43, self.clock.seconds)
+        token.look()
+        self.assertTrue(token.matches(self.first))
+
     def test_clock_that_is_set_back(self) -> None:
         """A rotation is found after the clock was set back, too."""
         self.clock.advance(3600)

@@ -68,6 +68,12 @@ class ReadTests(SynchronousTestCase):
             entry = {"level": "info", "message": "m", "ts": ts}
             self.assertEqual(read_record(entry), Record("info", "plugin", "m"))
 
+    def test_attack_many_at_once(self) -> None:
+        """Records beyond the first 200 of a batch are dropped and counted."""
+        entry = {"level": "info", "message": "m"}
+        records, dropped = read_records([entry] * 203)
+        self.assertEqual((len(records), dropped), (200, 3))
+
     @given(st.lists(nearly | loose) | loose)
     @settings(deadline=None)
     def test_anything(self, batch: Any) -> None:

@@ -36,6 +36,16 @@ class BucketTests(SynchronousTestCase):
         self.clock.advance(0.4)
         self.assertTrue(bucket.is_full)
 
+    def test_clock_set_back(self) -> None:
+        """A clock that is set back takes no tokens away, and goes on from there."""
+        now = [1000.0]
+        bucket = TokenBucket(5.0, 2, lambda: now[0])
+        bucket.take()
+        now[0] = 10.0
+        self.assertEqual([bucket.take(), bucket.take()], [0.0, None])
+        now[0] = 10.2
+        self.assertEqual(bucket.take(), 0.0)
+
     @given(rates, bursts, st.lists(st.floats(-3, 3) | st.none(), max_size=200))
     @settings(deadline=None)
     def test_attack_turning_the_clock(

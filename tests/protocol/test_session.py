@@ -149,15 +149,27 @@ class TransitionTests(SessionCase):
 class PacingTests(SessionCase):
     """Tests for requests over the rate."""
 
+    def test_hint_is_honest(self) -> None:
+        """Who waits for as long as the hint is not refused again."""
+        session = self.welcomed(rate=0.1, burst=1)
+        session.requested(REQUEST)
+        (effect,) = session.requested(REQUEST)
+        assert isinstance(effect, Refuse)
+        self.assertEqual(effect.error.retry_after, 7)
+        self.clock.advance(7)
+        (effect,) = session.requested(REQUEST)
+        self.assertIsInstance(effect, Dispatch)
+
     def test_light_has_its_own_budget(self) -> None:
-        """What pages call often, and costs little, is counted apart."""
-        session = self.welcomed(rate=1.0, burst=1)
-        for _ in range(240):
-            self.assertEqual(session.requested(LIGHT), [Dispatch(LIGHT, 0.0)])
-        self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
-        (effect,) = session.requested(LIGHT)
-        assert isinstance(effect, Dispatch)
-        self.assertAlmostEqual(effect.after, 1 / 120, places=6)
+        """What pages call often, and costs little, is counted apart, at either rate."""
+        for rate, burst in ((1.0, 1), (999.0, 999)):
+            session = self.welcomed(rate=rate, burst=burst)
+            for _ in range(max(240, burst)):
+                self.assertEqual(session.requested(LIGHT), [Dispatch(LIGHT, 0.0)])
+            self.assertEqual(session.requested(REQUEST), [Dispatch(REQUEST, 0.0)])
+            (effect,) = session.requested(LIGHT)
+            assert isinstance(effect, Dispatch)
+            self.assertAlmostEqual(effect.after, 1 / max(120, rate), places=6)
 
     @given(st.lists(st.tuples(st.integers(0, 2), st.floats(0, 1)), max_size=60))
     @settings(deadline=None)

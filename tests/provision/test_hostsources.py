@@ -281,6 +281,15 @@ class InstallingTests(SourcesCase):
             spoil()
             self.assertIsNone(unmodified_sources(self.data), spoil)
 
+    def test_attack_same_digest(self):
+        """Neither a name nor where a file ends can be moved into another."""
+        for one, other in (
+            ({"a": b""}, {"": b"a"}),
+            ({"a": b"b1:cd"}, {"a": b"b", "c": b"d"}),
+            ({"a": b"b", "c": b"d"}, {"a": b"d", "c": b"b"}),
+        ):
+            self.assertNotEqual(digest_of(one), digest_of(other))
+
     def remove_record(self):
         """Leave the sources without one, as another program has installed them."""
         (self.data.host / "installed.json").unlink()

@@ -88,6 +88,21 @@ class MethodTests(LogsCase):
         self.assertEqual(self.call("write", records=[]), {"ok": True, "written": 0})
         self.assertEqual(self.refused("write", records=[GOOD]).code, Code.INTERNAL)
 
+    def test_attack_many_at_once(self) -> None:
+        """A batch of more than 200 is refused as a whole."""
+        error = self.refused("write", records=[GOOD] * 201)
+        self.assertEqual(error.message, "records: at most 200 entries")
+        self.assertEqual(self.path.read_bytes(), b"")
+
+    def test_attack_faster_than_written(self) -> None:
+        """When too much waits to be written more is refused, or dropped."""
+        self.patch(LogWriter, "overloaded", True)
+        self.assertTrue(self.logs.overloaded)
+        self.assertEqual(self.refused("write", records=[GOOD]).code, Code.UNAVAILABLE)
+        self.logs.frame([GOOD])
+        self.assertIn("faster than they can be written", self.reported[0])
+        self.assertEqual(self.path.read_bytes(), b"")
+
     def test_secret(self) -> None:
         """A secret in a page's record is not in the file."""
         self.call("write", records=[{**GOOD, "scope": "s3cret", "message": "s3cret"}])

@@ -288,6 +288,15 @@ class RestartTests(OscCase):
         self.assertTrue((await self.call("stop", page))["stopped"])
         self.assertIsNone(self.store.value)
 
+    async def test_each_page_has_its_hold_again(self) -> None:
+        """Two held it: when one stops after the restart, the other still listens."""
+        await self.call("listen", port=self.port)
+        await self.call("listen", Page(), port=self.port)
+        await self.restart()
+        first, second = self.joined(), self.joined()
+        self.assertFalse((await self.call("stop", first))["stopped"])
+        self.assertTrue((await self.call("stop", second))["stopped"])
+
     async def test_what_is_not_restored(self) -> None:
         """A released port, nonsense, a reserved or a taken port."""
         await self.call("listen", port=self.port)

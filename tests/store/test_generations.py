@@ -7,6 +7,7 @@ That a kill at any call leaves one of them whole is in ``plugins.operations.cras
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from itertools import product
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -82,6 +83,17 @@ class ReplaceTests(GenerationsCase):
                 if not ever_after:
                     self.assertEqual(self.names(), {"kept", "kept.bak"}, what)
                 self.file.replace([SECOND])
+
+    def test_broken_source(self) -> None:
+        """When what is to be written cannot be made, nothing is left of it."""
+
+        def pieces() -> Iterator[bytes]:
+            yield b"half"
+            raise ZeroDivisionError
+
+        self.assertRaises(ZeroDivisionError, self.file.replace, pieces())
+        self.assertEqual(self.file.path.read_bytes(), SECOND)
+        self.assertEqual(self.names(), {"kept", "kept.bak"})
 
 
 class LoadTests(GenerationsCase):

@@ -62,6 +62,11 @@ class MapTests(SynchronousTestCase):
         self.assertEqual(found.sources[0], "main.ts")
         self.assertEqual(found.mappings, "AAAA")
 
+    def test_attack_half_of_a_pair(self):
+        """A map with half of a surrogate pair is refused in the words of a build."""
+        text = written(names=["x"]).replace(b"x", rb"\ud800")
+        self.assertIn("cannot be read", self.refused(text))
+
     def test_attack_foreign_source(self):
         """A source that was no input is refused without repeating its name."""
         for source in (

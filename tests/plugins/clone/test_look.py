@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve
-from twisted.internet.defer import Deferred
+from twisted.internet import reactor
+from twisted.internet.defer import CancelledError, Deferred
 
 from bridge.plugins.clone.history import Behind
 from bridge.plugins.clone.repositories import LOOKS, Repositories
 from bridge.protocol.errors import BridgeError
 
-from ...forge import start_forge_process
+from ...forge import serve_pack, start_forge_process
 from .clones import CloneTestCase
 from .packs import (
     EMPTY,
@@ -23,7 +24,9 @@ from .packs import (
     blob,
     line_of,
     made_commit,
+    make_pack,
     make_repository,
+    packed,
     tree,
 )
 
@@ -130,6 +133,25 @@ class HistoryTests(UpstreamTestCase):
         self.publish([big, files, base, ours, theirs])
         self.assertEqual((await self.behind(base)).commits, 1)
         self.assertEqual(summaries(await self.behind(ours)), ["theirs", "base"])
+
+
+    async def test_cancelled_while_asking_for_more(self) -> None:
+        """A look that is cancelled does not answer with what it had."""
+        threads: Any = reactor
+        line = line_of(3)
+        honest = serve_pack(make_pack(*map(packed, line)), line[-1].name.hex())
+
+        def script(first: str, body: bytes) -> Iterable[bytes]:
+            if len(server.requests) > 2:
+                threads.callFromThread(looking.cancel)
+                server.pause(60)
+            return honest(first, body)
+
+        server = self.rogue(script)
+        upstream = self.upstream(server.ca_file)
+        gone = made_commit(b"gone").name.hex()
+        looking = self.begin_to_look(server.url, gone, upstream)
+        await self.assertFailure(looking, CancelledError)
 
 
 class RuleTests(UpstreamTestCase):

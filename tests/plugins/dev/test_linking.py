@@ -114,6 +114,20 @@ class LinkTests(LinkingTestCase):
         self.assertFalse(self.bench.jobs.commit_lock.locked)
 
 
+    def test_install_waits(self):
+        """An install commits after a link that is being built, not within it."""
+        self.bench.publish("good")
+        slow: Deferred[None] = Deferred()
+        self.bench.builder.outcomes = [slow]
+        linking = self.update()
+        installing = self.bench.install(url_of("good"))
+        self.assertNoResult(installing)
+        self.assertNotIn("good", self.kept())
+        slow.callback(None)
+        self.successResultOf(linking)
+        self.successResultOf(installing)
+
+
 class RefusedTests(LinkingTestCase):
     """What is refused, and what stays then."""
 

@@ -148,6 +148,18 @@ class ListingTests(TreesTestCase):
         reason = self.fault(evolve(RECORD, key_id=""))
         self.assertTrue(reason.startswith("reinstall_required: "))
 
+    def test_attack_times_restored(self):
+        """Every byte is read each time: what was verified before counts for nothing."""
+        main = self.write() / "main.ts"
+        self.assertEqual(self.trees.verified_trees({"sample": RECORD})[1], {})
+        before, content = main.stat(), main.read_bytes()
+        main.write_bytes(content.swapcase())
+        os.utime(main, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.assertEqual(main.stat().st_size, before.st_size)
+        self.assertTrue(self.fault().startswith("unsigned: the tree was changed"))
+        main.write_bytes(content)
+        self.assertEqual(self.trees.verified_trees({"sample": RECORD})[1], {})
+
     def test_attack_link_to_itself(self):
         """A link that leads nowhere is that plugin's fault, and no other's."""
         (self.write() / "loop").symlink_to("loop")
