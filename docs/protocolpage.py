@@ -99,9 +99,10 @@ def retries() -> Iterator[str]:
 
 def bounds() -> Iterator[str]:
     """The limits that concern every page."""
+    limits = document()["limits"]
     for name in PAGE_LIMITS:
         words = re.sub("[A-Z]", lambda found: f" {found[0].lower()}", name)
-        yield f"- {words}: {document()['limits'][name]:.9g}\n"
+        yield f"- {words}: {limits[name]:.9g}\n"
 
 
 def without_type(schema: Schema) -> Schema:

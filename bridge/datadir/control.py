@@ -13,6 +13,7 @@ from ..system.users import is_own
 
 LOOPBACK: Final = "127.0.0.1"
 _FILE: Final = re.compile(rb"127\.0\.0\.1:([0-9]{1,5})\n")
+_FILE_BYTES: Final = 32
 
 ControlAddress = str | tuple[str, int]
 """A path, or a loopback address where there can be no Unix socket."""
@@ -36,7 +37,7 @@ def control_address(path: Path) -> ControlAddress:
     if is_own(found):
         if stat.S_ISSOCK(found.st_mode):
             return str(path)
-        if stat.S_ISREG(found.st_mode):
+        if stat.S_ISREG(found.st_mode) and found.st_size <= _FILE_BYTES:
             port = _FILE.fullmatch(path.read_bytes())
             if port is not None:
                 return LOOPBACK, int(port[1])

@@ -261,10 +261,6 @@ def _answer_second(session: Session, _: None) -> list[Effect]:
     return [session.budgets.refused(_SECOND)]
 
 
-_EVENTS: Final = (
-    *("hello_accepted", "hello_refused", "hello_timed_out", "requested", "logged"),
-    *("invalid_frame", "violated", "ended"),
-)
 TABLE: Final[dict[str, dict[str, tuple[str | None, _Effects]]]] = {
     "awaiting hello": {
         "hello_accepted": ("authenticated", lambda s, _: s.authenticate()),
@@ -286,7 +282,16 @@ TABLE: Final[dict[str, dict[str, tuple[str | None, _Effects]]]] = {
         "violated": ("closed", lambda _, reason: [Close(reason)]),
         "ended": ("closed", _NOTHING),
     },
-    "closed": dict.fromkeys(_EVENTS, (None, _NOTHING)),
+    "closed": {
+        "hello_accepted": (None, _NOTHING),
+        "hello_refused": (None, _NOTHING),
+        "hello_timed_out": (None, _NOTHING),
+        "requested": (None, _NOTHING),
+        "logged": (None, _NOTHING),
+        "invalid_frame": (None, _NOTHING),
+        "violated": (None, _NOTHING),
+        "ended": (None, _NOTHING),
+    },
 }
 """
 The next state, or ``None`` for the same, and the effects, by state and event.

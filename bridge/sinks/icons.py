@@ -90,11 +90,12 @@ class IconFiles:
     _thread: Callable[..., Deferred[Any]]
     _expiry: dict[Path, float] = field(factory=dict, init=False)
     _sweeping: IDelayedCall | None = field(default=None, init=False)
-    _turn: Shares = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        most, of_one = limits.ICONS_WAITING, limits.ICONS_WAITING_PER_CALLER
-        self._turn = Shares("icons", 1, 1, most, of_one)
+    _turn: Shares = field(
+        factory=lambda: Shares(
+            "icons", 1, 1, limits.ICONS_WAITING, limits.ICONS_WAITING_PER_CALLER
+        ),
+        init=False,
+    )
 
     def open(self) -> None:
         """Remove what a killed daemon left."""

@@ -95,7 +95,7 @@ class Trial:
         """Take every step that can be taken, even after others failed."""
         for name, step in STEPS.items():
             self.verdict.steps.append(await self._taken(name, step))
-        self.verdict.judge()
+        self.verdict.finish()
         return self.verdict
 
     async def _taken(self, name: str, step: Step) -> StepResult:

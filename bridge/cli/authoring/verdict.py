@@ -97,7 +97,7 @@ class Verdict:
         """Return that of a check that has taken no step."""
         return cls(False, Outcome.NOT_DONE, host, None, None, None, [], [], None, [])
 
-    def judge(self) -> None:
+    def finish(self) -> None:
         """Set the outcome, when every step was taken."""
         found = {step.outcome for step in self.steps}
         failures = (Outcome.REFUSED, Outcome.NOT_DONE)

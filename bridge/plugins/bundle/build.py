@@ -270,7 +270,8 @@ class _BuildRun:
         :return: The table of their texts.
         """
         self.sources.files[API_TEXT] = _API
-        profile, bundles = self.builder.profile, dict[str, Bundle]()
+        profile = self.builder.profile
+        bundles: dict[str, Bundle] = {}
 
         async def alone(directory: str) -> None:
             target = plugin_target(profile, directory)

@@ -175,11 +175,13 @@ class _Rules:
         inner = [edge for edge in self._edges if not edge.external]
         first = {edge.target: edge for edge in reversed(inner)}
         yield from self._left()
-        for path in sorted(self._files.difference(first, [self._allowed.entry])):
+        for path in sorted(self._files.difference(first)):
+            why = self._why_not(path)
             # The host may import by a pattern.
-            if self._areas[path] not in _REACH:
-                shown_path = _shown_path(path)
-                yield f"the bundle may not include {shown_path}, which no import names"
+            if path != self._allowed.entry and self._areas[path] not in _REACH:
+                why = why or ", which no import names"
+            if why:
+                yield f"the bundle may not include {_shown_path(path)}{why}"
         for path, edge in first.items():
             if why := self._why_not(path):
                 yield f"{self._refusal(edge)}{why}"

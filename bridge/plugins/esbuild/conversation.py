@@ -249,24 +249,21 @@ class Conversation(ProcessProtocol):
         self.transport.loseConnection()
 
 
-async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
     """
     Wait for many things, a few at once.
 
     :param work: Taken as it goes on.
-    :return: What each came to, in order.
     :raise Exception: What the first one raises that fails; no further one is begun.
     """
-    results: dict[int, T] = {}
-    left = enumerate(work)
+    left = iter(work)
 
     async def some() -> None:
-        for at, one in left:
-            results[at] = await one
+        for one in left:
+            await one
 
     doing = [Deferred.fromCoroutine(some()) for _ in range(_AT_ONCE)]
     try:
         await gatherResults(doing, consumeErrors=True)
     except FirstError as e:
         e.subFailure.raiseException()
-    return [results[at] for at in sorted(results)]

@@ -143,7 +143,7 @@ def _named_copy(binary: Path, digest: str) -> Executable:
 
 
 def _owned(path: str, remove: Callable[[], object]) -> Executable:
-    """Return a copy that is removed when nobody has it any more."""
+    """Return the copy at a path, removed when the last reference to it goes."""
     made = Executable(path)
     finalize(made, remove)
     return made

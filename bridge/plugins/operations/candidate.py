@@ -242,10 +242,13 @@ class CandidateFetcher:
     async def _check(
         self, job: Job, url: str, root: Path, tree: Tree, commit: str
     ) -> Candidate:
+        job.raise_if_stopping()
         job.reached(Step.VALIDATE, "Reading plugin.json")
         manifest = await self._in_thread(load_manifest, tree, self._profile)
+        job.raise_if_stopping()
         job.reached(Step.POLICY, "Scanning the sources")
         await self._scan(job, tree)
+        job.raise_if_stopping()
         job.reached(Step.SIGNATURE, "Verifying the author's signature")
         now = self._clock.seconds()
         signed = await self._in_thread(

@@ -303,7 +303,7 @@ class PrintingTests(SynchronousTestCase):
         StepResult("build", Outcome.NOT_DONE, "one\ntwo"),
     ]
     verdict.hits.append(ShownHit("main.ts", 1, "eval", "eval('1')", ADVICE["eval"]))
-    verdict.judge()
+    verdict.finish()
 
     def test_text(self):
         """A line for each step, the hits below theirs."""

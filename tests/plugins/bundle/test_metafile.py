@@ -208,7 +208,11 @@ class MetafileTests(SynchronousTestCase):
                 written({ENTRY: [], MAIN: []}),
                 f"the bundle may not include {MAIN}, which no import names",
             ),
-            (metafile((code, ENTRY)), "the bundle may not include a data: URL, "),
+            (
+                written({ENTRY: [], f"{ENTRY}.css": []}),
+                f"the bundle may not include {ENTRY}.css, {sheet}",
+            ),
+            (metafile((code, ENTRY)), "the bundle may not include a data: URL; "),
             (
                 metafile((ENTRY, f"{ENTRY}.module.css")),
                 f"{ENTRY} may not import {ENTRY}.module.css, {sheet}",

@@ -134,7 +134,6 @@ class HistoryTests(UpstreamTestCase):
         self.assertEqual((await self.behind(base)).commits, 1)
         self.assertEqual(summaries(await self.behind(ours)), ["theirs", "base"])
 
-
     async def test_cancelled_while_asking_for_more(self) -> None:
         """A look that is cancelled does not answer with what it had."""
         threads: Any = reactor

@@ -113,7 +113,6 @@ class LinkTests(LinkingTestCase):
         self.assertEqual(self.bench.trees.linked, {})
         self.assertFalse(self.bench.jobs.commit_lock.locked)
 
-
     def test_install_waits(self):
         """An install commits after a link that is being built, not within it."""
         self.bench.publish("good")

@@ -85,10 +85,13 @@ class ConversationTests(TestCase):
         """Have texts read, all at once."""
 
         async def work(bundler: Any) -> list[Any]:
-            async def ask(text: bytes) -> Any:
-                return await bundler.ask(transform(text))
+            answers: dict[bytes, Any] = {}
 
-            return await together(map(ask, texts))
+            async def ask(text: bytes) -> None:
+                answers[text] = await bundler.ask(transform(text))
+
+            await together(map(ask, texts))
+            return [answers[text] for text in texts]
 
         executable = Executable(str(path or esbuild()))
         asking = converse(self.spy, executable, evolve(LIMITS, **limits), work)
