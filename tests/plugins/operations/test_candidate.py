@@ -1,6 +1,7 @@
 """Candidates for an installation; each refusal is in ``test_install``."""
 
 import shutil
+from functools import partial
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs
@@ -88,6 +89,16 @@ class CandidateFetcherTests(SynchronousTestCase):
         fetching = self.fetch("good")
         self.running.interrupt(cancelled("the operation was cancelled"))
         self.failureResultOf(fetching, CancelledError)
+
+    def test_cancelled_while_a_step_runs(self):
+        """No further step begins, so the last one that pages saw is the one it was."""
+        self.bench.publish("good")
+        why = cancelled("the operation was cancelled")
+        for name, step in (("load_manifest", "validate"), ("survey_tree", "policy")):
+            job = self.running = Job(Request(Operation.INSTALL), self.bench.sink)
+            self.bench.threads.before = {name: partial(job.interrupt, why)}
+            self.failureResultOf(self.fetch("good"))
+            self.assertEqual(job.step, step)
 
 
 class PinnedTests(SynchronousTestCase):
