@@ -6,7 +6,7 @@ import subprocess
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..cli.authoring.test_worktree import commit
+from ..cli.repository import commit
 from ..directories import fresh_directory
 from ..npm import ROOT, npm, tsc
 from .daemon import run, set_up

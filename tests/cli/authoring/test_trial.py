@@ -35,7 +35,7 @@ from ...plugins.operations.bench import SEED, files_of, write_tree
 from ...programs import program
 from ...reactors import brief_reactor
 from ..commandcase import CommandTestCase
-from .test_worktree import commit
+from ..repository import commit
 
 NOW = 1_700_000_000
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -21,24 +19,7 @@ from bridge.cli.terminal import CommandError
 from bridge.protocol.errors import BridgeError
 
 from ...directories import fresh_directory, write_files
-
-IDENTITY = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-
-
-def commit(root: Path) -> None:
-    """Commit everything in a directory, made a repository if it is none."""
-    if not (root / ".git").exists():
-        git(root, "init", "--quiet")
-    git(root, "add", "--all")
-    git(root, *IDENTITY, "commit", "--quiet", "--message", "x")
-
-
-def git(root: Path, *arguments: str) -> None:
-    """Run git."""
-    try:
-        subprocess.run(["git", *arguments], cwd=root, check=True)
-    except FileNotFoundError:
-        raise AssertionError("git is missing: apt-get install git") from None
+from ..repository import commit, git
 
 
 class WorkTreeTestCase(SynchronousTestCase):
@@ -84,24 +65,24 @@ class DirectoryTests(WorkTreeTestCase):
 
     def test_not_there(self):
         """A directory that is missing or can't be read is reported."""
-        with self.assertRaises(CommandError) as caught:
+        with self.assertRaisesRegex(CommandError, "cannot be read: No such file"):
             published(self.root / "no")
-        self.assertIn("cannot be read: No such file", str(caught.exception))
         denied = PermissionError(13, "Permission denied")
-        patched = mock.patch.object(worktree.os, "scandir", side_effect=denied)
-        with patched, self.assertRaises(CommandError) as caught:
+        with (
+            mock.patch.object(worktree.os, "scandir", side_effect=denied),
+            self.assertRaisesRegex(CommandError, "cannot be read: Permission denied"),
+        ):
             published(self.root)
-        self.assertIn("cannot be read: Permission denied", str(caught.exception))
 
     def test_broken_disk(self):
         """A file that can't be read is a failure of this machine."""
         broken = OSError(5, "Input/output error")
-        patched = mock.patch.object(worktree, "read_files", side_effect=broken)
-        with patched, self.assertRaises(CommandError) as caught:
+        why = r"\Athe tree cannot be read: Input/output error\Z"
+        with (
+            mock.patch.object(worktree, "read_files", side_effect=broken),
+            self.assertRaisesRegex(CommandError, why),
+        ):
             self.read()
-        self.assertEqual(
-            str(caught.exception), "the tree cannot be read: Input/output error"
-        )
 
 
 class RepositoryTests(WorkTreeTestCase):
@@ -162,14 +143,7 @@ class SinceSignedTests(WorkTreeTestCase):
         """Commit everything, with another signature."""
         self.write("plugin.sig", str(len(list(self.root.rglob("*")))))
         commit(self.root)
-        done = subprocess.run(
-            ["git", "rev-parse", "HEAD"],
-            cwd=self.root,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout[:12]
+        return git(self.root, "rev-parse", "HEAD")[:12]
 
     def differences(self):
         """Compare; return the differences as pairs."""

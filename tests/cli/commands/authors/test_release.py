@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from unittest import mock
 
 from bridge.cli.authoring.verdict import Outcome, StepResult, Verdict
@@ -13,17 +12,8 @@ from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
 from bridge.plugins.tree.tree import read_tree
 
+from ...repository import AUTHOR, clone
 from .test_sign import HOST, MANIFEST, NOW, SEED, SignTestCase
-
-AUTHOR = {
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_NOSYSTEM": "1",
-    **{
-        f"GIT_{role}_{what}": value
-        for role in ("AUTHOR", "COMMITTER")
-        for what, value in (("NAME", "A"), ("EMAIL", "a@example.org"))
-    },
-}
 
 
 def verdict(outcome: Outcome) -> Verdict:
@@ -44,25 +34,7 @@ class ReleaseTestCase(SignTestCase):
         self.checked: list[str] = []
         self.manifest = json.dumps(MANIFEST, indent=2) + "\n"
         self.write("plugin.json", self.manifest)
-        self.git("init", "--quiet", "--initial-branch=main")
         self.commit()
-
-    def git(self, *arguments: str) -> str:
-        """Run git; return what it prints."""
-        done = subprocess.run(
-            ["git", "-C", str(self.plugin), *arguments],
-            capture_output=True,
-            text=True,
-            check=True,
-            # The system's own environment is not the one that was patched.
-            env=dict(os.environ),
-        )
-        return str(done.stdout.strip())
-
-    def commit(self, message: str = "Change") -> None:
-        """Commit everything."""
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--allow-empty", "--message", message)
 
     def version(self) -> str:
         """Return the version that the work tree has."""
@@ -192,13 +164,8 @@ class ReleaseTests(ReleaseTestCase):
         self.git("add", "--renormalize", ".")
         self.done(self.release("patch"))
         self.assertIn(b"\r\n", (self.plugin / "plugin.json").read_bytes())
-        self.git("config", "core.autocrlf", "false")
-        clone = self.root / "clone"
-        self.git("clone", "--quiet", "--no-checkout", str(self.plugin), str(clone))
-        (clone / ".git" / "info" / "attributes").write_text("* -text\n")
-        self.plugin = clone
-        self.git("checkout", "--quiet", "HEAD")
-        verify_tree(read_tree(clone), "demo", HOST, NOW + 1)
+        made = clone(self.plugin, self.root / "clone")
+        verify_tree(read_tree(made), "demo", HOST, NOW + 1)
 
     def test_pre_release(self):
         """The release of a pre-release is the next version."""
@@ -301,8 +268,7 @@ class RefusedTests(ReleaseTestCase):
         full = OSError(28, "No space left on device")
         where = "bridge.cli.commands.authors.release.write_atomically"
         with mock.patch(where, side_effect=full):
-            status, _, err = self.release("patch")
-        self.assertEqual(status, 1)
+            err = self.failed(self.release("patch"))
         self.assertIn("No space left on device", err)
         self.assert_released("patch", "1.2.4")
 
@@ -320,8 +286,7 @@ class InterruptedTests(ReleaseTestCase):
             return original(root, *arguments, **more)
 
         with mock.patch.object(releasing, "git", fail):
-            status, _, err = self.release("patch")
-        self.assertEqual(status, 1)
+            err = self.failed(self.release("patch"))
         self.assertIn(f"git {step} failed: x", err)
 
     def test_between_any_steps(self):

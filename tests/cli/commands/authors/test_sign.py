@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from unittest import mock
 
@@ -15,6 +14,7 @@ from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
 from ...commandcase import CommandTestCase
+from ...repository import clone, commit, git
 
 HOST = load_profile("vrcnext")
 NOW = 1_790_000_000
@@ -39,6 +39,14 @@ class SignTestCase(CommandTestCase):
         """Write a file of the plugin."""
         (self.plugin / path).parent.mkdir(exist_ok=True)
         (self.plugin / path).write_text(content, newline="")
+
+    def git(self, *arguments: str) -> str:
+        """Run git in the plugin; gives what it prints."""
+        return git(self.plugin, *arguments)
+
+    def commit(self) -> None:
+        """Commit everything."""
+        commit(self.plugin)
 
     def sign(self, *arguments: str, **environ: str) -> tuple[int, str, str]:
         """Run ``sign`` on the plugin."""
@@ -128,40 +136,7 @@ class WorkTreeTests(SignTestCase):
     def setUp(self):
         """Put the plugin under git."""
         super().setUp()
-        self.git("init", "--quiet")
         self.commit()
-
-    def git(self, *arguments: str, cwd: Path | None = None) -> str:
-        """Run git as if its user had configured nothing."""
-        try:
-            done = subprocess.run(
-                ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments],
-                cwd=cwd or self.plugin,
-                env={
-                    "PATH": os.environ["PATH"],
-                    "GIT_CONFIG_GLOBAL": os.devnull,
-                    "GIT_CONFIG_NOSYSTEM": "1",
-                },
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-        except FileNotFoundError:
-            self.fail("git is missing: apt-get install git")
-        return done.stdout
-
-    def commit(self) -> None:
-        """Commit everything."""
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message", "x")
-
-    def clone(self) -> Path:
-        """What somebody who clones gets, byte for byte as it was committed."""
-        target = self.root / "clone"
-        self.git("clone", "--quiet", "--no-checkout", str(self.plugin), str(target))
-        (target / ".git" / "info" / "attributes").write_text("* -text -filter\n")
-        self.git("checkout", "--quiet", "HEAD", cwd=target)
-        return target
 
     def test_signed(self):
         """What is signed, committed and cloned verifies; signing again is no change."""
@@ -174,7 +149,7 @@ class WorkTreeTests(SignTestCase):
             self.git("add", "plugin.sig")
         self.commit()
         self.assertEqual(self.sign()[0], 0)
-        self.verify(self.clone())
+        self.verify(clone(self.plugin, self.root / "clone"))
 
     def test_not_committed(self):
         """What a clone would not get is named, and nothing is signed."""
@@ -203,7 +178,7 @@ class WorkTreeTests(SignTestCase):
 
     def test_lost_content(self):
         """A damaged repository is reported."""
-        blob = self.git("rev-parse", "HEAD:main.ts").strip()
+        blob = self.git("rev-parse", "HEAD:main.ts")
         (self.plugin / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
         self.assert_refused("git cannot read the content of a committed file")
 
