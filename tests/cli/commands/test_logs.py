@@ -118,11 +118,8 @@ class LogsTests(CommandTestCase):
 
     def test_no_file(self):
         """A missing file is reported; with ``-f`` it is waited for."""
-        status, out, err = self.shown()
-        self.assertEqual((status, out), (1, ""))
-        self.assertEqual(
-            err, f"plugin-bridge logs: there is no log file {self.path} yet\n"
-        )
+        why = f"plugin-bridge logs: there is no log file {self.path} yet\n"
+        self.assertEqual(self.shown(), (1, "", why))
         self.assertEqual(self.shown("-f"), (0, "", f"waiting for {self.path}\n"))
 
     def test_unreadable(self):

@@ -57,11 +57,8 @@ class LineOfTests(SynchronousTestCase):
     def test_without_an_id(self) -> None:
         """An install has no id yet, and one that commits can't be cancelled."""
         install = {**GOING, "op": "install", "id": None, "cancellable": False}
-        self.assertTrue(
-            line_of(install).endswith(
-                "install  clone  Cloning from forge.example  (too late to cancel)"
-            )
-        )
+        end = "install  clone  Cloning from forge.example  (too late to cancel)"
+        self.assertTrue(line_of(install).endswith(end))
 
     def test_attack_escapes_in_a_message(self) -> None:
         """What a daemon reports does not reach the terminal as control sequences."""
@@ -120,24 +117,23 @@ class InstallTests(CallCase):
             },
         }
         self.answering({**shown, "plugin": {"id": "demo", "version": "1.0.0"}})
-        status, out, err = self.call("https://forge.example/x")
-        self.assertEqual((status, out), (0, "installed demo 1.0.0\n"))
-        self.assertEqual(
-            err,
+        preview = (
             "demo 1.0.0: D, by A\n"
             "signed with the key k, not accepted yet\n"
             "- Go online: can send what it knows to the named sites\n"
-            "- new-one\n",
+            "- new-one\n"
         )
+        found = self.call("https://forge.example/x")
+        self.assertEqual(found, (0, "installed demo 1.0.0\n", preview))
         (_, first, _), (_, second, params) = self.server.asked
         self.assertEqual((first, second, params["pin"]), ("preview", "install", pin))
 
     def test_refused(self) -> None:
         """A preview that is refused as the install would be ends it."""
         self.refusing("bad_request", "unsigned: there is no plugin.sig")
-        status, _, err = self.call("https://forge.example/x")
-        self.assertEqual((status, len(self.server.asked)), (1, 1))
+        err = self.failed(self.call("https://forge.example/x"))
         self.assertIn("there is no plugin.sig", err)
+        self.assertEqual(len(self.server.asked), 1)
 
     def test_no_preview(self) -> None:
         """Where only previews are refused, the install is asked for."""

@@ -69,8 +69,7 @@ class RemoveTests(CommandTestCase, SystemctlCase):
         """Only a yes removes anything; without a terminal, nobody can be asked."""
         self.assert_nothing_removed("add --yes")
         self.assert_nothing_removed("nothing was removed", typed="\n")
-        status, out, _ = self.remove(typed="y\n")
-        self.assertEqual(status, 0)
+        out = self.done(self.remove(typed="y\n"))
         self.assertIn(f"This removes {self.place.data.root}\n", out)
         self.assert_removed()
 

@@ -138,11 +138,9 @@ class NewTests(CommandTestCase):
         """Where no link can be made, the plugin is complete, and the rest is named."""
         denied = OSError(1, "Operation not permitted")
         with mock.patch.object(scaffold.Path, "symlink_to", side_effect=denied):
-            status, out, _ = self.new()
-        self.assertEqual(status, 0)
-        self.assertIn(
-            f".host is missing; link it to {self.root / 'data' / 'host'}\n", out
-        )
+            out = self.done(self.new())
+        host = self.root / "data" / "host"
+        self.assertIn(f".host is missing; link it to {host}\n", out)
         self.assertTrue((self.plugin / "tsconfig.json").exists())
 
     def test_suggested_id(self):
