@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Iterator
 from http.client import HTTPResponse
 from io import BytesIO
 from pathlib import Path
@@ -424,6 +424,14 @@ def write_request(
     if body is not None:
         lines.append(f"Content-Length: {len(body)}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + (body or b"")
+
+
+def cut_up(data: bytes, lengths: Iterable[int]) -> Iterator[bytes]:
+    """Cut bytes into pieces of these lengths, and one with the rest; none is empty."""
+    source = BytesIO(data)
+    for length in (*lengths, -1):
+        if piece := source.read(length):
+            yield piece
 
 
 WAIT = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")

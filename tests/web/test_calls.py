@@ -11,7 +11,7 @@ from bridge.services.state import State
 from bridge.store import Put
 from bridge.store.store import Store
 
-from ..counting import Calls, calls_of
+from ..counting import calls_of
 from ..directories import fresh_directory
 from ..rawsocket import text
 from .stack import Connection
@@ -20,7 +20,6 @@ from .websocket.test_framing import RawCase
 MOST_FUNCTIONS = 70
 """How many of our functions a call may call, itself included."""
 
-TOGETHER = 16
 REQUEST = text(
     {
         "type": "request",
@@ -44,29 +43,18 @@ class CallTests(RawCase):
         self.stack.registry.register("state", State(store, str(path)))
         self.receive(REQUEST)  # the first one compiles the readers of its classes
 
-    def calls(self, packet: bytes, answers: int) -> Calls:
-        """Count what a packet calls that is answered at once."""
-        self.transport.clear()
-        calls = calls_of(lambda: self.receive(packet))
-        self.assertEqual(self.transport.value().count(b'"ok":true'), answers)
-        return calls
+    def test_calls(self) -> None:
+        """
+        One calls so many functions, none of Autobahn's, and waits for nothing.
 
-    def test_one(self) -> None:
-        """It calls so many functions, waits for nothing, and is written at once."""
-        calls = self.calls(REQUEST, 1)
-        self.assertLessEqual(calls.within(bridge), MOST_FUNCTIONS)
-        self.assertEqual(calls.of(Connection.write), 1)
-        self.assertEqual(calls.of(Deferred.__init__), 0)
-        self.assertEqual(calls.of(Clock.callLater), 0)
-
-    def test_general_path(self) -> None:
-        """A short text passes by Autobahn's reader of frames."""
-        self.assertEqual(self.calls(REQUEST, 1).within(autobahn), 0)
-
-    def test_packet(self) -> None:
-        """The answers to the calls of a packet are written together."""
-        calls = self.calls(REQUEST * TOGETHER, TOGETHER)
-        self.assertLessEqual(calls.within(bridge), TOGETHER * MOST_FUNCTIONS)
-        self.assertEqual(calls.of(Connection.write), 1)
-        self.assertEqual(calls.of(Deferred.__init__), 0)
-        self.assertEqual(calls.of(Clock.callLater), 0)
+        The answers to those of a packet are written together, at once.
+        """
+        for together in (1, 16):
+            self.transport.clear()
+            calls = calls_of(lambda: self.receive(REQUEST * together))  # noqa: B023
+            self.assertEqual(self.transport.value().count(b'"ok":true'), together)
+            self.assertLessEqual(calls.within(bridge), together * MOST_FUNCTIONS)
+            self.assertEqual(calls.within(autobahn), 0)
+            self.assertEqual(calls.of(Connection.write), 1)
+            self.assertEqual(calls.of(Deferred.__init__), 0)
+            self.assertEqual(calls.of(Clock.callLater), 0)

@@ -23,6 +23,7 @@ from .stack import (
     WAIT,
     Anything,
     Stack,
+    cut_up,
     read_answer,
     write_request,
 )
@@ -172,11 +173,7 @@ class FramingTests(ChannelCase):
     def test_any_split(self, cuts: list[int]) -> None:
         """However a request is cut into segments, it is read the same."""
         raw = write_request("POST", "/v1/kettle/echo", (BEARER, JSON), b'{"value":1}')
-        pieces, rest = [], raw
-        for cut in cuts:
-            pieces.append(rest[:cut])
-            rest = rest[cut:]
-        answer = read_answer(self.stack.raw(*pieces, rest))
+        answer = read_answer(self.stack.raw(*cut_up(raw, cuts)))
         self.assertEqual(answer.json, {"value": 1})
 
 

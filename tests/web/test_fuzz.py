@@ -15,7 +15,7 @@ from bridge.protocol.limits import HELLO_SECONDS, SLOW_CLOSE_SECONDS
 
 from ..rawsocket import CLOSE, PING, PONG, TEXT, frame, text
 from ..strategies import broken, loose, requests
-from .stack import TOKEN, Stack, write_request
+from .stack import TOKEN, Stack, cut_up, write_request
 from .test_requestscontract import UPGRADE
 
 HELLO = {"type": "hello", "token": TOKEN, "client": "fuzz/1.0.0"}
@@ -94,10 +94,8 @@ class FuzzTests(SynchronousTestCase):
         if hello:
             transport.protocol.dataReceived(text(HELLO))
         sent = sent[: max(0, len(sent) - missing)]
-        for cut in (*cuts, len(sent)):
-            if sent[:cut]:
-                transport.protocol.dataReceived(sent[:cut])
-            sent = sent[cut:]
+        for piece in cut_up(sent, cuts):
+            transport.protocol.dataReceived(piece)
         self.stack.clock.advance(0)
         transport.protocol.dataReceived(frame(PING, b"alive?"))
         self.stack.clock.advance(0)

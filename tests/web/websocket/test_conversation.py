@@ -6,11 +6,11 @@ import gc
 import json
 import weakref
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 from attrs import define, field
 from twisted.internet.task import Clock
-from twisted.logger import ILogObserver, LogEvent, globalLogPublisher
+from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import frames, wire
@@ -55,10 +55,8 @@ class ConversationCase(SynchronousTestCase):
         """Begin one, with two requests at once and one a second after."""
         stack = Stack(rate=1.0, burst=10, requests=(1.0, 2), clock=Clock())
         self.clock, self.kettle, self.hub = stack.clock, stack.kettle, stack.hub
-        self.logs, self.programs = stack.logs, stack.programs
-        self.context = stack.context
-        self.wire = Wire()
-        self.conversation = Conversation(self.context, self.wire)
+        self.logs, self.wire = stack.logs, Wire()
+        self.conversation = Conversation(stack.context, self.wire)
 
     def send(self, frame: Any) -> None:
         """Receive one frame."""
@@ -73,13 +71,6 @@ class ConversationCase(SynchronousTestCase):
         """Ask for a method."""
         frame = {"type": "request", "id": request_id, "service": "kettle"}
         self.send({**frame, "method": name, "params": params})
-
-    def spent(self) -> int:
-        """Count how many of the programs' tokens are gone."""
-        left = 0
-        while self.programs.take() is not None:
-            left += 1
-        return 10 - left
 
 
 class CallerTests(ConversationCase):
@@ -116,10 +107,7 @@ class HelloTests(ConversationCase):
 
     def test_attack_client_that_writes_log_lines(self) -> None:
         """A page may call itself anything; what of it is logged is one short line."""
-        printed: list[LogEvent] = []
-        hear = cast(ILogObserver, printed.append)
-        globalLogPublisher.addObserver(hear)
-        self.addCleanup(globalLogPublisher.removeObserver, hear)
+        printed = self.enterContext(capturedLogs())
         client = "\x1b[31mx\r\n{token}\u202e" + "y" * 1000
         self.send({"type": "hello", "token": TOKEN, "client": client})
         self.assertEqual(self.wire.got[0]["type"], "welcome")
@@ -127,13 +115,6 @@ class HelloTests(ConversationCase):
         self.assertTrue(logged.startswith("x{token}y"), logged)
         self.assertLessEqual(len(logged), 128)
         self.assertTrue(logged.isprintable())
-
-    def test_hello_ends_the_waiting(self) -> None:
-        """A page that sent hello may be silent for ever."""
-        self.hello()
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-        self.clock.advance(3600)
-        self.assertEqual(self.wire.closed, [])
 
     def test_no_room(self) -> None:
         """When too many pages are open the right hello is sent away for now."""
@@ -347,10 +328,7 @@ class ClosingTests(ConversationCase):
 
     def test_lost_pushes_are_logged(self) -> None:
         """How many pushes a slow page lost stands in the log when it goes."""
-        printed: list[LogEvent] = []
-        hear = cast(ILogObserver, printed.append)
-        globalLogPublisher.addObserver(hear)
-        self.addCleanup(globalLogPublisher.removeObserver, hear)
+        printed = self.enterContext(capturedLogs())
         self.conversation.send_queue.pauseProducing()
         for n in range(260):
             self.hub.push("log", {})

@@ -95,25 +95,18 @@ class PingTests(RawCase):
 class EndTests(RawCase):
     """Tests for how a connection ends."""
 
-    def closed(self, *pieces: bytes) -> bytes:
-        """Receive what is wrong, and give what is answered."""
-        for piece in pieces:
-            self.receive(piece)
-        answered: bytes = self.transport.value()
-        return answered[2:]
-
-    def test_attack_text_that_ends_within_a_character(self) -> None:
-        """Half a character at the end is found, though every byte might be right."""
-        self.assertEqual(self.closed(frame(TEXT, b"\xc3")), b"\x03\xefnot_utf8")
-        self.stack.clock.advance(CLOSE_SECONDS)
-        self.assertTrue(self.transport.aborting)
-
-    def test_attack_close_frame_that_is_wrong(self) -> None:
-        """A wrong close frame is a violation; a peer that does not end is cut off."""
-        self.assertEqual(self.closed(close_frame(999)), b"\x03\xeaprotocol_error")
-        self.assertFalse(self.transport.disconnecting)
-        self.stack.clock.advance(CLOSE_SECONDS)
-        self.assertTrue(self.transport.aborting)
+    def test_attack_peer_that_does_not_end(self) -> None:
+        """After half a character at the end, or a wrong close frame, it is cut off."""
+        for sent, answered in (
+            (frame(TEXT, b"\xc3"), b"\x03\xefnot_utf8"),
+            (close_frame(999), b"\x03\xeaprotocol_error"),
+        ):
+            self.setUp()
+            self.receive(sent)
+            self.assertEqual(self.transport.value()[2:], answered)
+            self.assertFalse(self.transport.disconnecting)
+            self.stack.clock.advance(CLOSE_SECONDS)
+            self.assertTrue(self.transport.aborting)
 
     def test_peer_that_never_confirms_the_close(self) -> None:
         """It is cut off; who has yet to read much before it, four seconds later."""
@@ -130,7 +123,8 @@ class EndTests(RawCase):
 
     def test_well_closed(self) -> None:
         """A peer that closes is answered, and let go without a reset."""
-        self.assertEqual(self.closed(close_frame(1000, b"bye")), b"\x03\xe8")
+        self.receive(close_frame(1000, b"bye"))
+        self.assertEqual(self.transport.value()[2:], b"\x03\xe8")
         self.assertTrue(self.transport.disconnecting)
         self.transport.protocol.connectionLost(Failure(connectionDone.value))
         self.stack.clock.advance(2 * CLOSE_SECONDS)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from twisted.logger import ILogObserver, LogLevel, formatEvent, globalLogPublisher
+from twisted.logger import LogLevel, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
-from zope.interface import provider
 
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import (
@@ -87,21 +86,10 @@ class AuthenticatedTests(SocketCase):
         self.stack.hub.push("log", {})
         self.assertEqual(self.page.take(), [])
 
-
-class SlowReaderTests(SocketCase):
-    """Tests for a page that does not read."""
-
-    def setUp(self) -> None:
-        """Send hello, then fill the transport."""
-        super().setUp()
-        self.page = self.stack.open(PAGE).hello()
-        (socket,) = self.stack.sockets._sockets_authenticated
-        transport: Any = socket.transport
-        self.producer = transport.producer
-
     def test_too_much_unsent(self) -> None:
         """Over 32 MiB unsent the socket closes with 1013."""
-        self.producer.pauseProducing()
+        socket: Any = next(iter(self.stack.sockets._sockets_authenticated))
+        socket.transport.producer.pauseProducing()
         for _ in range(5):
             self.page.request("wait")
         for waiting in self.stack.kettle.waiting:
@@ -207,23 +195,14 @@ class UpgradeTests(SocketCase):
 
     def test_attack_log_lines(self) -> None:
         """Bad handshakes are counted, one line a second, and are no warnings."""
-        lines: list[tuple[str, int]] = []
-
-        @provider(ILogObserver)
-        def note(event: Any) -> None:
-            if event["log_level"] >= LogLevel.info:
-                lines.append((formatEvent(event), event["log_level"].name))
-
-        globalLogPublisher.addObserver(note)
-        self.addCleanup(globalLogPublisher.removeObserver, note)
+        events = self.enterContext(capturedLogs())
         bad = write_request("GET", "/v1/ws", UPGRADE[:2])
         for _ in range(20):
             self.assertTrue(self.stack.raw(bad).startswith(b"HTTP/1.1 400"))
         self.stack.clock.advance(1)
+        lines = [e for e in events if e["log_level"] >= LogLevel.info]
+        self.assertEqual({e["log_level"] for e in lines}, {LogLevel.info})
         self.assertEqual(
-            lines,
-            [
-                ("WebSocket handshakes refused: 1", "info"),
-                ("WebSocket handshakes refused: 19", "info"),
-            ],
+            [formatEvent(e) for e in lines],
+            [f"WebSocket handshakes refused: {count}" for count in (1, 19)],
         )

@@ -6,8 +6,6 @@ import os
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twisted.internet.protocol import connectionDone
-from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.web.websocket.textframes import (
@@ -17,7 +15,7 @@ from bridge.web.websocket.textframes import (
 )
 
 from ...rawsocket import MASK, PING, TEXT, frame
-from ..stack import Stack, write_request
+from ..stack import Stack, cut_up, write_request
 from ..test_requestscontract import UPGRADE
 from .test_framing import HELLO, REQUEST, RawCase
 
@@ -94,26 +92,10 @@ class SameTests(RawCase):
     @settings(deadline=None, max_examples=60)
     def test_however_it_is_cut(self, cuts: list[int], requests: int) -> None:
         """The answers are the same wherever the packets begin."""
+        upgrade = write_request("GET", "/v1/ws", UPGRADE)
         data = HELLO + REQUEST * requests
-        expected = self._answers([data])
-        places = sorted({min(cut * 7, len(data)) for cut in cuts})
-        starts = [0, *places]
-        pieces = [
-            data[start:end]
-            for start, end in zip(starts, [*places, len(data)], strict=True)
-        ]
-        self.assertEqual(self._answers(pieces), expected)
-
-    def _answers(self, pieces: list[bytes]) -> bytes:
-        stack = Stack()
-        _, transport = stack.connect()
-        transport.protocol.dataReceived(write_request("GET", "/v1/ws", UPGRADE))
-        transport.clear()
-        for piece in pieces:
-            transport.protocol.dataReceived(piece)
-        answered: bytes = transport.value()
-        transport.protocol.connectionLost(Failure(connectionDone.value))
-        return answered
+        pieces = cut_up(data, cuts)
+        self.assertEqual(Stack().raw(upgrade, *pieces), Stack().raw(upgrade, data))
 
     def test_answers_of_a_packet_are_one_write(self) -> None:
         """Their order among the rest is kept."""
