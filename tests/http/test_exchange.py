@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from unittest import mock
 
@@ -58,12 +59,9 @@ class RequestTests(OutboundCase):
 
     async def test_nothing_of_the_environment(self):
         """No proxy of the environment is asked."""
-        self.patch(
-            __import__("os"),
-            "environ",
-            {"http_proxy": "http://127.0.0.1:1", "PATH": ""},
-        )
-        await self.received()
+        proxy = {"http_proxy": "http://127.0.0.1:1", "PATH": ""}
+        with mock.patch.object(os, "environ", proxy):
+            await self.received()
 
     async def test_large_body(self):
         """A body of 1 MiB arrives whole."""

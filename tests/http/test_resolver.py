@@ -8,14 +8,15 @@ from typing import Any
 from unittest import mock
 
 from twisted.internet import reactor
-from twisted.internet.defer import CancelledError, Deferred
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.internet.defer import CancelledError
+from twisted.trial.unittest import TestCase
 
 from bridge.http import resolver
 from bridge.http.resolver import SystemNames
 from bridge.protocol.errors import BridgeError, Code
 
 from ..outbound.servers import HERE, OutboundCase, responding
+from ..waiting import until
 
 NOT_PUBLIC = (Code.BAD_REQUEST, "url: not a public address")
 
@@ -77,11 +78,16 @@ class SystemNamesTests(TestCase):
         self.assertIn("127.0.0.1", await self.names().look_up("localhost"))
 
     async def test_each_once(self) -> None:
-        """Each address is given once, in order, as text."""
+        """
+        Each address is given once, in order, as text.
+
+        A thread that hangs does not keep the process: it is a daemon.
+        """
 
         def resolve(host: str, port: None, **options: int) -> list[tuple[Any, ...]]:
             self.assertEqual((host, port), ("a.net", None))
             self.assertEqual(options, {"type": socket.SOCK_STREAM})
+            self.assertTrue(threading.current_thread().daemon)
             found = ["1.1.1.2", "fe80::1%2", "1.1.1.2"]
             return [(2, 1, 6, "", (address, 0)) for address in found]
 
@@ -116,8 +122,7 @@ class SystemNamesTests(TestCase):
         # Cancelled, but its thread is still there.
         await self.assertFailure(system.look_up("b.net"), BridgeError)
         go_on.set()
-        while system._under_way:
-            await self.tick()
+        await until(lambda: not system._under_way)
         self.assertEqual(await system.look_up("b.net"), [])
 
     async def test_no_more_threads(self) -> None:
@@ -131,27 +136,3 @@ class SystemNamesTests(TestCase):
             error = await self.assertFailure(waiting, BridgeError)
             self.assertIn("no room for another thread", error.message)
         self.assertEqual(await system.look_up("a.net"), [])
-
-    def tick(self) -> Deferred[None]:
-        """Let the reactor turn."""
-        turned: Deferred[None] = Deferred()
-        clock: Any = reactor
-        clock.callLater(0.01, turned.callback, None)
-        return turned
-
-
-class ModuleTests(SynchronousTestCase):
-    """Tests for the threads."""
-
-    def test_daemon_threads(self) -> None:
-        """A thread that hangs does not keep the process."""
-        threads: list[bool] = []
-
-        def resolve(*args: object, **kwargs: object) -> Any:
-            threads.append(threading.current_thread().daemon)
-            return []
-
-        done = threading.Event()
-        SystemNames(lambda *args: done.set(), resolve).look_up("a.net")
-        done.wait(60)
-        self.assertEqual(threads, [True])
