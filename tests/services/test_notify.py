@@ -8,8 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.task import Clock
-from twisted.logger import ILogObserver, LogEvent, Logger, LogPublisher, formatEvent
-from zope.interface import implementer
+from twisted.logger import capturedLogs, formatEvent
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import NOTIFY_ICON_CHARACTERS
@@ -96,17 +95,11 @@ class SendTests(NotifyCase):
 
     def test_one_line_per_delivery(self) -> None:
         """With ``--log debug`` the sinks and the outcome are in one line."""
-        lines: list[str] = []
-
-        @implementer(ILogObserver)
-        def hear(event: LogEvent) -> None:
-            lines.append(formatEvent(event))
-
-        self.patch(Notify, "_log", Logger("notify", observer=LogPublisher(hear)))
-        self.send()
-        self.send(sinks=["wayvr"])
+        with capturedLogs() as events:
+            self.send()
+            self.send(sinks=["wayvr"])
         self.assertEqual(
-            lines,
+            list(map(formatEvent, events)),
             [
                 "a notification was delivered to overlay, desk; failed: none",
                 "a notification was delivered to wayvr; failed: none",

@@ -48,27 +48,23 @@ class PluginServiceTests(ServiceCase):
         )
         self.register(self.plugins)
 
-    def result(self, name, params):
-        """Call a method that answers."""
-        return self.successResultOf(self.calling(name, params))
-
     def test_check_updates_that_are_not_known(self):
         """A plugin whose repository can't be looked at is named, with the reason."""
         self.upstream.answers[url_of("good")] = clone_failed("nobody is there")
-        self.result("install", {"url": url_of("good")})
+        self.call("install", url=url_of("good"))
         unknown = [{"id": "good", "reason": "clone_failed: nobody is there"}]
         answer = {"updates": [], "unknown": unknown, "pending": []}
         for params in ({}, {"fresh": False}, {"fresh": True}):
-            self.assertEqual(self.result("check_updates", params), answer)
+            self.assertEqual(self.call("check_updates", **params), answer)
         self.assertEqual(len(self.upstream.asked), 2)
 
     def test_build_that_has_a_name(self):
         """Another request with its name gets its outcome, which the list has, too."""
         ref = {"ref": "a-name-of-16-chars"}
-        report = self.result("build", ref)
+        report = self.call("build", **ref)
         self.bench.builder.outcomes = ["no bundler"]
-        self.assertEqual(self.result("build", ref), report)
-        (entry,) = self.result("operations", {})["operations"]
+        self.assertEqual(self.call("build", **ref), report)
+        (entry,) = self.call("operations")["operations"]
         self.assertEqual((entry["op"], entry["ref"]), ("build", ref["ref"]))
         self.assertEqual((entry["step"], entry["cancellable"]), ("build", False))
         self.assertEqual((entry["outcome"], entry["result"]), ("done", report))
@@ -76,24 +72,17 @@ class PluginServiceTests(ServiceCase):
         refused = self.failureResultOf(answer, BridgeError).value
         self.assertEqual(refused.message, "ref: another operation has this name")
 
-    def test_keys(self):
-        """Accepted keys are listed with what is installed of them."""
-        self.result("install", {"url": url_of("good")})
-        (key,) = self.result("keys", {})["keys"]
-        self.assertEqual((key["keyId"], key["installed"]), (KEY, ["good"]))
-        self.assertEqual(key["seenFor"], ["good"])
-
     def test_update(self):
         """The answer holds the list entry; the id is checked first."""
-        self.result("install", {"url": url_of("good")})
-        answer = self.result("update", {"id": "good"})
+        self.call("install", url=url_of("good"))
+        answer = self.call("update", id="good")
         self.assertEqual(list(answer), ["plugin", "updated"])
         self.assertEqual((answer["plugin"]["id"], answer["updated"]), ("good", True))
         self.assert_refused("update", {"id": "../x"}, "invalid_id: ")
 
     def test_preview(self):
         """The answer shows what would be installed, and nothing is."""
-        preview = self.result("preview", {"url": url_of("good")})
+        preview = self.call("preview", url=url_of("good"))
         pin = self.bench.pin_of("good")
         self.assertEqual((preview["commit"], preview["digest"]), (COMMIT, pin.digest))
         self.assertEqual(preview["manifest"]["name"], "A plugin")
@@ -102,13 +91,13 @@ class PluginServiceTests(ServiceCase):
         gained = {field: held["gained"] for field, held in preview["changes"].items()}
         fields = ("permissions", "optionalPermissions", "hosts", "actions", "events")
         self.assertEqual(gained, {field: [] for field in fields})
-        self.assertEqual(self.result("list", {})["plugins"], [])
+        self.assertEqual(self.call("list")["plugins"], [])
 
     def test_preview_of_an_update(self):
         """What is installed, and what is new since, is shown."""
-        self.result("install", {"url": url_of("good")})
+        self.call("install", url=url_of("good"))
         self.bench.cloner.commit = LATEST
-        preview = self.result("preview", {"id": "good"})
+        preview = self.call("preview", id="good")
         self.assertEqual(
             preview["installed"],
             {
@@ -127,10 +116,8 @@ class PluginServiceTests(ServiceCase):
         """What an installed plugin shows of itself is what its author has signed."""
         self.assert_refused("about", {"id": "good"}, "not_installed: ")
         self.assert_refused("about", {"id": "../x"}, "invalid_id: ")
-        self.result("install", {"url": url_of("good")})
-        self.assertEqual(
-            self.result("about", {"id": "good"}), {"readme": "", "icon": ""}
-        )
+        self.call("install", url=url_of("good"))
+        self.assertEqual(self.call("about", id="good"), {"readme": "", "icon": ""})
         (self.bench.data.plugin("good") / "README.md").write_text("changed", "utf-8")
         self.assert_refused("about", {"id": "good"}, "unsigned: ")
 
@@ -151,12 +138,12 @@ class PluginServiceTests(ServiceCase):
 
     def test_operations(self):
         """What is under way is listed, and how the others ended."""
-        plugin = self.result("install", {"url": url_of("good"), "ref": "x" * 16})
+        plugin = self.call("install", url=url_of("good"), ref="x" * 16)
         self.assert_refused("uninstall", {"id": "none"}, "not_installed: ")
-        self.result("uninstall", {"id": "good"})
+        self.call("uninstall", id="good")
         self.bench.approver.answers = [None]
         self.calling("install", {"url": url_of("good")}).addErrback(lambda _: None)
-        going, done, failed, removed = self.result("operations", {})["operations"]
+        going, done, failed, removed = self.call("operations")["operations"]
         at = NOW * 1000
         self.assertEqual(
             going,
@@ -197,39 +184,37 @@ class PluginServiceTests(ServiceCase):
         """The answer is empty, and the operation is refused and listed as cancelled."""
         self.bench.approver.answers = [None]
         installing = self.calling("install", {"url": url_of("good")})
-        (going,) = self.result("operations", {})["operations"]
+        (going,) = self.call("operations")["operations"]
         named = {"operation": going["operation"]}
-        self.assertEqual(self.result("cancel", named), {})
+        self.assertEqual(self.call("cancel", **named), {})
         error = self.failureResultOf(installing, BridgeError).value
         self.assertTrue(error.message.startswith("cancelled: "))
-        (ended,) = self.result("operations", {})["operations"]
+        (ended,) = self.call("operations")["operations"]
         self.assertEqual(ended["outcome"], "cancelled")
         self.assertEqual(ended["error"]["message"], error.message)
         self.assert_refused("cancel", named, "not_cancellable: ")
 
-    def test_list_entry_has_the_key(self):
-        """An entry shows since when its key is trusted, while it is."""
-        self.result("install", {"url": url_of("good")})
-        (entry,) = self.result("list", {})["plugins"]
+    def test_keys(self):
+        """Accepted keys are listed with what is installed of them, until forgotten."""
+        self.call("install", url=url_of("good"))
+        (key,) = self.call("keys")["keys"]
+        self.assertEqual((key["keyId"], key["installed"]), (KEY, ["good"]))
+        self.assertEqual(key["seenFor"], ["good"])
+        (entry,) = self.call("list")["plugins"]
         self.assertEqual(entry["trustedAt"], NOW * 1000)
-        self.result("forget_key", {"keyId": KEY})
-        (entry,) = self.result("list", {})["plugins"]
+        self.assertEqual(self.call("forget_key", keyId=KEY), {})
+        (entry,) = self.call("list")["plugins"]
         self.assertNotIn("trustedAt", entry)
-
-    def test_forget_key(self):
-        """The answer is empty; a key that is not accepted is refused."""
-        self.result("install", {"url": url_of("good")})
-        self.assertEqual(self.result("forget_key", {"keyId": KEY}), {})
         self.assert_refused("forget_key", {"keyId": KEY}, "not_trusted: ")
 
     def assert_refused(self, name, params, message):
         """Call a method that refuses."""
-        error = self.failureResultOf(self.calling(name, params), BridgeError).value
+        error = self.refused(name, **params)
         self.assertTrue(error.message.startswith(message), error.message)
 
     def test_describe(self):
         """``describe`` has the location of plugins and the confirmation of installs."""
-        self.result("install", {"url": url_of("good")})
+        self.call("install", url=url_of("good"))
         described = self.registry.describe()["plugins"]
         self.assertEqual(
             described,
