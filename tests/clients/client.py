@@ -95,6 +95,10 @@ class Client:
         error: Line = got["error"]
         return error
 
+    def refused(self, method: str, params: Any) -> Line:
+        """Call a method that fails; return the error."""
+        return self.error(self.ask("call", method=method, params=params))
+
     def call(self, method: str, params: Any = None, **options: Any) -> Any:
         """Call a method that succeeds; return the result."""
         return self.result(self.ask("call", method=method, params=params, **options))

@@ -55,41 +55,33 @@ class ConnectionTests(SynchronousTestCase):
         """Without a token, with a wrong one, and with the right one."""
         with client(self.daemon.port, None) as page:
             self.assertEqual(page.state("unpaired"), {"reason": "missing"})
-            error = page.error(page.ask("call", method="state/get", params=KEY))
-            self.assertEqual(
-                (error["name"], error["reason"]), ("PairingError", "missing")
-            )
-            error = page.error(page.ask("pair", token="W" * 43))
-            self.assertEqual(
-                (error["name"], error["reason"]), ("PairingError", "refused")
-            )
+            for error, reason in (
+                (page.refused("state/get", KEY), "missing"),
+                (page.error(page.ask("pair", token="W" * 43)), "refused"),
+            ):
+                self.assertEqual(error["name"], "PairingError")
+                self.assertEqual(error["reason"], reason)
             welcome = page.result(page.ask("pair", token=f" {self.daemon.token}\n"))
             self.assertEqual(welcome["version"], bridge.__version__)
             place = {"ns": "host", "key": "set"}
             page.call("state/set", {**place, "value": {"b": ["ü", 1.5, None]}})
             got = page.call("state/get", place)
             self.assertEqual(got, {"value": {"b": ["ü", 1.5, None]}})
-            error = page.error(
-                page.ask("call", method="state/get", params={"ns": "", "key": "a"})
-            )
-            self.assertEqual(
-                (error["name"], error["code"], error["prefix"]),
-                ("RefusedError", "bad_request", ""),
-            )
-            error = page.error(
-                page.ask("call", method="plugins/update", params={"id": "bio"})
-            )
-            self.assertEqual(error["prefix"], "not_installed")
-            error = page.error(page.ask("call", method="state/none", params={}))
-            self.assertEqual(error["code"], "unknown_method")
+            for method, params, code, prefix in (
+                ("state/get", {"ns": "", "key": "a"}, "bad_request", ""),
+                ("plugins/update", {"id": "bio"}, "bad_request", "not_installed"),
+                ("state/none", {}, "unknown_method", ""),
+            ):
+                error = page.refused(method, params)
+                self.assertEqual(error["name"], "RefusedError")
+                self.assertEqual((error["code"], error["prefix"]), (code, prefix))
 
     def test_stopped_daemon(self) -> None:
         """A daemon that does not answer is stalled, until it goes on."""
         with self.connected() as page:
             self.daemon.process.send_signal(signal.SIGSTOP)
             try:
-                asked = page.ask("call", method="state/get", params=KEY)
-                error = page.error(asked)
+                error = page.refused("state/get", KEY)
                 self.assertEqual((error["name"], error["sent"]), ("TimeoutError", True))
                 page.state("stalled")
                 mark = page.mark()
@@ -132,7 +124,7 @@ class LossTests(SynchronousTestCase):
                 daemon.stop(signal.SIGKILL)
                 self.assertEqual(page.state("waiting")["close"]["code"], 1006)
                 page.state("absent")
-                error = page.error(page.ask("call", method="state/get", params=KEY))
+                error = page.refused("state/get", KEY)
                 self.assertEqual((error["name"], error["sent"]), ("LostError", False))
                 mark = page.mark()
                 with running(self.home, f"--listen=127.0.0.1:{port}"):

@@ -1,14 +1,13 @@
-"""Tests for docs/generate.py and docs/parts.py."""
+"""Tests for docs/generate.py, docs/parts.py and docs/typescript.py."""
 
 import re
 import sys
-from pathlib import Path
 from runpy import run_path
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-DOCS = Path(__file__).parents[2] / "docs"
+from .building import DOCS
 
 
 class _ScriptTestCase(SynchronousTestCase):
@@ -67,3 +66,17 @@ class PartsTests(_ScriptTestCase):
             self.assertRegex(listed, rf" \*/\nexport \w+ {name}\b")
         for hidden in ("import ", "} from", "const lines"):
             self.assertNotIn(hidden, listed)
+
+
+class WriterTests(_ScriptTestCase):
+    """Tests for types of schemas."""
+
+    def test_unknown_keyword(self):
+        """A keyword that nobody has decided about is an error, not left out."""
+        made = self.made("typescript.py")
+        for schema in (
+            {"type": "string", "contentEncoding": "base64"},
+            {"type": "object", "properties": {"a": {"oneOf": []}}},
+        ):
+            with self.assertRaises(made["UnknownKeywordError"]):
+                made["Writer"]().type_of(schema)
