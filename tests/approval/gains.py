@@ -5,18 +5,11 @@ from __future__ import annotations
 from bridge.approval.wording import Difference, Differences
 
 
-def gains_of(
-    permissions: list[str],
-    optional: list[str],
-    hosts: list[str],
-    actions: list[str],
-    events: list[str],
-) -> Differences:
-    """Return what a plugin gains that loses nothing."""
-    return Differences(
-        Difference(permissions, []),
-        Difference(optional, []),
-        Difference(hosts, []),
-        Difference(actions, []),
-        Difference(events, []),
-    )
+def gains_of(*gains: list[str]) -> Differences:
+    """
+    Return what a plugin gains that loses nothing.
+
+    :param gains: As ``Differences`` has them: permissions, optional ones, hosts,
+        actions and events.
+    """
+    return Differences(*(Difference(gained, []) for gained in gains))

@@ -25,6 +25,7 @@ from bridge.cli.terminal import (
 from bridge.protocol.text import visible
 
 from ..directories import fresh_directory
+from .commandcase import Typed
 
 JSON = st.recursive(
     st.none()
@@ -34,14 +35,6 @@ JSON = st.recursive(
     | st.text(st.characters(exclude_categories=["Cs"])),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
-
-
-class Terminal(io.StringIO):
-    """A terminal."""
-
-    def isatty(self) -> bool:
-        """Be one."""
-        return True
 
 
 class JsonTests(SynchronousTestCase):
@@ -62,15 +55,15 @@ class JsonTests(SynchronousTestCase):
 
     def test_who_wants_colour(self):
         """Only a terminal, unless ``NO_COLOR`` is set or it is dumb."""
-        self.assertTrue(wants_colour(Terminal(), {"NO_COLOR": ""}))
-        self.assertFalse(wants_colour(Terminal(), {"NO_COLOR": "1"}))
-        self.assertFalse(wants_colour(Terminal(), {"TERM": "dumb"}))
+        self.assertTrue(wants_colour(Typed(), {"NO_COLOR": ""}))
+        self.assertFalse(wants_colour(Typed(), {"NO_COLOR": "1"}))
+        self.assertFalse(wants_colour(Typed(), {"TERM": "dumb"}))
         self.assertFalse(wants_colour(io.StringIO(), {}))
 
     def test_colours(self):
         """A terminal gets keys, strings, numbers and words in colours."""
         with (
-            mock.patch("sys.stdout", Terminal()) as out,
+            mock.patch("sys.stdout", Typed()) as out,
             mock.patch.dict(os.environ, {"TERM": "xterm", "NO_COLOR": ""}),
         ):
             print_json({"k": ["s", 1, None]}, compact=True)

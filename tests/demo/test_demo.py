@@ -100,7 +100,9 @@ class PrepareTests(SynchronousTestCase):
         place = locate("reference", root / "data", None)
         with mock.patch.dict(sys.modules, {"trustme": None}):
             error = self.assertRaises(ForgeError, prepare_demo, object(), root, place)
-        self.assertIn("pip install '.[demo]'", str(error))
+        for fix in ("pipx inject plugin-bridge trustme", "pip install '.[demo]'"):
+            self.assertIn(fix, str(error))
+        self.assertNotIn("plugin-bridge[demo]", str(error))
         self.assertEqual(list(root.iterdir()), [])
 
     def test_the_sample_passes_every_check(self):

@@ -7,9 +7,7 @@ import os
 import shutil
 import ssl
 import subprocess
-import sys
 from http import client
-from unittest import mock
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, inlineCallbacks
@@ -150,13 +148,6 @@ class PublishTests(SynchronousTestCase):
         self.patch(shutil, "which", lambda name: None)
         error = self.assertRaises(ForgeError, publish, self.base, self.base, "x")
         self.assertIn("apt-get install git", str(error))
-
-    def test_missing_trustme(self) -> None:
-        """Without trustme the message has the fix."""
-        with mock.patch.dict(sys.modules, {"trustme": None}):
-            error = self.assertRaises(ForgeError, make_authority, self.base / "ca.pem")
-        self.assertIn("pipx inject plugin-bridge trustme", str(error))
-        self.assertNotIn("plugin-bridge[demo]", str(error))
 
     def test_git_refuses(self) -> None:
         """What git prints is passed on."""

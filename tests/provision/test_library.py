@@ -24,17 +24,13 @@ from ..directories import fresh_directory
 from ..npm import library
 
 
-class LibraryCase(SynchronousTestCase):
-    """A scratch directory, and the real package."""
+class LibraryTests(SynchronousTestCase):
+    """Tests with the real package."""
 
     def setUp(self) -> None:
         """Make it."""
         self.root = fresh_directory(self)
         self.package = library().read_bytes()
-
-
-class FindingTests(LibraryCase):
-    """The package's sources."""
 
     def test_shipped(self) -> None:
         """What our package ships is taken before npm is asked."""
@@ -50,10 +46,6 @@ class FindingTests(LibraryCase):
         ):
             error = self.assertRaises(SetupError, refused)
             self.assertIn("not have the digest of preact@11.2.0", str(error))
-
-
-class FilesTests(LibraryCase):
-    """What of the package is installed."""
 
     def test_what_the_bundle_needs(self) -> None:
         """Readable sources and types, the licence, and a description of these."""

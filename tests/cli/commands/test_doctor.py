@@ -72,20 +72,12 @@ class DoctorTests(SynchronousTestCase):
             page_log = daemon.data / "logs" / "plugins.log"
             with page_log.open("a") as log:
                 log.write(f"said {daemon.token} in {self.home}/x at https://u:p@h/\n")
-            done = run(
-                self.home,
-                "doctor",
-                *self.where,
-                f"--bundle={file}",
-                more={"BRIDGE_LOG": "debug"},
-            )
-            token = daemon.token
-            again = run(self.home, "doctor", *self.where, f"--bundle={file}")
+            into = ("doctor", *self.where, f"--bundle={file}")
+            done = run(self.home, *into, more={"BRIDGE_LOG": "debug"})
+            again = run(self.home, *into)
             other = run(
                 self.home,
-                "doctor",
-                "--host=reference",
-                f"--data-dir={self.home / 'other'}",
+                *("doctor", "--host=reference", f"--data-dir={self.home / 'other'}"),
                 f"--listen=127.0.0.1:{daemon.port}",
             )
         self.assertIn("listens on 127.0.0.1:", done.stdout)
@@ -109,7 +101,7 @@ class DoctorTests(SynchronousTestCase):
         self.assertEqual(listed, names)
         self.assertTrue(all(text.endswith("\n") for text in texts if text))
         whole = "\n".join(texts)
-        for kept_out in (token, "hunter2", "password", str(self.home), "u:p"):
+        for kept_out in (daemon.token, "hunter2", "password", str(self.home), "u:p"):
             self.assertNotIn(kept_out, whole)
         for printed in (
             "plugin:x: 1 values",
@@ -133,24 +125,6 @@ class DoctorTests(SynchronousTestCase):
         self.assertIn("doctor.json", done.stderr)
         self.assertIn(f"wrote {file}", done.stderr)
 
-    def doctor(self, session: Session, *options: str) -> subprocess.Popen[str]:
-        """Start it in a desktop session."""
-        return subprocess.Popen(
-            command("doctor", *self.where, self.anywhere, *options),
-            cwd=self.home,
-            env={**session.environment, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def desktop(self) -> Session:
-        """A session with a notification server."""
-        session = Session()
-        self.addCleanup(session.end)
-        session.serve(notification_server("notification-daemon"))
-        wait_until(session.has_server)
-        return session
-
     def test_no_prompt_is_shown(self) -> None:
         """Without a server, nobody is asked to answer a prompt."""
         done = run(self.home, "doctor", *self.where, self.anywhere, "--prompt")
@@ -159,9 +133,18 @@ class DoctorTests(SynchronousTestCase):
 
     def test_prompt_is_clicked(self) -> None:
         """The test prompt is a real one: a click on Confirm is reported."""
-        session = self.desktop()
+        session = Session()
+        self.addCleanup(session.end)
+        session.serve(notification_server("notification-daemon"))
+        wait_until(session.has_server)
         before = session.picture()
-        process = self.doctor(session, "--prompt", "--json")
+        process = subprocess.Popen(
+            command("doctor", *self.where, self.anywhere, "--prompt", "--json"),
+            cwd=self.home,
+            env={**session.environment, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         box: Any = session.settled(before).changed(before)
         session.save("doctor-prompt.png")
         buttons = session.buttons(box.half("lower"))

@@ -16,7 +16,7 @@ from bridge.cli.commands.transfer import (
     taken,
 )
 from bridge.cli.terminal import CommandError
-from bridge.store import Tables, read_state
+from bridge.store import read_state
 
 from ...directories import fresh_directory, planted
 from ...whole.daemon import Daemon, run
@@ -36,32 +36,22 @@ RECORD = {
 class TakenTests(SynchronousTestCase):
     """Tests for what is exported."""
 
-    def view(self, content: dict[str, Any]) -> Tables:
-        """Write a state file, and read it."""
-        path = fresh_directory(self) / "state.json"
-        path.write_text(json.dumps(content))
-        return read_state(path)
-
     def test_page_and_plugins_only(self) -> None:
         """Keys, marks and whatever else is the daemon's stay."""
-        view = self.view(
-            {
-                "host": {"theme": "dark"},
-                "plugin:good": {"n": 1},
-                "bridge.plugins": {"good": RECORD},
-                "bridge.plugin-keys": {"k": {"publicKey": "0"}},
-            }
-        )
-        self.assertEqual(
-            taken(view, "Reference", 0.0),
-            Export(
-                1,
-                "Reference",
-                "1970-01-01T00:00:00Z",
-                [PluginSource("good", "https://forge.example/good")],
-                {"host": {"theme": "dark"}, "plugin:good": {"n": 1}},
-            ),
-        )
+        shown: dict[str, dict[str, Any]] = {
+            "host": {"theme": "dark"},
+            "plugin:good": {"n": 1},
+        }
+        hidden = {
+            "bridge.plugins": {"good": RECORD},
+            "bridge.plugin-keys": {"k": {"publicKey": "0"}},
+        }
+        path = fresh_directory(self) / "state.json"
+        path.write_text(json.dumps({**shown, **hidden}))
+        found = taken(read_state(path), "Reference", 0.0)
+        plugins = [PluginSource("good", "https://forge.example/good")]
+        expected = Export(1, "Reference", "1970-01-01T00:00:00Z", plugins, shown)
+        self.assertEqual(found, expected)
 
 
 class WrittenTests(CommandTestCase):
@@ -121,36 +111,19 @@ class ReadTests(CommandTestCase):
         """What another application's page has set is not brought to this one."""
         export = Export(1, "VRCNext", "1970-01-01T00:00:00Z", [], {})
         check_application(export, "VRCNext")
-        with self.assertRaises(CommandError) as raised:
+        why = r"\Athe file is for VRCNext, not for plugin-bridge; choose the host with "
+        with self.assertRaisesRegex(CommandError, rf"{why}--host\Z"):
             check_application(export, "plugin-bridge")
-        self.assertEqual(
-            str(raised.exception),
-            "the file is for VRCNext, not for plugin-bridge; choose the host with "
-            "--host",
-        )
 
 
 class RoundTripTests(InstallCase):
     """Tests for taking plugins and settings from one computer to another."""
 
-    def export(self, daemon: Daemon, file: Path) -> Any:
-        """Export from a daemon's data directory."""
-        directory = f"--data-dir={daemon.data}"
-        return run(self.home, "export", "--host=reference", directory, str(file))
-
-    def exported(self, daemon: Daemon) -> Path:
-        """Export one plugin and one setting."""
-        file = self.home / "export.json"
-        done = self.export(daemon, file)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stderr, "plugins: 1, settings: 1\n")
-        self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
-        return file
-
-    def imported(self, daemon: Daemon, file: Path, *options: str) -> Any:
-        """Import into a daemon."""
+    def transfer(self, command: str, daemon: Daemon, *options: str) -> Any:
+        """Export the data directory of a daemon, or import into it."""
+        self.file = self.home / "export.json"
         place = ("--host=reference", f"--data-dir={daemon.data}")
-        return run(self.home, "import", *place, *options, str(file))
+        return run(self.home, command, *place, *options, str(self.file))
 
     def test_round_trip(self) -> None:
         """What was exported is installed and set elsewhere; what is there stays."""
@@ -159,19 +132,22 @@ class RoundTripTests(InstallCase):
         with self.daemon("--dev") as daemon, daemon.page() as page:
             page.result("plugins", "install", {"url": url})
             page.result("state", "set", setting)
-            file = self.exported(daemon)
-            again = self.imported(daemon, file)
+            exported = self.transfer("export", daemon)
+            self.assertEqual(exported.returncode, 0, exported.stderr)
+            self.assertEqual(exported.stderr, "plugins: 1, settings: 1\n")
+            self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o600)
+            again = self.transfer("import", daemon)
             self.assertIn("good: already installed", again.stdout)
             self.assertIn("0 set, 1 kept, 0 refused", again.stdout)
             page.result("state", "set", {**setting, "value": "light"})
-            self.imported(daemon, file)
+            self.transfer("import", daemon)
             there = page.result("state", "get", {"ns": "host", "key": "theme"})
             self.assertEqual(there["value"], "light")
-            self.imported(daemon, file, "--replace")
+            self.transfer("import", daemon, "--replace")
             there = page.result("state", "get", {"ns": "host", "key": "theme"})
             self.assertEqual(there["value"], "dark")
             page.result("plugins", "uninstall", {"id": "good"})
-            back = self.imported(daemon, file)
+            back = self.transfer("import", daemon)
             self.assertEqual(back.returncode, 0, back.stdout + back.stderr)
             self.assertIn("good: installing\n", back.stdout)
             self.assertIn("good: installed", back.stdout)
@@ -180,7 +156,6 @@ class RoundTripTests(InstallCase):
 
     def test_refusals_do_not_stop_it(self) -> None:
         """What is refused is reported, and the rest is done."""
-        file = self.home / "export.json"
         export = {
             "version": 1,
             "application": "plugin-bridge",
@@ -188,9 +163,9 @@ class RoundTripTests(InstallCase):
             "plugins": [{"id": "gone", "url": self.forge.url("gone")}],
             "state": {"bridge.plugins": {"x": 1}, "host": {"theme": "dark"}},
         }
-        file.write_text(json.dumps(export))
+        (self.home / "export.json").write_text(json.dumps(export))
         with self.daemon("--dev") as daemon:
-            done = self.imported(daemon, file)
+            done = self.transfer("import", daemon)
         self.assertEqual(done.returncode, 1)
         self.assertIn("gone: refused: clone_failed", done.stdout)
         self.assertIn("1 set, 0 kept, 1 refused", done.stdout)
