@@ -12,7 +12,7 @@ import struct
 from typing import Any
 
 from attrs import define, field, frozen
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import DeferredQueue
 from twisted.internet.protocol import DatagramProtocol
 
 from bridge.protocol.strictjson import loads_unique
@@ -142,21 +142,11 @@ class Listener(DatagramProtocol):
     """Receives whole datagrams on a port."""
 
     noisy: bool = False
-    got: list[bytes] = field(factory=list)
-    _waiting: list[Deferred[bytes]] = field(factory=list)
+    got: DeferredQueue[bytes] = field(factory=DeferredQueue)
 
     def datagramReceived(self, datagram, address):
         """Keep one."""
-        self.got.append(datagram)
-        for waiting in self._waiting:
-            waiting.callback(datagram)
-        self._waiting = []
-
-    def next(self) -> Deferred[bytes]:
-        """Wait for the next."""
-        waiting: Deferred[bytes] = Deferred()
-        self._waiting.append(waiting)
-        return waiting
+        self.got.put(datagram)
 
     @classmethod
     def listen(cls, reactor, test, interface="127.0.0.1"):

@@ -142,9 +142,8 @@ class SocketTests(SinkContract, TestCase):
         self.assertEqual(sink.health(), Health.UNKNOWN)
         sink.start()
         self.addCleanup(sink.close)
-        arriving = listener.next()
         sink.deliver(LEAST)
-        self.assertEqual(await arriving, datagram(LEAST))
+        self.assertEqual(await listener.got.get(), datagram(LEAST))
         self.assertIn("[::1]:", sink.description)
 
     async def test_an_overlay_that_comes_later(self):
@@ -159,19 +158,17 @@ class SocketTests(SinkContract, TestCase):
         for _ in range(3):
             sink.deliver(LEAST)
         sink._address = there
-        arriving = self.listener.next()
         sink.deliver(LEAST)
-        self.assertEqual(await arriving, datagram(LEAST))
+        self.assertEqual(await self.listener.got.get(), datagram(LEAST))
 
     async def test_large_ones_are_noted(self):
         """What some overlays lose is delivered, and logged at debug level."""
         events = self.enterContext(capturedLogs())
         sink = self.sink()
         sink.start()
-        arriving = self.listener.next()
         large = evolve(LEAST, content="x" * 60_000)
         sink.deliver(large)
-        self.assertEqual(await arriving, datagram(large))
+        self.assertEqual(await self.listener.got.get(), datagram(large))
         noted = [e for e in events if e["log_level"] == LogLevel.debug and "size" in e]
         self.assertEqual(len(noted), 1)
 

@@ -3,7 +3,7 @@
 import json
 import os
 from typing import Any
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from attrs import evolve
 from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerProtocol
@@ -22,8 +22,6 @@ from tests.contracts import SinkContract
 from ..waiting import until
 from .overlays import FIELDS, Toast, i32, panel, string
 from .samples import FULL, LEAST, png, text64
-
-PATIENCE_SECONDS = 20.0
 
 
 def xsoverlay(path: str, text: str) -> Toast:
@@ -57,7 +55,6 @@ class Server:
 
     def __init__(self) -> None:
         self.got: list[tuple[str, str]] = []
-        self.changed: list[Deferred[None]] = []
         self.connections: list[Any] = []
         self.port: Any = None
 
@@ -66,19 +63,12 @@ class Server:
         server = self
 
         class Kept(WebSocketServerProtocol):
-            def onConnect(self, request: Any) -> None:
-                self.path = request.path + (
-                    "?client=" + quote(request.params["client"][0])
-                    if "client" in request.params
-                    else ""
-                )
-
             def onOpen(self) -> None:
                 server.connections.append(self)
 
             def onMessage(self, payload: bytes, isBinary: bool) -> None:
                 assert not isBinary
-                server.got.append((self.path, payload.decode("utf-8")))
+                server.got.append((self.http_request_uri, payload.decode("utf-8")))
 
         factory = WebSocketServerFactory()
         factory.protocol = Kept
@@ -113,11 +103,11 @@ class WebSocketCase(TestCase):
 
     def sink(self) -> Any:
         """Make a sink."""
-        makers = {
-            "xsoverlay": lambda: websocket.xsoverlay(reactor, "Sample & Co", self.port),
-            "ovrtoolkit": lambda: websocket.ovrtoolkit(reactor, self.port),
-        }
-        sink = makers[self.kind]()
+        sink: Any = (
+            websocket.xsoverlay(reactor, "Sample & Co", self.port)
+            if self.kind == "xsoverlay"
+            else websocket.ovrtoolkit(reactor, self.port)
+        )
         self.addCleanup(lambda: maybeDeferred(sink.close))
         return sink
 
