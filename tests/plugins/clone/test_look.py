@@ -176,3 +176,6 @@ class RuleTests(UpstreamTestCase):
             (self.forge.url("missing"), self.upstream(), "HTTP status 404"),
         ):
             self.assertIn(words, await self.refused(at, base, upstream))
+        asking = Deferred.fromCoroutine(self.upstream(received_bytes=10).tip(url))
+        error: Any = await self.assertFailure(asking, BridgeError)
+        self.assertIn("more than 10 bytes received", error.message)
