@@ -88,12 +88,11 @@ class WindowsApproverTests(TestCase):
 
     async def test_no_box(self):
         """Where no box can be shown, nobody was asked."""
-        self.boxes.buttons.put(0)
-        message = await self.refusal(self.approver.approve(PROMPT))
-        self.assertEqual(message, "approval_unavailable: no message box can be shown")
-        self.boxes.buttons.put(None)
-        message = await self.refusal(self.approver.approve(PROMPT))
-        self.assertEqual(message, "approval_unavailable: no message box can be shown")
+        why = "approval_unavailable: no message box can be shown"
+        for button in (0, None):
+            self.boxes.buttons.put(button)
+            message = await self.refusal(self.approver.approve(PROMPT))
+            self.assertEqual(message, why)
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
     async def test_other_error(self):

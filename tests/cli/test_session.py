@@ -19,14 +19,12 @@ class Daemon:
     """A connection whose daemon does what a test wants."""
 
     def __init__(self):
-        self.asked = []
         self.requested = []
         self.pushed = None
         self.during = lambda ref: None
 
     def call(self, service, method, params):
         """Let the test do something meanwhile, and answer."""
-        self.asked.append((f"{service}/{method}", params))
         self.during(params.get("ref"))
         return {"done": True}
 

@@ -8,7 +8,6 @@ import os
 from pathlib import Path
 from unittest import mock
 
-import click
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
@@ -50,12 +49,10 @@ class CommandLines(SynchronousTestCase):
         """Parse what is refused; return the message."""
         return str(self.assertRaises(ConfigError, self.config, *words, **environ))
 
-    def exits(
-        self, *words: str, command: click.Command | None = None
-    ) -> tuple[object, str]:
+    def exits(self, *words: str) -> tuple[object, str]:
         """Parse what ends the process: its status, and what it prints."""
         printed = io.StringIO()
-        made = command or daemon_command()
+        made = daemon_command()
         with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
             ended = self.assertRaises(SystemExit, parsed, made, words, "x run")
         return ended.code, printed.getvalue()

@@ -44,6 +44,8 @@ FAULTY = '{\n "id": "demo"\n "name": "\x1bN"\n}'
 UNKNOWN = MANIFEST.replace('"name"', '"permision": [], "name"')
 VERSION = MANIFEST.replace('"1.0.0"', '"1"')
 
+NOTHING_ELSE = dict.fromkeys(set(STEPS) - {"files"}, "not_done")
+
 # A file, its text, what steps come to, and the words of the first of them.
 CASES: list[tuple[str, str | None, str, str]] = [
     ("plugin.sig", None, "signature:refused build:ok", "there is no plugin.sig"),
@@ -104,29 +106,26 @@ class TrialTests(TestCase):
             trial = Trial(reactor, place, self.root, scratch, unsigned, lambda: NOW)
             made = await trial.run()
         self.assertEqual(self.everything(), before)
+        self.assertEqual([step.step for step in made.steps], list(STEPS))
+        self.steps = {step.step: step for step in made.steps}
         return made
 
     def everything(self):
         """All files there are."""
         return sorted(str(path) for path in self.directory.rglob("*"))
 
-    async def outcomes(self, unsigned=False):
-        """Try the tree; gives what each step came to."""
-        made = await self.verdict(unsigned)
-        self.assertEqual([step.step for step in made.steps], list(STEPS))
-        return {step.step: str(step.outcome) for step in made.steps}, made
-
-    async def step(self, name):
-        """Try the tree unsigned; gives what one step came to."""
-        made = await self.verdict(unsigned=True)
-        return next(step for step in made.steps if step.step == name)
+    def assert_outcomes(self, **wanted: str) -> None:
+        """Check what steps of the last trial came to."""
+        found = {name: str(self.steps[name].outcome) for name in wanted}
+        self.assertEqual(found, wanted)
 
     async def test_good(self):
         """A good signed plugin passes every step that applies to it."""
-        outcomes, made = await self.outcomes()
+        made = await self.verdict()
         applies = {"files", "manifest", "policy", "signature", "build"}
-        for name, outcome in outcomes.items():
-            self.assertEqual(outcome, "ok" if name in applies else "left_out", name)
+        for name, step in self.steps.items():
+            outcome = Outcome.OK if name in applies else Outcome.LEFT_OUT
+            self.assertIs(step.outcome, outcome, name)
         self.assertEqual((made.ok, made.outcome), (True, Outcome.OK))
         self.assertEqual((made.id, made.version), ("demo", "1.0.0"))
         self.assertEqual(made.key_id, key_id(public_key_of(SEED)))
@@ -139,45 +138,40 @@ class TrialTests(TestCase):
             (self.root / name).write_text(text or "")
             if text is None:
                 (self.root / name).unlink()
-            found, made = await self.outcomes()
+            self.assertFalse((await self.verdict()).ok)
             outcomes = dict(one.split(":") for one in wanted.split())
-            self.assertEqual({step: found[step] for step in outcomes}, outcomes, text)
-            messages = {step.step: step.message for step in made.steps}
-            self.assertIn(words, messages[next(iter(outcomes))])
-            self.assertFalse(made.ok)
+            self.assert_outcomes(**outcomes)
+            self.assertIn(words, self.steps[next(iter(outcomes))].message)
 
     async def test_syntax_error(self):
         """The bundler's sentence stands once: below the line that does not parse."""
         (self.root / "main.ts").write_text("export default {};\nlet = ;\n")
-        outcomes, made = await self.outcomes(unsigned=True)
+        made = await self.verdict(unsigned=True)
         (hit,) = made.hits
         fix = 'correct the syntax: Unexpected ";"'
         self.assertEqual((hit.line, hit.rule, hit.advice), (2, "syntax error", fix))
         self.assertEqual(str(verdict_lines(made)).count("Unexpected"), 1)
-        for name in ("id", "types", "build"):
-            self.assertEqual(outcomes[name], "not_done", name)
+        self.assert_outcomes(id="not_done", types="not_done", build="not_done")
 
     async def test_syntax_error_behind_others(self):
         """More hits than are reported hide no source that does not compile."""
         (self.root / "a.ts").write_text("fetch(1);\n" * (POLICY_HITS + 9))
         (self.root / "main.ts").write_text("export default {};\nlet = ;\n")
-        _, made = await self.outcomes(unsigned=True)
-        (step,) = (step for step in made.steps if step.step == "id")
-        self.assertEqual(step.message, "main.ts:2 has a syntax error; see policy")
+        await self.verdict(unsigned=True)
+        why = "main.ts:2 has a syntax error; see policy"
+        self.assertEqual(self.steps["id"].message, why)
 
     async def test_changed_since_signed(self):
         """In a git work tree, the files that differ from the signed ones are named."""
         commit(self.root)
         (self.root / "main.ts").write_text("export default 2;\n")
         for unsigned, outcome in ((False, "refused"), (True, "left_out")):
-            outcomes, made = await self.outcomes(unsigned=unsigned)
-            self.assertEqual(outcomes["signature"], outcome)
+            made = await self.verdict(unsigned=unsigned)
+            self.assert_outcomes(signature=outcome)
             self.assertEqual(made.changed, [Difference("main.ts", "changed")])
-            (step,) = (one for one in made.steps if one.step == "signature")
-            line = (
-                f"main.ts: changed since {made.signed_commit}, the last signed commit"
-            )
-            self.assertIn(line, step.message.split("\n"))
+            signed = f"{made.signed_commit}, the last signed commit"
+            line = f"main.ts: changed since {signed}"
+            self.assertIn(line, self.steps["signature"].message.split("\n"))
             self.assertIn(f"  {line}", verdict_lines(made))
         self.assertIn(
             {"file": "main.ts", "change": "changed"}, unstructure(made)["changed"]
@@ -186,8 +180,7 @@ class TrialTests(TestCase):
     async def test_every_hit(self):
         """Every hit is reported with its line; the later steps are taken."""
         (self.root / "main.ts").write_text("eval('\x1b[2J');\n\neval('2');\n")
-        outcomes, made = await self.outcomes(unsigned=True)
-        self.assertEqual(outcomes["policy"], "refused")
+        made = await self.verdict(unsigned=True)
         self.assertEqual((made.ok, made.outcome), (False, Outcome.REFUSED))
         fix = ADVICE["eval"]
         self.assertEqual(
@@ -197,31 +190,31 @@ class TrialTests(TestCase):
                 ShownHit("main.ts", 3, "eval", "eval('2');", fix),
             ],
         )
-        self.assertEqual(made.steps[2].message, "policy: 2 hits")
-        self.assertEqual(outcomes["build"], "ok")
+        self.assertEqual(self.steps["policy"].message, "policy: 2 hits")
+        self.assert_outcomes(policy="refused", build="ok")
         (self.root / "main.ts").write_text("eval('1');\nexport default 1;\n")
-        outcomes, made = await self.outcomes()
-        self.assertEqual(made.steps[2].message, "policy: 1 hit")
-        self.assertEqual(outcomes["signature"], "refused")
-        self.assertEqual(outcomes["build"], "ok")
+        await self.verdict()
+        self.assertEqual(self.steps["policy"].message, "policy: 1 hit")
+        self.assert_outcomes(signature="refused", build="ok")
 
     async def test_scan_without_bundler(self):
         """A scan that lacks its tool is not done, and nothing trusts the sources."""
         missing = not_done("there is no bundler")
         with mock.patch.object(Trial, "_scan", side_effect=missing):
-            outcomes, made = await self.outcomes()
-        self.assertEqual(outcomes["policy"], "not_done")
-        self.assertEqual(outcomes["build"], "not_done")
+            made = await self.verdict()
+        self.assert_outcomes(policy="not_done", build="not_done")
         self.assertEqual((made.ok, made.outcome), (False, Outcome.NOT_DONE))
 
     async def test_realm(self):
         """What only a page has is warned of where plugins run in workers."""
-        self.assertEqual((await self.step("realm")).outcome, Outcome.LEFT_OUT)
+        await self.verdict(unsigned=True)
+        self.assert_outcomes(realm="left_out")
         (self.root / "a.ts").write_text("\ndocument.title;\n")
         self.profile = evolve(self.shop.profile, plugins="texts")
-        step = await self.step("realm")
-        self.assertEqual(step.outcome, Outcome.WARNED)
-        self.assertIn("which does not have these:\na.ts:2 document", step.message)
+        await self.verdict(unsigned=True)
+        self.assert_outcomes(realm="warned")
+        found = "which does not have these:\na.ts:2 document"
+        self.assertIn(found, self.steps["realm"].message)
 
     async def test_api_version(self):
         """A version outside of apiVersion is warned of, and refuses nothing."""
@@ -229,20 +222,22 @@ class TrialTests(TestCase):
         for version, outcome in (("0.1.7", "ok"), ("9.0.0", "warned")):
             api.write_text(f'export const API_VERSION = "{version}";\n')
             self.shop.data.create()
-            outcomes, made = await self.outcomes()
-            self.assertEqual((outcomes["api"], made.ok), (outcome, True))
-            self.assertIn(version, made.steps[6].message)
+            self.assertTrue((await self.verdict()).ok)
+            self.assert_outcomes(api=outcome)
+            self.assertIn(version, self.steps["api"].message)
 
     async def test_types(self):
         """With a compiler on PATH the types are checked against the host's."""
         self.environ = compiler_environ()
-        self.assertEqual((await self.step("types")).message, "no type errors")
+        await self.verdict(unsigned=True)
+        self.assertEqual(self.steps["types"].message, "no type errors")
         source = MAIN.replace("activate()", "activate: 1, stop()")
         (self.root / "main.ts").write_text(source)
         made = await self.verdict(unsigned=True)
-        step = next(step for step in made.steps if step.step == "types")
-        self.assertEqual((step.outcome, made.outcome), ("refused", "refused"))
-        self.assertRegex(step.message, r"^1 type error\nmain.ts:2 TS\d+: ")
+        self.assert_outcomes(types="refused")
+        self.assertEqual(made.outcome, Outcome.REFUSED)
+        found = r"^1 type error\nmain.ts:2 TS\d+: "
+        self.assertRegex(self.steps["types"].message, found)
 
     async def test_not_set_up(self):
         """Without bundler or host the build is not done; the command is shown."""
@@ -252,19 +247,18 @@ class TrialTests(TestCase):
             (self.shop.data.bin, f"plugin-bridge setup --bundler-only {where}"),
         ):
             shutil.rmtree(path)
-            outcomes, made = await self.outcomes()
-            self.assertEqual((outcomes["build"], made.ok), ("not_done", False))
-            self.assertEqual(made.outcome, Outcome.NOT_DONE)
-            message = made.steps[-1].message
+            made = await self.verdict()
+            self.assert_outcomes(build="not_done")
+            self.assertEqual((made.ok, made.outcome), (False, Outcome.NOT_DONE))
+            message = self.steps["build"].message
             self.assertTrue(message.endswith(command), message)
 
     async def test_no_directory(self):
         """A directory that is not there any more is refused at the first step."""
         shutil.rmtree(self.root)
-        outcomes, made = await self.outcomes()
-        self.assertEqual(outcomes.pop("files"), "refused")
-        self.assertEqual(set(outcomes.values()), {"not_done"})
-        self.assertIn("No such file or directory", made.steps[0].message)
+        await self.verdict()
+        self.assert_outcomes(files="refused", **NOTHING_ELSE)
+        self.assertIn("No such file or directory", self.steps["files"].message)
 
     async def test_attack_link(self):
         """A link to a file outside is refused, and the file is not read."""
@@ -272,10 +266,9 @@ class TrialTests(TestCase):
         secret.write_text("export const secret = 'Zq9';\n")
         (self.root / "link.ts").symlink_to(secret)
         (self.root / "main.ts").write_text('export * from "./link";\n')
-        outcomes, made = await self.outcomes(unsigned=True)
-        self.assertEqual(outcomes.pop("files"), "refused")
-        self.assertEqual(set(outcomes.values()), {"not_done"})
-        self.assertEqual(made.steps[0].message, "policy: link.ts:1 symlink")
+        made = await self.verdict(unsigned=True)
+        self.assert_outcomes(files="refused", **NOTHING_ELSE)
+        self.assertEqual(self.steps["files"].message, "policy: link.ts:1 symlink")
         self.assertNotIn("Zq9", str(unstructure(made)))
 
     async def test_attack_import_outside(self):
@@ -285,8 +278,8 @@ class TrialTests(TestCase):
         for lines in ("", "eval('1');\n" * 60):
             text = f'{lines}export * from "../secret";\n'
             (self.root / "main.ts").write_text(text)
-            outcomes, made = await self.outcomes(unsigned=True)
-            self.assertEqual((outcomes["types"], outcomes["build"]), ("not_done",) * 2)
+            made = await self.verdict(unsigned=True)
+            self.assert_outcomes(types="not_done", build="not_done")
             reported = "import outside the plugin" in {hit.rule for hit in made.hits}
             self.assertEqual(reported, not lines)
 

@@ -19,7 +19,7 @@ from bridge.protocol.wire import converter, structure
 from bridge.services.linking import WorkTree
 from bridge.settings.options import locate
 
-from ....directories import fresh_directory
+from ....directories import fresh_directory, write_files
 from ..calls import CallCase
 
 REPORT = {"ok": True, "durationMs": 12, "plugins": ["demo"], "errors": []}
@@ -42,9 +42,7 @@ class SnapshotTests(SynchronousTestCase):
 
     def write(self, name: str, content: str) -> None:
         """Write a file."""
-        path = self.root / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(content)
+        write_files(self.root, {name: content})
 
     def test_every_change_is_seen(self) -> None:
         """A file that is new, gone, longer, touched or renamed makes a difference."""
@@ -109,9 +107,7 @@ class LinkTests(CallCase):
 
     def write(self, name: str, content: str) -> None:
         """Write a file of the tree."""
-        path = self.tree / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(content)
+        write_files(self.tree, {name: content})
 
     def looked(self, times: int = 3) -> list[str]:
         """Look, and return what was shown."""

@@ -13,6 +13,7 @@ from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
 from bridge.plugins.tree.tree import read_tree
 from bridge.settings.host import load_profile
 
+from ....directories import write_files
 from ...commandcase import CommandTestCase
 from ...repository import clone, commit, git
 
@@ -37,8 +38,7 @@ class SignTestCase(CommandTestCase):
 
     def write(self, path: str, content: str) -> None:
         """Write a file of the plugin."""
-        (self.plugin / path).parent.mkdir(exist_ok=True)
-        (self.plugin / path).write_text(content, newline="")
+        write_files(self.plugin, {path: content})
 
     def git(self, *arguments: str) -> str:
         """Run git in the plugin; gives what it prints."""
