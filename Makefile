@@ -3,12 +3,13 @@
 VENV := .venv
 PYTHON ?= python3
 
-.PHONY: help demo test check packages soak docs reference wheel clean
+.PHONY: help demo test check owners packages soak docs reference wheel clean
 
 help:
 	@echo "make demo       show the whole process in a browser"
 	@echo "make test       run the checks and tests, with coverage (seven minutes)"
 	@echo "make check      run the checks and the unit tests (three minutes)"
+	@echo "make owners     run the tests of files of other users (needs root)"
 	@echo "make packages   test the wheel and the packages for Debian 12 and 13 (needs root)"
 	@echo "make soak       run a page next to every abuse for three minutes, and what runs long"
 	@echo "make docs       build the site and the manual pages in artefacts/"
@@ -34,6 +35,11 @@ test: $(VENV)/installed
 check: $(VENV)/installed
 	@.ci/system test
 	@$(PYTEST) -m 'not whole and not honest'
+
+# Root can make files of other users, which the tests of an ordinary user imitate.
+owners: $(VENV)/installed
+	@.ci/system test
+	@$(PYTEST) $$(grep -rlwE 'planted|nobody' tests --include='test_*.py')
 
 # Test the wheel, and the Debian packages in systems of their own, which needs root.
 packages: $(VENV)/installed
