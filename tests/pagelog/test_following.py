@@ -77,6 +77,7 @@ class LastTests(FollowerCase):
             path = Path(directory) / "log"
             path.write_bytes(b"".join(line + b"\n" for line in lines) + b"rest")
             follower = Follower(path)
+            follower.last(100, hexadecimal)  # it looks again when it is asked again
             found = follower.last(count, hexadecimal)
             self.assertEqual(list(follower.more()), [])
             path.write_bytes(path.read_bytes() + b" of it\n")
