@@ -69,33 +69,27 @@ class Client:
             assert got is not None, f"it ended, or waits: {self.lines[-20:]}"
             self.lines.append(got)
 
-    def state(self, name: str, begin: int = 0) -> Line:
+    def state(self, name: str, begin: int = 0) -> Any:
         """Wait for a state; return its details."""
-        details: Line = self.until(lambda line: line.get("state") == name, begin)[
-            "details"
-        ]
-        return details
+        return self.until(lambda line: line.get("state") == name, begin)["details"]
 
-    def outcome(self, n: int) -> Line:
-        """Wait for the outcome of what was begun: its ``result`` or ``error``."""
-        return self.until(
-            lambda line: line.get("n") == n and not line.keys().isdisjoint(OUTCOMES)
+    def outcome(self, n: int, kind: str) -> Any:
+        """Wait for what was begun to come to a ``result`` or an ``error``."""
+        got = self.until(
+            lambda line: line.get("n") == n and ("result" in line or "error" in line)
         )
+        assert kind in got, got
+        return got[kind]
 
     def result(self, n: int) -> Any:
         """Wait for what must succeed; return the result."""
-        got = self.outcome(n)
-        assert "result" in got, got
-        return got["result"]
+        return self.outcome(n, "result")
 
-    def error(self, n: int) -> Line:
+    def error(self, n: int) -> Any:
         """Wait for what must fail; return the error."""
-        got = self.outcome(n)
-        assert "error" in got, got
-        error: Line = got["error"]
-        return error
+        return self.outcome(n, "error")
 
-    def refused(self, method: str, params: Any) -> Line:
+    def refused(self, method: str, params: Any) -> Any:
         """Call a method that fails; return the error."""
         return self.error(self.ask("call", method=method, params=params))
 
@@ -127,9 +121,6 @@ class Client:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self._reader.join()
-
-
-OUTCOMES: Final = frozenset({"result", "error"})
 
 
 @contextmanager

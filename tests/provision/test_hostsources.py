@@ -269,14 +269,15 @@ class InstallingTests(SourcesCase):
         install_sources(NEEDED, self.data, "1.0", force=False)
         self.assertEqual(unmodified_sources(self.data), NEEDED)
         file = self.data.host / "packages/api/src/index.ts"
-
-        def change():
-            file.write_bytes(b"mine")
-
-        def add():
-            file.with_name("mine.ts").write_bytes(b"")
-
-        for spoil in (change, add, file.unlink, self.remove_record, self.spoil_record):
+        record = self.data.host / "installed.json"
+        for spoil in (
+            lambda: file.write_bytes(b"mine"),
+            file.with_name("mine.ts").touch,
+            file.unlink,
+            # As another program, and as no version, has installed them.
+            record.unlink,
+            lambda: record.write_text('{"version":1}'),
+        ):
             install_sources(NEEDED, self.data, "1.0", force=True)
             spoil()
             self.assertIsNone(unmodified_sources(self.data), spoil)
@@ -289,14 +290,6 @@ class InstallingTests(SourcesCase):
             ({"a": b"b", "c": b"d"}, {"a": b"d", "c": b"b"}),
         ):
             self.assertNotEqual(digest_of(one), digest_of(other))
-
-    def remove_record(self):
-        """Leave the sources without one, as another program has installed them."""
-        (self.data.host / "installed.json").unlink()
-
-    def spoil_record(self):
-        """Make it one of no version."""
-        (self.data.host / "installed.json").write_text('{"version":1}')
 
     def test_failures(self):
         """Wherever it fails, the old sources are there, and nothing else is left."""

@@ -24,6 +24,7 @@ from bridge.tap import Options
 from bridge.wiring.services import SINKS
 
 from ..directories import fresh_directory
+from .test_host import GOOD
 
 # What an environment can hold.
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
@@ -266,33 +267,14 @@ class PathsTests(CommandLines):
         self.assertTrue(str(error).startswith("--host (or BRIDGE_HOST): "))
 
 
-PROFILE = """
-name = "mine"
-application = "Mine"
-theme_name = "mine"
-bundle_name = "mine"
-api_module = "@mine/api"
-table_module = "@mine/table"
-signature_domain = "mine"
-info_author = "me"
-permissions = []
-[directories]
-data = "{{home}}/mine"
-theme = "{{data}}/themes"
-[names]
-variables = "MINE_"
-[names.flags]
-{flags}
-"""
-
-
 class NamesTests(CommandLines):
     """Tests for the names that a host's profile adds."""
 
     def profile(self, flags: str) -> str:
         """Write a profile that names flags; return its path."""
         path = self.folder / "mine.toml"
-        path.write_text(PROFILE.format(flags=flags))
+        names = f'[names]\nvariables = "MINE_"\n[names.flags]\n{flags}\n'
+        path.write_text(GOOD + names)
         return str(path)
 
     def test_original_names(self) -> None:

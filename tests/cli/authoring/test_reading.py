@@ -140,28 +140,21 @@ class SourceLineTests(SynchronousTestCase):
         self.root = fresh_directory(self)
         (self.root / "a.ts").write_bytes(b"one\r\n  eval('\x1b')\rthree\n" + b"x" * 500)
 
-    def line(self, number, file="a.ts"):
-        """The line of a hit."""
-        return source_line(self.root, Hit(file, number, "eval"))
-
     def test_lines(self):
-        """Lines are counted as the scan counts them, trimmed and cut."""
-        self.assertEqual(self.line(1), "one")
-        self.assertEqual(self.line(2), "eval('\\x1b')")
-        self.assertEqual(self.line(3), "three")
-        self.assertEqual(self.line(4), "x" * 120 + "…")
-
-    def test_no_such_line(self):
-        """A hit without a line, or without a file, shows none."""
+        """Lines are counted as the scan counts them, trimmed and cut, if they exist."""
         (self.root / "link.ts").symlink_to("a.ts")
-        for number, file in (
-            (0, "a.ts"),
-            (9, "a.ts"),
-            (1, ""),
-            (1, "no"),
-            (1, "link.ts"),
+        for file, number, line in (
+            ("a.ts", 1, "one"),
+            ("a.ts", 2, "eval('\\x1b')"),
+            ("a.ts", 3, "three"),
+            ("a.ts", 4, "x" * 120 + "…"),
+            ("a.ts", 0, ""),
+            ("a.ts", 9, ""),
+            ("", 1, ""),
+            ("no", 1, ""),
+            ("link.ts", 1, ""),
         ):
-            self.assertEqual(self.line(number, file), "")
+            self.assertEqual(source_line(self.root, Hit(file, number, "eval")), line)
 
     def test_printed(self):
         """A hit is where and which, its source if there is any, and what to do."""
