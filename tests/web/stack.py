@@ -307,15 +307,15 @@ class Stack:
         self.kettle, self.hub, self.logs = Kettle(), Hub(), Sink()
         self.registry = Registry()
         self.registry.register("kettle", self.kettle)
-        self.programs = TokenBucket(rate, burst, self.clock.seconds)
-        self.pages = TokenBucket(rate, burst, self.clock.seconds)
-        self.foreign = TokenBucket(rate, burst, self.clock.seconds)
+        programs, pages, foreign = (
+            TokenBucket(rate, burst, self.clock.seconds) for _ in range(3)
+        )
         self.guard = Guard(
             frozenset(added),
             FollowedToken(Path("token"), TOKEN, lambda: 0.0),
-            self.programs,
-            self.pages,
-            self.foreign,
+            programs,
+            pages,
+            foreign,
             PORT,
         )
         light = frozenset({("kettle", "refuse")})

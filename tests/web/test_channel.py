@@ -6,9 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twisted.internet.error import ConnectionDone
 from twisted.internet.testing import MemoryReactorClock
-from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import limits
@@ -22,6 +20,7 @@ from .stack import (
     PAGE,
     WAIT,
     Anything,
+    Connection,
     Stack,
     cut_up,
     read_answer,
@@ -37,17 +36,9 @@ HEALTH = write_request("GET", "/v1/health", ())
 class ChannelCase(RequestCase):
     """Has a stack of a ``--dev`` daemon, and connections to it."""
 
-    def connect(self) -> tuple[Any, Any]:
-        """Open a connection that the test closes."""
-        channel, transport = self.stack.connect()
-        self.addCleanup(self.end, channel, transport)
-        return channel, transport
-
-    def end(self, channel: Any, transport: Any) -> None:
-        """End a connection, unless it was ended or upgraded."""
-        if transport.protocol is channel and not transport.disconnected:
-            transport.disconnected = True
-            channel.connectionLost(Failure(ConnectionDone()))
+    def connect(self) -> tuple[Any, Connection]:
+        """Open a connection."""
+        return self.stack.connect()
 
     def assertAnswered(self, transport: Any, status: int, code: str) -> None:
         """Expect one refusal, after which the connection ends."""

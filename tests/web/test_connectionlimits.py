@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from attrs import define
+from twisted.internet.error import ConnectionDone
 from twisted.internet.task import Clock
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import limits
@@ -149,7 +151,7 @@ class TurnsTests(ChannelCase):
     def test_gone_while_it_waits(self) -> None:
         """A connection that ends while it waits leaves nothing behind."""
         channel, transport = self.wait_for_a_turn(HEALTH)
-        self.end(channel, transport)
+        channel.connectionLost(Failure(ConnectionDone()))
         self.stack.clock.advance(0)
         self.assertEqual(transport.value(), b"")
         self.assertEqual(len(self.stack.site.shared.pending), 0)
