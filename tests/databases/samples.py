@@ -14,6 +14,7 @@ PLACES = (
     "INSERT INTO numbers WITH RECURSIVE r(n) AS "
     "(SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT 20000) SELECT n FROM r",
 )
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
 
 
 def make_database(path: Path, statements: Iterable[str] = PLACES) -> Path:

@@ -19,15 +19,12 @@ from bridge.protocol.errors import BridgeError, Code
 from tests.directories import fresh_directory
 
 from ..pages import Page
+from . import samples
 from .samples import make_database
 
 reactor: Any = installed
 NAMES = Query("SELECT name FROM places", [])
-ENDLESS = Query(
-    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
-    "SELECT count(*) FROM r",
-    [],
-)
+ENDLESS = Query(samples.ENDLESS + "SELECT count(*) FROM r", [])
 
 
 class ThreadTests(TestCase):

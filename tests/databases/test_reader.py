@@ -21,9 +21,8 @@ from bridge.protocol.limits import SQL_SECONDS
 from tests.directories import fresh_directory
 
 from ..waiting import wait_until
-from .samples import make_database
+from .samples import ENDLESS, make_database
 
-ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) "
 REFUSED = "sqlite refused the statement: "
 READONLY = REFUSED + "only SELECT is allowed, the database is readonly"
 FUNCTION = REFUSED + "it calls a function that is not allowed"

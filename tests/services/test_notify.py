@@ -16,7 +16,7 @@ from bridge.services.notify import Notify
 from bridge.sinks.fanout import Fanout, RejectedError, UnavailableError
 from bridge.sinks.notification import FIELDS
 from tests import strategies
-from tests.sinks.fake import FakeSink
+from tests.sinks.fake import FakeSink, failing
 from tests.sinks.samples import png, text64
 
 from .case import ServiceCase
@@ -121,20 +121,14 @@ class SendTests(NotifyCase):
 
     def test_failures(self) -> None:
         """Each failure is listed with a reason; one delivery is success."""
-
-        def reject() -> None:
-            raise RejectedError("too large")
-
-        def refuse() -> None:
-            raise UnavailableError("no bus")
-
-        self.start(FakeSink("overlay", showing=reject), FakeSink("desk"))
+        rejecting = FakeSink("overlay", showing=failing(RejectedError("too large")))
+        self.start(rejecting, FakeSink("desk"))
         error = {"sink": "wayvr", "error": "wayvr: rejected: too large"}
         self.assertEqual(
             self.send(sinks=["wayvr", "desk"]),
             {"ok": True, "delivered": ["desk"], "failed": [error]},
         )
-        self.start(FakeSink("desk", showing=refuse))
+        self.start(FakeSink("desk", showing=failing(UnavailableError("no bus"))))
         error = {"sink": "desk", "error": "desk: unavailable: no bus"}
         self.assertEqual(self.send(), {"ok": False, "delivered": [], "failed": [error]})
 

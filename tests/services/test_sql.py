@@ -21,8 +21,8 @@ from .case import ServiceCase
 ABOUT = {"places": "Where one was.", "later": "Not there yet."}
 
 
-class SqlCase(ServiceCase):
-    """The service over a real database."""
+class SqlTests(ServiceCase):
+    """Tests for the service over a real database."""
 
     service = "sql"
 
@@ -46,10 +46,6 @@ class SqlCase(ServiceCase):
         """Call one method, and give its refusal."""
         asked = {"database": "places", "sql": "SELECT 1", **params}
         return super().refused(name, **asked)
-
-
-class QueryTests(SqlCase):
-    """Tests for sql/query."""
 
     def test_params(self) -> None:
         """Booleans are 0 and 1, huge integers floats, the rest is as it was."""
@@ -100,10 +96,6 @@ class QueryTests(SqlCase):
         self.assertIn("readonly", self.refused(sql=sql).message)
         self.assertIn("read-only", self.refused("execute", sql=sql).message)
         self.assertEqual(len(self.query("SELECT * FROM places")["rows"]), 2)
-
-
-class DescribeTests(SqlCase):
-    """Tests for the service's own description."""
 
     def test_describe(self) -> None:
         """It names the databases and the limits; ``databases`` answers the same."""

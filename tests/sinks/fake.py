@@ -12,6 +12,15 @@ from bridge.sinks.fanout import Health, ISink, UnavailableError
 from bridge.sinks.notification import FIELDS, Notification
 
 
+def failing(error: Exception) -> Callable[[], Any]:
+    """Make what raises."""
+
+    def fails() -> Any:
+        raise error
+
+    return fails
+
+
 @implementer(ISink)
 @define(eq=False)
 class FakeSink:

@@ -16,7 +16,7 @@ from bridge.sinks.fanout import (
 )
 from tests.contracts import SinkContract
 
-from .fake import FakeSink
+from .fake import FakeSink, failing
 from .samples import LEAST
 
 
@@ -30,15 +30,6 @@ class FakeContractTests(SinkContract, TestCase):
     async def there(self, sink):
         """Start it."""
         await maybeDeferred(sink.start)
-
-
-def failing(error):
-    """Make what raises."""
-
-    def fails():
-        raise error
-
-    return fails
 
 
 class DeliverTests(SynchronousTestCase):

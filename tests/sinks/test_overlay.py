@@ -29,12 +29,6 @@ def sent(**params: Any) -> bytes:
     return datagram(notification(Message(title="Door", **params), "Sample"))
 
 
-def keys(text: bytes) -> dict[str, Any]:
-    """Read a datagram."""
-    value: dict[str, Any] = json.loads(text)
-    return value
-
-
 class DatagramTests(SynchronousTestCase):
     """Tests for the bytes."""
 
@@ -63,19 +57,19 @@ class DatagramTests(SynchronousTestCase):
             text = sent(**params)
             for shows in (wayvr, xsoverlay):
                 self.assertEqual(shows(text).has_sound, heard, params)
-            self.assertEqual("volume" in keys(text), heard)
-        self.assertEqual(keys(sent(sound=True))["volume"], 0.7)
-        self.assertEqual(keys(sent(volume=0.5)).get("audioPath"), None)
-        self.assertNotIn("audioPath", keys(sent()))
-        self.assertEqual(keys(sent(sound=False))["audioPath"], "")
+            self.assertEqual("volume" in json.loads(text), heard)
+        self.assertEqual(json.loads(sent(sound=True))["volume"], 0.7)
+        self.assertEqual(json.loads(sent(volume=0.5)).get("audioPath"), None)
+        self.assertNotIn("audioPath", json.loads(sent()))
+        self.assertEqual(json.loads(sent(sound=False))["audioPath"], "")
 
     def test_icons(self):
         """Only the overlay's own names are sent; any other would be opened."""
         for name in ("default", "error", "warning"):
             self.assertEqual(xsoverlay(sent(icon=name)).icon, name)
         for name in ("security-high", "", "logo.png", ".."):
-            self.assertNotIn("icon", keys(sent(icon=name)))
-            self.assertNotIn("useBase64Icon", keys(sent(icon=name)))
+            self.assertNotIn("icon", json.loads(sent(icon=name)))
+            self.assertNotIn("useBase64Icon", json.loads(sent(icon=name)))
         text = sent(icon=text64(png()), use_base64_icon=True)
         self.assertEqual(xsoverlay(text).icon, png())
 
