@@ -54,12 +54,7 @@ class SessionTests(SynchronousTestCase):
 
     def install(self, *during):
         """Install; each of these is called meanwhile with the operation's ref."""
-
-        def all_of_it(ref):
-            for each in during:
-                each(ref)
-
-        self.daemon.during = all_of_it
+        self.daemon.during = lambda ref: [each(ref) for each in during]
         return self.session.operate("install", url="u")
 
     def interrupt(self, _=None):

@@ -66,9 +66,9 @@ class SourcesCase(SynchronousTestCase):
 
     def refused(self, given: bytes | Path) -> str:
         """Read it, expect a refusal, and give its words."""
-        with self.assertRaises(SetupError) as caught:
-            self.read(given) if isinstance(given, bytes) else read_sources(given)
-        return str(caught.exception).removeprefix("--host-sources: ")
+        read = self.read if isinstance(given, bytes) else read_sources
+        error = self.assertRaises(SetupError, read, given)
+        return str(error).removeprefix("--host-sources: ")
 
     def write(self, files: dict[str, bytes]) -> Path:
         """Write a directory."""

@@ -48,10 +48,9 @@ class SetupCase(SynchronousTestCase):
 
     def refused(self, *args, **more) -> str:
         """Run setup, expect a failure, and give its words."""
-        with self.assertRaises(SetupError) as caught:
-            self.setup_host(*args, **more)
-        self.assertNotIn("\n", str(caught.exception))
-        return str(caught.exception)
+        error = self.assertRaises(SetupError, self.setup_host, *args, **more)
+        self.assertNotIn("\n", str(error))
+        return str(error)
 
     def tree(self) -> dict[Path, tuple[int, int]]:
         """Every file, with what changes when it is written again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from unittest import mock
 
@@ -184,16 +185,11 @@ class WorkTreeTests(SignTestCase):
 
     def test_not_a_repository(self):
         """A .git that is none is not looked for further up."""
-        inner = self.plugin / "inner"
-        inner.mkdir()
-        for name in ("plugin.json", "main.ts"):
-            (inner / name).write_bytes((self.plugin / name).read_bytes())
-        (inner / ".git").mkdir()
-        self.plugin = inner
-        self.assertIn(
-            "plugin-bridge sign: git status failed: fatal: not a git",
-            self.failed(self.sign()),
-        )
+        shutil.rmtree(self.plugin / ".git")
+        commit(self.root)
+        (self.plugin / ".git").mkdir()
+        why = "plugin-bridge sign: git status failed: fatal: not a git"
+        self.assertIn(why, self.failed(self.sign()))
 
     def test_no_git(self):
         """Without git a work tree cannot be signed, and the message names git."""
