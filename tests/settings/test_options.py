@@ -325,15 +325,12 @@ class NamesTests(CommandLines):
             self.assertEqual(self.config(*words).log, "info")
             refused = self.exits(*words, "--wayvr-addr=[::1]:5")[1]
             self.assertIn("--wayvr-addr", refused)
-        for name in ("variable", "file"):
-            if name == "variable":
-                os.environ["BRIDGE_HOST"] = "reference"
-            else:
-                self.file.write_text('host = "reference"\n')
+        for variable, file in (("reference", ""), ("", 'host = "reference"\n')):
+            os.environ["BRIDGE_HOST"] = variable
+            self.file.write_text(file)
             self.assertEqual(self.config().log, "info")
             config = self.config("--host=vrcnext", "--wayvr-addr=[::1]:5")
             self.assertEqual(config.log, "warn")
-            os.environ["BRIDGE_HOST"] = ""
 
     def test_refusals(self) -> None:
         """All names of a flag are named, and the one variable that is set."""

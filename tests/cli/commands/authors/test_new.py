@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from unittest import mock
 
 from bridge.cli.commands.authors import new as scaffold
 from bridge.cli.commands.authors.new import suggested_id
 
 from ...commandcase import CommandTestCase
+from ...repository import git
 
 FILES = [
     ".github/workflows/check.yml",
@@ -58,11 +58,8 @@ class NewTests(CommandTestCase):
         self.assertRegex(
             out, r"Next:\n\n  plugin-bridge open --dev .*\n  plugin-bridge dev "
         )
-        command = ["git", "ls-files", "--others", "--exclude-standard"]
-        listed = subprocess.run(
-            command, cwd=self.plugin, capture_output=True, text=True, check=True
-        )
-        self.assertEqual(sorted(listed.stdout.split()), FILES)
+        listed = git(self.plugin, "ls-files", "--others", "--exclude-standard")
+        self.assertEqual(sorted(listed.split()), FILES)
         self.assertEqual(
             (self.plugin / ".host").readlink(), self.root / "data" / "host"
         )
@@ -106,7 +103,7 @@ class NewTests(CommandTestCase):
         (self.plugin / "kept").write_text("mine")
         self.assertIn("is not empty; new never replaces", self.refused())
         (self.plugin / "kept").unlink()
-        subprocess.run(["git", "init", "--quiet"], cwd=self.plugin, check=True)
+        git(self.plugin, "init", "--quiet")
         self.assertEqual(self.new()[0], 0)
 
     def test_refused_values(self):
