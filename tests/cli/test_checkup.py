@@ -220,10 +220,8 @@ class DiskTests(SynchronousTestCase):
             found = self.found()["bundler"]
             self.assertEqual((found.level, found.fix[-7:]), (level, "--force"))
         with patch.object(checkup, "pin_for", return_value=None):
-            finding = next(
-                f for f in checkup.on_disk(self.place) if f.name == "bundler"
-            )
-        self.assertEqual(finding.level, WRONG)
+            levels = {f.name: f.level for f in checkup.on_disk(self.place)}
+        self.assertEqual(levels["bundler"], WRONG)
 
     def test_sources_theme_and_databases(self) -> None:
         """What is in place is reported as such."""
@@ -312,14 +310,9 @@ class DaemonTests(SynchronousTestCase):
         hangs = CommandError("the daemon does not answer; end it, and start it again")
         with patch.object(checkup, "connect", side_effect=hangs):
             found = self.found()
-        self.assertEqual(
-            (found.level, found.text, found.fix),
-            (
-                WRONG,
-                "running, but cannot be used: the daemon does not answer",
-                "end it, and start it again",
-            ),
-        )
+        why = "running, but cannot be used: the daemon does not answer"
+        fix = "end it, and start it again"
+        self.assertEqual(found, Finding("daemon", WRONG, why, fix))
 
 
 class ServerTests(SynchronousTestCase):

@@ -113,10 +113,10 @@ class PromptTests(SynchronousTestCase):
 class ProgressTests(SynchronousTestCase):
     """Tests for ``ProgressLine``."""
 
-    def shown(self, terminal: bool, *steps: dict[str, str], colour: bool = False):
+    def shown(self, terminal: bool, *steps: dict[str, str], **options: bool):
         """Show steps; gives what was written."""
         out = io.StringIO()
-        line = ProgressLine(out, terminal, colour)
+        line = ProgressLine(out, terminal, **options)
         for data in steps:
             line.report(data)
         line.end()
@@ -130,24 +130,18 @@ class ProgressTests(SynchronousTestCase):
 
     def test_bar(self):
         """On a terminal a bar grows, never shrinks, and is removed at the end."""
-        text = self.shown(
-            True, step(name="clone", message="a"), step(name="build", message="b")
-        )
-        first, second, last = text.split("\r\x1b[K")[1:]
+        a, b = step(name="clone", message="a"), step(name="build", message="b")
+        first, second, last = self.shown(True, a, b).split("\r\x1b[K")[1:]
         self.assertLess(first.count("#"), second.count("#"))
         self.assertEqual(second, f"[{'#' * 20}] b")
         self.assertEqual(last, "")
-        back = self.shown(
-            True, step(name="build", message="b"), step(name="clone", message="a")
-        )
-        self.assertEqual(back.count("#"), 40)
+        self.assertEqual(self.shown(True, b, a).count("#"), 40)
 
     def test_colour(self):
         """Colours only when the terminal takes them."""
-        self.assertIn(
-            "\x1b[32m", self.shown(True, step(name="move", message="m"), colour=True)
-        )
-        self.assertNotIn("\x1b[32m", self.shown(True, step(name="move", message="m")))
+        moving = step(name="move", message="m")
+        self.assertIn("\x1b[32m", self.shown(True, moving, colour=True))
+        self.assertNotIn("\x1b[32m", self.shown(True, moving))
 
     def test_narrow(self):
         """A message never wraps: the bar could not be written over."""
@@ -157,9 +151,7 @@ class ProgressTests(SynchronousTestCase):
 
     def test_prompt(self):
         """A prompt asks the user to look at the desktop."""
-        text = self.shown(False, step(name="awaiting_confirmation", message="Asking"))
-        self.assertEqual(text, "Asking. Answer the prompt on your desktop.\n")
-        out = io.StringIO()
-        line = ProgressLine(out, False, prompts=False)
-        line.report(step(name="awaiting_confirmation", message="Asking"))
-        self.assertEqual(out.getvalue(), "Asking\n")
+        asking = step(name="awaiting_confirmation", message="Asking")
+        text = "Asking. Answer the prompt on your desktop.\n"
+        self.assertEqual(self.shown(False, asking), text)
+        self.assertEqual(self.shown(False, asking, prompts=False), "Asking\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -77,12 +78,10 @@ class InstalledTests(SynchronousTestCase):
         switches = {"enabled:a": False, "enabled:b": None, "enabled:c": True}
         answers = {"list": [listing, {"entries": switches}]}
 
-        class Daemon:
-            def call(self, _service: str, method: str, **_: Any) -> Any:
-                return answers[method].pop(0)
+        def call(_service: str, method: str, **_: Any) -> Any:
+            return answers[method].pop(0)
 
-        session: Any = Daemon()
-        found = read_plugins(session)
+        found = read_plugins(mock.Mock(call=call))
         self.assertEqual([p["id"] for p in found], ["a", "b", "c", "gone"])
         self.assertEqual([p["enabled"] for p in found], [False, True, True, True])
         self.assertIn("not in the bundle: not_installed", row_of(found[-1])[-1])
