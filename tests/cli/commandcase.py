@@ -71,3 +71,7 @@ class CommandTestCase(SynchronousTestCase):
         found, out, err = outcome
         self.assertEqual((found, out, err.count("\n")), (status, "", 1), err)
         return err
+
+    def assert_fails(self, words: str, outcome: Outcome, status: int = 1) -> None:
+        """Check that a command has failed with one line that has these words."""
+        self.assertIn(words, self.failed(outcome, status))

@@ -59,9 +59,8 @@ class ClientTests(CallCase):
         err = self.why(3)
         self.assertIn("has no token: it is just starting", err)
         where = f"--host reference --data-dir {self.data.root}"
-        self.assertIn(
-            f"to create a token, run: plugin-bridge run --rotate-token {where}", err
-        )
+        create = f"to create a token, run: plugin-bridge run --rotate-token {where}"
+        self.assertIn(create, err)
 
     def test_loopback_port(self):
         """Where there can be no Unix socket, a file has the port."""

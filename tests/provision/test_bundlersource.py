@@ -65,10 +65,8 @@ class ReadingTests(SourceCase):
                 member = tarfile.TarInfo(name)
                 member.size = 4
                 tar.addfile(member, io.BytesIO(b"evil"))
-        path, why = (
-            self.root / "given",
-            "the file does not have the digest of @esbuild/",
-        )
+        path = self.root / "given"
+        why = "the file does not have the digest of @esbuild/"
         with mock.patch("tarfile.open", side_effect=AssertionError):
             for content in (b"#!/bin/sh\n", b"", archive.getvalue()):
                 path.write_bytes(content)

@@ -54,8 +54,7 @@ class CallTests(CallCase):
             (("a/b", "{}", "{}"), "unexpected extra argument"),
             (("a/b", "{}", "--nonsense"), "--nonsense"),
         ):
-            err = self.failed(self.call(*arguments, stdin=b"\xff"), 2)
-            self.assertIn(shown, err)
+            self.assert_fails(shown, self.call(*arguments, stdin=b"\xff"), 2)
         self.assertEqual(self.server.asked, [])
 
 

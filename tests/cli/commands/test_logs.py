@@ -54,7 +54,7 @@ class LogsTests(CommandTestCase):
         self.path.touch()
         self.assertEqual(self.shown(), (0, "", f"{self.path} has no line yet\n"))
         self.write(Record("info", "host", "a"))
-        self.assertIn("no line of", self.failed(self.shown("--level=error"), 0))
+        self.assert_fails("no line of", self.shown("--level=error"), 0)
         self.assertEqual(self.shown("-n", "0")[2], "")
 
     def test_level_and_scope(self):
@@ -125,10 +125,10 @@ class LogsTests(CommandTestCase):
     def test_unreadable(self):
         """A path that can't be read is reported."""
         self.path.parent.write_text("in the way")
-        self.assertIn("can't be read: Not a directory", self.failed(self.shown()))
+        self.assert_fails("can't be read: Not a directory", self.shown())
         self.path.parent.unlink()
         self.path.mkdir(parents=True)
-        self.assertIn("not a regular file", self.failed(self.shown()))
+        self.assert_fails("not a regular file", self.shown())
 
     def test_reader_goes(self):
         """When nobody reads any more, it ends."""

@@ -130,8 +130,8 @@ class InstallTests(CallCase):
     def test_refused(self) -> None:
         """A preview that is refused as the install would be ends it."""
         self.refusing("bad_request", "unsigned: there is no plugin.sig")
-        err = self.failed(self.call("https://forge.example/x"))
-        self.assertIn("there is no plugin.sig", err)
+        outcome = self.call("https://forge.example/x")
+        self.assert_fails("there is no plugin.sig", outcome)
         self.assertEqual(len(self.server.asked), 1)
 
     def test_no_preview(self) -> None:

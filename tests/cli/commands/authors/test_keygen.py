@@ -56,9 +56,9 @@ class KeygenTests(CommandTestCase):
 
     def test_cannot_be_written(self) -> None:
         """No directory is made for a named file."""
-        self.assertIn(
+        self.assert_fails(
             "cannot be written: No such file or directory",
-            self.failed(self.keygen("--out", str(self.root / "nowhere" / "key"))),
+            self.keygen("--out", str(self.root / "nowhere" / "key")),
         )
         self.assertEqual(list(self.root.iterdir()), [])
 
@@ -74,13 +74,12 @@ class KeygenTests(CommandTestCase):
         """Nothing is created where no key was asked for."""
         for line in ("extra", "--unknown", "--out", "--key mine", "--show --out mine"):
             self.assertEqual(self.keygen(*line.split())[0], 2, line)
-        self.assertIn(
-            "plugin-bridge keygen: there is no key file",
-            self.failed(self.keygen("--show")),
+        self.assert_fails(
+            "plugin-bridge keygen: there is no key file", self.keygen("--show")
         )
-        self.assertIn(
+        self.assert_fails(
             "k cannot be read: File name too long",
-            self.failed(self.keygen("--show", "--key", "k" * 256)),
+            self.keygen("--show", "--key", "k" * 256),
         )
         self.assertEqual(list(self.root.iterdir()), [])
 

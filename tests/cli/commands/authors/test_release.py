@@ -74,7 +74,7 @@ class ReleaseTestCase(SignTestCase):
     def assert_not_released(self, words: str, version: str, *arguments: str) -> None:
         """A release fails with one line, and changes nothing."""
         before = self.state()
-        self.assertIn(words, self.failed(self.release(version, *arguments)))
+        self.assert_fails(words, self.release(version, *arguments))
         self.assertEqual(self.state(), before)
 
     def state(self) -> list[str]:
@@ -244,26 +244,22 @@ class RefusedTests(ReleaseTestCase):
         self.git("checkout", "--quiet", "main")
         self.git("rm", "--quiet", "plugin.json")
         self.commit()
-        self.assertIn(
-            "plugin.json is not committed", self.failed(self.release("patch"))
-        )
+        self.assert_fails("plugin.json is not committed", self.release("patch"))
         self.write("plugin.json", "{}")
         self.commit()
         self.assert_not_released("manifest_invalid: ", "patch")
         self.plugin = self.root / "empty"
         self.plugin.mkdir()
-        self.assertIn("is not the", self.failed(self.release("patch")))
+        self.assert_fails("is not the", self.release("patch"))
         self.git("init", "--quiet")
-        why = "nothing is committed yet"
-        self.assertIn(why, self.failed(self.release("patch")))
+        self.assert_fails("nothing is committed yet", self.release("patch"))
 
     def test_unwritable(self):
         """A failure of the disk is one line."""
         full = OSError(28, "No space left on device")
         where = "bridge.cli.commands.authors.release.write_atomically"
         with mock.patch(where, side_effect=full):
-            err = self.failed(self.release("patch"))
-        self.assertIn("No space left on device", err)
+            self.assert_fails("No space left on device", self.release("patch"))
         self.assert_released("patch", "1.2.4")
 
 
@@ -280,8 +276,7 @@ class InterruptedTests(ReleaseTestCase):
             return original(root, *arguments, **more)
 
         with mock.patch.object(releasing, "git", fail):
-            err = self.failed(self.release("patch"))
-        self.assertIn(f"git {step} failed: x", err)
+            self.assert_fails(f"git {step} failed: x", self.release("patch"))
 
     def test_between_any_steps(self):
         """Whatever was done, the rest is done, and the version is raised once."""
@@ -311,7 +306,5 @@ class InterruptedTests(ReleaseTestCase):
         hook.write_text("#!/bin/sh\necho evil >>main.ts\ngit add main.ts\n")
         hook.chmod(0o755)
         for _ in range(2):
-            self.assertIn(
-                "nothing was tagged, because", self.failed(self.release("patch"))
-            )
+            self.assert_fails("nothing was tagged, because", self.release("patch"))
             self.assertEqual(self.git("tag"), "")

@@ -189,7 +189,7 @@ class WorkTreeTests(SignTestCase):
         commit(self.root)
         (self.plugin / ".git").mkdir()
         why = "plugin-bridge sign: git status failed: fatal: not a git"
-        self.assertIn(why, self.failed(self.sign()))
+        self.assert_fails(why, self.sign())
 
     def test_no_git(self):
         """Without git a work tree cannot be signed, and the message names git."""
