@@ -68,8 +68,8 @@ class RateTests(SynchronousTestCase):
         self.assertEqual(answer.headers["access-control-allow-origin"], PAGE[1])
 
 
-class AttackTests(RequestCase):
-    """Tests named after what they stop."""
+class RequestTests(RequestCase):
+    """Tests for what is not read, not kept and not repeated, and for our defects."""
 
     def test_cross_site_form_is_not_parsed(self) -> None:
         """No form is read before it is known who sent it."""
@@ -102,10 +102,6 @@ class AttackTests(RequestCase):
         self.assertNotIn(SECRET, str(answer.headers))
         self.stack.clock.advance(1)
 
-
-class BodyTests(RequestCase):
-    """Tests for bodies."""
-
     def test_nothing_is_kept_of_what_is_refused(self) -> None:
         """Of a body that will not be read nothing is kept: it costs no memory."""
         path = "/v1/kettle/echo"
@@ -118,10 +114,6 @@ class BodyTests(RequestCase):
                 channel.dataReceived(b"x" * 1000)
             kept.return_value.write.assert_not_called()
             channel.connectionLost(Failure(ConnectionDone()))
-
-
-class BrokenTests(RequestCase):
-    """Tests for defects of our own."""
 
     def test_internal(self) -> None:
         """A bug is answered in the one form, without detail, and is logged."""

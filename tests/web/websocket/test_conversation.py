@@ -131,13 +131,17 @@ class HelloTests(ConversationCase):
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
 
-class CallTests(ConversationCase):
-    """Tests for requests."""
+class PairedCase(ConversationCase):
+    """A conversation after its hello."""
 
     def setUp(self) -> None:
         """Send hello."""
         super().setUp()
         self.hello()
+
+
+class CallTests(PairedCase):
+    """Tests for requests."""
 
     def test_result_that_cannot_be_written(self) -> None:
         """A result no JSON can hold is an internal error, and logged."""
@@ -194,13 +198,8 @@ class CallTests(ConversationCase):
         self.assertEqual(self.wire.closed, [CloseReason.LOGS_BEHIND])
 
 
-class PacingTests(ConversationCase):
+class PacingTests(PairedCase):
     """Tests for requests over the rate."""
-
-    def setUp(self) -> None:
-        """Send hello."""
-        super().setUp()
-        self.hello()
 
     def test_paced_in_order_then_refused(self) -> None:
         """Over the rate calls wait their turn, at most 3 s; the rest is refused."""
@@ -245,13 +244,8 @@ class PacingTests(ConversationCase):
         self.assertEqual(self.kettle.heard, ["0", "1"])
 
 
-class ClosingTests(ConversationCase):
+class ClosingTests(PairedCase):
     """Tests for the end."""
-
-    def setUp(self) -> None:
-        """Send hello."""
-        super().setUp()
-        self.hello()
 
     def test_refused_frames_are_let_go(self) -> None:
         """What was refused does not wait in a cycle for a garbage collection."""
