@@ -22,6 +22,19 @@ from tests.sinks.samples import png, text64
 from .case import ServiceCase
 
 SECRET = strategies.SECRET
+REFUSED: dict[str, list[Any]] = {
+    "title": ["", " ", "x" * 201, " " * 201 + "a", "a\x1b", "a\nb", "\x85", "\ud800"],
+    "content": ["x" * 2001, "\x00", "a\x1b[1m", "\x9b"],
+    "timeoutSecs": [-1, 60.1, 3600, float("nan"), float("inf"), 10**400],
+    "icon": ["a b", "x" * 129, "é", "a\n", "a/b"],
+    "sourceApp": ["x" * 65, "a\r"],
+    "volume": [-0.1, 1.1, float("nan")],
+    "audioPath": ["x.ogg", "Default", "default\n", "/x.ogg"],
+    "height": [15.9, 1024.1],
+    "opacity": [2, -1e-9],
+    "urgency": ["", "Low", "urgent"],
+}
+"""Values that break the rule of their field."""
 
 
 class NotifyCase(ServiceCase):
@@ -196,30 +209,7 @@ class RefusalTests(NotifyCase):
 
     def test_attack_fields(self) -> None:
         """Beyond its rule, and with control characters, a field is refused by name."""
-        for field, bad in (
-            (
-                "title",
-                [
-                    "",
-                    " ",
-                    "x" * 201,
-                    " " * 201 + "a",
-                    "a\x1b",
-                    "a\nb",
-                    "\x85",
-                    "\ud800",
-                ],
-            ),
-            ("content", ["x" * 2001, "\x00", "a\x1b[1m", "\x9b"]),
-            ("timeoutSecs", [-1, 60.1, 3600, float("nan"), float("inf"), 10**400]),
-            ("icon", ["a b", "x" * 129, "é", "a\n", "a/b"]),
-            ("sourceApp", ["x" * 65, "a\r"]),
-            ("volume", [-0.1, 1.1, float("nan")]),
-            ("audioPath", ["x.ogg", "Default", "default\n", "/x.ogg"]),
-            ("height", [15.9, 1024.1]),
-            ("opacity", [2, -1e-9]),
-            ("urgency", ["", "Low", "urgent"]),
-        ):
+        for field, bad in REFUSED.items():
             for value in bad:
                 message = self.rule(**{field: value})
                 self.assertTrue(message.startswith(f"{field}: "), (field, value))

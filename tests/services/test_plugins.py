@@ -12,6 +12,7 @@ from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.steps import Step
 from bridge.protocol.wire import unstructure
+from bridge.rpc.registry import methods_of
 from bridge.services.plugins import PluginService, Pushes
 from bridge.settings.host import load_profile
 from bridge.settings.options import Paths
@@ -161,13 +162,11 @@ class PluginServiceTests(ServiceCase):
         self.assertEqual(
             done,
             {
+                **going,
                 "operation": "operation-1",
-                "op": "install",
-                "id": None,
                 "ref": "x" * 16,
                 "step": "build",
                 "message": "Building the bundle",
-                "startedAt": at,
                 "cancellable": False,
                 "endedAt": at,
                 "outcome": "done",
@@ -220,20 +219,7 @@ class PluginServiceTests(ServiceCase):
             described,
             {
                 "summary": "Clones, verifies and compiles plugins.",
-                "methods": [
-                    "install",
-                    "preview",
-                    "operations",
-                    "cancel",
-                    "list",
-                    "about",
-                    "check_updates",
-                    "update",
-                    "uninstall",
-                    "build",
-                    "keys",
-                    "forget_key",
-                ],
+                "methods": [method.name for method in methods_of(PluginService)],
                 "host": "reference",
                 "application": self.plugins._paths.profile.application,
                 "pluginsDir": str(self.bench.data.plugins),
