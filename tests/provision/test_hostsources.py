@@ -255,6 +255,18 @@ class InstallingTests(SourcesCase):
             self.assertEqual(record.version, version)
         self.assertEqual(self.installed(), self.expected())
 
+    def test_durable(self):
+        """When it is done, the new directory has its name on the disk, too."""
+
+        def check(directory: Path) -> None:
+            self.assertEqual(directory, self.data.root)
+            self.assertIsNotNone(installed_record(self.data))
+
+        name = "bridge.provision.hostsources.sync_directory"
+        with mock.patch(name, side_effect=check) as synced:
+            install_sources(NEEDED, self.data, "1.0", force=False)
+        synced.assert_called_once()
+
     def test_attack_link_in_place_of_a_file(self):
         """A link is not in place, even if what it leads to is the same."""
         install_sources(NEEDED, self.data, "1.0", force=False)

@@ -12,7 +12,6 @@ from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.steps import Step
 from bridge.protocol.wire import unstructure
-from bridge.rpc.registry import methods_of
 from bridge.services.plugins import PluginService, Pushes
 from bridge.settings.host import load_profile
 from bridge.settings.options import Paths
@@ -219,7 +218,20 @@ class PluginServiceTests(ServiceCase):
             described,
             {
                 "summary": "Clones, verifies and compiles plugins.",
-                "methods": [method.name for method in methods_of(PluginService)],
+                "methods": [
+                    "install",
+                    "preview",
+                    "operations",
+                    "cancel",
+                    "list",
+                    "about",
+                    "check_updates",
+                    "update",
+                    "uninstall",
+                    "build",
+                    "keys",
+                    "forget_key",
+                ],
                 "host": "reference",
                 "application": self.plugins._paths.profile.application,
                 "pluginsDir": str(self.bench.data.plugins),
