@@ -8,12 +8,11 @@ from typing import Final
 
 from attrs import frozen
 
-SHARES: Final = {"blocks": 0.02, "heap": 0.08, "memory": 0.2}
+SHARES: Final = {"blocks": 0.02, "heap": 0.05, "memory": 0.2}
 """
 By how much each may grow.  The first two are what is in use.  What is resident is also
 what the allocators keep of peaks, which are higher when abuses and a page's work meet:
-it grew by 8 % next to 2 % of what is in use.  The heap was seen to take one step of a
-MiB, 5 %, at some time in a soak of three minutes, next to 0.2 % more blocks.
+it grew by 8 % next to 2 % of what is in use.
 """
 COUNTS: Final = {"descriptors": 3, "threads": 2, "timers": 5}
 """By how much each may differ: what a page's own calls need for a moment."""

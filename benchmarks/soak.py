@@ -70,7 +70,7 @@ class Soak:
             with attacking(name, self.probed.daemon):
                 self._watch(attack_seconds, number, name)
         quiet = self.round_seconds * QUIET_SHARE - SETTLE_SECONDS
-        self.probed.collect()
+        self.probed.settle()
         self._watch(SETTLE_SECONDS, number, "")
         self._watch(max(2.0, quiet), number, "", settled=True)
 

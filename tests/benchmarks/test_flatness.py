@@ -66,7 +66,7 @@ class CompareTests(SynchronousTestCase):
         """More than its share of memory is a leak, and one of anything else."""
         for name, leak, steps in (
             ("blocks", 2000, (1000, -5000)),
-            ("heap", 0.3, (0.22, -1.0)),
+            ("heap", 0.2, (0.14, -1.0)),
             ("memory", 4.0, (3.0, -5.0)),
             *((name, 1, ()) for name in COUNTS),
         ):
