@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.settings.host import load_profile
 
-from ..npm import esbuild, run_node
-from .bundling import REFERENCE
+from .bundling import REFERENCE, printed
 
-SECONDS = 60.0
-
-
-def words_of_the_page() -> dict[str, dict[str, object]]:
-    """Return the table of the page, by permission."""
-    module = REFERENCE / "packages" / "host" / "src" / "permissionwords.ts"
-    source = (
-        f"import {{ PERMISSION_WORDS as all }} from {json.dumps(str(module))};"
-        "console.log(JSON.stringify(Object.fromEntries(all)));"
-    )
-    with TemporaryDirectory() as scratch:
-        code = Path(scratch) / "words.mjs"
-        subprocess.run(
-            [str(esbuild()), "--bundle", "--format=esm", f"--outfile={code}"],
-            input=source,
-            text=True,
-            check=True,
-            capture_output=True,
-            timeout=SECONDS,
-        )
-        printed = run_node(code)
-    table: dict[str, dict[str, object]] = json.loads(printed)
-    return table
+MODULE = REFERENCE / "packages" / "host" / "src" / "permissionwords.ts"
+NAMED = ("--format=iife", "--global-name=page")
+PRINTING = "--footer:js=console.log(JSON.stringify([...page.PERMISSION_WORDS]));"
 
 
 class WordsTests(SynchronousTestCase):
@@ -50,6 +24,6 @@ class WordsTests(SynchronousTestCase):
         ]
         page = [
             (name, words["label"], words["meaning"], words["risky"])
-            for name, words in words_of_the_page().items()
+            for name, words in printed(MODULE, PRINTING, *NAMED)
         ]
         self.assertEqual(page, prompts)
