@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
@@ -71,6 +72,18 @@ class PluginServiceTests(ServiceCase):
         answer = self.calling("uninstall", {"id": "good", **ref})
         refused = self.failureResultOf(answer, BridgeError).value
         self.assertEqual(refused.message, "ref: another operation has this name")
+
+    def test_build_is_not_cancelled(self):
+        """A build that was asked for is finished, since others may wait for it."""
+        building: Deferred[None] = Deferred()
+        self.bench.builder.outcomes = [building]
+        answer = self.calling("build", {})
+        (entry,) = self.call("operations")["operations"]
+        self.assertEqual((entry["step"], entry["cancellable"]), ("build", False))
+        named = {"operation": entry["operation"]}
+        self.assert_refused("cancel", named, "not_cancellable: ")
+        building.callback(None)
+        self.assertTrue(self.successResultOf(answer)["ok"])
 
     def test_update(self):
         """The answer holds the list entry; the id is checked first."""

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import sys
 
+from twisted.internet.interfaces import ITCPTransport
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
+from zope.interface import directlyProvides
 
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN, SLOW_CLOSE_SECONDS
+from bridge.web.websocket.textframes import SHORT_BYTES
 
-from ...rawsocket import PING, TEXT, close_frame, frame, text
+from ...rawsocket import BINARY, PING, TEXT, close_frame, frame, text
 from ..stack import TOKEN, Stack, write_request
 from ..test_requestscontract import UPGRADE
 
 HELLO = text({"type": "hello", "token": TOKEN, "client": "c"})
 REQUEST = text({"type": "request", "id": "7", "service": "x", "method": "y"})
+
+
+def echo(request_id: str, length: int) -> bytes:
+    """Write a call whose answer is about so long."""
+    params = {"value": "x" * length}
+    called = {"service": "kettle", "method": "echo", "params": params}
+    return text({"type": "request", "id": request_id, **called})
 
 
 class RawCase(SynchronousTestCase):
@@ -56,6 +66,21 @@ class TurnsTests(RawCase):
         self.assertNotIn(b"last", self.transport.value())
         self.stack.clock.advance(0)
         self.assertTrue(self.transport.value().endswith(b"last"))
+
+    def test_long_answer_after_a_short_one(self) -> None:
+        """Answers of one turn leave in their order, however long they are."""
+        self.receive(echo("1", 1) + echo("2", 2 * SHORT_BYTES) + echo("3", 1))
+        sent = self.transport.value()
+        places = [sent.find(b'"id":"%d"' % number) for number in (1, 2, 3)]
+        self.assertEqual(places, sorted(places))
+        self.assertNotIn(-1, places)
+
+    def test_push_between_turns(self) -> None:
+        """What is pushed when nothing has come is written at once."""
+        self.receive(REQUEST)
+        self.transport.clear()
+        self.stack.hub.push("plugins", {})
+        self.assertIn(b'"event":"plugins"', self.transport.value())
 
     def test_gone_meanwhile(self) -> None:
         """A peer that goes while it waits for its turn is not read any more."""
@@ -120,6 +145,22 @@ class EndTests(RawCase):
             self.assertFalse(self.transport.aborting)
             self.stack.clock.advance(0.1)
             self.assertTrue(self.transport.aborting)
+
+    def test_attack_close_of_a_peer_that_does_not_read(self) -> None:
+        """Who closes, and then does not take what is left for him, is cut off."""
+        self.receive(close_frame(1000))
+        self.assertTrue(self.transport.disconnecting)
+        self.stack.clock.advance(CLOSE_SECONDS - 0.1)
+        self.assertFalse(self.transport.aborting)
+        self.stack.clock.advance(0.1)
+        self.assertTrue(self.transport.aborting)
+
+    def test_nothing_is_sent_after_a_close_frame(self) -> None:
+        """Over TCP the peer sees the end at once, and may still send what it sends."""
+        directlyProvides(self.transport, ITCPTransport)
+        self.receive(frame(BINARY))
+        self.assertTrue(self.transport.half_closed)
+        self.assertFalse(self.transport.disconnecting)
 
     def test_well_closed(self) -> None:
         """A peer that closes is answered, and let go without a reset."""
