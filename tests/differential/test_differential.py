@@ -10,15 +10,9 @@ from . import comparing
 from .comparing import building, compare
 from .constructs import expect
 from .programs import Program, disguised, honest
-from .writer import Choices
 
 DISGUISED = 400
 HONEST = 100
-
-
-def program(scanned: str, built: str, rule: str, *marks: str) -> Program:
-    """A program that no choices were made for."""
-    return Program(".ts", scanned, built, (expect(rule, *marks),))
 
 
 class ComparisonTests(SynchronousTestCase):
@@ -63,10 +57,9 @@ class BuildTests(SynchronousTestCase):
     def is_live(self, code: str, mark: str) -> bool:
         """Whether a mark is in the bundle of some code."""
         with building() as own:
-            one = program(code, code, "", mark)
-            (bundle,) = own.bundles([one], [False])
+            (bundle,) = own.bundles([Program(".ts", code, code, ())], [False])
         assert bundle is not None
-        return one.expected[0].mark.search(bundle) is not None
+        return expect("", mark).mark.search(bundle) is not None
 
     def test_live(self) -> None:
         """A free name and an imported file are; a declared name and a type are not."""
@@ -79,23 +72,3 @@ class BuildTests(SynchronousTestCase):
             ("import './some.test'", "MARK7testfile", True),
         ):
             self.assertEqual(self.is_live(code, mark), live, code)
-
-    def test_refused(self) -> None:
-        """What does not compile has no bundle, and the rest does."""
-        codes = ("let", "f(1)", "import {z} from './x'; f(z)", "f(2)")
-        programs = [program(code, code, "") for code in codes]
-        with building() as own:
-            bundles = own.bundles(programs, [False] * 4)
-            again = own.bundles(programs, [False, True, True, False])
-        self.assertEqual([one is None for one in bundles], [True, False, True, False])
-        self.assertEqual([one is None for one in again], [True, True, True, False])
-
-
-class ProgramTests(SynchronousTestCase):
-    """Random programs."""
-
-    def test_marks(self) -> None:
-        """Honest programs expect nothing, others something."""
-        for seed in range(100):
-            self.assertEqual(honest(Choices(seed)).expected, ())
-            self.assertTrue(disguised(Choices(seed)).expected)
