@@ -116,11 +116,6 @@ class DevTests(SynchronousTestCase):
                 dev.wait_for(rf"error .*RangeError: too far \(main\.ts:{line}\)")
                 self.write("main.ts", later)
                 dev.wait_for(r"error .*TypeError: .* \(part\.ts:2\)")
-            self.write("main.ts", source + "document.title;\n")
-            dev.wait_for(r"^  main\.ts:\d+ document$")
-            self.write("main.ts", source + "let = ;\n")
-            dev.wait_for("syntax error")
-            dev.wait_for('fix: correct the syntax: Unexpected ";"')
             self.assertEqual(dev.stop(signal.SIGINT), 0)
 
     def test_killed_daemon(self):

@@ -30,27 +30,14 @@ class RefusedTests(SynchronousTestCase):
         ):
             self.assertEqual(page.welcome["services"]["outbound"]["bodies"], "text")
             port = daemon.port
-            for host in (
-                "127.0.0.1",
-                "localhost",
-                "2130706433",
-                "0x7f.1",
-                "127.1",
-                "[::1]",
-                "[::ffff:127.0.0.1]",
-                "169.254.169.254",
-                "192.168.1.1",
-                "printer.local",
-            ):
+            # Others are compared in tests/http/test_target.py.
+            for host in ("127.0.0.1", "localhost", "0x7f.1", "192.168.1.1"):
                 url = f"http://{host}:{port}/v1/health"
                 message = page.refusal("outbound", "fetch", {"url": url})
                 self.assertEqual(message, "url: not a public address", host)
-            for host in ("127.0.0.1", "localhost", "2130706433", "[::1]"):
                 url = f"https://{host}:{port}/x.git"
                 message = page.refusal("plugins", "preview", {"url": url})
                 self.assertTrue(message.startswith("private_address: "), message)
-            message = page.refusal("outbound", "fetch", {"url": "file:///etc/passwd"})
-            self.assertIn("must be absolute", message)
             # A machine without internet has no route, and no answer.
             wanted = {"url": "https://1.1.1.1/", "timeoutMs": 100}
             got = page.call("outbound", "fetch", wanted)

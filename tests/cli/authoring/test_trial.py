@@ -326,7 +326,7 @@ class PrintingTests(SynchronousTestCase):
 
 
 class CheckTests(CommandTestCase):
-    """The command around it; ``tests/whole/test_authors.py`` runs all of it."""
+    """The command around it; ``tests/whole/test_commands.py`` runs all of it."""
 
     def run_check(self, *arguments, on=None):
         """Run it on a plugin that can't be built here."""

@@ -1,4 +1,4 @@
-"""``plugin-bridge release``; ``tests/whole/test_authors.py`` runs the real check."""
+"""``plugin-bridge release``; ``tests/whole/test_commands.py`` has the real check."""
 
 from __future__ import annotations
 
