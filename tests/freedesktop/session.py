@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from attrs import define, evolve, field, frozen
+from PIL import Image, ImageChops
 
 from bridge.freedesktop.notifications import SERVICE
 
@@ -57,39 +58,19 @@ def notification_server(name: str) -> str:
 
 @frozen
 class Picture:
-    """
-    What is on the screen.
+    """What is on the screen."""
 
-    :ivar pixels: Three bytes each, row by row.
-    """
-
-    pixels: bytes
+    image: Image.Image
 
     def changed(self, other: Picture) -> Box | None:
         """Give the smallest box around all that differs."""
-        stride = 3 * WIDTH
-        rows = [
-            y
-            for y in range(HEIGHT)
-            if self.pixels[y * stride : (y + 1) * stride]
-            != other.pixels[y * stride : (y + 1) * stride]
-        ]
-        if not rows:
-            return None
-        columns = [
-            index % stride // 3
-            for y in rows
-            for index in range(y * stride, (y + 1) * stride)
-            if self.pixels[index] != other.pixels[index]
-        ]
-        return Box(min(columns), rows[0], max(columns) + 1, rows[-1] + 1)
+        found = ImageChops.difference(self.image, other.image).getbbox()
+        return None if found is None else Box(*found)
 
     def count(self, colour: tuple[int, int, int]) -> int:
         """Count the pixels of just this colour."""
-        pixels = self.pixels
-        return list(zip(pixels[::3], pixels[1::3], pixels[2::3], strict=True)).count(
-            colour
-        )
+        colours = self.image.getcolors(WIDTH * HEIGHT) or ()
+        return sum(number for number, found in colours if found == colour)
 
 
 @frozen(order=True)
@@ -214,8 +195,7 @@ class Session:
     def picture(self) -> Picture:
         """Look at the screen."""
         pixels = self._import("-depth", "8", "rgb:-")
-        assert len(pixels) == 3 * WIDTH * HEIGHT
-        return Picture(pixels)
+        return Picture(Image.frombytes("RGB", (WIDTH, HEIGHT), pixels))
 
     def settled(self, before: Picture) -> Picture:
         """Wait until the screen differs from ``before``, and stands still."""

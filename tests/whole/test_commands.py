@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,8 +12,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ..docs.commands import World, commands, fences
 from ..docs.test_commands import ELSEWHERE, NEEDING_MORE, WITH_COMMANDS
-from ..npm import ROOT, esbuild, unpack_library
+from ..npm import ROOT, esbuild
 from .daemon import set_up
+from .test_hostpage import PAGE, write_host
 
 SAMPLE: Final = ROOT / "bridge" / "reference" / "sample-plugin"
 
@@ -135,24 +135,17 @@ class CommandTests(SynchronousTestCase):
     def test_hosts(self) -> None:
         """What an author of a host types, with the profile of the page."""
         reader = self.reader()
-        page = ROOT / "docs" / "hosts.md"
-        # The table that a profile may have as well, and a whole profile without it.
+        write_host(reader.world.work)
+        # The table that a profile may have as well.
         manual = ROOT / "docs" / "man" / "plugin-bridge-host.5.md"
         (names,) = (text for language, text in fences(manual) if language == "toml")
-        (profile,) = (text for language, text in fences(page) if language == "toml")
-        # The sources below start plugins as texts.
-        text = f'plugins = "texts"\n{profile}\n{names}'
-        (reader.world.work / "my-host.toml").write_text(text, "utf-8")
-        sources = reader.world.work / "my-sources"
-        shutil.copytree(ROOT / "bridge" / "reference", sources)
-        unpack_library(sources)
-        # The modules of this host have other names.
-        for path in sources.rglob("packages/**/*.ts*"):
-            text = path.read_text("utf-8").replace('"@bridge/', '"@my/')
-            path.write_text(text, "utf-8")
-        bundler = f"--host my-host.toml --host-sources my-sources --bundler {esbuild()}"
-        reader.type(f"plugin-bridge setup {bundler}")
-        reader.read(page)
+        with (reader.world.work / "my-host.toml").open(
+            "a", encoding="utf-8"
+        ) as profile:
+            profile.write(names)
+        sources = f"--host-sources my-sources --bundler {esbuild()}"
+        reader.type(f"plugin-bridge setup --host my-host.toml {sources}")
+        reader.read(PAGE)
 
     def test_plugins(self) -> None:
         """What an author of a plugin types."""

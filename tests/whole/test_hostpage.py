@@ -32,19 +32,25 @@ export default definePlugin({ id: "greeter", activate: (ctx) => ctx.show("Hello"
 """
 
 
+def write_host(to):
+    """Write the documented files where the page names them; return its HTML."""
+    blocks = fences(PAGE)
+    text = PAGE.read_text("utf-8")
+    names = re.findall(r"^`(my-\S+)` (?:is|has) ", text, re.MULTILINE)
+    sources = [text for language, text in blocks if language in ("toml", "ts")]
+    # Before them, there is an example of the table that the daemon generates.
+    write_files(to, dict(zip(names, sources[1:], strict=True)))
+    (page,) = (text for language, text in blocks if language == "html")
+    return page
+
+
 class HostPageTests(SynchronousTestCase):
     """Tests for the documented host."""
 
     def setUp(self):
-        """Write the documented files where the page names them."""
+        """Write its files."""
         self.home = fresh_directory(self)
-        blocks = fences(PAGE)
-        text = PAGE.read_text("utf-8")
-        names = re.findall(r"^`(my-\S+)` (?:is|has) ", text, re.MULTILINE)
-        sources = [text for language, text in blocks if language in ("toml", "ts")]
-        # Before them, there is an example of the table that the daemon generates.
-        write_files(self.home, dict(zip(names, sources[1:], strict=True)))
-        (self.page,) = (text for language, text in blocks if language == "html")
+        self.page = write_host(self.home)
         self.profile = self.home / "my-host.toml"
 
     def publish(self, forge):
