@@ -16,7 +16,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.protocol import frames, wire
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.frames import Request
-from bridge.protocol.limits import MIB
+from bridge.protocol.limits import MIB, PIECE_BYTES, UNSENT_BYTES
 from bridge.protocol.rules import Text
 from bridge.web.websocket.conversation import Conversation
 
@@ -31,13 +31,13 @@ class Wire:
     got: list[Any] = field(factory=list)
     closed: list[CloseReason] = field(factory=list)
     room: bool = True
+    _pieces: bytes = b""
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
-        """Keep a text, which is small enough for one piece, unless closing."""
-        assert first
-        assert last
-        if not self.closed:
-            self.got.append(json.loads(piece))
+        """Keep a text when it is whole, unless closing."""
+        self._pieces = piece if first else self._pieces + piece
+        if last and not self.closed:
+            self.got.append(json.loads(self._pieces))
 
     def close_with(self, reason: CloseReason) -> None:
         """Note why."""
@@ -97,9 +97,23 @@ class CallerTests(ConversationCase):
         self.conversation.on_close(first)
         self.conversation.ended()
         self.conversation.on_close(lambda _: ends.append("late"))
+        self.assertEqual(ends, ["first", "late"])
         self.conversation.ended()
         self.conversation.notify("osc", {})
         self.assertEqual((ends, self.wire.got), (["first", "late"], []))
+
+    def test_attack_calls_of_a_page_that_does_not_read(self) -> None:
+        """What waits for a page and what it asks for may be 32 MiB, both together."""
+        self.hello()
+        send_queue = self.conversation.send_queue
+        send_queue.pauseProducing()
+        for _ in range((UNSENT_BYTES - MIB) // PIECE_BYTES):
+            send_queue.put(b'"%s"' % (b"x" * (PIECE_BYTES - 2)))
+        for request_id, answered in (("2", False), ("3", True)):
+            self.call("echo", request_id, value="x" * MIB)
+            send_queue.resumeProducing()
+            answer = self.wire.got[-1]
+            self.assertEqual((answer["id"], answer["ok"]), (request_id, answered))
 
 
 class HelloTests(ConversationCase):

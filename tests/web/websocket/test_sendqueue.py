@@ -6,7 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.limits import MIB, PIECE_BYTES, QUEUED_PUSHES, UNSENT_BYTES
+from bridge.protocol.limits import (
+    MIB,
+    PIECE_BYTES,
+    QUEUED_FRAMES,
+    QUEUED_PUSHES,
+    UNSENT_BYTES,
+)
 from bridge.web.websocket.sendqueue import SendQueue
 
 
@@ -131,6 +137,24 @@ class SendQueueTests(SynchronousTestCase):
         while not self.sent:
             self.send_queue.resumeProducing()
         self.assertEqual((self.sent, self.overflows), ([text], 0))
+
+    def test_unsent(self) -> None:
+        """What waits is counted: the rest of what was begun, and all behind it."""
+        self.send_queue.send = self.full_after_each
+        self.send_queue.put(b"a" * (3 * PIECE_BYTES))
+        self.send_queue.put(b"b" * 5)
+        for unsent in (2 * PIECE_BYTES + 5, PIECE_BYTES + 5, 5, 0):
+            self.assertEqual(self.send_queue.unsent, unsent)
+            self.send_queue.resumeProducing()
+
+    def test_attack_many_short_texts(self) -> None:
+        """However short they are, so many wait, and not one more."""
+        self.send_queue.pauseProducing()
+        for _ in range(QUEUED_FRAMES):
+            self.send_queue.put(b"")
+        self.assertEqual(self.overflows, 0)
+        self.send_queue.put(b"")
+        self.assertEqual(self.overflows, 1)
 
     def test_close_within_a_text(self) -> None:
         """Before a close the rest goes at once, and what waits behind it does not."""
