@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 from unittest import mock
 
@@ -15,7 +14,7 @@ from bridge.services.plugins import Pushes
 from ..directories import fresh_directory
 from .bundle.workshop import Workshop
 from .clone.clones import CloneTestCase
-from .clone.packs import line_of
+from .clone.packs import EMPTY, FILE, blob, commit, line_of, tree
 from .clone.remotes import LATEST, FakeUpstream, new_commits
 from .clone.test_look import UpstreamTestCase
 from .contracts import (
@@ -41,11 +40,10 @@ class GitClonerTests(ClonerContract, CloneTestCase):
     def setUp(self):
         """See ``ClonerContract``."""
         super().setUp()
-        name = f"contract-{os.urandom(6).hex()}"
-        write_tree(self.base / "worktree", files_of("aa"), None)
-        self.forge.publish(self.base / "worktree", name)
+        content = blob()
+        root = tree((FILE, b"main.ts", content))
+        self.url = self.publish(content, root, commit(root))
         self.subject = self.cloner()
-        self.url = self.forge.url(name)
         self.missing = self.forge.url("missing")
 
     def make_slow(self):
@@ -135,9 +133,8 @@ class GitUpstreamTests(UpstreamContract, UpstreamTestCase):
         """See ``UpstreamContract``."""
         super().setUp()
         line = line_of(4)
-        self.publish(line)
+        self.url = self.publish(EMPTY, *line)
         self.subject = self.upstream()
-        self.url = self.forge.url(self.name)
         self.missing = self.forge.url("missing")
         self.older, self.tip = (line[at].name.hex() for at in (1, 3))
 

@@ -122,8 +122,8 @@ class CloneTestCase(TestCase):
         """The message a clone of ``url`` is refused with, having left nothing."""
         return await self.refusal_of(self.cloning(url, cloner))
 
-    async def refusal_of(self, cloning: Deferred[str]) -> str:
-        """The message a clone is refused with, having left nothing."""
+    async def refusal_of(self, cloning: Deferred[Any]) -> str:
+        """The message a clone, or a look, is refused with, having left nothing."""
         error = await self.assertFailure(cloning, BridgeError)
         self.assertFalse(os.path.lexists(self.into))
         message = str(error.message)
@@ -131,11 +131,11 @@ class CloneTestCase(TestCase):
         self.assertNotIn("127.0.0.1", message)
         return message
 
-    async def hostile(self, made: Sequence[Object], **limits: Any) -> str:
-        """The message a repository of these objects is refused with."""
-        name = f"hostile-{os.urandom(6).hex()}"
+    def publish(self, *made: Object) -> str:
+        """The URL of a repository whose branch is the last of these objects."""
+        name = f"made-{os.urandom(6).hex()}"
         make_repository(self.forge.root, name, made)
-        return await self.refusal(self.forge.url(name), self.cloner(**limits))
+        return self.forge.url(name)
 
     def rogue(self, script: Script) -> RogueServer:
         """A server that follows ``script``."""

@@ -17,7 +17,7 @@ from bridge.protocol.errors import BridgeError
 from ...directories import write_files
 from ...forge import PROJECT
 from .clones import CloneTestCase, run_git
-from .packs import commit, make_repository, tree
+from .packs import commit, tree
 
 CONTENT = {
     "plugin.json": b'{"id": "demo"}\r\n',
@@ -62,12 +62,9 @@ class GoodCloneTests(CloneTestCase):
         self.assertEqual(run("status", "--porcelain"), "")
         self.assertEqual(run("rev-parse", "HEAD").strip(), self.commit)
         self.assertEqual(run("rev-list", "--count", "HEAD").strip(), "1")
-        # Only the owner enters it, and nothing of it may be executed.
-        self.assertEqual(self.into.stat().st_mode & 0o777, 0o700)
+        # Nothing of it may be executed.
         files = filter(Path.is_file, self.into.rglob("*"))
         self.assertEqual({path.stat().st_mode & 0o111 for path in files}, {0})
-        self.assertTrue(self.progress)
-        self.assertEqual(self.progress, sorted(self.progress))
 
     async def test_later_fetch(self) -> None:
         """The clone can be deepened from its remote."""
@@ -76,17 +73,6 @@ class GoodCloneTests(CloneTestCase):
         run("fetch", "--quiet", "--depth=50", "origin")
         self.assertEqual(run("rev-list", "--count", "origin/HEAD").strip(), "2")
         self.assertEqual(run("fsck", "--full"), "")
-
-    async def test_existing_directory(self) -> None:
-        """A directory that is there already is neither used nor removed."""
-        self.into.mkdir()
-        (self.into / "kept").write_bytes(b"")
-        url = self.forge.url(self.name)
-        error = await self.assertFailure(self.cloning(url), BridgeError)
-        self.assertEqual(
-            error.message, "clone_failed: the files could not be written: File exists"
-        )
-        self.assertTrue((self.into / "kept").exists())
 
     async def test_full_disk(self) -> None:
         """A file that cannot be written takes the whole clone with it."""
@@ -175,14 +161,14 @@ class DialTests(CloneTestCase):
     async def test_refused(self) -> None:
         """What ends before anything is fetched is named."""
         server = self.rogue(lambda line, body: [])
-        empty = f"empty-{os.urandom(6).hex()}"
-        make_repository(self.forge.root, empty, [commit(tree())])
-        (self.forge.root / f"{empty}.git" / "refs" / "heads" / "main").unlink()
+        empty = self.publish(commit(tree()))
+        place = self.forge.root / Path(empty).name
+        (place / "refs" / "heads" / "main").unlink()
         for url, words in (
             ("http://127.0.0.1/x.git", "not_https: url: must start with https://"),
             ("https://127.0.0.1:1024/x.git", "clone_failed: no connection with the"),
             (self.forge.url("missing"), "clone_failed: the host answered HTTP status"),
-            (self.forge.url(empty), "clone_failed: the repository is empty or has no"),
+            (empty, "clone_failed: the repository is empty or has no"),
             (server.url, "clone_failed: the server's certificate is not to be trusted"),
         ):
             message = await self.refusal(url)
@@ -215,10 +201,7 @@ class DialTests(CloneTestCase):
 
     async def test_allowed(self) -> None:
         """An address or a private name that was allowed is dialled."""
-        (self.base / "w").mkdir()
-        (self.base / "w" / "x").write_bytes(b"")
-        self.forge.publish(self.base / "w", "dialled")
-        url = self.forge.url("dialled")
+        url = self.publish(tree(), commit(tree()))
         for host in ("127.0.0.1", "localhost"):
             also = frozenset({(host, self.forge.port)})
             at = url.replace("127.0.0.1", host)

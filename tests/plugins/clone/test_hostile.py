@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 from ...forge import serve_pack
 from .clones import CloneTestCase
@@ -38,7 +39,8 @@ class HostileTests(CloneTestCase):
             (DIRECTORY, b"..", INNER, unsafe),
         ):
             root = tree((mode, name, target))
-            message = await self.hostile([CONTENT, INNER, root, commit(root)])
+            url = self.publish(CONTENT, INNER, root, commit(root))
+            message = await self.refusal(url)
             self.assertTrue(message.startswith(words), (name, message))
         self.assertEqual(os.listdir(self.base), [])
 
@@ -46,12 +48,14 @@ class HostileTests(CloneTestCase):
         """The limits of a clone hold for what a server sends."""
         made = [blob(os.urandom(20_000)) for _ in range(20)]
         root = tree(*[(FILE, b"%02d" % number, one) for number, one in enumerate(made)])
+        url = self.publish(*made, root, commit(root))
+        limits: Any
         for limits, words in (
             ({"objects": 21}, "more than 21 objects"),
             ({"received_bytes": 200_000}, "more than 200000 bytes received"),
             ({"files": 19}, "more than 19 files"),
         ):
-            message = await self.hostile([*made, root, commit(root)], **limits)
+            message = await self.refusal(url, self.cloner(**limits))
             self.assertEqual(message, f"clone_failed: {words}")
 
     async def test_attack_too_much_without_a_length(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from bridge.plugins.clone.history import Behind
 from bridge.plugins.clone.repositories import LOOKS, Repositories
-from bridge.protocol.errors import BridgeError
 
 from ...forge import serve_pack, start_forge_process
 from .clones import CloneTestCase
@@ -25,7 +24,6 @@ from .packs import (
     line_of,
     made_commit,
     make_pack,
-    make_repository,
     packed,
     tree,
 )
@@ -34,26 +32,15 @@ from .packs import (
 class UpstreamTestCase(CloneTestCase):
     """Publishes histories, and looks at them."""
 
-    def setUp(self) -> None:
-        """Choose a name for the repository."""
-        super().setUp()
-        self.name = ""
-
-    def publish(self, objects: Sequence[Object]) -> None:
-        """Make a repository; its branch is the last of ``objects``."""
-        self.name = f"upstream-{os.urandom(6).hex()}"
-        make_repository(self.forge.root, self.name, [EMPTY, *objects])
-
     def upstream(self, ca_file: Path | None = None, **changed: Any) -> Repositories:
         """One that trusts the forge, or ``ca_file``."""
         looks = evolve(LOOKS, **changed)
         return self.repositories(ca_file, looks=looks)
 
     async def behind(
-        self, current: Object, upstream: Repositories | None = None
+        self, url: str, current: Object, upstream: Repositories | None = None
     ) -> Behind:
-        """How far a commit is behind the repository, which it is."""
-        url = self.forge.url(self.name)
+        """How far a commit is behind a repository, which it is."""
         found = await self.begin_to_look(url, current.name.hex(), upstream)
         assert found is not None
         return found
@@ -64,16 +51,6 @@ class UpstreamTestCase(CloneTestCase):
         """Begin to look at ``url``."""
         chosen = upstream or self.upstream()
         return Deferred.fromCoroutine(chosen.behind(url, current))
-
-    async def refused(
-        self, url: str, current: Object = EMPTY, upstream: Repositories | None = None
-    ) -> str:
-        """The message a look at ``url`` is refused with."""
-        looking = self.begin_to_look(url, current.name.hex(), upstream)
-        error: Any = await self.assertFailure(looking, BridgeError)
-        message = str(error.message)
-        self.assertNotIn("127.0.0.1", message)
-        return message
 
 
 def summaries(behind: Behind) -> list[str]:
@@ -93,7 +70,6 @@ class HistoryTests(UpstreamTestCase):
             (line[:5], line[1], 3, ["4", "3", "2"]),
             # 50 stands for more.
             (line, line[0], 50, newest),
-            (line, line[70], 49, newest[:-1]),
             # The branch was rewritten: it counts from where the two parted.
             ([*line[:3], *ours, *theirs], ours[-1], 2, ["theirs 1", "theirs 0"]),
             # The server has forgotten the commit: what is known counts whole.
@@ -102,14 +78,9 @@ class HistoryTests(UpstreamTestCase):
             # The branch was moved back.
             ([*line[2:6], *line[:2]], line[5], 0, []),
         ):
-            self.publish(objects)
-            behind = await self.behind(current)
+            behind = await self.behind(self.publish(EMPTY, *objects), current)
             found = (behind.latest, behind.commits, summaries(behind))
             self.assertEqual(found, (objects[-1].name.hex(), count, shown))
-        self.publish(line[:2])
-        url = self.forge.url(self.name)
-        self.assertIsNone(await self.begin_to_look(url, line[1].name.hex()))
-        self.assertEqual(await self.upstream().tip(url), line[1].name.hex())
         self.assertEqual(list(self.base.iterdir()), [])
 
     async def test_only_commits(self) -> None:
@@ -117,9 +88,10 @@ class HistoryTests(UpstreamTestCase):
         base = made_commit(b"base")
         big = blob(os.urandom(300_000))
         files = tree((FILE, b"x", big))
-        self.publish([big, files, base, made_commit(b"top", base, root=files)])
+        top = made_commit(b"top", base, root=files)
+        url = self.publish(EMPTY, big, files, base, top)
         limited = self.upstream(received_bytes=50_000)
-        self.assertEqual((await self.behind(base, limited)).commits, 1)
+        self.assertEqual((await self.behind(url, base, limited)).commits, 1)
 
     async def test_old_server(self) -> None:
         """One that speaks version 0 sends all, and offers less."""
@@ -130,9 +102,9 @@ class HistoryTests(UpstreamTestCase):
         base = made_commit(b"base", root=files)
         ours = made_commit(b"ours", base, root=files)
         theirs = made_commit(b"theirs", base, root=files)
-        self.publish([big, files, base, ours, theirs])
-        self.assertEqual((await self.behind(base)).commits, 1)
-        self.assertEqual(summaries(await self.behind(ours)), ["theirs", "base"])
+        url = self.publish(big, files, base, ours, theirs)
+        self.assertEqual((await self.behind(url, base)).commits, 1)
+        self.assertEqual(summaries(await self.behind(url, ours)), ["theirs", "base"])
 
     async def test_cancelled_while_asking_for_more(self) -> None:
         """A look that is cancelled does not answer with what it had."""
@@ -160,22 +132,21 @@ class RuleTests(UpstreamTestCase):
         """A record without a commit is refused before anything is asked."""
         for commit in ("", "HEAD", "a" * 39, "A" * 40, "a" * 41):
             looking = self.begin_to_look(self.forge.url("x"), commit)
-            error: Any = await self.assertFailure(looking, BridgeError)
-            self.assertIn("the record names no commit", error.message)
+            refusal = await self.refusal_of(looking)
+            self.assertIn("the record names no commit", refusal)
 
     async def test_attack_rules(self) -> None:
         """Only https, public hosts where that is wanted, and so many bytes."""
         base = made_commit(b"base")
-        self.publish([base, made_commit(os.urandom(60_000).hex().encode(), base)])
-        url = self.forge.url(self.name)
+        large = made_commit(os.urandom(60_000).hex().encode(), base)
+        url, current = self.publish(EMPTY, base, large), base.name.hex()
         public, limited = self.upstream().public(), self.upstream(received_bytes=30_000)
         for at, upstream, words in (
             ("http://forge.example/x", public, "not_https: "),
             (url, public, "not on the public internet"),
             (url, limited, "more than 30000 bytes received"),
-            (self.forge.url("missing"), self.upstream(), "HTTP status 404"),
         ):
-            self.assertIn(words, await self.refused(at, base, upstream))
+            looking = self.begin_to_look(at, current, upstream)
+            self.assertIn(words, await self.refusal_of(looking))
         asking = Deferred.fromCoroutine(self.upstream(received_bytes=10).tip(url))
-        error: Any = await self.assertFailure(asking, BridgeError)
-        self.assertIn("more than 10 bytes received", error.message)
+        self.assertIn("more than 10 bytes received", await self.refusal_of(asking))

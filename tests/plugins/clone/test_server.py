@@ -12,6 +12,7 @@ from ...forge import packet, respond, serve_pack
 from .clones import CloneTestCase
 from .packs import FILE, blob, commit, make_pack, packed, tree
 
+ADVERTISEMENT = "application/x-git-upload-pack-advertisement"
 FILES = blob(b"content")
 ROOT = tree((FILE, b"x", FILES))
 TIP = commit(ROOT)
@@ -81,27 +82,24 @@ class RedirectTests(CloneTestCase):
             tries = 4 if words == "too many" else 1
             self.assertEqual(len(self.server.requests), tries)
 
-    async def test_second_request(self) -> None:
-        """Only the first request of a clone may be redirected."""
-
-        def script(line: str, body: bytes) -> Iterable[bytes]:
-            if line.startswith("GET"):
-                return GOOD(line, body)
-            where = "/y.git/info/refs?service=git-upload-pack"
-            return [respond("302 x", Location=where)]
-
-        server = self.rogue(script)
-        message = await self.refusal(server.url, self.cloner(server.ca_file))
-        self.assertIn("redirect refused", message)
-
 
 class AnswerTests(CloneTestCase):
     """What a server answers."""
 
-    async def answer(self, *pieces: bytes) -> str:
-        """The refusal of these bytes as an answer."""
-        server = self.rogue(lambda line, body: pieces)
+    async def answer(self, *pieces: bytes, later: bool = False) -> str:
+        """The refusal of these bytes as an answer, to the second request if later."""
+
+        def script(line: str, body: bytes) -> Iterable[bytes]:
+            return GOOD(line, body) if later and line.startswith("GET") else pieces
+
+        server = self.rogue(script)
         return await self.refusal(server.url, self.cloner(server.ca_file))
+
+    async def test_second_request(self) -> None:
+        """Only the first request of a clone may be redirected."""
+        where = "/y.git/info/refs?service=git-upload-pack"
+        message = await self.answer(respond("302 x", Location=where), later=True)
+        self.assertIn("redirect refused", message)
 
     async def test_statuses(self) -> None:
         """Another status than 200 is reported, and what it probably means."""
@@ -120,24 +118,61 @@ class AnswerTests(CloneTestCase):
 
     async def test_error_packet(self) -> None:
         """What the server says in git's protocol is shown as one short line."""
-        kind = "application/x-git-upload-pack-advertisement"
         said = b"ERR \x1b[31mNo\nsuch\xff" + b"x" * 500
         body = b"001e# service=git-upload-pack\n0000%04x%s" % (len(said) + 4, said)
-        message = await self.answer(respond("200 OK", body, Content_Type=kind))
+        message = await self.refs(body)
         start = 'clone_failed: the host refused: "Nosuch\ufffd'
         self.assertEqual(message, start + "x" * 113 + '"')
 
     async def test_error_in_place_of_a_pack(self) -> None:
         """So is what it says when it fails later."""
         failing = packet(b"packfile\n") + packet(b"\x03out of memory\n") + b"0000"
+        message = await self.answer(respond("200 OK", failing), later=True)
+        self.assertEqual(message, 'clone_failed: the host refused: "out of memory"')
 
-        def script(line: str, body: bytes) -> Iterable[bytes]:
-            is_first = line.startswith("GET")
-            return GOOD(line, body) if is_first else [respond("200 OK", failing)]
+    async def test_content_type_with_parameters(self) -> None:
+        """Media types may have parameters, and be written in any case."""
+
+        def script(line: str, sent: bytes) -> Iterable[bytes]:
+            for answer in GOOD(line, sent):
+                head, blank, content = answer.partition(b"\r\n\r\n")
+                typed = head.replace(b"application/x-git", b"Application/X-Git")
+                yield typed + b" ; charset=utf-8" + blank + content
 
         server = self.rogue(script)
-        message = await self.refusal(server.url, self.cloner(server.ca_file))
-        self.assertEqual(message, 'clone_failed: the host refused: "out of memory"')
+        tip = await self.clone(server.url, self.cloner(server.ca_file))
+        self.assertEqual(tip, TIP.name.hex())
+
+    async def refs(self, body: bytes, kind: str = ADVERTISEMENT) -> str:
+        """The refusal of a server that answers this to the first request."""
+        return await self.answer(respond("200 OK", body, Content_Type=kind))
+
+    async def test_attack_another_content_type(self) -> None:
+        """What only begins like the media type of git is refused."""
+        for kind in (f"{ADVERTISEMENT}2", "text/html", ""):
+            message = await self.refs(b"", kind)
+            self.assertEqual(message, "clone_failed: not a git repository")
+
+    async def test_attack_refs(self) -> None:
+        """Refs that are none, or of what we can't fetch, are refused."""
+        for line, words in (
+            (b"ab" * 32 + b" HEAD\0shallow object-format=sha256\n", "not SHA-1"),
+            (b"ab" * 20 + b" HEAD\0side-band-64k\n", "cannot send a single commit"),
+            (b"\xff", "empty or has no default branch"),
+            (b"HEAD", "empty or has no default branch"),
+            (b"x y z\0", "empty or has no default branch"),
+            (b"x HEAD\0", "not SHA-1"),
+        ):
+            start = packet(b"# service=git-upload-pack\n") + b"0000"
+            message = await self.refs(start + packet(line) + b"0000")
+            self.assertIn(words, message)
+            self.assertTrue(message.startswith("clone_failed: "), message)
+
+    async def test_attack_packets(self) -> None:
+        """Lengths that are none, or lead out of the answer, are refused."""
+        for length in (b"0003", b"zzzz", b"+00a", b"0_0a", b"ffff", b"00"):
+            message = await self.refs(length + b"xxxxxx")
+            self.assertIn("not git's protocol", message, length)
 
     async def test_connection_is_kept(self) -> None:
         """All requests of one clone share a connection when the server lets them."""
@@ -156,9 +191,6 @@ class AnswerTests(CloneTestCase):
             return make(tls, protocol)
 
         self.patch(HostTLS, "clientConnectionForTLS", counted)
-        (self.base / "w").mkdir()
-        (self.base / "w" / "x").write_bytes(b"")
-        self.forge.publish(self.base / "w", "kept")
-        url = self.forge.url("kept").replace("127.0.0.1", "localhost")
+        url = self.publish(FILES, ROOT, TIP).replace("127.0.0.1", "localhost")
         await self.clone(url)
         self.assertEqual((looked_up, len(connected)), (["localhost"], 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import threading
 import time
@@ -16,7 +15,7 @@ from bridge.plugins.clone import repositories
 
 from ...waiting import until
 from .clones import CloneTestCase
-from .packs import commit, make_repository, tree
+from .packs import commit, tree
 
 
 class SlowServerTests(CloneTestCase):
@@ -97,9 +96,7 @@ class SlowServerTests(CloneTestCase):
                 check()
 
         self.patch(repositories, "unpack", unpack)
-        name = f"slow-{os.urandom(6).hex()}"
-        make_repository(self.forge.root, name, [commit(tree()), tree()][::-1])
-        cloning = self.cloning(self.forge.url(name))
+        cloning = self.cloning(self.publish(tree(), commit(tree())))
         await until(begun.is_set)
         await self.assert_ends(cloning)
         ended = len(checks)
