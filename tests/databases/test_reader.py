@@ -92,7 +92,8 @@ class ReadTests(ReaderCase):
         found = self.reader.read(
             Query(
                 "SELECT NULL, 1, 9007199254740991 AS safe, 9007199254740992 AS long, "
-                "-9007199254740992 AS low, 1.5 AS real, 9e999 AS huge, 'é' AS text, "
+                "-9007199254740991 AS least, -9007199254740992 AS low, 1.5 AS real, "
+                "9e999 AS huge, 'é' AS text, "
                 "CAST(x'61ff62' AS TEXT) AS lossy, x'00ff' AS blob, '' AS empty",
                 [],
             )
@@ -106,6 +107,7 @@ class ReadTests(ReaderCase):
                     "1": 1,
                     "safe": 9007199254740991,
                     "long": "9007199254740992",
+                    "least": -9007199254740991,
                     "low": "-9007199254740992",
                     "real": 1.5,
                     "huge": None,
@@ -138,11 +140,9 @@ class ReadTests(ReaderCase):
     def test_blobs(self) -> None:
         """Their size is reported, and their content when it is requested."""
         sql = "SELECT picture FROM places WHERE id = 1"
-        self.assertEqual(self.rows(sql), [{"picture": {"blobBytes": 4}}])
-        self.assertEqual(
-            self.rows(sql, blobs=True),
-            [{"picture": {"blobBytes": 4, "base64": "AP8A/w=="}}],
-        )
+        for blobs, more in ((False, {}), (True, {"base64": "AP8A/w=="})):
+            found = self.rows(sql, blobs=blobs)
+            self.assertEqual(found, [{"picture": {"blobBytes": 4, **more}}])
 
     def test_what_authors_use(self) -> None:
         """Ordinary reading is allowed: joins, windows, JSON, dates, the schema."""
@@ -213,13 +213,13 @@ class ReadTests(ReaderCase):
 class LimitTests(ReaderCase):
     """Tests for how much is read."""
 
-    def test_ten_thousand_rows(self) -> None:
-        """That many are read; one more is an error, not a cut."""
-        sql = "SELECT n FROM numbers LIMIT "
-        self.assertEqual(len(self.rows(sql + "10000")), 10000)
-        self.assertEqual(
-            self.refused(sql + "10001"), "the result is too large: over 10000 rows"
-        )
+    def test_attack_endless_rows(self) -> None:
+        """Ten thousand are read; one more is an error, not a cut, and so is no end."""
+        sql = ENDLESS + "SELECT n FROM r"
+        self.assertEqual(len(self.rows(sql + " LIMIT 10000")), 10000)
+        for more in (" LIMIT 10001", ""):
+            message = self.refused(sql + more)
+            self.assertEqual(message, "the result is too large: over 10000 rows")
 
     def test_eight_mebibytes(self) -> None:
         """The estimate counts names, and texts with their quotes."""
@@ -442,10 +442,6 @@ class AttackTests(ReaderCase):
         self.assertEqual((error.code, error.message), (Code.BAD_REQUEST, LATE))
         self.clock.looks = 1_000_000
         self.assertEqual(self.names(), ["Harbour", "Market"])
-
-    def test_attack_endless_rows(self) -> None:
-        """So does one that gives rows, at ten thousand."""
-        self.assertIn("10000 rows", self.refused(ENDLESS + "SELECT n FROM r"))
 
     def test_attack_sorts(self) -> None:
         """A sort of more than memory may hold is refused, and writes no file."""

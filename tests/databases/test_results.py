@@ -30,10 +30,3 @@ class MeterTests(SynchronousTestCase):
         Meter(False, 32).value(b"x" * 31)
         Meter(True, 5).text(b"abc")
         self.assertRaises(BridgeError, Meter(True, 4).text, b"abc")
-
-    def test_safe_integers(self) -> None:
-        """Those beyond what JavaScript keeps exactly are strings."""
-        for edge in (2**53 - 1, 1 - 2**53):
-            self.assertEqual(Meter(True).value(edge), edge)
-            beyond = edge + (1 if edge > 0 else -1)
-            self.assertEqual(Meter(True).value(beyond), str(beyond))

@@ -144,7 +144,10 @@ class NotificationsTests(DesktopContract, TestCase):
 
     async def choose(self, key):
         """See ``DesktopContract``."""
+        (sent,) = self.server.named("Notify")
+        self.assertEqual(sent[5], ["yes-1", "Yes", "no-1", "No"])
         self.server.emit("ActionInvoked", 1, key)
+        await self.withdrawn()
 
     async def withdrawn(self):
         """See ``DesktopContract``."""

@@ -164,15 +164,6 @@ class ShowTests(NotificationsCase):
 class AskTests(NotificationsCase):
     """Tests for questions."""
 
-    async def test_choice(self):
-        """The key of the button is the answer, and the note is closed."""
-        server, question = await self.asked()
-        (sent,) = server.named("Notify")
-        self.assertEqual(sent[5], ["yes-1", "Yes", "no-1", "No"])
-        server.emit("ActionInvoked", 1, "yes-1")
-        self.assertEqual(await question, "yes-1")
-        await until(lambda: server.named("CloseNotification") == [[1]])
-
     async def test_closed(self):
         """By the user it is no choice; a server that does so has asked nobody."""
         server = await serve(self, self.bus, "actions")

@@ -62,28 +62,22 @@ def installed(wheel: Path, python: str, to: Path) -> Path:
     return to / "bin"
 
 
-def test_sdist(dist: Path) -> None:
-    """The source archive has what is needed to build and to read."""
-    [found] = dist.glob("*.tar.gz")
-    with tarfile.open(found) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
-    for name in ("setup.py", "README.md", "LICENSE", "bridge/tap.py"):
-        assert name in names
-    assert "twisted/plugins/bridge_dropin.py" in names
-    assert "bridge/settings/profiles/vrcnext.toml" in names
-    assert "bridge/provision/plugin-bridge.service" in names
-    assert "bridge/schemas/protocol.json" in names
-
-
 def test_contents(dist: Path, wheel: Path) -> None:
-    """Both have the page's library; what is for one system is in neither."""
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
+    """The sdist has all; both have the page's library, and nothing for one system."""
     with tarfile.open(next(dist.glob("*.tar.gz"))) as archive:
-        names += archive.getnames()
-    shipped = [name for name in names if "bridge/shipped/" in name]
-    assert len(shipped) == 2
-    assert all(name.endswith(f"/{LIBRARY.file}") for name in shipped)
+        names = [name.partition("/")[2] for name in archive.getnames()]
+    for name in (
+        *("setup.py", "README.md", "LICENSE", "bridge/tap.py"),
+        "twisted/plugins/bridge_dropin.py",
+        "bridge/settings/profiles/vrcnext.toml",
+        "bridge/provision/plugin-bridge.service",
+        "bridge/schemas/protocol.json",
+    ):
+        assert name in names
+    with zipfile.ZipFile(wheel) as found:
+        names += found.namelist()
+    shipped = [name for name in names if name.startswith("bridge/shipped/")]
+    assert shipped == [f"bridge/shipped/{LIBRARY.file}"] * 2
 
 
 @pytest.mark.parametrize("python", list(interpreters()))

@@ -44,6 +44,7 @@ class SystemctlCase(SynchronousTestCase):
         self.home = fresh_directory(self)
         self.fake = self.home / "bin"
         self.fake.mkdir()
+        (self.fake / "asked").touch()
         program = self.fake / "systemctl"
         program.write_text(_SCRIPT.format(root=self.fake))
         program.chmod(stat.S_IRWXU)
@@ -57,10 +58,7 @@ class SystemctlCase(SynchronousTestCase):
 
     def asked(self) -> list[str]:
         """Return what systemctl was asked to change."""
-        try:
-            lines = (self.fake / "asked").read_text().splitlines()
-        except FileNotFoundError:
-            return []
+        lines = (self.fake / "asked").read_text().splitlines()
         return [line for line in lines if " show " not in f" {line} "]
 
     def begin(self, place: Paths, *, as_service: bool) -> subprocess.Popen[str]:

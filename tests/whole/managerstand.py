@@ -19,8 +19,6 @@ from urllib.parse import quote
 
 from attrs import define, field
 
-from bridge.settings.host import load_profile
-
 from ..directories import write_files
 from ..forge import ForgeProcess, sign, start_forge_process
 from ..freedesktop.session import Session
@@ -29,9 +27,8 @@ from ..waiting import wait_until
 from ..webserver import serving_directory
 from .browser import Browser, open_browser
 from .daemon import Daemon, run, running, set_up
+from .test_install import PROFILE, SEED, manifest
 
-PROFILE: Final = load_profile("reference")
-SEED: Final = b"\x07" * 32
 OTHER_SEED: Final = b"\x08" * 32
 _CARD = """\
 import { definePlugin } from '@bridge/plugin-api';
@@ -112,12 +109,11 @@ class Stand:
     desktop: Desktop
     browser: Browser
     page: str
-    options: tuple[str, ...] = ()
     daemon: Daemon = field(init=False)
     _running: ExitStack = field(factory=ExitStack, init=False)
     _signed_at: int = field(default=0, init=False)
 
-    def start_daemon(self, *options: str, port: int = 0) -> None:
+    def start_daemon(self, port: int = 0) -> None:
         """Start the daemon; on the port of the last one when ``port`` is given."""
         self._running = ExitStack()
         self.daemon = self._running.enter_context(
@@ -125,7 +121,6 @@ class Stand:
                 self.home,
                 f"--listen=127.0.0.1:{port}",
                 f"--ca-file={self.forge.ca_file}",
-                *options,
                 more=self.desktop.session.environment,
             )
         )
@@ -139,28 +134,21 @@ class Stand:
         plugin_id: str,
         main: str = "",
         files: Mapping[str, str | bytes] | None = None,
-        seed: bytes | None = SEED,
-        **manifest: Any,
+        seed: bytes = SEED,
+        **about: Any,
     ) -> str:
         """Publish a plugin, or a new version of it; gives its URL."""
         directory = self.home / "trees" / plugin_id
-        about = {
-            "id": plugin_id,
-            "name": plugin_id.replace("-", " ").title(),
-            "version": "1.0.0",
-            "apiVersion": "^0.1.0",
-            **manifest,
-        }
+        name = about.setdefault("name", plugin_id.replace("-", " ").title())
         own = {
-            "plugin.json": json.dumps(about),
-            "main.ts": main or _CARD % (plugin_id, about["name"]),
+            "plugin.json": manifest(plugin_id, **about),
+            "main.ts": main or _CARD % (plugin_id, name),
         }
         write_files(directory, {**own, **(files or {})})
-        if seed is not None:
-            # A version that is not newer than the last one is a replay.
-            self._signed_at = max(int(time.time()), self._signed_at + 1)
-            sign(directory, plugin_id, PROFILE, seed, self._signed_at)
-        self.forge.publish(directory, plugin_id, f"Version {about['version']}")
+        # A version that is not newer than the last one is a replay.
+        self._signed_at = max(int(time.time()), self._signed_at + 1)
+        sign(directory, plugin_id, PROFILE, seed, self._signed_at)
+        self.forge.publish(directory, plugin_id)
         return self.forge.url(plugin_id)
 
     def open(self, route: str = "", query: str = "") -> None:

@@ -14,7 +14,8 @@ from selenium.webdriver.common.keys import Keys
 from twisted.trial.unittest import SynchronousTestCase
 
 from .audit import Auditor
-from .managerstand import OTHER_SEED, SEED, Stand, open_stand
+from .managerstand import OTHER_SEED, Stand, open_stand
+from .test_install import SEED
 
 LONG = "Averyveryveryverylongnamewithoutanyspaceinit" * 3
 CUT_CARDS = """\
