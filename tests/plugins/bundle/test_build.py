@@ -162,8 +162,7 @@ class PublishingTests(BuildCase):
     async def test_two_plugins(self):
         """The bundle, its map and its description are published, and nothing else."""
         self.shop.plugin("bb")
-        report = await self.shop.build("bb", "aa", "bb")
-        self.assertEqual(report.errors, [])
+        report = await self.built("bb", "aa", "bb")
         self.assertTrue(report.ok)
         self.assertEqual(report.plugins, ["aa", "bb"])
         published = self.shop.published()
@@ -236,8 +235,7 @@ class PublishingTests(BuildCase):
         self.shop.write(
             "host/packages/host/src/index.ts", 'import x from "pk"; console.log(x);'
         )
-        report = await self.shop.build()
-        self.assertEqual(report.errors, [])
+        await self.built()
         made = json.loads(self.shop.map.read_bytes())
         at = made["sources"].index("host/node_modules/pk/i.ts")
         self.assertIsNone(made["sourcesContent"][at])
@@ -431,9 +429,7 @@ class MissingTests(BuildCase):
                 path.chmod(0o755)
                 return super().spawnProcess(*args, **kwargs)
 
-        report = await self.shop.builder(Swapping()).build(
-            lambda: (self.shop.trees("aa"), {})
-        )
+        report = await self.shop.build("aa", on=Swapping())
         self.assertEqual(report.errors, [])
         self.assertFalse(witness.exists())
 
@@ -492,7 +488,7 @@ class BundlerEndTests(BuildCase):
     async def hanging(self, clock: SlowClock) -> Deferred[Report]:
         """Begin a build whose bundler does nothing."""
         self.shop.replace_bundler("#!/bin/sh\nexec sleep 600\n")
-        building = self.shop.builder(clock).build(lambda: (self.shop.trees("aa"), {}))
+        building = self.shop.build("aa", on=clock)
         # Its deadline.
         await until(clock.getDelayedCalls, "the bundler never started")
         return building
@@ -555,9 +551,7 @@ class BundlerEndTests(BuildCase):
         def defer(work, *args):
             return Deferred.fromCoroutine(late(work, *args))
 
-        building = self.shop.builder(defer_to_thread=defer).build(
-            lambda: (self.shop.trees("aa"), {})
-        )
+        building = self.shop.build("aa", defer_to_thread=defer)
         await begun
         building.cancel()
         self.assertNoResult(building)

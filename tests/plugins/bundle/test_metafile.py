@@ -1,4 +1,4 @@
-"""What the metafile check lets into a bundle."""
+"""What the metafile check lets into a bundle, and where it says an import is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from bridge.plugins.bundle.metafile import API as API_AREA
 from bridge.plugins.bundle.metafile import (
     Allowed,
     BuildError,
+    Edge,
     check_metafile,
+    place_of,
+    specifier_shown,
 )
 from bridge.protocol.strictjson import dumps
 
@@ -112,19 +115,15 @@ def written(
 class MetafileTests(SynchronousTestCase):
     """What passes and what is refused, and in which words."""
 
-    def check(self, text: bytes, rules: Allowed = BUNDLE) -> frozenset[str]:
-        """Check a metafile."""
-        return check_metafile(text, rules)
-
     def refused(self, text: bytes, rules: Allowed = BUNDLE) -> str:
         """Check, expect a refusal, and give its words."""
         with self.assertRaises(BuildError) as caught:
-            self.check(text, rules)
+            check_metafile(text, rules)
         return str(caught.exception)
 
     def test_what_a_bundle_is_made_of(self):
         """The host, its packages, the API, the table and the plugins pass."""
-        inputs = self.check(
+        inputs = check_metafile(
             metafile(
                 (TABLE, MAIN),
                 (TABLE, "plugins/aa/plugin.json"),
@@ -139,7 +138,8 @@ class MetafileTests(SynchronousTestCase):
                 (API, "host/packages/api/src/x.ts"),
                 ("host/node_modules/pk/i.js", "host/node_modules/other/i.js"),
                 ("host/node_modules/pk/i.js", "(disabled):fs"),
-            )
+            ),
+            BUNDLE,
         )
         self.assertIn("plugins/aa/src/deep/x.ts", inputs)
         self.assertNotIn("(disabled):fs", inputs)
@@ -178,7 +178,7 @@ class MetafileTests(SynchronousTestCase):
             for path in paths:
                 refusal = f"{MAIN} may not import {path}{why}"
                 self.assertEqual(self.refused(metafile((MAIN, path))), refusal)
-        self.check(metafile((ENTRY, "host/node_modules/pk/cli")))
+        check_metafile(metafile((ENTRY, "host/node_modules/pk/cli")), BUNDLE)
 
     def test_attack_attributes(self):
         """Source is not read as data, and an attribute opens no other file."""
@@ -238,8 +238,8 @@ class MetafileTests(SynchronousTestCase):
             with self.subTest(refusal=refusal):
                 self.assertEqual(self.refused(text)[: len(refusal)], refusal)
         # The host may do so.
-        self.check(written({ENTRY: [pattern]}))
-        self.check(metafile((ENTRY, url), left=[url]))
+        check_metafile(written({ENTRY: [pattern]}), BUNDLE)
+        check_metafile(metafile((ENTRY, url), left=[url]), BUNDLE)
 
     @settings(deadline=None)
     @given(st.text(st.characters(codec="utf-8"), max_size=60), st.text(max_size=9))
@@ -247,9 +247,63 @@ class MetafileTests(SynchronousTestCase):
         """Whatever an input is called, it is in a area or it is refused."""
         try:
             text = metafile((MAIN, path))
-            read = self.check(text, allowed("aa", plugin_id))
+            read = check_metafile(text, allowed("aa", plugin_id))
         except (BuildError, TypeError):
             return
         areas = ("host/", "plugins/aa/", f"plugins/{plugin_id}/", TABLE)
         self.assertTrue(all(name.startswith(areas) for name in read))
         self.assertFalse(any(".." in name.split("/") for name in read))
+
+
+def place(specifier: str, text: bytes) -> str:
+    """Where it is in ``m.ts``."""
+    return place_of(Edge("m.ts", "x", specifier, external=False), lambda _: text)
+
+
+class PlaceTests(SynchronousTestCase):
+    """The file and the line."""
+
+    def test_lines(self):
+        """Lines are counted from 1, whatever the import is like."""
+        for text in (
+            b"\nimport x from './x';",
+            b'\r\nimport "./x"',
+            b"\nexport * from'./x'",
+            b"\nconst x = require( './x' )",
+            b"import {\n} from './x';\nimport './x'",
+            b"import(\n`./x`)",
+            b"// './x'\nimport './x'",
+            b"import x from\n'./x';",
+            b"\nimport x from /* odd */ './x'",
+        ):
+            self.assertEqual(place("./x", text), "m.ts:2", text)
+
+    def test_attack_blanks(self):
+        """A text made to be slow to search is searched as fast as any."""
+        for word in (b"from", b"import(", b"require"):
+            self.assertEqual(place("./x", word + b" " * 2_000_000), "m.ts")
+
+    def test_pattern(self):
+        """What stands for many files is found by what is known of it."""
+        self.assertEqual(place("./x/**/*.ts", b"\n\nimport(`./x/${n}`)"), "m.ts:3")
+
+    def test_not_found(self):
+        """An import that is spelled in another way has no line."""
+        self.assertEqual(place("./x", b"import '\\u002e/x'"), "m.ts")
+        self.assertEqual(place("./x", b"import './x/y'"), "m.ts")
+
+        def gone(path):
+            raise FileNotFoundError(path)
+
+        edge = Edge("m\x1b.ts", "x", "x", external=False)
+        self.assertEqual(place_of(edge, gone), "m.ts")
+
+
+class SpecifierTests(SynchronousTestCase):
+    """What is repeated."""
+
+    def test_shown(self):
+        """A plain name is, in quotes, and nothing else."""
+        self.assertEqual(specifier_shown("@a/b-c.js"), '"@a/b-c.js"')
+        for odd in ("", "a b", "https://x", "a\nb", "\u202e", "a" * 101, "é", '"'):
+            self.assertEqual(specifier_shown(odd), "another module")

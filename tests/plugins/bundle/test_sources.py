@@ -32,9 +32,7 @@ class AskedTests(BuildCase):
             return load(sources, question)
 
         self.patch(Sources, "load", noted)
-        self.shop.plugin("aa")
-        report = await self.shop.build("aa")
-        self.assertEqual(report.errors, [])
+        await self.built()
         self.assertEqual(
             sorted(asked),
             ["build/static-plugins.ts", "plugins/aa/main.ts", "plugins/aa/plugin.json"],
@@ -49,7 +47,7 @@ class AskedTests(BuildCase):
 
 
 class StrictTests(BuildCase):
-    """The mode the code of a bundle runs in."""
+    """The kinds of source, and the mode the code of a bundle runs in."""
 
     THIS = "(function () { return typeof this; })()"
     GLOBAL = "(0, function () { return this })() !== undefined"
@@ -59,18 +57,24 @@ class StrictTests(BuildCase):
         return run_node(self.shop.bundle).splitlines()
 
     async def test_attack_this_of_a_plain_function(self):
-        """Nowhere is it the window, in no kind of module and no directory."""
+        """
+        Nowhere is it the window, in no kind of module and no directory.
+
+        Each is compiled as the kind the scan reads it as.
+        """
         seen = f"console.log('seen', {self.THIS}, {self.GLOBAL});"
         module = f"{seen} export default 1;"
         common = f"{seen} module.exports = 1;"
+        typed = f"{seen} export default <any>1;"
+        element = f"{seen} export default () => <a href='x' />;"
         files = {
-            "a.ts": module,
-            "a.mts": module,
-            "a.cts": f"{seen} export = 1;",
-            "b.tsx": module,
+            "a.ts": typed,
+            "a.mts": typed,
+            "a.cts": f"{seen} export = <any>1;",
+            "b.tsx": element,
             "c.js": module,
             "c.mjs": module,
-            "d.jsx": module,
+            "d.jsx": element,
             "e.cjs": common,
             "f.js": common,
             "node_modules/g/index.js": common,
@@ -86,8 +90,7 @@ class StrictTests(BuildCase):
             "plugins/aa/main.ts",
             "\n".join([*imports, f"{seen} export default [{used}]"]),
         )
-        report = await self.shop.build("aa")
-        self.assertEqual(report.errors, [])
+        await self.built()
         self.assertEqual(self.shop.warnings, [])
         lines = [line for line in self.run_bundle() if line.startswith("seen")]
         self.assertEqual(lines, ["seen undefined false"] * (len(files) + 1))
@@ -116,8 +119,7 @@ class ErasedTests(BuildCase):
     async def builds(self, text: str) -> None:
         """The plugin builds."""
         self.shop.write("plugins/aa/main.ts", text)
-        report = await self.shop.build("aa")
-        self.assertEqual(report.errors, [])
+        await self.built()
 
     async def test_imports_that_are_dropped(self):
         """They need not lead anywhere, since nothing of them is in the bundle."""
@@ -273,24 +275,4 @@ class ScannedTests(BuildCase):
             "import d from './x.txt' with { type: 'text' };\n"
             "export default [a, b, c, d];\n",
         )
-        report = await self.shop.build("aa")
-        self.assertEqual(report.errors, [])
-
-    async def test_sources(self):
-        """Every kind of source builds as the kind the scan reads it as."""
-        files = {
-            "a.ts": "export default <any>1;",
-            "a.mts": "export default <any>1;",
-            "a.cts": "export = <any>1;",
-            "a.tsx": "export default () => <a href='x' />;",
-            "a.jsx": "export default () => <a href='x' />;",
-            "a.js": "export default 1;",
-            "a.mjs": "export default 1;",
-            "a.cjs": "module.exports = 1;",
-        }
-        for name, text in files.items():
-            self.shop.write(f"plugins/aa/{name}", text)
-        main = [f"export * as x{n} from './{name}';" for n, name in enumerate(files)]
-        self.shop.write("plugins/aa/main.ts", "\n".join([*main, "export default 1;"]))
-        report = await self.shop.build("aa")
-        self.assertEqual(report.errors, [])
+        await self.built()

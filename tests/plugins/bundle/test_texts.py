@@ -49,8 +49,7 @@ class TextsCase(BuildCase):
     async def table(self, *ids: str) -> Any:
         """Build, and return what the page has of it."""
         report = await self.shop.build(*ids)
-        self.assertEqual(report.errors, [])
-        self.assertEqual(report.plugins, sorted(ids))
+        self.assertEqual((report.errors, report.plugins), ([], sorted(ids)))
         return json.loads(run_node(self.shop.bundle))
 
 

@@ -133,9 +133,9 @@ class Workshop:
             warn=self.warnings.append,
         )
 
-    def build(self, *ids: str) -> Deferred[Report]:
-        """Build a bundle of these plugins."""
-        return self.builder().build(lambda: (self.trees(*ids), {}))
+    def build(self, *ids: str, **how: Any) -> Deferred[Report]:
+        """Build a bundle of these plugins; see ``builder``."""
+        return self.builder(**how).build(lambda: (self.trees(*ids), {}))
 
     def trees(self, *ids: str) -> dict[str, Tree]:
         """Read the trees of these plugins."""
@@ -165,6 +165,12 @@ class BuildCase(TestCase):
         """Make it."""
         self.shop = Workshop(fresh_directory(self)).fill()
         self.shop.plugin("aa")
+
+    async def built(self, *ids: str) -> Report:
+        """Build without a fault; the report."""
+        report = await self.shop.build(*(ids or ("aa",)))
+        self.assertEqual(report.errors, [])
+        return report
 
     async def refusal(self, *ids: str) -> str:
         """Build, expect a refusal, and give it."""

@@ -79,6 +79,14 @@ class ConversationTests(TestCase):
         for pid in self.spy.pids:
             self.assertRaises(ProcessLookupError, os.kill, pid, 0)
 
+    def converse(
+        self, work: Any, path: Path | None = None, **limits: Any
+    ) -> Deferred[Any]:
+        """Do what asks a program, the bundler if there is no other one."""
+        executable = Executable(str(path or esbuild()))
+        asking = converse(self.spy, executable, evolve(LIMITS, **limits), work)
+        return Deferred.fromCoroutine(asking)
+
     def ask(
         self, *texts: bytes, path: Path | None = None, **limits: Any
     ) -> Deferred[list[Any]]:
@@ -93,9 +101,7 @@ class ConversationTests(TestCase):
             await together(map(ask, texts))
             return [answers[text] for text in texts]
 
-        executable = Executable(str(path or esbuild()))
-        asking = converse(self.spy, executable, evolve(LIMITS, **limits), work)
-        return Deferred.fromCoroutine(asking)
+        return self.converse(work, path, **limits)
 
     def script(self, text: str) -> Path:
         """A program in place of the bundler."""
@@ -127,11 +133,8 @@ class ConversationTests(TestCase):
         async def work(bundler: Any) -> None:
             await bundler.ask({"command": "ping"})
 
-        executable = Executable(str(esbuild()))
-        asking = Deferred.fromCoroutine(converse(self.spy, executable, LIMITS, work))
-        self.assertEqual(
-            await self.why(asking), "esbuild crashed: Invalid command: ping"
-        )
+        why = await self.why(self.converse(work))
+        self.assertEqual(why, "esbuild crashed: Invalid command: ping")
 
     async def test_time_of_what_is_done_with_answers(self) -> None:
         """It is not the bundler's: others may keep the threads busy it is done in."""
@@ -141,8 +144,7 @@ class ConversationTests(TestCase):
             await deferLater(reactor, 1.2)
             await bundler.ask(transform(b"b"))
 
-        limits = evolve(LIMITS, seconds=1)
-        await converse(self.spy, Executable(str(esbuild())), limits, work)
+        await self.converse(work, seconds=1)
 
     async def test_deadline_is_cancelled(self) -> None:
         """Nothing waits for the deadline once there is an answer."""
@@ -235,9 +237,8 @@ class ConversationTests(TestCase):
             await bundler.ended
             await bundler.ask(transform(b""))
 
-        executable = Executable(str(self.script("exit 1")))
-        work_done = Deferred.fromCoroutine(converse(self.spy, executable, LIMITS, work))
-        self.assertEqual(await self.why(work_done), "esbuild crashed: exit status 1")
+        why = await self.why(self.converse(work, self.script("exit 1")))
+        self.assertEqual(why, "esbuild crashed: exit status 1")
 
     async def test_attack_other_programs(self) -> None:
         """Another program, or another version, is found out by what it writes."""

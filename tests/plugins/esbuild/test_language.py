@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
@@ -11,10 +9,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.esbuild.language import (
     DATA_LOADERS,
     LOADERS,
-    TSCONFIG_RAW,
     is_data_name,
     is_source_name,
-    loader_arguments,
     suffix_of,
 )
 
@@ -48,18 +44,3 @@ class NameTests(SynchronousTestCase):
         for name in (stem, stem + suffix):
             self.assertFalse(is_source_name(name) and is_data_name(name))
             self.assertEqual(suffix_of(name), suffix_of(f"x.ts/{name}"))
-
-
-class OptionTests(SynchronousTestCase):
-    """What the bundler is asked for."""
-
-    def test_attack_options(self):
-        """Modern and strict, and no kind of file is read by a default."""
-        options = {"target": "es2022", "useDefineForClassFields": True}
-        options["alwaysStrict"] = True
-        self.assertEqual(json.loads(TSCONFIG_RAW), {"compilerOptions": options})
-        others = {"--loader:=default", "--loader:.css=empty"}
-        others |= {"--loader:.module.css=empty", "--loader:.txt=text"}
-        others |= {"--loader:.mts=ts", "--loader:.cjs=js", "--loader:.tsx=tsx"}
-        self.assertLessEqual(others, set(loader_arguments()))
-        self.assertEqual(len(loader_arguments()), len(SOURCES | DATA) + 3)
