@@ -229,11 +229,7 @@ class JournalTests(SynchronousTestCase):
 
     def test_round_trip(self):
         """What was begun is read, until it is ended."""
-        for exchange in (
-            EXCHANGE,
-            Exchange(Operation.INSTALL, "good", ".tmp-0a", None, {}),
-            Exchange(Operation.UNINSTALL, "good", None, ".tmp-0b", None),
-        ):
+        for exchange in (EXCHANGE, *KINDS.values()):
             self.journal.begin(exchange)
             self.assertTrue(self.journal.exists())
             self.assertEqual(self.path.stat().st_mode & 0o777, 0o600)

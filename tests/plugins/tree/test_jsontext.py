@@ -29,6 +29,8 @@ class SyntaxTests(SynchronousTestCase):
         number = "not JSON: not a number, or one too large"
         deep = "JSON nested deeper than 64 levels"
         for content, refusal in (
+            (b"{}x", "1:3 not JSON: Extra data"),
+            (b'{"a":' * 100, "1:501 not JSON: Expecting value"),
             (b'{\n  "a": 1\n  "b": 2\n}', "3:3 not JSON: Expecting ',' delimiter"),
             ('{"é": "x'.encode(), "1:7 not JSON: Unterminated string starting"),
             (b'\xef\xbb\xbf{"a": 1}', "1:1 not JSON: Unexpected UTF-8 BOM"),

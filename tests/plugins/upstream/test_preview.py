@@ -1,9 +1,9 @@
 """Tests for ``bridge.plugins.upstream.preview``, with all the rooms below it."""
 
-from collections.abc import Callable
+from collections import defaultdict
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import evolve
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -15,6 +15,7 @@ from bridge.plugins.upstream.previewed import InstalledVersion, Preview
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import PREVIEW_KEPT_SECONDS, PREVIEWS_PER_MINUTE
 
+from ...pages import Page
 from ..operations.bench import (
     COMMIT,
     KEY,
@@ -31,34 +32,6 @@ NOTES = "## 1.1.0\n\n- New."
 STEPS = ["clone", "validate", "policy", "signature", "compare"]
 
 
-@define(eq=False)
-class Page:
-    """A page that asks, until it goes away."""
-
-    progresses: list[Progress] = field(factory=list)
-    is_page: bool = True
-    _closing: list[Callable[[Any], object]] = field(factory=list)
-    _gone: bool = False
-
-    def on_close(self, call: Callable[[Any], object]) -> None:
-        """See ``Holder``."""
-        if self._gone:
-            call(self)
-        else:
-            self._closing.append(call)
-
-    def go(self) -> None:
-        """Go away."""
-        self._gone = True
-        for call in self._closing:
-            call(self)
-
-    @property
-    def steps(self) -> list[str]:
-        """The steps it has seen."""
-        return [progress.step for progress in self.progresses]
-
-
 class PreviewTestCase(SynchronousTestCase):
     """A test with ``good`` in a repository, and a page."""
 
@@ -67,6 +40,7 @@ class PreviewTestCase(SynchronousTestCase):
         self.bench = Bench(self)
         self.bench.publish("good")
         self.page = Page()
+        self.steps: dict[Page, list[str]] = defaultdict(list)
 
     def preview(
         self,
@@ -86,7 +60,10 @@ class PreviewTestCase(SynchronousTestCase):
     ) -> Deferred[Preview]:
         """Ask for a preview; what is raised is a failure, too."""
         preview = self.bench.previewer.preview
-        watch = page.progresses.append
+
+        def watch(progress: Progress) -> None:
+            self.steps[page].append(progress.step)
+
         return maybeDeferred(preview, url, plugin_id, ref, page, watch)
 
     def result(self, name: str = "good") -> Preview:
@@ -132,7 +109,7 @@ class PreviewTests(PreviewTestCase):
         self.assertEqual((len(names), values), (1, {}))
         self.assertTrue(names[0].startswith(".tmp-"))
         self.assertEqual(self.bench.events, ["clone"])
-        self.assertEqual(self.page.steps, STEPS)
+        self.assertEqual(self.steps[self.page], STEPS)
 
     def test_refused_like_an_install(self) -> None:
         """What an install would refuse is refused, and nothing is kept."""
@@ -311,8 +288,8 @@ class TurnTests(PreviewTestCase):
         self.bench.clones.go_on()
         for preview in previews:
             self.successResultOf(preview)
-        self.assertEqual(self.page.steps, STEPS)
-        self.assertEqual(len(self.page._closing), 1)
+        self.assertEqual(self.steps[self.page], STEPS)
+        self.assertEqual(len(self.page.ends), 1)
         self.assertIsNone(current.job)
 
     def test_busy(self) -> None:
@@ -356,7 +333,7 @@ class TurnTests(PreviewTestCase):
         self.bench.clones.go_on()
         self.assertIs(self.successResultOf(one), self.successResultOf(other))
         self.assertEqual(self.bench.events.count("clone"), 1)
-        self.assertEqual(second.steps, STEPS[1:])
+        self.assertEqual(self.steps[second], STEPS[1:])
 
     def test_reloaded_page(self) -> None:
         """A page that comes back gets a preview of its own."""

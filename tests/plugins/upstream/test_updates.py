@@ -4,48 +4,24 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from attrs import define
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.transfer import clone_failed
-from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.records import Record
 from bridge.plugins.upstream.updates import Unknown, Update, Updates, UpdatesResult
 from bridge.protocol.errors import BridgeError, shutting_down
+from bridge.store.store import Store
 
+from ...directories import fresh_directory
+from ...threads import at_once
 from ..clone.remotes import LATEST, FakeUpstream, new_commits
+from ..operations.bench import COMMIT, url_of
 
-COMMIT = "c0ffee" * 6 + "c0ff"
 LATE = 3.5
 FRESH = 60
-
-
-def url_of(plugin_id: str) -> str:
-    """Where a plugin comes from."""
-    return f"https://forge.example/{plugin_id}.git"
-
-
-@define
-class Installed:
-    """The records of installed plugins."""
-
-    values: dict[str, Any]
-
-    def get(self, ns: str, key: str) -> Any | None:
-        """See ``Entries``."""
-        return self.entries(ns).get(key)
-
-    def entries(self, ns: str) -> dict[str, Any]:
-        """See ``Entries``."""
-        return self.values if ns == RECORDS else {}
-
-    def put(self, plugin_id: str, url: str | None = None, commit: str = COMMIT) -> None:
-        """Install or update a plugin."""
-        record = Record(url or url_of(plugin_id), commit, "k", 1, 1, 1)
-        self.values[plugin_id] = record.put(plugin_id).value
 
 
 def ids_of(answer: UpdatesResult) -> list[str]:
@@ -58,16 +34,21 @@ class UpdatesTestCase(SynchronousTestCase):
 
     def setUp(self) -> None:
         """Make one without any plugin."""
-        self.installed = Installed({})
+        self.store = Store.open(fresh_directory(self) / "state.json", at_once)
         self.upstream = FakeUpstream()
         self.clock = Clock()
         self.clock.advance(1_700_000_000)
-        self.updates = Updates(self.installed, cast(Any, self.upstream), self.clock)
+        self.updates = Updates(self.store, cast(Any, self.upstream), self.clock)
+
+    def put(self, plugin_id: str, url: str | None = None, commit: str = COMMIT) -> None:
+        """Install or update a plugin."""
+        record = Record(url or url_of(plugin_id), commit, "k", 1, 1, 1)
+        self.successResultOf(self.store.commit([record.put(plugin_id)]))
 
     def install(self, *ids: str) -> None:
         """Install plugins."""
         for plugin_id in ids:
-            self.installed.put(plugin_id)
+            self.put(plugin_id)
 
     def slow(self, *ids: str) -> None:
         """Let these remotes be slow."""
@@ -190,9 +171,9 @@ class FreshnessTests(UpdatesTestCase):
         self.assertEqual((self.behind(), self.asked()), (["one"], ["one"]))
         self.clock.rightNow -= 3600
         self.assertEqual((self.behind(), self.asked()), (["one"], ["one"]))
-        self.installed.put("one", url=url_of("fork"))
+        self.put("one", url=url_of("fork"))
         self.assertEqual((self.behind(), self.asked()), (["one"], ["fork"]))
-        self.installed.put("one", commit=LATEST)
+        self.put("one", commit=LATEST)
         self.upstream.answers[url_of("one")] = None
         self.assertEqual((self.behind(), self.asked()), ([], ["one"]))
 
@@ -201,7 +182,7 @@ class FreshnessTests(UpdatesTestCase):
         self.install("one")
         self.slow("one")
         before = self.check()
-        self.installed.put("one", commit=LATEST)
+        self.put("one", commit=LATEST)
         now = self.check()
         self.assertEqual(self.upstream.cancelled, [url_of("one")])
         found = self.successResultOf(before)
@@ -216,7 +197,7 @@ class FreshnessTests(UpdatesTestCase):
         self.install("one", "slow")
         self.slow("slow")
         answer = self.check()
-        self.installed.put("one", commit=LATEST)
+        self.put("one", commit=LATEST)
         self.clock.advance(LATE)
         found = self.successResultOf(answer)
         self.assertEqual((found.updates, found.pending), ([], ["one", "slow"]))
