@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -300,51 +300,21 @@ class Bench:
         self.kept = KeptTree(self.clock, self.threads)
         self.rebuild = Rebuild(self.store, self.trees, self.builder, self.sink)
         self.journal = Journal(self.data.journal)
+        store, trees, clock, threads = self.store, self.trees, self.clock, self.threads
         self.settlement = InstalledSet(
-            self.store,
-            self.trees,
-            self.rebuild,
-            self.sink,
-            self.threads,
-            self.journal,
+            store, trees, self.rebuild, self.sink, threads, self.journal
         )
         self.fetcher = CandidateFetcher(
-            self.cloner,
-            self.scanner,
-            self.trees,
-            PROFILE,
-            self.clock,
-            self.threads,
-            self.kept,
+            self.cloner, self.scanner, trees, PROFILE, clock, threads, self.kept
         )
         prompts = Prompts("Sample Host", PROFILE.permission_words)
         self.prompting = Prompting(self.approver, prompts, self.trust)
-        self.changes = PluginChanges(
-            self.jobs,
-            self.prompting,
-            self.fetcher,
-            self.settlement,
-            self.trust,
-            self.store,
-            self.trees,
-            self.clock,
-            self.threads,
-            self.cloner,
-        )
-        self.reached: list[frozenset[tuple[str, int]]] = []
-        self.previewer = Previewer(
-            self.jobs,
-            self.prompting,
-            self.fetcher,
-            self.kept,
-            self._reach,
-            True,
-            self.trust,
-            self.store,
-            self.trees,
-            self.clock,
-            self.threads,
-        )
+        asking = (self.jobs, self.prompting, self.fetcher)
+        shared = (self.trust, store, trees, clock, threads)
+        parts: Any = (*asking, self.settlement, *shared, self.cloner)
+        self.changes = PluginChanges(*parts)
+        parts = (*asking, self.kept, lambda _: self.cloner, True, *shared)
+        self.previewer = Previewer(*parts)
 
     def ask(self, operation: str, *args: Any, **kwargs: Any) -> Deferred[Any]:
         """Call ``PluginChanges``; what that raises is a failure, as the rest is."""
@@ -354,40 +324,32 @@ class Bench:
         """See ``ask``."""
         return self.ask("install", *args, **kwargs)
 
-    def update(self, *args: Any, **kwargs: Any) -> Deferred[Any]:
-        """See ``ask``."""
-        return self.ask("update", *args, **kwargs)
-
-    def uninstall(self, *args: Any, **kwargs: Any) -> Deferred[Any]:
-        """See ``ask``."""
-        return self.ask("uninstall", *args, **kwargs)
-
-    def _reach(self, allowed: frozenset[tuple[str, int]]) -> FakeCloner:
-        self.reached.append(allowed)
-        return self.cloner
-
     def publish(
         self,
         name: str,
-        files: dict[str, str] | None = None,
+        files: Mapping[str, str | None] | None = None,
         signed_as: str | None = "",
         seed: bytes = SEED,
         signed_at: int = NOW,
-    ) -> Path:
-        """Put a tree where ``url_of(name)`` is; signed as ``name`` by default."""
-        root = self.repositories / name
-        chosen = files_of(name) if files is None else files
+        **fields: Any,
+    ) -> None:
+        """
+        Put a tree where ``url_of(name)`` is; signed as ``name`` by default.
+
+        :param files: What is not as in a good plugin; ``None``: it is not there.
+        :param fields: Of the manifest.
+        """
+        good = files_of(name, **{"plugin.json": manifest(name, **fields)})
+        every = {path: text for path, text in {**good, **(files or {})}.items() if text}
         by = name if signed_as == "" else signed_as
-        write_tree(root, chosen, by, seed, signed_at)
-        return root
+        write_tree(self.repositories / name, every, by, seed, signed_at)
 
     def publish_later(
         self, version: str = "1.1.0", at: int = 10, seed: bytes = SEED, **fields: Any
     ) -> None:
         """Publish a later ``good``, signed so many seconds later, with these fields."""
-        text = manifest("good", version=version, **fields)
-        files = files_of("good", **{"plugin.json": text, "main.ts": NEW})
-        self.publish("good", files, seed=seed, signed_at=NOW + at)
+        how: Any = {"seed": seed, "signed_at": NOW + at, "version": version}
+        self.publish("good", {"main.ts": NEW}, **how, **fields)
 
     def pin_of(self, name: str) -> Pin:
         """What a preview of a repository would show."""

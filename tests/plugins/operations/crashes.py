@@ -176,7 +176,7 @@ def assert_answered(world: World, bench: Bench, result: Any) -> None:
 def assert_goes_on(world: World, bench: Bench) -> None:
     """See that settings and operations work again as soon as the disk does."""
     assert outcome(bench.store.commit([SETTING])) is None
-    again = outcome(bench.uninstall("other"))
+    again = outcome(bench.ask("uninstall", "other"))
     assert again is None, again
     assert not bench.journal.exists()
     assert not bench.trees.unsettled

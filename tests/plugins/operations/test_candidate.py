@@ -40,7 +40,7 @@ class CandidateFetcherTests(SynchronousTestCase):
     def test_every_hit_is_logged(self):
         """The refusal names the first breach of the policy, the log all of them."""
         breaches = {"a.ts": "eval('a');\nnew Function('b');\n", "b.ts": "'no end"}
-        self.bench.publish("evil", files_of("evil", **breaches))
+        self.bench.publish("evil", breaches)
         with capturedLogs() as logged:
             error = self.failureResultOf(self.fetch("evil"), BridgeError).value
         self.assertEqual(error.message, "policy: a.ts:1 eval")
@@ -144,7 +144,7 @@ class PinnedTests(SynchronousTestCase):
         self.assertTrue(self.refusal().startswith("moved: "))
         self.assertNotIn("validate", self.bench.events)
         self.bench.cloner.commit = COMMIT
-        self.bench.publish("good", files_of("good", **{"extra.ts": "export {};\n"}))
+        self.bench.publish("good", {"extra.ts": "export {};\n"})
         self.assertTrue(self.refusal().startswith("moved: "))
 
     def test_attack_kept_tree_swapped_on_disk(self):

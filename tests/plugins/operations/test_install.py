@@ -10,19 +10,18 @@ from bridge.plugins.installed.keys import KEYS, MARKS
 from ...pages import Page
 from .bench import (
     COMMIT,
+    GOOD,
     KEY,
     NOW,
     OTHER_KEY,
     OTHER_SEED,
     OperationTestCase,
     files_of,
-    manifest,
     steps,
     url_of,
 )
 
-GOOD = url_of("good")
-ASKING = {"permissions": ["network"], "hosts": ["x.example"]}
+ASKING: Any = {"permissions": ["network"], "hosts": ["x.example"]}
 
 
 class InstallTestCase(OperationTestCase):
@@ -31,14 +30,9 @@ class InstallTestCase(OperationTestCase):
     def setUp(self) -> None:
         """Publish them."""
         super().setUp()
-        self.publish("good")
-        self.publish("other")
+        self.bench.publish("good")
+        self.bench.publish("other")
         self.start()
-
-    def publish(self, name: str, **fields: Any) -> None:
-        """Publish a plugin that declares this."""
-        text = manifest(name, **fields)
-        self.bench.publish(name, files_of(name, **{"plugin.json": text}))
 
     def bodies(self) -> list[str]:
         """The texts of the prompts since this was last asked for."""
@@ -108,7 +102,7 @@ class InstallTests(InstallTestCase):
         With a known key a question shows that which is about nothing else; a plugin
         that declares nothing needs none.
         """
-        self.publish("good", **ASKING)
+        self.bench.publish("good", **ASKING)
         self.done("install", GOOD)
         install, trust = self.bodies()
         self.assertIn("Host: forge.example\n", install)
@@ -117,7 +111,7 @@ class InstallTests(InstallTestCase):
             self.assertIn(text, trust)
         self.done("install", url_of("other"))
         self.assertEqual(len(self.bodies()), 1)
-        self.publish("third", **ASKING)
+        self.bench.publish("third", **ASKING)
         self.done("install", url_of("third"))
         _, declared = self.bodies()
         self.assertIn("Go online", declared)
@@ -126,7 +120,7 @@ class InstallTests(InstallTestCase):
     def test_prompts_after_a_preview(self) -> None:
         """The first names what a preview has shown, and no other one repeats it."""
         for name, asked in (("good", 2), ("other", 1)):
-            self.publish(name, **ASKING)
+            self.bench.publish(name, **ASKING)
             self.bench.keep(name)
             self.done("install", url_of(name), self.bench.pin_of(name))
             first, *others = self.bodies()

@@ -51,10 +51,6 @@ class RefusalTestCase(OperationTestCase):
         super().setUp()
         self.bench.publish("good")
 
-    def publish(self, name: str, files: dict[str, str], **how: Any) -> None:
-        """Publish a tree with these files."""
-        self.bench.publish(name, {**files_of(name), **files}, **how)
-
     def refuse(
         self, what: str, message: str, events: list[str] | None = None, *answers: Any
     ) -> None:
@@ -102,7 +98,7 @@ class InstallRefusals(RefusalTestCase):
     def test_manifests(self) -> None:
         """A tree without a manifest, or whose manifest breaks a rule, is refused."""
         for files, message in (
-            ({"main.ts": ""}, "no_manifest: "),
+            ({"plugin.json": None}, "no_manifest: "),
             ({"plugin.json": "not JSON"}, "manifest_invalid: "),
             ({"plugin.json": manifest("../x")}, "invalid_id: "),
         ):
@@ -111,10 +107,10 @@ class InstallRefusals(RefusalTestCase):
 
     def test_signatures(self) -> None:
         """A tree that nobody signed, or not this tree, is refused."""
-        self.publish("bad", {}, signed_as=None)
+        self.bench.publish("bad", signed_as=None)
         for _ in range(2):
             self.refuse(BAD, "unsigned: ", steps("install", "signature"))
-            self.publish("bad", {}, signed_as="good")
+            self.bench.publish("bad", signed_as="good")
 
     def test_what_is_there_already(self) -> None:
         """An installed plugin is not replaced, and nor are its remains."""
@@ -142,7 +138,7 @@ class InstallRefusals(RefusalTestCase):
         for (answer,), message in (([False], NOT_ACCEPTED), UNAVAILABLE):
             self.refuse(GOOD, message, [*checked, *TRUSTED], True, answer)
         self.done("install", GOOD)
-        self.publish("bad", {"plugin.json": manifest("bad", permissions=["network"])})
+        self.bench.publish("bad", permissions=["network"])
         for (answer,), message in (DECLINED, UNAVAILABLE):
             self.refuse(BAD, message, [*checked, *GROWN], True, answer)
         self.done("uninstall", "good")
@@ -186,8 +182,7 @@ class UpdateRefusals(RefusalTestCase):
     def setUp(self) -> None:
         """Install ``good``, and publish a later one."""
         super().setUp()
-        text = manifest("good", optionalPermissions=["network"])
-        self.publish("good", {"plugin.json": text})
+        self.bench.publish("good", optionalPermissions=["network"])
         self.done("install", GOOD)
         self.later = self.bench.publish_later
         self.later()
@@ -219,7 +214,7 @@ class UpdateRefusals(RefusalTestCase):
             self.later(at=-1, seed=seed)
             self.refuse("good", earlier, checked)
         evil = {"plugin.json": manifest("evil", version="9.0.0")}
-        self.publish("good", evil, signed_as="evil", signed_at=NOW + 10)
+        self.bench.publish("good", evil, signed_as="evil", signed_at=NOW + 10)
         became = "manifest_invalid: id: the repository now holds evil"
         self.refuse("good", became, checked)
         (self.bench.repositories / "good" / "main.ts").write_text("edited")

@@ -27,8 +27,6 @@ from .bench import (
     SEED,
     TRUSTED,
     OperationTestCase,
-    files_of,
-    manifest,
     steps,
     url_of,
 )
@@ -40,8 +38,7 @@ class UpdateTestCase(OperationTestCase):
     def setUp(self) -> None:
         """Make them."""
         super().setUp()
-        text = manifest("good", optionalPermissions=["network"])
-        self.bench.publish("good", files_of("good", **{"plugin.json": text}))
+        self.bench.publish("good", optionalPermissions=["network"])
         self.done("install", GOOD)
         self.commit(Put("plugin:good", "colour", "red"))
         self.bench.clock.advance(60)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,15 +17,11 @@ from bridge.plugins.bundle.build import Report
 from bridge.plugins.operations.settlement import recover
 from bridge.store import Put
 
-from .bench import NEW, NOW, OTHER_SEED, Bench, FakeBuilder, files_of, manifest, url_of
+from .bench import NEW, OTHER_SEED, Bench, FakeBuilder, url_of
 
 MAY_BE_THERE: Final = {"plugins", "build", "state.json", "state.json.bak"}
 
-OPERATIONS: Final[dict[str, Callable[[Bench], Deferred[Any]]]] = {
-    "install": lambda bench: bench.install(url_of("fresh")),
-    "update": lambda bench: bench.update("good"),
-    "uninstall": lambda bench: bench.uninstall("good"),
-}
+OPERATIONS: Final = {"install": url_of("fresh"), "update": "good", "uninstall": "good"}
 
 
 @define(eq=False)
@@ -76,18 +72,12 @@ def make_template(root: Path) -> None:
     """Install ``good`` and ``other``, and publish what is to come."""
     bench = bench_at(root)
     for name in ("good", "other"):
-        bench.publish(name, files_of(name, **{"src/part.ts": "export {};\n"}))
+        bench.publish(name, {"src/part.ts": "export {};\n"})
         outcome(bench.install(url_of(name)))
         outcome(bench.store.commit([Put(f"plugin:{name}", "colour", "red")]))
-    later = {
-        "plugin.json": manifest("good", version="1.1.0"),
-        "main.ts": NEW,
-        "src/part.ts": "export {};\n",
-    }
     # By another author, so that the keys change too.
-    bench.publish("good", later, seed=OTHER_SEED, signed_at=NOW + 1)
-    fresh = files_of("fresh", **{"main.ts": NEW})
-    bench.publish("fresh", fresh, seed=OTHER_SEED)
+    bench.publish_later(at=1, seed=OTHER_SEED)
+    bench.publish("fresh", {"main.ts": NEW}, seed=OTHER_SEED)
 
 
 def snapshot(bench: Bench) -> Any:
@@ -135,7 +125,7 @@ class World:
     def run(self, bench: Bench) -> Any:
         """Carry the operation out; a failure is a result, too."""
         bench.clock.advance(60)
-        return outcome(OPERATIONS[self.operation](bench))
+        return outcome(bench.ask(self.operation, OPERATIONS[self.operation]))
 
     def assert_recovered(self, root: Path) -> bool:
         """Start again, and find one set whole, and nothing else; whether it is new."""

@@ -22,7 +22,6 @@ from ..operations.bench import (
     NOW,
     Bench,
     files_of,
-    manifest,
     no_desktop,
     url_of,
 )
@@ -83,8 +82,7 @@ class PreviewTestCase(SynchronousTestCase):
     def install(self, **fields: Any) -> None:
         """Install ``good``, and publish a later version by the same author."""
         self.successResultOf(self.bench.install(url_of("good")))
-        text = manifest("good", version="1.1.0", **fields)
-        self.bench.publish("good", files_of("good", **{"plugin.json": text}))
+        self.bench.publish("good", version="1.1.0", **fields)
         self.bench.cloner.commit = LATER
         self.bench.events.clear()
 
@@ -114,10 +112,10 @@ class PreviewTests(PreviewTestCase):
     def test_refused_like_an_install(self) -> None:
         """What an install would refuse is refused, and nothing is kept."""
         for files, signed_as, prefix in (
-            ({"main.ts": "export {};\n"}, "good", "no_manifest"),
-            (files_of("good", **{"plugin.json": "[]"}), "good", "manifest_invalid"),
-            (files_of("good", **{"main.ts": "eval('a');\n"}), "good", "policy"),
-            (files_of("good"), None, "unsigned"),
+            ({"plugin.json": None}, "good", "no_manifest"),
+            ({"plugin.json": "[]"}, "good", "manifest_invalid"),
+            ({"main.ts": "eval('a');\n"}, "good", "policy"),
+            ({}, None, "unsigned"),
         ):
             self.bench = Bench(self)
             self.bench.publish("good", files, signed_as=signed_as)
@@ -136,8 +134,7 @@ class InstalledTests(PreviewTestCase):
 
     def test_changes(self) -> None:
         """What the new version gains and loses is shown, and what is installed."""
-        text = manifest("good", optionalPermissions=["network"], events=["left"])
-        self.bench.publish("good", files_of("good", **{"plugin.json": text}))
+        self.bench.publish("good", optionalPermissions=["network"], events=["left"])
         self.install(permissions=["network"], hosts=["x.example"])
         preview = self.successResultOf(self.preview_installed())
         by_url = self.result()
@@ -164,14 +161,8 @@ class InstalledTests(PreviewTestCase):
     def test_changelog(self) -> None:
         """The notes and the commits since the installed one are shown."""
         self.install()
-        files = files_of(
-            "good",
-            **{
-                "plugin.json": manifest("good", version="1.1.0"),
-                "CHANGELOG.md": f"{NOTES}\n\n## 1.0.0\n\n- Old.\n",
-            },
-        )
-        self.bench.publish("good", files)
+        notes = {"CHANGELOG.md": f"{NOTES}\n\n## 1.0.0\n\n- Old.\n"}
+        self.bench.publish("good", notes, version="1.1.0")
         pushed, new = (LogEntry(c, "x", "") for c in ("e" * 40, LATER))
         self.bench.cloner.answers[url_of("good")] = Behind(
             "e" * 40, 2, [pushed, new], met=True
@@ -200,8 +191,7 @@ class InstalledTests(PreviewTestCase):
     def test_repository_of_another_plugin(self) -> None:
         """A repository that holds another plugin now is refused."""
         self.install()
-        files = files_of("evil")
-        self.bench.publish("good", files, signed_as="evil")
+        self.bench.publish("good", files_of("evil"), signed_as="evil")
         error = self.refusal(self.preview_installed())
         self.assert_prefix(error, "manifest_invalid")
 
@@ -225,7 +215,7 @@ class PrivateTests(PreviewTestCase):
             addresses=self.addresses,
         )
         failure = None if allowed else refused
-        return evolve(self.bench._reach(allowed), failure=failure)
+        return evolve(self.bench.cloner, failure=failure)
 
     def test_confirmed(self) -> None:
         """A prompt shows the host and its address; then just these are allowed."""
