@@ -24,18 +24,23 @@ from .bench import (
 )
 
 
-class CandidateFetcherTests(SynchronousTestCase):
-    """Tests for ``CandidateFetcher``."""
+class CandidateTestCase(SynchronousTestCase):
+    """A test with ``good`` in a repository, and an operation."""
 
     def setUp(self):
-        """Make one, and an operation."""
+        """Publish one, and begin an operation."""
         self.bench = Bench(self)
-        self.running = Job(Request(Operation.UPDATE, plugin_id="good"), self.bench.sink)
+        self.bench.publish("good")
+        self.running = Job(Request(Operation.INSTALL), self.bench.sink)
 
-    def fetch(self, name):
+    def fetch(self, name="good", pin=None):
         """Fetch what is in a repository."""
-        fetching = self.bench.fetcher.fetch(self.running, url_of(name))
+        fetching = self.bench.fetcher.fetch(self.running, url_of(name), pin)
         return Deferred.fromCoroutine(fetching)
+
+
+class CandidateFetcherTests(CandidateTestCase):
+    """Tests for ``CandidateFetcher``."""
 
     def test_every_hit_is_logged(self):
         """The refusal names the first breach of the policy, the log all of them."""
@@ -52,9 +57,8 @@ class CandidateFetcherTests(SynchronousTestCase):
 
     def test_slow_clone_goes_on_being_reported(self):
         """While a host sends nothing, pages see every few seconds that it goes on."""
-        self.bench.publish("good")
         self.bench.clones.slow = "clone"
-        fetching = self.fetch("good")
+        fetching = self.fetch()
         for _ in range(3):
             self.bench.clock.advance(CLONE_REPORT_SECONDS)
         messages = [p.message for p in self.bench.sink.progresses]
@@ -65,9 +69,8 @@ class CandidateFetcherTests(SynchronousTestCase):
 
     def test_more_clones_than_places_wait(self):
         """A clone that waits for others says so, goes on when one ends, and can end."""
-        self.bench.publish("good")
         self.bench.clones.slow = "clone"
-        held = [self.fetch("good") for _ in range(CLONES_AT_ONCE)]
+        held = [self.fetch() for _ in range(CLONES_AT_ONCE)]
         runnings = [Job(Request(Operation.INSTALL), self.bench.sink) for _ in range(2)]
         waiting, other = (
             Deferred.fromCoroutine(self.bench.fetcher.fetch(one, url_of("good")))
@@ -84,43 +87,33 @@ class CandidateFetcherTests(SynchronousTestCase):
 
     def test_cancelled_scan_ends_at_once(self):
         """A scan does not hold a cancelled operation up."""
-        self.bench.publish("good")
         self.bench.threads.slow = "survey_tree"
-        fetching = self.fetch("good")
+        fetching = self.fetch()
         self.running.interrupt(cancelled("the operation was cancelled"))
         self.failureResultOf(fetching, CancelledError)
 
     def test_cancelled_while_a_step_runs(self):
         """No further step begins, so the last one that pages saw is the one it was."""
-        self.bench.publish("good")
         why = cancelled("the operation was cancelled")
         for name, step in (("load_manifest", "validate"), ("survey_tree", "policy")):
             job = self.running = Job(Request(Operation.INSTALL), self.bench.sink)
             self.bench.threads.before = {name: partial(job.interrupt, why)}
-            self.failureResultOf(self.fetch("good"))
+            self.failureResultOf(self.fetch())
             self.assertEqual(job.step, step)
 
 
-class PinnedTests(SynchronousTestCase):
+class PinnedTests(CandidateTestCase):
     """Tests for a candidate that was previewed."""
 
     def setUp(self):
-        """Publish one, and keep it as a preview does."""
-        self.bench = Bench(self)
-        self.bench.publish("good")
+        """Remember what a preview has shown."""
+        super().setUp()
         self.pin = self.bench.pin_of("good")
-        self.running = Job(Request(Operation.INSTALL), self.bench.sink)
 
-    def fetch(self, pin=None, url=None):
-        """Fetch it."""
-        fetching = self.bench.fetcher.fetch(
-            self.running, url or url_of("good"), pin or self.pin
-        )
-        return Deferred.fromCoroutine(fetching)
-
-    def refusal(self, pin=None):
+    def refusal(self):
         """Fail to fetch it; the message.  Only what the operation removes stays."""
-        error = self.failureResultOf(self.fetch(pin), BridgeError).value
+        fetching = self.fetch(pin=self.pin)
+        error = self.failureResultOf(fetching, BridgeError).value
         left = {path.name for path in self.running.clones}
         self.assertLessEqual(set(self.bench.left()[0]), left)
         return error.message
@@ -128,14 +121,14 @@ class PinnedTests(SynchronousTestCase):
     def test_kept_tree_is_taken(self):
         """Nothing is cloned again; the tree goes through every check again."""
         root = self.bench.keep("good")
-        candidate = self.successResultOf(self.fetch())
+        candidate = self.successResultOf(self.fetch(pin=self.pin))
         self.assertEqual((candidate.root, candidate.pin), (root, self.pin))
         self.assertEqual(
             self.bench.events, ["clone", "validate", "policy", "signature"]
         )
         # Without a kept tree the same tree is cloned.
         self.bench.events.clear()
-        self.assertEqual(self.successResultOf(self.fetch()).pin, self.pin)
+        self.assertEqual(self.successResultOf(self.fetch(pin=self.pin)).pin, self.pin)
         self.assertEqual(self.bench.events[:2], ["clone", "clone"])
 
     def test_attack_moved_since_the_preview(self):
@@ -177,7 +170,7 @@ class PinnedTests(SynchronousTestCase):
         """A pin that was copied to another URL takes nothing; that one is cloned."""
         root = self.bench.keep("good")
         self.bench.publish("evil", files_of("good"), signed_as="good", seed=OTHER_SEED)
-        fetching = self.fetch(url=url_of("evil"))
+        fetching = self.fetch("evil", self.pin)
         # The files are the same, so the pin holds; the key is the other one's.
         candidate = self.successResultOf(fetching)
         self.assertNotEqual(candidate.root, root)

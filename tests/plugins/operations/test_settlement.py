@@ -61,12 +61,6 @@ class SettlementTestCase(OperationTestCase):
         """Publish a later ``good`` by another author."""
         self.bench.publish_later(version, seed=OTHER_SEED)
 
-    def after_move(self, operation: str) -> list[str]:
-        """What happened from the move on."""
-        prefix = "" if operation == "install" else f"{operation} "
-        assert self.events[-1] == "answer"
-        return self.events[self.events.index(f"{prefix}move") + 1 : -1]
-
 
 class BuildTests(SettlementTestCase):
     """Tests for a build that fails."""
@@ -87,7 +81,7 @@ class BuildTests(SettlementTestCase):
             self.next_builds("no such module")
             self.assertEqual(self.refused(operation, argument), FAILED)
             self.assertEqual(
-                self.after_move(operation),
+                self.events[self.events.index(f"{p}move") + 1 :],
                 [
                     f"push plugins {ids}",
                     f"{p}build",
@@ -97,6 +91,7 @@ class BuildTests(SettlementTestCase):
                     "push plugins good",
                     "run good",
                     "push build ok good",
+                    "answer",
                 ],
             )
             self.assertEqual(self.bench.sink.entries[-1][0].version, "1.0.0")

@@ -71,13 +71,16 @@ class UninstallTests(UninstallTestCase):
         self.assert_gone()
 
     def test_waits_for_its_turn_to_commit(self) -> None:
-        """While another operation changes the set, nothing is removed."""
-        self.successResultOf(self.bench.jobs.commit_lock.acquire())
-        uninstalling = self.ask("uninstall", "good")
-        self.assertEqual(self.state(), self.before)
-        self.bench.jobs.commit_lock.release()
-        self.successResultOf(uninstalling)
-        self.assert_gone()
+        """While another operation changes the set, nothing is removed, nor a key."""
+        lock = self.bench.jobs.commit_lock
+        for operation, what in (("uninstall", "good"), ("forget_key", KEY)):
+            self.start()
+            self.successResultOf(lock.acquire())
+            going = self.ask(operation, what)
+            self.assertNoResult(going)
+            self.assertEqual(self.state(), self.before)
+            lock.release()
+            self.successResultOf(going)
 
     def test_damaged_ones(self) -> None:
         """A plugin without a tree, with a link for a tree, or a ruined record goes."""
@@ -162,14 +165,4 @@ class ForgetTests(UninstallTestCase):
             self.bench.jobs.cancel(job.name)
         self.assertTrue(caught.exception.message.startswith("not_cancellable: "))
         self.bench.writes.go_on()
-        self.successResultOf(forgetting)
-
-    def test_waits_for_a_commit(self) -> None:
-        """It is not forgotten while another operation commits what it has signed."""
-        lock = self.bench.jobs.commit_lock
-        self.successResultOf(lock.acquire())
-        forgetting = self.ask("forget_key", KEY)
-        self.assertNoResult(forgetting)
-        self.assertTrue(self.bench.trust.is_trusted(KEY))
-        lock.release()
         self.successResultOf(forgetting)

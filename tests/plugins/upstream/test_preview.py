@@ -18,6 +18,7 @@ from bridge.protocol.limits import PREVIEW_KEPT_SECONDS, PREVIEWS_PER_MINUTE
 from ...pages import Page
 from ..operations.bench import (
     COMMIT,
+    GOOD,
     KEY,
     NOW,
     Bench,
@@ -43,45 +44,39 @@ class PreviewTestCase(SynchronousTestCase):
 
     def preview(
         self,
-        name: str = "good",
+        url: str | None = GOOD,
+        plugin_id: str | None = None,
         ref: str | None = None,
         page: Page | None = None,
     ) -> Deferred[Preview]:
-        """Begin to preview a repository."""
-        return self.asked(url_of(name), None, ref, page or self.page)
+        """Begin to preview a repository; what is raised is a failure, too."""
+        caller, preview = page or self.page, self.bench.previewer.preview
+
+        def watch(progress: Progress) -> None:
+            self.steps[caller].append(progress.step)
+
+        return maybeDeferred(preview, url, plugin_id, ref, caller, watch)
 
     def preview_installed(self, plugin_id: str = "good") -> Deferred[Preview]:
         """Begin to preview the update of a plugin."""
-        return self.asked(None, plugin_id, None, self.page)
+        return self.preview(None, plugin_id)
 
-    def asked(
-        self, url: str | None, plugin_id: str | None, ref: str | None, page: Page
-    ) -> Deferred[Preview]:
-        """Ask for a preview; what is raised is a failure, too."""
-        preview = self.bench.previewer.preview
-
-        def watch(progress: Progress) -> None:
-            self.steps[page].append(progress.step)
-
-        return maybeDeferred(preview, url, plugin_id, ref, page, watch)
-
-    def result(self, name: str = "good") -> Preview:
+    def result(self, url: str = GOOD) -> Preview:
         """Preview a repository."""
-        return self.successResultOf(self.preview(name))
+        return self.successResultOf(self.preview(url))
 
-    def refusal(self, previewing: Deferred[Preview] | None = None) -> BridgeError:
-        """Fail to preview; nothing stays."""
+    def refused(
+        self, prefix: str, previewing: Deferred[Preview] | None = None
+    ) -> BridgeError:
+        """Fail to preview; the refusal, which begins so."""
         going = self.preview() if previewing is None else previewing
         error: BridgeError = self.failureResultOf(going, BridgeError).value
+        self.assertEqual(error.message.partition(":")[0], prefix, error.message)
         return error
-
-    def assert_prefix(self, error: BridgeError, prefix: str) -> None:
-        """See what a refusal begins with."""
-        self.assertTrue(error.message.startswith(f"{prefix}: "), error.message)
 
     def install(self, **fields: Any) -> None:
         """Install ``good``, and publish a later version by the same author."""
-        self.successResultOf(self.bench.install(url_of("good")))
+        self.successResultOf(self.bench.install(GOOD))
         self.bench.publish("good", version="1.1.0", **fields)
         self.bench.cloner.commit = LATER
         self.bench.events.clear()
@@ -93,7 +88,7 @@ class PreviewTests(PreviewTestCase):
     def test_what_is_shown(self) -> None:
         """All that an install would be about is shown; nothing is installed."""
         preview = self.result()
-        self.assertEqual(preview.url, url_of("good"))
+        self.assertEqual(preview.url, GOOD)
         self.assertEqual(preview.commit, COMMIT)
         self.assertEqual(preview.digest, self.bench.pin_of("good").digest)
         self.assertEqual(preview.manifest.id, "good")
@@ -119,13 +114,12 @@ class PreviewTests(PreviewTestCase):
         ):
             self.bench = Bench(self)
             self.bench.publish("good", files, signed_as=signed_as)
-            self.assert_prefix(self.refusal(), prefix)
+            self.refused(prefix)
             self.assertEqual(self.bench.left(), ([], {}))
 
     def test_url_is_checked(self) -> None:
         """A URL that can't be installed is not fetched either."""
-        previewing = self.asked("http://forge.example/x", None, None, self.page)
-        self.assert_prefix(self.refusal(previewing), "not_https")
+        self.refused("not_https", self.preview("http://forge.example/x"))
         self.assertEqual(self.bench.jobs.recent(), [])
 
 
@@ -141,7 +135,7 @@ class InstalledTests(PreviewTestCase):
         self.assertEqual(by_url, evolve(preview, expires_at=by_url.expires_at))
         self.assertEqual(preview.commit, LATER)
         self.assertEqual(
-            preview.installed, InstalledVersion("1.0.0", COMMIT, url_of("good"), KEY)
+            preview.installed, InstalledVersion("1.0.0", COMMIT, GOOD, KEY)
         )
         self.assertEqual(preview.changes.permissions, Difference(["network"], []))
         self.assertEqual(preview.changes.events, Difference([], ["left"]))
@@ -164,15 +158,13 @@ class InstalledTests(PreviewTestCase):
         notes = {"CHANGELOG.md": f"{NOTES}\n\n## 1.0.0\n\n- Old.\n"}
         self.bench.publish("good", notes, version="1.1.0")
         pushed, new = (LogEntry(c, "x", "") for c in ("e" * 40, LATER))
-        self.bench.cloner.answers[url_of("good")] = Behind(
-            "e" * 40, 2, [pushed, new], met=True
-        )
+        self.bench.cloner.answers[GOOD] = Behind("e" * 40, 2, [pushed, new], met=True)
         changelog = self.result().changelog
         assert changelog is not None
         # What was pushed after this commit is not part of it.
         self.assertEqual((changelog.notes, changelog.commits), (NOTES, [new]))
         # A host that does not answer keeps no preview from its end.
-        self.bench.cloner.answers[url_of("good")] = BridgeError(
+        self.bench.cloner.answers[GOOD] = BridgeError(
             Code.BAD_REQUEST, "clone_failed: no"
         )
         changelog = self.result().changelog
@@ -184,16 +176,15 @@ class InstalledTests(PreviewTestCase):
 
     def test_ids(self) -> None:
         """An id that is none, or not installed, is refused without a clone."""
-        self.assert_prefix(self.refusal(self.preview_installed("../x")), "invalid_id")
-        self.assert_prefix(self.refusal(self.preview_installed()), "not_installed")
+        self.refused("invalid_id", self.preview_installed("../x"))
+        self.refused("not_installed", self.preview_installed())
         self.assertEqual(self.bench.events, [])
 
     def test_repository_of_another_plugin(self) -> None:
         """A repository that holds another plugin now is refused."""
         self.install()
         self.bench.publish("good", files_of("evil"), signed_as="evil")
-        error = self.refusal(self.preview_installed())
-        self.assert_prefix(error, "manifest_invalid")
+        self.refused("manifest_invalid", self.preview_installed())
 
 
 class PrivateTests(PreviewTestCase):
@@ -236,9 +227,7 @@ class PrivateTests(PreviewTestCase):
         """A host that was not confirmed is refused, and asked for again each time."""
         self.bench.approver.answers = [False, no_desktop()]
         for why in ("was not confirmed", "could not be asked for"):
-            error = self.refusal()
-            self.assert_prefix(error, "private_address")
-            self.assertIn(why, error.message)
+            self.assertIn(why, self.refused("private_address").message)
         self.assertEqual(self.allowed, [frozenset()] * 2)
         self.assertEqual(len(self.bench.approver.prompts), 2)
         self.assertEqual(self.bench.left(), ([], {}))
@@ -246,7 +235,7 @@ class PrivateTests(PreviewTestCase):
     def test_public_clones_only(self) -> None:
         """Where private hosts are not allowed at all, nobody is asked."""
         self.bench.previewer = evolve(self.bench.previewer, may_ask=False)
-        self.assert_prefix(self.refusal(), "private_address")
+        self.refused("private_address")
         self.assertEqual(self.bench.approver.prompts, [])
 
     def test_cancelled_while_asked(self) -> None:
@@ -254,7 +243,7 @@ class PrivateTests(PreviewTestCase):
         self.bench.approver.answers = [None]
         previewing = self.preview()
         self.page.go()
-        self.assert_prefix(self.refusal(previewing), "cancelled")
+        self.refused("cancelled", previewing)
         self.assertIn("withdrawn", self.bench.events)
         self.assertEqual(self.allowed, [frozenset()])
 
@@ -286,17 +275,17 @@ class TurnTests(PreviewTestCase):
         """Another one is refused until the first has ended, and costs nothing."""
         first = self.preview()
         for _ in range(PREVIEWS_PER_MINUTE * 2):
-            self.assert_prefix(self.refusal(self.preview("other")), "busy")
+            self.refused("busy", self.preview(url_of("other")))
         self.bench.clones.go_on()
         self.successResultOf(first)
-        self.result("other")
+        self.result(url_of("other"))
 
     def test_attack_flood(self) -> None:
         """No more than a few a minute are begun, no matter who asks."""
         self.bench.clones.go_on()
         for _ in range(PREVIEWS_PER_MINUTE):
             self.successResultOf(self.preview(page=Page()))
-        error = self.refusal(self.preview(page=Page()))
+        error = self.refused("at most 6 previews a minute", self.preview(page=Page()))
         self.assertEqual((error.code, error.retry_after), (Code.RATE_LIMITED, 10))
         self.bench.clock.advance(10)
         self.result()
@@ -306,13 +295,13 @@ class TurnTests(PreviewTestCase):
         previewing = self.preview()
         self.page.go()
         self.bench.clones.go_on()
-        self.assert_prefix(self.refusal(previewing), "cancelled")
+        self.refused("cancelled", previewing)
         self.assertEqual(self.bench.left(), ([], {}))
 
     def test_page_that_has_gone_already(self) -> None:
         """For a page that left while it asked, nothing is cloned."""
         self.page.go()
-        self.assert_prefix(self.refusal(self.preview()), "cancelled")
+        self.refused("cancelled")
         self.assertEqual(self.bench.clones.waiting, [])
 
     def test_two_pages(self) -> None:
@@ -331,7 +320,7 @@ class TurnTests(PreviewTestCase):
         self.page.go()
         again = self.preview(page=Page())
         self.bench.clones.go_on()
-        self.assert_prefix(self.refusal(former), "cancelled")
+        self.refused("cancelled", former)
         self.assertEqual(self.successResultOf(again).manifest.id, "good")
 
     def test_ref(self) -> None:
