@@ -92,14 +92,12 @@ class _Service:
 _services: list[_Service] = []
 
 
-def scan_sources(
-    files: Mapping[str, bytes], modules: Collection[str] = ()
-) -> list[Hit]:
+def scan_sources(files: Mapping[str, bytes]) -> list[Hit]:
     """Scan sources that are in no directory."""
     survey = Survey()
     for name, content in files.items():
         survey.add(name, content)
-    return _scanned(survey, modules)
+    return _scanned(survey)
 
 
 def every_hit(files: Mapping[str, bytes]) -> dict[str, list[tuple[int, str]]]:
@@ -115,9 +113,9 @@ def every_hit(files: Mapping[str, bytes]) -> dict[str, list[tuple[int, str]]]:
     return found
 
 
-def scan_tree(root: Path, modules: Collection[str] = ()) -> list[Hit]:
+def scan_tree(root: Path) -> list[Hit]:
     """Scan a tree; blocks."""
-    return _scanned(survey_tree(read_tree(root)), modules)
+    return _scanned(survey_tree(read_tree(root)))
 
 
 @frozen
@@ -142,14 +140,10 @@ def _service() -> _Service:
     return _services[0]
 
 
-def _scanned(survey: Survey, modules: Collection[str]) -> list[Hit]:
-    verdicts: dict[str, Verdict] = {}
-    service = _service()
-    service.run(
-        read_sources(
-            service.conversation, survey.sources, MARK, modules, maybeDeferred, verdicts
-        )
-    )
+def _scanned(survey: Survey, modules: Collection[str] = ()) -> list[Hit]:
+    service, verdicts = _service(), dict[str, Verdict]()
+    asked = (service.conversation, survey.sources, MARK, modules)
+    service.run(read_sources(*asked, maybeDeferred, verdicts))
     return all_hits(survey, verdicts)
 
 
@@ -159,15 +153,15 @@ def read_source(name: str, content: bytes) -> Answer:
     return service.run(read(service.conversation, source, MARK, is_mapped=True))
 
 
-def scan_whole(name: str, content: bytes, modules: Collection[str] = ()) -> list[Hit]:
+def scan_whole(name: str, content: bytes) -> list[Hit]:
     """Scan one source as it is."""
-    return scan_sources({name: content}, modules)
+    return scan_sources({name: content})
 
 
-def scan_source(name: str, content: bytes, modules: Collection[str] = ()) -> list[Hit]:
+def scan_source(name: str, content: bytes) -> list[Hit]:
     """Scan a part of a source; the names are left out that only the rest declares."""
     with mock.patch("bridge.plugins.policy.scan.POLICY_HITS", sys.maxsize):
-        hits = scan_whole(name, content, modules)
+        hits = scan_whole(name, content)
     return loose_hits(hits)[:POLICY_HITS]
 
 
