@@ -16,6 +16,7 @@ from typing import Final
 
 from websocket import WebSocketException
 
+from ..cli.repository import AUTHOR
 from ..freedesktop.buses import SessionBus
 from ..ports import free_port, free_udp_port
 from ..waiting import PATIENCE_SECONDS, wait_until
@@ -95,11 +96,7 @@ class World:
             "BROWSER": "true",
             "BRIDGE_LISTEN": f"127.0.0.1:{self.port}",
             "BRIDGE_OVERLAY_ADDR": f"127.0.0.1:{free_udp_port()}",
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_AUTHOR_NAME": "Author",
-            "GIT_AUTHOR_EMAIL": "author@example.org",
-            "GIT_COMMITTER_NAME": "Author",
-            "GIT_COMMITTER_EMAIL": "author@example.org",
+            **AUTHOR,
             # What an author types there.
             "GIT_EDITOR": "sed -i 1iChange",
         }
