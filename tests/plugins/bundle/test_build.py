@@ -394,11 +394,13 @@ class MissingTests(BuildCase):
 
     async def test_what_is_missing(self):
         """The error names what is missing and the command that brings it."""
+        self.shop.profile = load_profile("reference")
         for path, what in (
             ("bin/esbuild", "bundler missing"),
             ("bin/esbuild.sha256", "bundler missing"),
             ("host/packages/host/src/index.ts", "host sources missing"),
             ("host/packages/api/src/index.ts", "host sources missing"),
+            ("host/packages/host/src/realm/runtime.ts", "host sources missing"),
         ):
             with self.subTest(path=path):
                 file = self.shop.data.root / path

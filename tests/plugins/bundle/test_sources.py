@@ -198,16 +198,6 @@ class ErasedTests(BuildCase):
         self.shop.write("plugins/aa/main.ts", "import './x.js'; export default 1;")
         self.assertIn("plugins/aa/x.js:1 imports another", await self.refusal())
 
-    async def test_package_that_is_missing(self):
-        """A package the plugin uses and has not is the bundler's own error."""
-        self.shop.write(
-            "plugins/aa/main.ts", "import x from 'react'; export default x;"
-        )
-        error = await self.refusal()
-        self.assertIn('Could not resolve "react"', error)
-        self.assertIn("plugins/aa/main.ts:1:", error)
-        self.assertNotIn("external", error)
-
 
 def unscanned() -> Iterator[tuple[str, str, dict[str, str]]]:
     """

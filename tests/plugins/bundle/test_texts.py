@@ -83,14 +83,6 @@ class TextsTests(TextsCase):
         self.assertRegex(plugin["map"]["mappings"], "^;.*[A-Z]")
         self.assertEqual(plugin["map"].keys(), {"sources", "mappings"})
 
-    async def test_reproducible(self):
-        """The same trees give the same bytes."""
-        self.plugin("bb")
-        await self.table("aa", "bb")
-        published = self.shop.published()
-        await self.table("bb", "aa")
-        self.assertEqual(self.shop.published(), published)
-
     async def test_published(self):
         """The table is on the disk; the bundle's map has no source of a plugin."""
         await self.table("aa")
@@ -132,15 +124,6 @@ class LeftOutTests(TextsCase):
         self.assertTrue(error.startswith("bb is left out: "), error)
         return error.removeprefix("bb is left out: ")
 
-    async def test_does_not_compile(self):
-        """It keeps no other from being in the bundle."""
-        error = await self.left_out("\nexport default (;")
-        self.assertEqual(
-            error,
-            'esbuild failed:\nplugins/bb/main.ts:2:16: Unexpected ";"\n'
-            "    export default (;",
-        )
-
     async def test_attack_other_files(self):
         """A plugin is made of its own files, and the API is no file of it."""
         for path in (
@@ -165,6 +148,7 @@ class LeftOutTests(TextsCase):
         error = await self.left_out(
             "import t from '@bridge/static-plugins'; export default t;"
         )
+        self.assertTrue(error.startswith("esbuild failed:\nplugins/bb/main.ts:1:"))
         self.assertIn('Could not resolve "@bridge/static-plugins"', error)
 
 
@@ -181,12 +165,3 @@ class HostTests(TextsCase):
             refused = f"{file}:1 may not import plugins/aa/main.ts"
             self.assertIn(refused, await self.refusal())
             self.shop.write(file, before)
-
-    async def test_no_runtime(self):
-        """Host sources without what a text needs are not those of this version."""
-        (self.shop.data.host / "packages/host/src/realm/runtime.ts").unlink()
-        self.assertEqual(
-            await self.refusal(),
-            "host sources missing: there is no host/packages/host/src/realm/runtime.ts"
-            "; run plugin-bridge setup",
-        )

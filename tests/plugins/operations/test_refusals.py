@@ -51,23 +51,20 @@ class RefusalTestCase(OperationTestCase):
         super().setUp()
         self.bench.publish("good")
 
-    def refuse(
-        self, what: str, message: str, events: list[str] | None = None, *answers: Any
-    ) -> None:
+    def refuse(self, what: str, message: str, events: list[str], *answers: Any) -> None:
         """
         Expect a refusal that leaves all as it is.
 
         :param what: The URL, plugin id or key.
         :param message: How it begins.
-        :param events: All that happens before the answer; ``None``: not looked at.
+        :param events: All that happens before the answer.
         :param answers: The user's.
         """
         self.start()
         self.bench.approver.answers = list(answers)
         found = self.refused(self.operation, what)
         self.assertEqual(found[: len(message)], message)
-        if events is not None:
-            self.assertEqual(self.events, [*events, "answer"], message)
+        self.assertEqual(self.events, [*events, "answer"], message)
 
     def refuse_defects(self, what: str, names: list[str], error: Exception) -> None:
         """Expect that what breaks in a thread is undone, logged, and ``internal``."""
@@ -231,22 +228,17 @@ class UpdateRefusals(RefusalTestCase):
         self.refuse("good", NOT_ACCEPTED, [*rotated, *TRUSTED], True, True, False)
         self.refuse("good", UNAVAILABLE[1], rotated, True, no_desktop())
 
-    def test_gains(self) -> None:
-        """A gain needs the prompt."""
-        grown = [*steps("update", "signature"), *GROWN]
-        self.later(hosts=["x.example"])
-        for (answer,), message in (DECLINED, UNAVAILABLE):
-            self.refuse("good", message, grown, True, answer)
-
     def test_attack_hidden_growth(self) -> None:
         """Neither an optional permission nor an edit on the disk hides what is new."""
+        grown = [*steps("update", "signature"), *GROWN]
         self.later(permissions=["network"])
         edited = manifest("good", permissions=["network"])
         for text in (None, edited):
             if text is not None:
                 (self.bench.data.plugin("good") / "plugin.json").write_text(text)
-            self.refuse("good", "denied: declined", None, True, False)
-            self.assertIn("Go online", self.bench.approver.prompts[-1].body)
+            for (answer,), message in (DECLINED, UNAVAILABLE):
+                self.refuse("good", message, grown, True, answer)
+                self.assertIn("Go online", self.bench.approver.prompts[-1].body)
 
 
 class RemovalRefusals(RefusalTestCase):

@@ -11,9 +11,8 @@ from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.reading import Source
-from bridge.plugins.policy.scan import Found, Verdict, read_sources, refuse
+from bridge.plugins.policy.scan import Found, Verdict, read_sources
 from bridge.plugins.tree.tree import is_test_name
-from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import POLICY_HITS, SOURCE_BYTES
 
 from ...directories import fresh_directory, write_files
@@ -224,14 +223,6 @@ class TreeTests(SynchronousTestCase):
             self.assertTrue(is_test_name(name), name)
         for name in ("test.ts", "latest.ts", "a.tests.ts", "a.test", "spec"):
             self.assertFalse(is_test_name(name), name)
-
-    def test_refuse(self) -> None:
-        """A tree is refused for the first hit."""
-        self.write("main.ts", "eval(s)")
-        with self.assertRaises(BridgeError) as raised:
-            refuse(scan_tree(self.root))
-        self.assertEqual(raised.exception.message, "policy: main.ts:1 eval")
-        refuse([])
 
     def test_too_many_files(self) -> None:
         """More than two hundred sources are refused as a whole; tests don't count."""

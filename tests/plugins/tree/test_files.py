@@ -36,11 +36,6 @@ class ReadingTests(SynchronousTestCase):
         with self.assertRaises(TooLargeError):
             read_bounded(self.root / "a", 4)
 
-    def test_missing(self):
-        """A file that is not there is distinguished from one that may not be read."""
-        with self.assertRaises(FileNotFoundError):
-            read_bounded(self.root / "a", 5)
-
     def test_attack_not_regular(self):
         """A link, a directory and a pipe are refused, whose writer nobody waits for."""
         (self.root / "a").write_bytes(b"1")
