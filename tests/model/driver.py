@@ -20,7 +20,7 @@ from bridge.store import StoreError
 from .disk import Plan, going_wrong, in_a_child
 from .expected import OK, OPERATIONS, Answer, Ask, Model
 from .observing import PAGES, Excuses, Observer, expect
-from .published import PLUGINS, Forge, make_version
+from .published import PLUGINS, Forge
 from .simulation import NOW, Simulation
 
 START_ERRORS: Final = (DataDirError, JournalError, StartError, StoreError, TokenError)
@@ -39,7 +39,7 @@ class Driver:
     def __attrs_post_init__(self) -> None:
         where = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
         for plugin_id in PLUGINS:
-            self.publish(plugin_id, 0, 0, NOW)
+            self.forge.publish(plugin_id, 0, 0, NOW)
         root = Path(tempfile.mkdtemp(prefix="model-", dir=where))
         self.simulation = Simulation(root, self.forge)
         self.simulation.start()
@@ -48,19 +48,6 @@ class Driver:
     def close(self) -> None:
         """End everything."""
         self.simulation.close()
-
-    def publish(
-        self,
-        plugin_id: str,
-        number: int,
-        author: int,
-        at: int,
-        *,
-        is_broken: bool = False,
-    ) -> None:
-        """Publish a version of a plugin."""
-        version = make_version(plugin_id, number, author, at, is_broken=is_broken)
-        self.forge.publish(version)
 
     # Steps.
 
@@ -92,7 +79,6 @@ class Driver:
         self,
         asks: Sequence[Ask],
         seed: int,
-        mood: str,
         plan: Plan,
         again: Plan | None = None,
     ) -> None:
@@ -101,7 +87,7 @@ class Driver:
 
         :param again: Kills that start, or fails calls of it; then comes a third one.
         """
-        self._begin(mood)
+        self._begin("confirm")
 
         def work(report: Callable[[Any], None]) -> None:
             def answered(one: Answer) -> None:

@@ -121,7 +121,7 @@ class BridgeMachine(RuleBasedStateMachine):
 
     def _publish(self, found: News) -> None:
         latest = self.driver.forge.latest[found.plugin_id]
-        self.driver.publish(
+        self.driver.forge.publish(
             found.plugin_id,
             max(0, latest.number + found.step),
             found.author,
@@ -177,7 +177,7 @@ class BridgeMachine(RuleBasedStateMachine):
         asks = self._prepared(asks, True, found)
         next_plan = None if again is None else again.plan(START_COST + COSTS["build"])
         plan = trouble.plan(_cost(asks))
-        self.driver.kill(asks, seed, "confirm", plan, next_plan)
+        self.driver.kill(asks, seed, plan, next_plan)
 
     @rule(trouble=st.one_of(st.none(), st.none(), kills, failures))
     def restart(self, trouble: Trouble | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -14,7 +13,7 @@ from twisted.internet.defer import execute
 
 from bridge.concurrency.threads import Check, InThread, stoppable
 from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
-from bridge.plugins.tree.tree import read_tree
+from bridge.plugins.tree.tree import Tree
 from bridge.settings.host import load_profile
 
 from ..directories import write_files
@@ -59,33 +58,6 @@ class Version:
         return hashlib.sha1(text, usedforsecurity=False).hexdigest()
 
 
-def make_version(
-    plugin_id: str, number: int, author: int, signed_at: int, *, is_broken: bool
-) -> Version:
-    """Write and sign a version; no two have the same code."""
-    manifest = {
-        "id": plugin_id,
-        "name": "A plugin",
-        "version": f"1.{number}.0",
-        "apiVersion": "^0.1.0",
-    }
-    code = f"export default '{plugin_id} {number} {author} {signed_at}';\n"
-    texts = {
-        "plugin.json": json.dumps(manifest),
-        "main.ts": code + f"// {BROKEN}\n" * is_broken,
-        f"src/part{number}.ts": "export {};\n",
-    }
-    files = {name: text.encode() for name, text in texts.items()}
-    with tempfile.TemporaryDirectory() as directory:
-        root = Path(directory)
-        write_files(root, files)
-        signed = sign_tree(
-            read_tree(root), plugin_id, PROFILE, SEEDS[author], signed_at
-        )
-    files["plugin.sig"] = signed
-    return Version(plugin_id, number, author, signed_at, is_broken, files)
-
-
 def read_files(root: Path) -> dict[str, bytes]:
     """Read every file below a directory."""
     return {
@@ -108,10 +80,35 @@ class Forge:
     in_thread: InThread = execute
     _all: dict[str, Version] = field(factory=dict)
 
-    def publish(self, version: Version) -> None:
-        """Make a version the latest."""
+    def publish(
+        self,
+        plugin_id: str,
+        number: int,
+        author: int,
+        signed_at: int,
+        *,
+        is_broken: bool = False,
+    ) -> None:
+        """Write and sign a version, the latest; no two have the same code."""
+        manifest = {
+            "id": plugin_id,
+            "name": "A plugin",
+            "version": f"1.{number}.0",
+            "apiVersion": "^0.1.0",
+        }
+        code = f"export default '{plugin_id} {number} {author} {signed_at}';\n"
+        texts = {
+            "plugin.json": json.dumps(manifest),
+            "main.ts": code + f"// {BROKEN}\n" * is_broken,
+            f"src/part{number}.ts": "export {};\n",
+        }
+        files = {name: text.encode() for name, text in texts.items()}
+        seed = SEEDS[author]
+        signed = sign_tree(Tree(files), plugin_id, PROFILE, seed, signed_at)
+        files["plugin.sig"] = signed
+        version = Version(plugin_id, number, author, signed_at, is_broken, files)
         self._all[version.commit] = version
-        self.latest[version.plugin_id] = version
+        self.latest[plugin_id] = version
 
     def version(self, commit: str) -> Version:
         """Return the version of a commit; ``KeyError`` if there was none."""

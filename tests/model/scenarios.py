@@ -41,25 +41,25 @@ def use(driver: Driver) -> None:
     """Use everything once, while nothing goes wrong."""
     driver.ask([SETTING, HOST])
     driver.ask([INSTALL])
-    driver.publish("alpha", 1, 0, NOW + 5)
+    driver.forge.publish("alpha", 1, 0, NOW + 5)
     driver.ask([UPDATE])
-    driver.publish("alpha", 2, 0, NOW + 6, is_broken=True)
+    driver.forge.publish("alpha", 2, 0, NOW + 6, is_broken=True)
     for seed in range(6):
         driver.ask([UPDATE, BUILD], seed)
     driver.ask([FORGET])
-    driver.publish("alpha", 1, 0, NOW + 5)
+    driver.forge.publish("alpha", 1, 0, NOW + 5)
     driver.ask([UPDATE])
     driver.ask([UNINSTALL], mood="deny")
     driver.ask([UNINSTALL], mood="away")
     driver.ask([UNINSTALL])
-    driver.publish("alpha", 3, 0, NOW + 4)
+    driver.forge.publish("alpha", 3, 0, NOW + 4)
     driver.ask([INSTALL])
     driver.ask([UNINSTALL])
-    driver.publish("alpha", 4, 0, NOW + 3)
+    driver.forge.publish("alpha", 4, 0, NOW + 3)
     driver.ask([INSTALL])
-    driver.publish("alpha", 4, 0, NOW + 4)
+    driver.forge.publish("alpha", 4, 0, NOW + 4)
     driver.ask([INSTALL])
-    driver.publish("alpha", 4, 0, NOW + 7)
+    driver.forge.publish("alpha", 4, 0, NOW + 7)
     driver.jump(-3600)
     driver.jump(3600)
     driver.restart()
@@ -76,7 +76,7 @@ def fail(driver: Driver) -> None:
     for first in range(12, 28):
         # Refused after the record was written; the kill comes before the next write.
         driver.ask([driver.aimed(INSTALL)], plan=Plan(first, 3, errno.EIO))
-        driver.kill([BUILD], 0, "confirm", Plan(0))
+        driver.kill([BUILD], 0, Plan(0))
         if driver.model.installed:
             driver.ask([UNINSTALL])
 
@@ -85,13 +85,13 @@ def kill(driver: Driver) -> None:
     """Kill the daemon at many calls."""
     for first in range(1, 16, 2):
         settings = [Ask("set", "host", key, first) for key in "xyz"]
-        driver.kill(settings, 0, "confirm", Plan(first))
+        driver.kill(settings, 0, Plan(first))
     for first in range(0, 50, 4):
-        driver.kill([driver.aimed(INSTALL)], 0, "confirm", Plan(first))
+        driver.kill([driver.aimed(INSTALL)], 0, Plan(first))
     for first in range(0, 40, 4):
-        driver.kill([driver.aimed(UNINSTALL)], 0, "confirm", Plan(first))
+        driver.kill([driver.aimed(UNINSTALL)], 0, Plan(first))
     for first in range(0, 20, 3):
-        driver.kill([BUILD], 0, "confirm", Plan(first), Plan(first))
+        driver.kill([BUILD], 0, Plan(first), Plan(first))
 
 
 def defects() -> dict[str, tuple[Any, str, Any]]:

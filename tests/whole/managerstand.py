@@ -189,13 +189,8 @@ class Stand:
 
     def rotate_token(self) -> str:
         """Replace the daemon's token; gives the new one."""
-        done = run(
-            self.home,
-            "run",
-            "--host=reference",
-            f"--data-dir={self.daemon.data}",
-            "--rotate-token",
-        )
+        place = f"--data-dir={self.daemon.data}", "--host=reference"
+        done = run(self.home, "run", *place, "--rotate-token")
         assert done.returncode == 0, done.stdout + done.stderr
         return self.daemon.token
 
@@ -239,10 +234,6 @@ def open_stand() -> Iterator[Stand]:
         page = stack.enter_context(serving_directory(home / "site"))
         browser = stack.enter_context(open_browser())
         stand = Stand(home, forge, desktop, browser, page)
-        built = run(
-            home, "run", "--host=reference", f"--data-dir={data}", "--build-plugins"
-        )
-        assert built.returncode == 0, built.stdout + built.stderr
         stand.start_daemon()
         stack.callback(stand.stop_daemon)
         yield stand
