@@ -139,10 +139,12 @@ class FramingTests(ChannelCase):
         self.assertTrue(transport.disconnecting)
 
     def test_half_closed_while_lingering(self) -> None:
-        """A client that has ended, too, is waited for no longer."""
+        """A client that has ended, too, is waited for no longer than it sends."""
         channel, transport = self.connect()
         channel.dataReceived(b"no http\r\n\r\n")
         self.assertTrue(transport.half_closed)
+        channel.dataReceived(b"more of it")
+        self.assertFalse(transport.aborting)
         self.assertFalse(transport.disconnecting)
         channel.readConnectionLost()
         self.assertTrue(transport.disconnecting)
