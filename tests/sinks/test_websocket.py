@@ -1,7 +1,9 @@
 """Tests for the sinks that are WebSocket clients, against servers on real ports."""
 
+import contextlib
 import json
 import os
+import socket
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,7 +18,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from bridge.protocol.limits import SINK_FRAME_BYTES, SINK_RETRY_SECONDS
 from bridge.sinks import websocket
 from bridge.sinks.fanout import Health, UnavailableError
-from bridge.sinks.websocket import SinkConnection
+from bridge.sinks.websocket import LOOPBACK, SinkConnection
 from tests.contracts import SinkContract
 
 from ..waiting import until
@@ -222,6 +224,21 @@ class LifeTests(WebSocketCase):
         self.assertEqual(sink._client.continueTrying, 0)
         accepted[0].transport.abortConnection()
 
+    async def test_a_server_that_accepts_nobody(self) -> None:
+        """A sink that still connects ends at once."""
+        await self.server.stop()
+        with contextlib.ExitStack() as stack:
+            full = stack.enter_context(socket.create_server((LOOPBACK, 0), backlog=0))
+            self.port = full.getsockname()[1]
+            for _ in range(2):
+                waiting = stack.enter_context(socket.socket())
+                waiting.setblocking(False)
+                waiting.connect_ex((LOOPBACK, self.port))
+            sink = self.sink()
+            sink.start()
+            self.assertEqual(sink._connector.state, "connecting")
+            await maybeDeferred(sink.close)
+
     async def test_attack_flooding_server(self) -> None:
         """A server that floods is closed before it costs time, and tried much later."""
         sink = self.sink()
@@ -233,6 +250,7 @@ class LifeTests(WebSocketCase):
         self.assertRaises(UnavailableError, sink.deliver, LEAST)
         await until(lambda: sink._client.retries == 1)
         self.assertGreater(sink._client.delay, SINK_RETRY_SECONDS / 3)
+        self.assertLess(sink._client.delay, SINK_RETRY_SECONDS * 3)
 
     async def test_an_image_longer_than_what_may_come(self) -> None:
         """What is sent is not held to the limit on what is received."""
@@ -257,6 +275,15 @@ class LifeTests(WebSocketCase):
 
         self.assertRaises(UnavailableError, fill)
         await maybeDeferred(sink.close)
+
+
+class PortTests(SynchronousTestCase):
+    """Tests for where they are, as the overlays document it."""
+
+    def test_ports(self) -> None:
+        """XSOverlay is on 42070, OVR Toolkit on 11450."""
+        self.assertEqual(websocket.xsoverlay(reactor, "Sample").port, 42070)
+        self.assertEqual(websocket.ovrtoolkit(reactor).port, 11450)
 
 
 class ConnectionTests(SynchronousTestCase):

@@ -80,9 +80,10 @@ class UnreadAnswersTests(SynchronousTestCase):
 
     def test_attack_answers_that_nobody_reads(self) -> None:
         """Over the bound the connection with most is dropped, and counts no more."""
-        unread = UnreadAnswers(10)
+        unread = UnreadAnswers(8)
         small, large, new = Rival(), Rival(), Rival()
         for rival, size in ((small, 2), (large, 6), (new, 4)):
+            self.assertFalse(large.dropped)
             unread.add(rival, size)
         self.assertEqual([r.dropped for r in (small, large, new)], [False, True, False])
         self.assertEqual(unread.total, 6)
@@ -175,8 +176,12 @@ class UnreadTests(ChannelCase):
         ends = [self.call(limits.MIB * 7) for _ in range(12)]
         kept = [channel for channel, transport in ends if not transport.aborting]
         self.assertEqual(len(kept), 4)
+        answers = self.stack.site.shared.answers
         kept[0].writeConnectionLost()
-        self.assertLess(self.stack.site.shared.answers.total, 22 * limits.MIB)
+        self.assertLess(answers.total, 22 * limits.MIB)
+        for channel in kept[1:]:
+            channel.connectionLost(Failure(ConnectionDone()))
+        self.assertEqual(answers.total, 0)
 
     def test_who_reads_a_large_answer_is_not_dropped(self) -> None:
         """A client that was called for has a place until it has read the answer."""
