@@ -306,10 +306,6 @@ class SwappedTests(BuildCase):
 
         return builder.build(verify)
 
-    def remove_main(self) -> None:
-        """Remove what the table imports of the plugin."""
-        (self.shop.data.plugin("aa") / "main.ts").unlink()
-
     async def test_attack_swapped_after_it_was_verified(self):
         """What was verified is what is published, whatever is on the disk by then."""
         self.shop.write("state.json", SECRET)
@@ -327,7 +323,7 @@ class SwappedTests(BuildCase):
             report = await self.build(change)
             self.assertEqual((report.errors, self.shop.published()), good)
             self.shop.plugin("aa")
-        for removal in (link, self.remove_main):
+        for removal in (link, main.unlink):
             [error] = (await self.build(removal)).errors
             self.assertNotIn(SECRET, error)
             self.assertEqual(self.shop.published(), good[1])

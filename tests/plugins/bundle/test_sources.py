@@ -52,10 +52,6 @@ class StrictTests(BuildCase):
     THIS = "(function () { return typeof this; })()"
     GLOBAL = "(0, function () { return this })() !== undefined"
 
-    def run_bundle(self) -> list[str]:
-        """Run what was published, as a script; give the lines it writes."""
-        return run_node(self.shop.bundle).splitlines()
-
     async def test_attack_this_of_a_plain_function(self):
         """
         Nowhere is it the window, in no kind of module and no directory.
@@ -92,7 +88,8 @@ class StrictTests(BuildCase):
         )
         await self.built()
         self.assertEqual(self.shop.warnings, [])
-        lines = [line for line in self.run_bundle() if line.startswith("seen")]
+        output = run_node(self.shop.bundle).splitlines()
+        lines = [line for line in output if line.startswith("seen")]
         self.assertEqual(lines, ["seen undefined false"] * (len(files) + 1))
 
     async def test_attack_sloppy_syntax(self):

@@ -114,10 +114,6 @@ class CloneTestCase(TestCase):
         used = cloner or self.cloner()
         return Deferred.fromCoroutine(used.clone(url, self.into, self.progress.append))
 
-    async def clone(self, url: str, cloner: Repositories | None = None) -> str:
-        """Clone ``url`` into ``self.into``."""
-        return await self.cloning(url, cloner)
-
     async def refusal(self, url: str, cloner: Repositories | None = None) -> str:
         """The message a clone of ``url`` is refused with, having left nothing."""
         return await self.refusal_of(self.cloning(url, cloner))

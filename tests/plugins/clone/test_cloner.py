@@ -55,7 +55,7 @@ class GoodCloneTests(CloneTestCase):
 
     async def test_clone(self) -> None:
         """Every file arrives as it was published, in a repository without a fault."""
-        self.assertEqual(await self.clone(self.forge.url(self.name)), self.commit)
+        self.assertEqual(await self.cloning(self.forge.url(self.name)), self.commit)
         self.assertEqual(self.files(), CONTENT)
         run = partial(run_git, self.into, ca_file=self.forge.ca_file)
         self.assertEqual(run("fsck", "--full", "--strict", "--no-dangling"), "")
@@ -68,7 +68,7 @@ class GoodCloneTests(CloneTestCase):
 
     async def test_later_fetch(self) -> None:
         """The clone can be deepened from its remote."""
-        await self.clone(self.forge.url(self.name))
+        await self.cloning(self.forge.url(self.name))
         run = partial(run_git, self.into, ca_file=self.forge.ca_file)
         run("fetch", "--quiet", "--depth=50", "origin")
         self.assertEqual(run("rev-list", "--count", "origin/HEAD").strip(), "2")
@@ -205,7 +205,7 @@ class DialTests(CloneTestCase):
         for host in ("127.0.0.1", "localhost"):
             also = frozenset({(host, self.forge.port)})
             at = url.replace("127.0.0.1", host)
-            await self.clone(at, self.cloner().public(also))
+            await self.cloning(at, self.cloner().public(also))
             self.into.rename(self.base / host)
 
     async def test_attack_another_host_than_was_allowed(self) -> None:

@@ -42,7 +42,7 @@ class RedirectTests(CloneTestCase):
         self.server = server = self.rogue(script)
         cloner = self.cloner(server.ca_file)
         if location.startswith("/"):
-            await self.clone(server.url, cloner)
+            await self.cloning(server.url, cloner)
             return ""
         return await self.refusal(server.url, cloner)
 
@@ -61,7 +61,7 @@ class RedirectTests(CloneTestCase):
         other = self.rogue(GOOD)
         where = f"https://127.0.0.1:{other.port}/y/info/refs?service=git-upload-pack"
         server = self.rogue(lambda line, body: [respond("302 x", Location=where)])
-        await self.clone(server.url, self.cloner(server.ca_file))
+        await self.cloning(server.url, self.cloner(server.ca_file))
         self.assertEqual(len(server.requests), 1)
         self.assertEqual(len(other.requests), 2)
 
@@ -140,7 +140,7 @@ class AnswerTests(CloneTestCase):
                 yield typed + b" ; charset=utf-8" + blank + content
 
         server = self.rogue(script)
-        tip = await self.clone(server.url, self.cloner(server.ca_file))
+        tip = await self.cloning(server.url, self.cloner(server.ca_file))
         self.assertEqual(tip, TIP.name.hex())
 
     async def refs(self, body: bytes, kind: str = ADVERTISEMENT) -> str:
@@ -192,5 +192,5 @@ class AnswerTests(CloneTestCase):
 
         self.patch(HostTLS, "clientConnectionForTLS", counted)
         url = self.publish(FILES, ROOT, TIP).replace("127.0.0.1", "localhost")
-        await self.clone(url)
+        await self.cloning(url)
         self.assertEqual((looked_up, len(connected)), (["localhost"], 1))

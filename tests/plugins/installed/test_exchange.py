@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -93,7 +94,7 @@ class ExchangeTests(SynchronousTestCase):
             self.assertEqual([call.args[0] for call in synced.mock_calls], places)
 
     def crashing(self, call, at):
-        """Call something that crashes at a rename, counted from 0; whether it did."""
+        """Call something that crashes at a rename, counted from 0."""
         really = os.rename
         left = itertools.count(at, -1)
 
@@ -102,12 +103,9 @@ class ExchangeTests(SynchronousTestCase):
                 raise CrashError
             really(*names)
 
-        with mock.patch.object(module.os, "rename", rename):
-            try:
-                call(self.directory)
-            except CrashError:
-                return True
-        return False
+        patched = mock.patch.object(module.os, "rename", rename)
+        with patched, contextlib.suppress(CrashError):
+            call(self.directory)
 
     def test_crash_between_any_two_renames(self):
         """Wherever either way was interrupted, both ways go on from there."""

@@ -127,15 +127,6 @@ class JobsTestCase(SynchronousTestCase):
 
         return maybeDeferred(self.jobs.run, request, body)
 
-    def committing(self, gate: Deferred[Any]) -> Deferred[Any]:
-        """Begin an operation that commits until ``gate`` fires."""
-
-        async def body(job: Job) -> Any:
-            job.commit()
-            return await gate
-
-        return self.jobs.run(ANY, body)
-
     def withdrawn(self) -> Deferred[Any]:
         """Something to wait for that notes when it is cancelled."""
         return Deferred(lambda _: self.events.append("withdrawn"))
@@ -301,7 +292,12 @@ class EndTests(JobsTestCase):
     def test_commit_is_waited_for(self) -> None:
         """What is being committed is finished, and can't be cancelled."""
         gate: Deferred[Any] = Deferred()
-        asked = self.committing(gate)
+
+        async def body(job: Job) -> Any:
+            job.commit()
+            return await gate
+
+        asked = self.jobs.run(ANY, body)
         self.refuse(self.jobs.recent()[0].name)
         self.close(gate)
         self.assertEqual(self.successResultOf(asked), 5)

@@ -166,14 +166,6 @@ class BuildTests(SettlementTestCase):
 class UnsettledTests(SettlementTestCase):
     """Tests for what can't be taken back, since the disk fails."""
 
-    def full_disk(self) -> None:
-        """Let a build fail, and nothing be written from then on."""
-        writes = self.bench.writes
-        full = {"replace": FULL}
-        self.bench.threads.before = {"verify": lambda: setattr(writes, "failing", full)}
-        self.bench.builder.outcomes = ["no such module"]
-        self.assertEqual(self.error(self.ask("update", "good")), FAILED)
-
     def broken_trees(self, operation: str, argument: str) -> None:
         """Let a build fail, and the trees stay where they are."""
         self.bench.builder.outcomes = ["no such module"]
@@ -186,7 +178,10 @@ class UnsettledTests(SettlementTestCase):
 
     def test_full_disk(self) -> None:
         """The old set is read, listed, built and trusted at once, and stays refused."""
-        self.full_disk()
+        writes, full = self.bench.writes, {"replace": FULL}
+        self.bench.threads.before = {"verify": lambda: setattr(writes, "failing", full)}
+        self.bench.builder.outcomes = ["no such module"]
+        self.assertEqual(self.error(self.ask("update", "good")), FAILED)
         self.assertEqual(self.state(), (*self.before[:3], True))
         self.assertFalse(self.bench.trust.is_trusted(OTHER_KEY))
         self.assertEqual(self.bench.sink.entries[-1][0].version, "1.0.0")

@@ -171,7 +171,7 @@ class UpdateTests(UpdateTestCase):
         self.bench.approver.answers = [True, None]
         self.cancel(self.ask("update", "good"))
         self.assertIn("withdrawn", self.events)
-        self.patch(FakeUpstream, "tip", lambda upstream, url: _never())
+        self.patch(FakeUpstream, "tip", lambda upstream, url: Deferred())
         self.cancel(self.ask("update", "good"))
 
 
@@ -208,8 +208,3 @@ class KeyTests(UpdateTestCase):
         self.updated()
         self.assertNotIn("ask rotate_key", self.events)
         self.assertIn("ask trust_key", self.events)
-
-
-async def _never() -> str:
-    """Wait until it is cancelled."""
-    return await Deferred()
