@@ -9,7 +9,12 @@ from attrs import define
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import deferLater
-from twisted.logger import ILogObserver, formatEvent, globalLogPublisher
+from twisted.logger import (
+    ILogObserver,
+    capturedLogs,
+    formatEvent,
+    globalLogPublisher,
+)
 from twisted.trial.unittest import TestCase
 from zope.interface import implementer
 
@@ -314,8 +319,11 @@ class RestartTests(OscCase):
         with socket(AF_INET, SOCK_DGRAM) as blocking:
             blocking.bind(("127.0.0.1", self.port))
             self.store.value = taken
-            await self.restart()
+            with capturedLogs() as reported:
+                await self.restart()
             self.assertFalse((await self.call("status"))["listening"])
+        (why,) = map(formatEvent, reported)
+        self.assertIn("the OSC port is in use", why)
 
     async def test_not_written(self) -> None:
         """A disk that is full keeps no page from listening."""

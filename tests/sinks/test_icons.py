@@ -212,6 +212,8 @@ class FileTests(SynchronousTestCase):
         self.clock.advance(1)
         self.assertEqual(self.there(), [])
         self.assertEqual(self.file(png()), path)
+        self.clock.advance(ICON_FILE_SECONDS)
+        self.assertEqual(self.there(), [])
 
     def test_attack_many_icons(self):
         """However many there are, only the newest are kept."""
