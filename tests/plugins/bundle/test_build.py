@@ -35,6 +35,11 @@ def importing(what: str) -> str:
     return f"import s from '{what}'; export default s;"
 
 
+def mapped_by(url: str) -> str:
+    """Write a module that says where its source map is."""
+    return f"export default 1;\n//# sourceMappingURL={url}\n"
+
+
 OUTSIDE = {
     "token.txt": SECRET,
     "token": SECRET,
@@ -50,6 +55,10 @@ _OWN = (
     "; a bundle holds only the host, the generated table and the bundled plugins' "
     "own files"
 )
+_FOREIGN_MAP = (
+    "the source map holds a source that is no part of the bundle: "
+    "plugins/aa/main.ts has a sourceMappingURL comment"
+)
 LEADING_OUT = {
     "the daemon's state": (
         {"main.ts": importing("../../state.json")},
@@ -63,27 +72,20 @@ LEADING_OUT = {
         },
         f"{_MAY_NOT}token.txt{_OWN}",
     ),
-    "a package.json of a directory": (
-        {
-            "main.ts": importing("./sub"),
-            "sub/package.json": '{"main": "../../../evil.ts"}',
-        },
-        f"{_MAY_NOT}evil.ts;",
-    ),
-    "a package.json of a directory that names what is no source": (
-        {
-            "main.ts": importing("./lib"),
-            "lib/package.json": '{"main": "../../../token"}',
-        },
-        f"{_MAY_NOT}token;",
-    ),
-    "a package.json of a directory that names what would not compile": (
-        {
-            "main.ts": importing("./lib"),
-            "lib/package.json": '{"main": "../../../token.js"}',
-        },
-        f"{_MAY_NOT}token.js;",
-    ),
+    **{
+        f"a package.json of a directory that names {what}": (
+            {
+                "main.ts": importing("./lib"),
+                "lib/package.json": f'{{"main": "../../../{path}"}}',
+            },
+            f"{_MAY_NOT}{path};",
+        )
+        for what, path in (
+            ("a source", "evil.ts"),
+            ("what is no source", "token"),
+            ("what would not compile", "token.js"),
+        )
+    },
     "a tsconfig.json that names a file": (
         {
             "main.ts": importing("@state"),
@@ -93,13 +95,12 @@ LEADING_OUT = {
         'esbuild failed:\nplugins/aa/main.ts:1:14: Could not resolve "@state"',
     ),
     "a source map outside": (
-        {"main.ts": "export default 1;\n//# sourceMappingURL=../../secret.json\n"},
-        "the source map holds a source that is no part of the bundle: "
-        "plugins/aa/main.ts has a sourceMappingURL comment",
+        {"main.ts": mapped_by("../../secret.json")},
+        _FOREIGN_MAP,
     ),
     "a source map that calls the secret its own main.ts": (
         {
-            "main.ts": "export default 1;\n//# sourceMappingURL=main.ts.map\n",
+            "main.ts": mapped_by("main.ts.map"),
             "main.ts.map": _MAP % ("main.ts", SECRET),
         },
         "plugins/aa/main.ts differs from what the source map says it is; a "
@@ -107,12 +108,11 @@ LEADING_OUT = {
     ),
     "a source map in a data: URL": (
         {
-            "main.ts": "export default 1;\n//# sourceMappingURL=data:application/json,"
-            + _MAP % ("../../../etc/passwd", "x")
-            + "\n"
+            "main.ts": mapped_by(
+                "data:application/json," + _MAP % ("../../../etc/passwd", "x")
+            )
         },
-        "the source map holds a source that is no part of the bundle: "
-        "plugins/aa/main.ts has a sourceMappingURL comment",
+        _FOREIGN_MAP,
     ),
     "code in a data: URL, which no scan has seen": (
         {"main.ts": importing("data:text/javascript,export default 1")},

@@ -42,20 +42,17 @@ class LinesTests(SynchronousTestCase):
             line = source.count("\n", 0, place) + 1
             self.assertEqual(lines.line(answer.code.index(f"mark{n}")), line)
 
-    def test_added(self) -> None:
-        """What the bundler adds comes from the line before it, or the first."""
-        lines = Lines("a\nb\nc", json.dumps({"mappings": ";AAEA"}))
-        self.assertEqual([lines.line(n) for n in (0, 2, 4)], [3, 3, 3])
-
-    def test_nothing(self) -> None:
-        """Without a map everything is on the first line."""
-        self.assertEqual(Lines("a", '{"mappings": ""}').line(0), 1)
-
-    def test_long_steps(self) -> None:
-        """Numbers have as many digits as they need, and a sign."""
-        lines = Lines("a\nb", json.dumps({"mappings": "AAkgBA,A;AAlgBA"}))
-        self.assertEqual((lines.line(0), lines.line(2)), (515, 1))
-
-    def test_rows_beyond_the_output(self) -> None:
-        """A map of more rows than there are is read as far as they go."""
-        self.assertEqual(Lines("a", '{"mappings": "AACA;AACA"}').line(0), 2)
+    def test_maps(self) -> None:
+        """Each line of the output is from the line that its row of the map names."""
+        for output, mappings, found in (
+            # What the bundler adds comes from the line before it, or the first.
+            ("a\nb\nc", ";AAEA", [3, 3, 3]),
+            ("a", "", [1]),
+            # Numbers have as many digits as they need, and a sign.
+            ("a\nb", "AAkgBA,A;AAlgBA", [515, 1]),
+            # A map of more rows than there are is read as far as they go.
+            ("a", "AACA;AACA", [2]),
+        ):
+            lines = Lines(output, json.dumps({"mappings": mappings}))
+            places = range(0, len(output), 2)
+            self.assertEqual([lines.line(n) for n in places], found)

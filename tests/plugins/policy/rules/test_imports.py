@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
@@ -39,24 +37,28 @@ class MentionTests(SynchronousTestCase):
         return list(document_lines(name, text.encode()))
 
     def test_documents(self) -> None:
-        """A JSON file may not mention an exempt file, parsable or not."""
-        self.assertEqual(self.lines('{\n"a": "x ESLint.config.js y"}'), [2])
-        self.assertEqual(self.lines("{ sign\\u002dplugin.mjs"), [1])
-        self.assertEqual(self.lines('{"a": "eslint"}'), [])
+        """
+        A JSON file may not mention an exempt file, parsable or not.
+
+        The scripts of a package.json may, its other members not.
+        """
+        scripts = '"scripts": {"lint": "eslint -c eslint.config.mjs"}'
+        main = '"main": "eslint.config.mjs"'
+        for text, name, lines in (
+            ('{\n"a": "x ESLint.config.js y"}', "x.json", [2]),
+            ("{ sign\\u002dplugin.mjs", "x.json", [1]),
+            ('{"a": "eslint"}', "x.json", []),
+            (f"{{{scripts}}}", "package.json", []),
+            (f"{{{scripts}}}", "other.json", [1]),
+            (f"{{{scripts}, {main}}}", "package.json", [1]),
+        ):
+            self.assertEqual(self.lines(text, name), lines, text)
 
     def test_large_documents(self) -> None:
         """A mention is found at any place of a large file."""
         for place in (65_520, 65_536, 131_060):
             text = "\n" * place + "vitest.config.ts"
             self.assertEqual(self.lines(text)[0], place + 1)
-
-    def test_package_scripts(self) -> None:
-        """The scripts of a package.json may mention one, its other members not."""
-        scripts = {"scripts": {"lint": "eslint -c eslint.config.mjs"}}
-        self.assertEqual(self.lines(json.dumps(scripts), "package.json"), [])
-        self.assertEqual(self.lines(json.dumps(scripts), "other.json"), [1])
-        both = {**scripts, "main": "eslint.config.mjs"}
-        self.assertEqual(self.lines(json.dumps(both), "package.json"), [1])
 
     def test_attack_package(self) -> None:
         """A package.json that can't be read is searched as text."""
