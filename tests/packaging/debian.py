@@ -18,6 +18,7 @@ from typing import Final
 from attrs import frozen
 
 from ..npm import locked
+from ..programs import program
 
 ROOT = Path(__file__).parents[2]
 SESSION = Path(__file__).with_name("session")
@@ -60,12 +61,9 @@ PROGRAMS = {
 
 def need_programs() -> None:
     """Fail with the command that installs what is missing."""
-    missing = [PROGRAMS[name] for name in PROGRAMS if shutil.which(name) is None]
-    if missing:
-        packages = " ".join(missing)
-        raise AssertionError(f"run: apt-get install --no-install-recommends {packages}")
-    if os.geteuid() != 0:
-        raise AssertionError("the package is tested in a root directory: run as root")
+    for name, package in PROGRAMS.items():
+        program(name, package)
+    assert os.geteuid() == 0, "the package is tested in a root directory: run as root"
 
 
 def ran(command: Sequence[str | Path], cwd: Path = ROOT) -> str:

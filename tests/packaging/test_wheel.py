@@ -14,7 +14,7 @@ import pytest
 
 from bridge.provision.library import LIBRARY
 
-from ..whole.daemon import environment
+from ..whole.daemon import ended, printing
 from .debian import copy_of_the_tree, ran
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
@@ -84,18 +84,10 @@ def test_contents(dist: Path, wheel: Path) -> None:
 def test_wheel_runs(python: str, wheel: Path, tmp_path: Path) -> None:
     """From the wheel alone: the commands, twistd's plugin, and a start."""
     commands = installed(wheel, python, tmp_path / "venv")
-    home = environment(tmp_path, {"PYTHONPATH": ""})
+    alone = {"PYTHONPATH": ""}
 
-    def run(*line: str) -> str:
-        done = subprocess.run(
-            [commands / line[0], *line[1:]],
-            cwd=tmp_path,
-            env=home,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+    def run(name: str, *line: str) -> str:
+        done = ended(tmp_path, [str(commands / name), *line], alone)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -115,23 +107,9 @@ def test_wheel_runs(python: str, wheel: Path, tmp_path: Path) -> None:
     assert len(token) == 44
     assert token == run("plugin-bridge", "run", "--host=vrcnext", "--print-token")
     assert token == (tmp_path / ".vrcnext-plugins" / "token").read_text()
-    daemon = subprocess.Popen(
-        [commands / "twistd", "-n", "bridge", "--listen=127.0.0.1:0", data],
-        cwd=tmp_path,
-        env=home,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert daemon.stdout is not None
-    for line in daemon.stdout:
-        if "listening on" in line:
-            break
-    else:
-        raise AssertionError("it ended")
-    daemon.terminate()
-    daemon.stdout.close()
-    daemon.wait(60)
+    line = ["-n", "bridge", "--listen=127.0.0.1:0", data]
+    with printing([str(commands / "twistd"), *line], tmp_path, alone) as daemon:
+        daemon.wait_for("listening on")
 
 
 def test_pipx(wheel: Path, tmp_path: Path) -> None:

@@ -254,11 +254,9 @@ class RealServerTests(SinkCase):
         await sink.start()
         magenta = (255, 0, 255)
         self.assertEqual(screen.picture().count(magenta), 0)
-        empty = screen.picture()
         image = text64(png(96, 96, bytes((*magenta, 255))))
         await sink.deliver(evolve(FULL, image=image, timeout=None))
         await until(lambda: screen.picture().count(magenta) > 200)
-        self.assertNotEqual(screen.picture(), empty)
         screen.save(f"notify-{name}.png")
         return screen, sink
 

@@ -1,16 +1,12 @@
 """What the template of a new plugin has; test_commands types what its README names."""
 
-import os
-import subprocess
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
 from ..npm import ROOT, npm, tsc
-from .daemon import run, set_up
+from .daemon import ended, run, set_up
 
 WORKFLOWS = ROOT / "bridge" / "reference" / "template" / "github" / "workflows"
-TEST_SECONDS = 60.0
 
 
 class AuthorTests(SynchronousTestCase):
@@ -22,8 +18,8 @@ class AuthorTests(SynchronousTestCase):
         self.data = set_up(self.home)
         self.plugin = self.home / "my-plugin"
         more = {"BRIDGE_DATA_DIR": str(self.data)}
-        ended = run(self.home, "new", str(self.plugin), more=more)
-        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        done = run(self.home, "new", str(self.plugin), more=more)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_its_own_tests(self):
         """They pass with the daemon's bundler, and it passes the strict compiler."""
@@ -34,21 +30,10 @@ class AuthorTests(SynchronousTestCase):
         for name, status in (("It works.", 0), ("Something else.", 1)):
             source = self.plugin / "main.ts"
             source.write_text(source.read_text().replace("It works.", name))
-            ended = subprocess.run(
-                [npm(), "test"],
-                cwd=self.plugin,
-                env={
-                    **os.environ,
-                    "HOME": str(self.home),
-                    "npm_config_update_notifier": "false",
-                },
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=TEST_SECONDS,
-            )
-            report = ended.stdout + ended.stderr
-            self.assertEqual(ended.returncode, status, report)
+            more = {"npm_config_update_notifier": "false"}
+            done = ended(self.plugin, [npm(), "test"], more)
+            report = done.stdout + done.stderr
+            self.assertEqual(done.returncode, status, report)
             self.assertRegex(report, rf"(?m)^\S+ pass {written - status}$")
 
 
