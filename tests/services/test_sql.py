@@ -50,17 +50,31 @@ class SqlTests(ServiceCase):
     def test_params(self) -> None:
         """Booleans are 0 and 1, huge integers floats, the rest is as it was."""
         given_ = [True, False, None, "é", 1.5, 2**63 - 1, -(2**63), 2**63, -(10**400)]
-        columns = ", ".join(f"? AS c{n}" for n in range(9))
+        given_.append(-(2**63) - 1)
+        columns = ", ".join(f"? AS c{n}" for n in range(10))
         found = self.query(f"SELECT {columns}", *given_)["rows"][0]
         self.assertEqual(
             list(found.values()),
-            [1, 0, None, "é", 1.5, str(2**63 - 1), str(-(2**63)), 2.0**63, None],
+            [
+                1,
+                0,
+                None,
+                "é",
+                1.5,
+                str(2**63 - 1),
+                str(-(2**63)),
+                2.0**63,
+                None,
+                -(2.0**63),
+            ],
         )
 
     def test_shapes(self) -> None:
         """What is no statement, or can't be bound, is refused."""
         rule = "sql: a statement of at most 65536 bytes, without NUL"
-        for sql in ("SELECT 1\0", "SELECT '" + "é" * 40_000 + "'"):
+        longest = "SELECT 1".ljust(65536)
+        self.assertEqual(len(self.query(longest)["rows"]), 1)
+        for sql in ("SELECT 1\0", f"{longest} ", "SELECT '" + "é" * 40_000 + "'"):
             self.assertEqual(self.refused(sql=sql).message, rule)
         wrong: tuple[Any, ...] = ([[]], [{}], [1, {"a": 1}])
         for bad in wrong:
