@@ -87,7 +87,7 @@ class RealBuilderTests(BuilderContract, TestCase):
 
     def tree(self, plugin_id):
         """See ``BuilderContract``."""
-        return self.shop.tree(plugin_id)
+        return self.shop.trees(plugin_id)[plugin_id]
 
     def make_broken(self):
         """See ``BuilderContract``."""

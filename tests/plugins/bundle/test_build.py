@@ -330,6 +330,14 @@ class SwappedTests(BuildCase):
             main.unlink(missing_ok=True)
             self.shop.plugin("aa")
 
+    async def test_attack_symbolic_link(self):
+        """A link out of the plugin shows where it leads, and is refused."""
+        self.shop.write("state.json", f'{{"a": "{SECRET}"}}')
+        self.shop.plugin("aa", main__ts=importing("./s.json"))
+        later = self.shop.data.plugin("aa") / "s.json"
+        report = await self.build(lambda: later.symlink_to("../../state.json"))
+        self.assertIn("may not import state.json", report.errors[0])
+
     async def test_attack_added_after_it_was_verified(self):
         """A file that came later is not in the bundle, though an import leads there."""
         self.shop.write("plugins/aa/x.js", "export default 1;")
@@ -376,13 +384,6 @@ class AttackTests(BuildCase):
             self.assertTrue(refusal.startswith(words), (case, refusal))
             self.assertNotIn(SECRET, refusal)
             self.assertEqual(self.shop.published(), before, case)
-
-    async def test_attack_symbolic_link(self):
-        """A link out of the plugin shows where it leads, and is refused."""
-        self.shop.write("state.json", f'{{"a": "{SECRET}"}}')
-        self.shop.plugin("aa", main__ts=importing("./s.json"))
-        (self.shop.data.plugin("aa") / "s.json").symlink_to("../../state.json")
-        self.assertIn("may not import state.json", await self.refusal())
 
 
 class MissingTests(BuildCase):

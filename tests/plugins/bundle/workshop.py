@@ -17,7 +17,7 @@ from twisted.trial.unittest import TestCase
 
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Builder, Report
-from bridge.plugins.tree.tree import Tree
+from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.settings.host import HostProfile, load_profile
 
 from ...directories import fresh_directory, write_files
@@ -139,19 +139,7 @@ class Workshop:
 
     def trees(self, *ids: str) -> dict[str, Tree]:
         """Read the trees of these plugins."""
-        return {name: self.tree(name) for name in ids}
-
-    def tree(self, name: str) -> Tree:
-        """Read a plugin's tree; what is no file is left out."""
-        root = self.data.plugins / name
-        files = [path for path in root.rglob("*") if path.is_file()]
-        return Tree(
-            {
-                path.relative_to(root).as_posix(): path.read_bytes()
-                for path in files
-                if ".git" not in path.parts and not path.is_symlink()
-            }
-        )
+        return {name: read_tree(self.data.plugins / name) for name in ids}
 
     def published(self) -> dict[str, bytes]:
         """Everything in the theme's folder."""

@@ -31,7 +31,7 @@ class FakeUpstream:
     slow: set[str] = field(factory=set)
     asked: list[str] = field(factory=list)
     cancelled: list[str] = field(factory=list)
-    _busy: dict[str, list[Deferred[None]]] = field(factory=dict)
+    _busy: dict[str, Deferred[None]] = field(factory=dict)
 
     async def tip(self, url: str) -> str:
         """See ``Upstream``."""
@@ -42,17 +42,13 @@ class FakeUpstream:
         """See ``Upstream``."""
         self.asked.append(url)
         if url in self.slow:
-            waiting: Deferred[None] = Deferred(lambda _: self.cancelled.append(url))
-            self._busy.setdefault(url, []).append(waiting)
-            try:
-                await waiting
-            finally:
-                self._busy[url].remove(waiting)
+            self._busy[url] = Deferred(lambda _: self.cancelled.append(url))
+            await self._busy[url]
         return self._answer(url)
 
     def end(self, url: str) -> None:
-        """Let a slow look end."""
-        self._busy[url][0].callback(None)
+        """Let the last slow look end."""
+        self._busy[url].callback(None)
 
     def _answer(self, url: str) -> Behind | None:
         answer = self.answers.get(url, new_commits(1))
