@@ -16,7 +16,6 @@ from .bundle.workshop import Workshop
 from .clone.clones import CloneTestCase
 from .clone.packs import EMPTY, FILE, blob, commit, line_of, tree
 from .clone.remotes import LATEST, FakeUpstream, new_commits
-from .clone.test_look import UpstreamTestCase
 from .contracts import (
     BuilderContract,
     ClonerContract,
@@ -126,7 +125,7 @@ class FakeBuilderTests(BuilderContract, TestCase):
         self.subject.outcomes = [Deferred()]
 
 
-class GitUpstreamTests(UpstreamContract, UpstreamTestCase):
+class GitUpstreamTests(UpstreamContract, CloneTestCase):
     """The real one, and a real git server."""
 
     def setUp(self):
@@ -134,7 +133,7 @@ class GitUpstreamTests(UpstreamContract, UpstreamTestCase):
         super().setUp()
         line = line_of(4)
         self.url = self.publish(EMPTY, *line)
-        self.subject = self.upstream()
+        self.subject = self.cloner()
         self.missing = self.forge.url("missing")
         self.older, self.tip = (line[at].name.hex() for at in (1, 3))
 

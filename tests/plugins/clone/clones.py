@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import TestCase
@@ -17,7 +18,7 @@ from bridge.concurrency.threads import Pool
 from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import make_client
 from bridge.http.resolver import SystemNames
-from bridge.plugins.clone.repositories import Repositories
+from bridge.plugins.clone.repositories import LOOKS, Repositories
 from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
@@ -97,17 +98,14 @@ class CloneTestCase(TestCase):
         threads: Any = reactor
         return SystemNames(threads.callFromThread).look_up(host)
 
-    def repositories(self, ca_file: Path | None = None, **changed: Any) -> Repositories:
-        """Repositories, through what trusts the forge, or ``ca_file``."""
+    def cloner(self, ca_file: Path | None = None, **limits: Any) -> Repositories:
+        """Repositories within limits, through what trusts the forge, or ``ca_file``."""
         trusted = ca_file or self.forge.ca_file
         client = make_client(reactor, self.pool.call, trusted, self.look_up)
         clock: Any = reactor
         policy = AddressPolicy(public_only=False)
-        return Repositories(client, clock, self.pool.call, policy, **changed)
-
-    def cloner(self, ca_file: Path | None = None, **limits: Any) -> Repositories:
-        """The same with other limits of a clone."""
-        return self.repositories(ca_file, clones=CloneLimits(**limits))
+        clones, looks = CloneLimits(**limits), evolve(LOOKS, **limits)
+        return Repositories(client, clock, self.pool.call, policy, clones, looks)
 
     def cloning(self, url: str, cloner: Repositories | None = None) -> Deferred[str]:
         """Begin to clone ``url`` into ``self.into``."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
 
 from bridge.plugins.clone.history import Behind
-from bridge.plugins.clone.repositories import LOOKS, Repositories
+from bridge.plugins.clone.repositories import Repositories
 
 from ...forge import serve_pack, start_forge_process
 from .clones import CloneTestCase
@@ -32,11 +30,6 @@ from .packs import (
 class UpstreamTestCase(CloneTestCase):
     """Publishes histories, and looks at them."""
 
-    def upstream(self, ca_file: Path | None = None, **changed: Any) -> Repositories:
-        """One that trusts the forge, or ``ca_file``."""
-        looks = evolve(LOOKS, **changed)
-        return self.repositories(ca_file, looks=looks)
-
     async def behind(
         self, url: str, current: Object, upstream: Repositories | None = None
     ) -> Behind:
@@ -49,7 +42,7 @@ class UpstreamTestCase(CloneTestCase):
         self, url: str, current: str, upstream: Repositories | None = None
     ) -> Deferred[Behind | None]:
         """Begin to look at ``url``."""
-        chosen = upstream or self.upstream()
+        chosen = upstream or self.cloner()
         return Deferred.fromCoroutine(chosen.behind(url, current))
 
 
@@ -90,7 +83,7 @@ class HistoryTests(UpstreamTestCase):
         files = tree((FILE, b"x", big))
         top = made_commit(b"top", base, root=files)
         url = self.publish(EMPTY, big, files, base, top)
-        limited = self.upstream(received_bytes=50_000)
+        limited = self.cloner(received_bytes=50_000)
         self.assertEqual((await self.behind(url, base, limited)).commits, 1)
 
     async def test_old_server(self) -> None:
@@ -119,7 +112,7 @@ class HistoryTests(UpstreamTestCase):
             return honest(first, body)
 
         server = self.rogue(script)
-        upstream = self.upstream(server.ca_file)
+        upstream = self.cloner(server.ca_file)
         gone = made_commit(b"gone").name.hex()
         looking = self.begin_to_look(server.url, gone, upstream)
         await self.assertFailure(looking, CancelledError)
@@ -140,7 +133,7 @@ class RuleTests(UpstreamTestCase):
         base = made_commit(b"base")
         large = made_commit(os.urandom(60_000).hex().encode(), base)
         url, current = self.publish(EMPTY, base, large), base.name.hex()
-        public, limited = self.upstream().public(), self.upstream(received_bytes=30_000)
+        public, limited = self.cloner().public(), self.cloner(received_bytes=30_000)
         for at, upstream, words in (
             ("http://forge.example/x", public, "not_https: "),
             (url, public, "not on the public internet"),
@@ -148,5 +141,5 @@ class RuleTests(UpstreamTestCase):
         ):
             looking = self.begin_to_look(at, current, upstream)
             self.assertIn(words, await self.refusal_of(looking))
-        asking = Deferred.fromCoroutine(self.upstream(received_bytes=10).tip(url))
+        asking = Deferred.fromCoroutine(self.cloner(received_bytes=10).tip(url))
         self.assertIn("more than 10 bytes received", await self.refusal_of(asking))

@@ -7,15 +7,13 @@ from typing import Any
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.installed.keys import KEYS, MARKS, Trust
+from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.tree.signature import Signed, key_id, public_key_of
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
 from bridge.store import Edit, Put
-from bridge.store.store import Store
 
-from ...directories import fresh_directory
-from ...threads import at_once
+from ..operations.bench import Bench
 
 ONE = public_key_of(b"\x01" * 32)
 TWO = public_key_of(b"\x02" * 32)
@@ -29,9 +27,8 @@ class TrustTestCase(SynchronousTestCase):
 
     def setUp(self):
         """Open the store."""
-        root = fresh_directory(self)
-        self.store = Store.open(root / "state.json", at_once)
-        self.trust = Trust(self.store)
+        bench = Bench(self)
+        self.store, self.trust = bench.store, bench.trust
 
     def record(self) -> dict[str, Any]:
         """The record of the first key."""

@@ -15,11 +15,9 @@ from bridge.plugins.installed.records import (
     settings_namespace,
 )
 from bridge.store import Drop, Edit, Put, Remove
-from bridge.store.store import Store
 
-from ...directories import fresh_directory
 from ...strategies import loose
-from ...threads import at_once
+from ..operations.bench import Bench
 
 RECORD = Record("https://forge.example/a.git", "c0ffee", "1bc6", 5, 1000, 2000)
 FIELDS = {
@@ -56,8 +54,7 @@ class ReadRecordsTests(SynchronousTestCase):
 
     def setUp(self):
         """Open a store."""
-        root = fresh_directory(self)
-        self.store = Store.open(root / "state.json", at_once)
+        self.store = Bench(self).store
 
     def commit(self, *edits):
         """Commit edits."""

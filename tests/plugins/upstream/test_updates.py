@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 from twisted.internet.defer import Deferred
-from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -13,12 +12,9 @@ from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.records import Record
 from bridge.plugins.upstream.updates import Unknown, Update, Updates, UpdatesResult
 from bridge.protocol.errors import BridgeError, shutting_down
-from bridge.store.store import Store
 
-from ...directories import fresh_directory
-from ...threads import at_once
 from ..clone.remotes import LATEST, FakeUpstream, new_commits
-from ..operations.bench import COMMIT, url_of
+from ..operations.bench import COMMIT, Bench, url_of
 
 LATE = 3.5
 FRESH = 60
@@ -34,10 +30,9 @@ class UpdatesTestCase(SynchronousTestCase):
 
     def setUp(self) -> None:
         """Make one without any plugin."""
-        self.store = Store.open(fresh_directory(self) / "state.json", at_once)
+        bench = Bench(self)
+        self.store, self.clock = bench.store, bench.clock
         self.upstream = FakeUpstream()
-        self.clock = Clock()
-        self.clock.advance(1_700_000_000)
         self.updates = Updates(self.store, cast(Any, self.upstream), self.clock)
 
     def put(self, plugin_id: str, url: str | None = None, commit: str = COMMIT) -> None:
