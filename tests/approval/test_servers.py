@@ -76,7 +76,7 @@ class Answered(TestCase):
         """Press Confirm of one prompt and Deny of the next."""
         box = await self.prompted()
         # The same prompt looks the same each time, and looking takes seconds.
-        confirm, deny = self.session.buttons(box.half("lower"))
+        confirm, deny = self.session.buttons(box)
         self.session.click(*confirm.middle)
         self.assertEqual(await self.answer(), "confirmed")
         await self.prompted()

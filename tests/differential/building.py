@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from .programs import Program
 
 SECONDS: Final = 120.0
 _REFUSED: Final = re.compile(r"^\s+plugins/(\d+)\.\w+:\d+:\d+:$", re.MULTILINE)
+_binary = functools.cache(esbuild)
 _MODULE: Final = "export const y = a, jsx = a, jsxs = a; export default y; f('{}');\n"
 
 
@@ -79,7 +81,7 @@ class Build:
         if not files:
             return set()
         run = subprocess.run(
-            [str(esbuild_path()), *files, *self._flags, *self._neutral()],
+            [str(_binary()), *files, *self._flags, *self._neutral()],
             cwd=self._root,
             # Memory is cheaper here than the time to collect it.
             env={"GOGC": "800"},
@@ -105,16 +107,6 @@ class Build:
 
     def _bundle(self, at: int) -> str:
         return (self._out / f"{at}.js").read_text("utf-8").lower()
-
-
-_BINARY: list[Path] = []
-
-
-def esbuild_path() -> Path:
-    """The bundler, looked for once."""
-    if not _BINARY:
-        _BINARY.append(esbuild())
-    return _BINARY[0]
 
 
 def _flags(out: Path) -> list[str]:

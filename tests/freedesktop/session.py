@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 from PIL import Image, ImageChops
 
 from bridge.freedesktop.notifications import SERVICE
@@ -90,13 +90,6 @@ class Box:
     def holds(self, x: int, y: int) -> bool:
         """Whether a point is inside."""
         return self.left <= x < self.right and self.top <= y < self.bottom
-
-    def half(self, which: str) -> Box:
-        """Give the ``upper`` or the ``lower`` half."""
-        middle = (self.top + self.bottom) // 2
-        if which == "upper":
-            return evolve(self, bottom=middle)
-        return evolve(self, top=middle)
 
 
 @define(eq=False)
@@ -194,7 +187,8 @@ class Session:
 
     def picture(self) -> Picture:
         """Look at the screen."""
-        pixels = self._import("-depth", "8", "rgb:-")
+        command = program("import", "imagemagick"), "-window", "root"
+        pixels = self._do(*command, "-depth", "8", "rgb:-")
         return Picture(Image.frombytes("RGB", (WIDTH, HEIGHT), pixels))
 
     def settled(self, before: Picture) -> Picture:
@@ -235,10 +229,7 @@ class Session:
     def save(self, name: str) -> None:
         """Keep a picture of the screen for people to look at."""
         ARTEFACTS.mkdir(exist_ok=True)
-        self._import(str(ARTEFACTS / name))
-
-    def _import(self, *to: str) -> bytes:
-        return self._do(program("import", "imagemagick"), "-window", "root", *to)
+        self.picture().image.save(ARTEFACTS / name)
 
     def point(self, x: int, y: int) -> None:
         """Move the pointer there."""

@@ -69,8 +69,10 @@ class Desktop:
         wait_until(lambda: self._answered() > answered, "the prompt is answered")
 
     def _answered(self) -> int:
-        history = json.loads(self.session.dunstctl("history"))
-        return len(history["data"][0])
+        return len(self._history())
+
+    def _history(self) -> Any:
+        return json.loads(self.session.dunstctl("history"))["data"][0]
 
     def has_prompt(self) -> bool:
         """Whether something is shown."""
@@ -82,8 +84,7 @@ class Desktop:
 
     def last(self) -> str:
         """Return the text of the prompt that was answered last."""
-        history = json.loads(self.session.dunstctl("history"))
-        newest = history["data"][0][0]
+        newest = self._history()[0]
         return f"{newest['summary']['data']}\n{newest['body']['data']}"
 
     def until_shown(self) -> None:

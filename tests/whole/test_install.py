@@ -53,6 +53,14 @@ def tree(plugin_id):
     }
 
 
+def put(bundler, content):
+    """Put a bundler in place, with its checksum."""
+    bundler.write_bytes(content)
+    bundler.chmod(0o755)
+    digest = hashlib.sha256(content).hexdigest()
+    bundler.with_suffix(".sha256").write_text(f"{digest}\n")
+
+
 class InstallCase(SynchronousTestCase):
     """Has a data directory that is set up, and a git server."""
 
@@ -148,7 +156,7 @@ class InstallTests(InstallCase):
             f'grep -q transform {asked} && {{ cat {asked} - | {reader} "$@"; exit; }}\n'
             f"echo $$ > {started}.part; mv {started}.part {started}\nexec sleep 600\n"
         )
-        self.put(bundler, script.encode())
+        put(bundler, script.encode())
         with self.daemon("--dev") as daemon, daemon.page() as page:
             page.begin("plugins", "install", {"url": url})
             wait_until(started.exists)
@@ -158,7 +166,7 @@ class InstallTests(InstallCase):
             self.assertLess(time.monotonic() - begun, 20)
         pid = started.read_text().strip()
         wait_until(lambda: not Path(f"/proc/{pid}").exists())
-        self.put(bundler, real)
+        put(bundler, real)
         with self.daemon("--dev") as daemon, daemon.page() as page:
             self.assertEqual(page.result("plugins", "list")["plugins"], [])
             wait_until(self.bundle.exists)
@@ -166,10 +174,3 @@ class InstallTests(InstallCase):
         trees, state, bundle = self.left()
         self.assertEqual((trees, state.get("bridge.plugins", {})), ([], {}))
         self.assertNotIn(b"Marker of good", bundle)
-
-    def put(self, bundler, content):
-        """Put a bundler in place, with its checksum."""
-        bundler.write_bytes(content)
-        bundler.chmod(0o755)
-        digest = hashlib.sha256(content).hexdigest()
-        bundler.with_suffix(".sha256").write_text(f"{digest}\n")

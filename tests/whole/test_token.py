@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
 from .daemon import Daemon, Page, run, running, set_up
+from .test_install import put
 
 WRONG = "W" * 43
 HELLO = {"type": "hello", "client": "test/1.0.0"}
@@ -79,11 +79,8 @@ class TokenTests(SynchronousTestCase):
     def build_twice(self, page: Page) -> None:
         """Build a bundle; then with a bundler that prints what it is given."""
         self.assertTrue(page.result("plugins", "build")["ok"])
-        bundler = self.data / "bin" / "esbuild"
         telling = TELLING % bytes(self.home / "bundler-was-given")
-        bundler.write_bytes(telling)
-        digest = hashlib.sha256(telling).hexdigest()
-        bundler.with_suffix(".sha256").write_text(f"{digest}\n")
+        put(self.data / "bin" / "esbuild", telling)
         self.note("build", page.result("plugins", "build"))
 
     def note_processes(self, daemon: Daemon) -> None:

@@ -147,7 +147,7 @@ class DoctorTests(SynchronousTestCase):
         )
         box: Any = session.settled(before).changed(before)
         session.save("doctor-prompt.png")
-        buttons = session.buttons(box.half("lower"))
+        buttons = session.buttons(box)
         session.click(*buttons[0].middle)
         printed, _ = process.communicate(timeout=60)
         report = json.loads(printed)
