@@ -57,13 +57,7 @@ class LifeTests(SynchronousTestCase):
                 self.assertEqual(page.closed_with(), (1001, "shutdown"))
                 self.assertIn(daemon.process.wait(30), (0, -number))
             log = "".join(daemon.lines)
-            for reported in (
-                "plugin-bridge 0.",
-                f"{self.home}/data",
-                "logs, notify, osc, outbound, plugins, sql, state",
-                "privileged operations will be refused",
-            ):
-                self.assertIn(reported, log)
+            self.assertIn("logs, notify, osc, outbound, plugins, sql, state", log)
             self.assertNotIn(daemon.token, log)
             self.assertNotIn("Traceback", log)
 
