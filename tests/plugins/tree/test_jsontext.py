@@ -44,6 +44,7 @@ class SyntaxTests(SynchronousTestCase):
             (b'["NaN", -Infinity]', f"1:9 {number}"),
             (b'{"a": ' + b"1" * 5000 + b"}", f"1:7 {number}"),
             (b'["\\ud83d\\ude00", "\\ude00"]', f"1:18 {half}"),
+            (b'["\\ud800"]', f"1:2 {half}"),
             (b"[" * 64 + b"\n[" + b"]" * 65, f"2:1 {deep}"),
             (b"[" * MANIFEST_BYTES, f"1:65 {deep}"),
         ):
