@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -149,51 +148,48 @@ class SourceTests(SynchronousTestCase):
 class TreeTests(SynchronousTestCase):
     """Whole trees on disk."""
 
-    def setUp(self) -> None:
-        """Make an empty tree."""
-        self.root: Path = fresh_directory(self)
-
-    def write(self, path: str, text: str = "export {}\n") -> None:
-        """Put a file into the tree."""
-        write_files(self.root, {path: text})
-
-    def reports(self) -> list[str]:
-        """What is reported of the tree."""
-        return [hit.report for hit in loose_hits(scan_tree(self.root))]
+    def reports(self, files: dict[str, str]) -> list[str]:
+        """What is reported of a tree of these files."""
+        root = fresh_directory(self)
+        write_files(root, files)
+        return [hit.report for hit in loose_hits(scan_tree(root))]
 
     def test_honest(self) -> None:
         """A tree as authors publish it is accepted."""
-        self.write("main.ts", "import { a } from './src/a'\nexport default a\n")
-        self.write("src/a.ts", "export const a = 1\n")
-        self.write("src/a.test.ts", "eval(s)\n")
-        self.write("eslint.config.mjs", "export default [{ x: localStorage }]\n")
-        self.write("vitest.config.ts", "process.env\n")
-        self.write("scripts/sign-plugin.mjs", "process.argv\n")
-        self.write("README.md", "eval(s) and eslint.config.mjs\n")
-        self.write("plugin.json", '{"id": "ab"}')
-        self.write("package.json", '{"scripts": {"l": "eslint -c eslint.config.mjs"}}')
-        self.assertEqual(self.reports(), [])
+        files = {
+            "main.ts": "import { a } from './src/a'\nexport default a\n",
+            "src/a.ts": "export const a = 1\n",
+            "src/a.test.ts": "eval(s)\n",
+            "eslint.config.mjs": "export default [{ x: localStorage }]\n",
+            "vitest.config.ts": "process.env\n",
+            "scripts/sign-plugin.mjs": "process.argv\n",
+            "README.md": "eval(s) and eslint.config.mjs\n",
+            "plugin.json": '{"id": "ab"}',
+            "package.json": '{"scripts": {"l": "eslint -c eslint.config.mjs"}}',
+            # Style sheets, and packages that nothing imports, are not looked at.
+            "docs/site.css": "body { background: url(/img/bg.png) }",
+            "docs/old.css": "@import '../../a.css';",
+            "tools/package.json": '{"main": "../../index.js",}',
+        }
+        self.assertEqual(self.reports(files), [])
 
     def test_attack_exempt_elsewhere(self) -> None:
         """A file is exempt at its own place only."""
-        for path in ("src/eslint.config.mjs", "sign-plugin.mjs", "scripts/x.mjs"):
-            self.write(path, "process.exit()\n")
+        paths = ("scripts/x.mjs", "sign-plugin.mjs", "src/eslint.config.mjs")
         self.assertEqual(
-            self.reports(),
-            [
-                "scripts/x.mjs:1 process",
-                "sign-plugin.mjs:1 process",
-                "src/eslint.config.mjs:1 process",
-            ],
+            self.reports(dict.fromkeys(paths, "process.exit()\n")),
+            [f"{path}:1 process" for path in paths],
         )
 
     def test_attack_exempt_in_json(self) -> None:
         """No JSON file may name an exempt file, before anything else is looked at."""
-        self.write("main.ts", "eval(s)\n")
-        self.write("data.JSON", '{\n "x": "./ESLINT\\u002econfig.mjs"}')
-        self.write("package.json", '{"browser": {"./a": "./sign-plugin.mjs"}}')
+        files = {
+            "main.ts": "eval(s)\n",
+            "data.JSON": '{\n "x": "./ESLINT\\u002econfig.mjs"}',
+            "package.json": '{"browser": {"./a": "./sign-plugin.mjs"}}',
+        }
         self.assertEqual(
-            self.reports(),
+            self.reports(files),
             [
                 "data.JSON:2 references a tooling config",
                 "package.json:1 references a tooling config",
@@ -201,19 +197,12 @@ class TreeTests(SynchronousTestCase):
             ],
         )
 
-    def test_what_no_bundle_can_have(self) -> None:
-        """Style sheets, and packages that nothing imports, are not looked at."""
-        self.write("docs/site.css", "body { background: url(/img/bg.png) }")
-        self.write("docs/old.css", "@import '../../a.css';")
-        self.write("tools/package.json", '{"main": "../../index.js",}')
-        self.assertEqual(self.reports(), [])
-
     def test_order(self) -> None:
         """Files come by name, directories where their name stands, whole."""
-        for path in ("b.ts", "a/z.ts", "a/b/c.js", "c.mts", "a.tsx", "B.cts", "a.TS"):
-            self.write(path, "eval(s)")
+        paths = ("b.ts", "a/z.ts", "a/b/c.js", "c.mts", "a.tsx", "B.cts", "a.TS")
+        reports = self.reports(dict.fromkeys(paths, "eval(s)"))
         self.assertEqual(
-            [report.partition(":")[0] for report in self.reports()],
+            [report.partition(":")[0] for report in reports],
             ["B.cts", "a/b/c.js", "a/z.ts", "a.tsx", "b.ts", "c.mts"],
         )
 
@@ -226,26 +215,23 @@ class TreeTests(SynchronousTestCase):
 
     def test_too_many_files(self) -> None:
         """More than two hundred sources are refused as a whole; tests don't count."""
-        for number in range(200):
-            self.write(f"f{number}.ts", "")
-            self.write(f"f{number}.test.ts", "")
-        self.assertEqual(self.reports(), [])
-        self.write("one.more.ts", "eval(s)")
-        self.assertEqual(self.reports(), ["more than 200 source files"])
+        names = (f"f{number}" for number in range(200))
+        files = {f"{name}{end}": "" for name in names for end in (".ts", ".test.ts")}
+        self.assertEqual(self.reports(files), [])
+        files["one.more.ts"] = "eval(s)"
+        self.assertEqual(self.reports(files), ["more than 200 source files"])
 
     def test_too_large(self) -> None:
         """More than 2 MiB of sources are refused as a whole, and not read."""
-        self.write("a.ts", "eval(s)\n")
-        (self.root / "b.ts").write_bytes(b"\n" * SOURCE_BYTES)
         self.assertEqual(
-            self.reports(), ["a.ts:1 eval", "more than 2097152 bytes of source"]
+            self.reports({"a.ts": "eval(s)\n", "b.ts": "\n" * SOURCE_BYTES}),
+            ["a.ts:1 eval", "more than 2097152 bytes of source"],
         )
 
     def test_at_most(self) -> None:
         """No more than fifty hits are reported of a tree."""
-        for number in range(3):
-            self.write(f"{number}.ts", "eval(1)\n" * 40)
-        self.assertEqual(len(self.reports()), POLICY_HITS)
+        files = {f"{number}.ts": "eval(1)\n" * 40 for number in range(3)}
+        self.assertEqual(len(self.reports(files)), POLICY_HITS)
 
 
 class PropertyTests(SynchronousTestCase):

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from attrs import evolve
+from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree.signature import (
     Signed,
@@ -13,12 +14,11 @@ from bridge.plugins.tree.signature import (
     sign_tree,
     verify_tree,
 )
-from bridge.plugins.tree.tree import Tree, read_tree
+from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import BridgeError, Code
 from bridge.settings.host import load_profile
 
-from ...directories import write_files
-from .test_tree import VECTOR, VECTOR_DIGEST, TreeTestCase
+from .test_tree import VECTOR, VECTOR_DIGEST
 
 HOST = load_profile("vrcnext")
 NOW = 1_790_000_000
@@ -49,55 +49,47 @@ HEXADECIMAL = ("publicKey", "digest", "signature")
 ORDER = 2**252 + 27742317777372353535851937790883648493
 
 
-class SignedTreeTestCase(TreeTestCase):
+class SignatureTestCase(SynchronousTestCase):
     """A test with the signed tree of the test vector."""
 
-    def setUp(self):
-        """Make the tree and sign it."""
-        super().setUp()
-        self.write(FILE)
+    def verify(
+        self, signature: Any = FILE, files=VECTOR, plugin_id="demo", host=HOST
+    ) -> Signed:
+        """Verify a tree of these files, with this signature file."""
+        is_text = isinstance(signature, bytes)
+        content = signature if is_text else json.dumps(signature).encode()
+        tree = Tree({**files, "plugin.sig": content})
+        return verify_tree(tree, plugin_id, host, NOW)
 
-    def write(self, value: object) -> None:
-        """Replace the signature file."""
-        content = value if isinstance(value, bytes) else json.dumps(value).encode()
-        (self.root / "plugin.sig").write_bytes(content)
-
-    def verify(self, plugin_id: str = "demo", now: float = NOW) -> Signed:
-        """Verify the tree."""
-        return verify_tree(read_tree(self.root), plugin_id, HOST, now)
-
-    def refusal(self, plugin_id: str = "demo") -> str:
-        """The message the tree is refused with."""
+    def refusal(self, *given: Any, **how: Any) -> str:
+        """The message that the tree is refused with; see ``verify``."""
         with self.assertRaises(BridgeError) as caught:
-            self.verify(plugin_id)
+            self.verify(*given, **how)
         self.assertIs(caught.exception.code, Code.BAD_REQUEST)
         message: str = caught.exception.message
         return message
 
 
-class VectorTests(SignedTreeTestCase):
+class VectorTests(SignatureTestCase):
     """The published test vector, and what others make of our signatures."""
 
     def test_sign(self):
         """Signing gives the published signature, in the published form."""
-        text = sign_tree(read_tree(self.root), "demo", HOST, SEED, NOW)
+        text = sign_tree(Tree(VECTOR), "demo", HOST, SEED, NOW)
         self.assertEqual(text.decode(), json.dumps(FILE, indent=2) + "\n")
-        self.assertEqual(sign_tree(Tree(VECTOR), "demo", HOST, SEED, NOW), text)
 
     def test_other_domain(self):
         """A signature made for one host application is none for another."""
         reference = load_profile("reference")
-        self.write(sign_tree(read_tree(self.root), "demo", reference, SEED, NOW))
-        self.assertEqual(self.refusal(), CHANGED)
-        verify_tree(read_tree(self.root), "demo", reference, NOW)
+        text = sign_tree(Tree(VECTOR), "demo", reference, SEED, NOW)
+        self.assertEqual(self.refusal(text), CHANGED)
+        self.verify(text, host=reference)
         other = evolve(HOST, signature_domain="x")
-        self.write({**FILE, "digest": Tree(VECTOR).digest(other.tree_domain)})
-        with self.assertRaises(BridgeError) as caught:
-            verify_tree(read_tree(self.root), "demo", other, NOW)
-        self.assertEqual(caught.exception.message, NOT_BY_KEY)
+        forged = {**FILE, "digest": Tree(VECTOR).digest(other.tree_domain)}
+        self.assertEqual(self.refusal(forged, host=other), NOT_BY_KEY)
 
 
-class AcceptedTests(SignedTreeTestCase):
+class AcceptedTests(SignatureTestCase):
     """What the rules leave free."""
 
     def test_accepted(self):
@@ -109,37 +101,29 @@ class AcceptedTests(SignedTreeTestCase):
             (undated, 0),
             ({**FILE, "signedAt": NOW + 600}, NOW + 600),
         ):
-            self.write(value)
-            self.assertEqual(self.verify(), evolve(signed, signed_at=signed_at))
-        # What git keeps alongside the files changes nothing.
-        write_files(self.root, {".git/config": b"[core]"})
-        self.verify()
+            self.assertEqual(self.verify(value), evolve(signed, signed_at=signed_at))
 
 
-class AttackTests(SignedTreeTestCase):
+class AttackTests(SignatureTestCase):
     """What somebody without the key can try."""
 
     def test_attack_changed_tree(self):
         """A file that was edited, added, removed or renamed is refused."""
-        a = "src/a.ts"
-        for change in (
-            lambda root: write_files(root, {"main.ts": b"export default 2"}),
-            lambda root: write_files(root, {"src/b.ts": b""}),
-            lambda root: (root / a).unlink(),
-            lambda root: (root / a).rename(root / "src" / "b.ts"),
+        removed = {k: v for k, v in VECTOR.items() if k != "src/a.ts"}
+        for files in (
+            {**VECTOR, "main.ts": b"export default 2"},
+            {**VECTOR, "src/b.ts": b""},
+            removed,
+            {**removed, "src/b.ts": VECTOR["src/a.ts"]},
             # Bytes are moved from the end of one file to the start of the next.
-            lambda root: write_files(
-                root, {"main.ts": b"export default ", "plugin.json": b'1{"id":"demo"}'}
-            ),
+            VECTOR | {"main.ts": b"export default ", "plugin.json": b'1{"id":"demo"}'},
         ):
-            self.setUp()
-            change(self.root)
-            self.assertEqual(self.refusal(), CHANGED)
+            self.assertEqual(self.refusal(files=files), CHANGED)
 
     def test_attack_not_by_the_key(self):
         """A signature is one of its key, for its id and its digest, in one spelling."""
-        write_files(self.root, {"main.ts": b"export default 2"})
-        changed = read_tree(self.root).digest(HOST.tree_domain)
+        edited = {**VECTOR, "main.ts": b"export default 2"}
+        changed = Tree(edited).digest(HOST.tree_domain)
         s = int.from_bytes(bytes.fromhex(SIGNATURE[64:]), "little") + ORDER
         small = (
             "01" + "00" * 31,  # the identity
@@ -163,39 +147,37 @@ class AttackTests(SignedTreeTestCase):
                 for r in (small[0], key)
             ),
         ):
-            tree = VECTOR | ({"main.ts": b"export default 2"} if "put" in what else {})
-            content = json.dumps({**FILE, **forged}).encode()
-            with self.assertRaises(BridgeError, msg=what) as caught:
-                plugin_id = forged.get("id", "demo")
-                verify_tree(Tree({**tree, "plugin.sig": content}), plugin_id, HOST, NOW)
-            self.assertEqual(caught.exception.message, NOT_BY_KEY, what)
+            files = edited if "digest" in forged else VECTOR
+            plugin_id = forged.get("id", "demo")
+            refusal = self.refusal({**FILE, **forged}, files, plugin_id)
+            self.assertEqual(refusal, NOT_BY_KEY, what)
 
     def test_attack_another_plugin(self):
         """A signature of one plugin is refused on another, whatever its id has."""
         refused = "unsigned: plugin.sig was made for another plugin id"
-        self.assertEqual(self.refusal("other"), refused)
+        self.assertEqual(self.refusal(plugin_id="other"), refused)
         # It would fake the lines of the signed message.
-        self.write({**FILE, "id": f"demo\n{VECTOR_DIGEST}"})
-        self.assertEqual(self.refusal(), refused)
+        forged = {**FILE, "id": f"demo\n{VECTOR_DIGEST}"}
+        self.assertEqual(self.refusal(forged), refused)
 
     def test_attack_year_9999(self):
         """A date far ahead, which would make every later update old, is refused."""
         for ahead in (NOW + 601, 253_370_764_800, 2**63 - 1):
-            self.write({**FILE, "signedAt": ahead})
             self.assertEqual(
-                self.refusal(),
+                self.refusal({**FILE, "signedAt": ahead}),
                 "unsigned: signedAt is more than 10 minutes ahead of this computer's "
                 "clock",
             )
 
 
-class UnusableTests(SignedTreeTestCase):
+class UnusableTests(SignatureTestCase):
     """Signature files without content."""
 
     def test_missing(self):
         """A tree without a signature is reported."""
-        (self.root / "plugin.sig").unlink()
-        self.assertEqual(self.refusal(), "unsigned: there is no plugin.sig at the root")
+        words = "unsigned: there is no plugin.sig at the root"
+        with self.assertRaisesRegex(BridgeError, words):
+            verify_tree(Tree(VECTOR), "demo", HOST, NOW)
 
     def test_attack_unusable(self):
         """What is not one object with the fields of version 1 is refused."""
@@ -247,6 +229,5 @@ class UnusableTests(SignedTreeTestCase):
                 for one in values
             ),
         ):
-            self.write(value)
-            refused = self.refusal()
+            refused = self.refusal(value)
             self.assertTrue(refused.startswith(f"unsigned: {words}"), refused)
