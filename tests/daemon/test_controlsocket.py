@@ -36,6 +36,7 @@ from bridge.protocol.limits import (
 )
 
 from ..directories import fresh_directory, planted
+from ..waiting import until
 from ..web.stack import TOKEN, Stack
 
 HELLO = {"type": "hello", "token": TOKEN, "client": "test/1.0.0"}
@@ -231,6 +232,7 @@ class ListeningTests(TestCase):
         await self.control.close()
         self.assertFalse(os.path.lexists(self.path))
         await self.control.close_all(CloseReason.SHUTDOWN)
+        self.assertEqual(self.control._connections, [])
         got = await client.ended
         self.assertIn(b'"reason":"shutdown"', got.splitlines()[-1])
 
@@ -247,22 +249,19 @@ class ListeningTests(TestCase):
         self.patch(controlsocket, "CONTROL_CONNECTIONS", 1)
         self.assertGreater(CONTROL_CONNECTIONS, 1)
         self.control.listen()
-        await (await self.connect()).welcomed
+        first = await self.connect()
+        await first.welcomed
         self.assertEqual(await (await self.connect()).ended, b"")
+        first.transport.loseConnection()
+        await until(lambda: not self.control._connections)
+        await (await self.connect()).welcomed
 
     async def test_token_is_announced(self):
         """Whoever of this user connects makes the daemon look at its token."""
         self.control.listen()
         announce_token(self.path)
-        while not self.looks:
-            await self.a_moment()
+        await until(lambda: self.looks)
         self.assertEqual(len(self.looks), 1)
-
-    def a_moment(self) -> Deferred[None]:
-        """Let the reactor work."""
-        moment: Deferred[None] = Deferred()
-        reactor.callLater(0.01, moment.callback, None)
-        return moment
 
     def test_nobody_to_announce_to(self):
         """Where no daemon is, an announcement does nothing."""

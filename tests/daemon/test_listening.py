@@ -7,6 +7,7 @@ import socket
 import stat
 import tempfile
 import threading
+from pathlib import Path
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, maybeDeferred
@@ -25,7 +26,7 @@ from bridge.daemon.listening import (
 )
 from bridge.settings.values import Address, UnixAddress, listened_on
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, planted
 
 PID = 4242
 
@@ -127,8 +128,14 @@ class InheritTests(InheritCase):
         for mode in (0o666, 0o660, 0o601):
             self.refused(self.unix(mode), "0600")
         gone = self.unix()
-        os.unlink(gone.getsockname())
+        path = Path(gone.getsockname())
+        path.unlink()
         self.refused(gone, "0600")
+        path.touch(0o600)
+        self.refused(gone, "0600")
+        foreign = self.unix()
+        planted(self, Path(foreign.getsockname()))
+        self.refused(foreign, "0600")
         for name in ("\0bridge-test-abstract", ""):
             abstract = self.open(socket.AF_UNIX)
             abstract.bind(name)
