@@ -22,7 +22,6 @@ from bridge.settings.host import load_profile
 from bridge.system.locks import acquire_directory
 
 from ...directories import fresh_directory, planted
-from ...npm import ROOT, modules
 from ...waiting import until
 from .workshop import BuildCase, SlowClock, Workshop
 
@@ -197,15 +196,15 @@ class PublishingTests(BuildCase):
         (other.root / "real").mkdir()
         (other.root / "data").symlink_to(other.root / "real")
         other.fill().plugin("aa")
-        for shop in (self.shop, other):
-            shop.write("plugins/aa/ü %20 x.ts", "export default 1;")
-            shop.write(
-                "plugins/aa/main.ts",
-                b"\xef\xbb\xbfimport x from './\xc3\xbc %20 x.js'; export default x;",
-            )
-            report = await shop.build("aa")
-            self.assertEqual(report.errors, [])
-        self.assertEqual(self.shop.published(), other.published())
+        main = b"\xef\xbb\xbfimport x from './\xc3\xbc %20 x.js'; export default x;"
+        for plugins in ("modules", "texts"):
+            for shop in (self.shop, other):
+                shop.profile = evolve(shop.profile, plugins=plugins)
+                shop.write("plugins/aa/ü %20 x.ts", "export default 1;")
+                shop.write("plugins/aa/main.ts", main)
+                report = await shop.build("aa")
+                self.assertEqual(report.errors, [])
+            self.assertEqual(self.shop.published(), other.published())
 
     async def test_warnings(self):
         """What the bundler warns of in a good bundle is passed on."""
@@ -270,26 +269,6 @@ class PublishingTests(BuildCase):
             self.assertEqual(
                 await self.refusal(), "another build has been running for 0 s"
             )
-
-    async def test_the_reference_host(self):
-        """Our own host, its sample and the template build, the same anywhere."""
-        reference = ROOT / "bridge" / "reference"
-        other = Workshop(fresh_directory(self)).fill()
-        for shop in (self.shop, other):
-            shop.profile = load_profile("reference")
-            for source, to in (
-                (reference / "packages", "host/packages"),
-                (modules(), "host/node_modules"),
-                (reference / "sample-plugin", "plugins/hello-bridge"),
-                (reference / "template", "plugins/my-plugin"),
-            ):
-                for path in source.rglob("*"):
-                    if path.is_file():
-                        inside = path.relative_to(source).as_posix()
-                        shop.write(f"{to}/{inside}", path.read_bytes())
-            report = await shop.build("hello-bridge", "my-plugin")
-            self.assertEqual((report.errors, shop.warnings), ([], []))
-        self.assertEqual(self.shop.published(), other.published())
 
 
 class SwappedTests(BuildCase):
