@@ -117,9 +117,8 @@ class MetafileTests(SynchronousTestCase):
 
     def refused(self, text: bytes, rules: Allowed = BUNDLE) -> str:
         """Check, expect a refusal, and give its words."""
-        with self.assertRaises(BuildError) as caught:
-            check_metafile(text, rules)
-        return str(caught.exception)
+        error = self.assertRaises(BuildError, check_metafile, text, rules)
+        return str(error)
 
     def test_what_a_bundle_is_made_of(self):
         """The host, its packages, the API, the table and the plugins pass."""

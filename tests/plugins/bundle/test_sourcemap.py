@@ -40,9 +40,8 @@ class MapTests(SynchronousTestCase):
 
     def refused(self, text: bytes, directory: str = "") -> str:
         """Check, expect a refusal, and give its words."""
-        with self.assertRaises(BuildError) as caught:
-            self.check(text, directory)
-        return str(caught.exception)
+        error = self.assertRaises(BuildError, self.check, text, directory)
+        return str(error)
 
     def test_as_it_was_written(self):
         """A map that holds the files is published as the bundler wrote it."""

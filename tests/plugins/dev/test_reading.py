@@ -34,9 +34,8 @@ class ReadFilesTests(SynchronousTestCase):
 
     def refusal(self, *names, limits=DEFAULT_LIMITS):
         """Read files that are refused; return the message."""
-        with self.assertRaises(BridgeError) as caught:
-            read_files(self.root, names, limits)
-        return caught.exception.message
+        error = self.assertRaises(BridgeError, read_files, self.root, names, limits)
+        return error.message
 
     def test_what_is_named_is_read(self):
         """Every named file is read, in whatever directory, and nothing else."""

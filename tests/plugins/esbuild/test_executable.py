@@ -66,11 +66,10 @@ class ExecutableCase(SynchronousTestCase):
     def refused(self, make=create) -> str:
         """Copy, expect a refusal that leaves nothing while it is held; its words."""
         before = os.listdir("/proc/self/fd")
-        with self.assertRaises(BundlerError) as caught:
-            self.copy(make)
+        error = self.assertRaises(BundlerError, self.copy, make)
         self.assertEqual(os.listdir("/proc/self/fd"), before)
         self.assertEqual(os.listdir(self.private), [])
-        return str(caught.exception)
+        return str(error)
 
 
 class CopyTests(ExecutableCase):

@@ -261,9 +261,8 @@ class JournalTests(SynchronousTestCase):
             {**good, "version": 2},
         ):
             self.path.write_text(json.dumps(bad))
-            with self.assertRaises(JournalError) as caught:
-                self.journal.read()
-            self.assertIn(str(self.path), str(caught.exception))
+            error = self.assertRaises(JournalError, self.journal.read)
+            self.assertIn(str(self.path), str(error))
             self.assertTrue(self.path.exists())
 
     @settings(deadline=None)

@@ -105,10 +105,9 @@ class MarkTests(TrustTestCase):
         self.accept("one", evolve(SIGNED, signed_at=10**9))
         self.accept("one", BY_TWO)
         self.accept("two", SIGNED)
-        with self.assertRaises(BridgeError) as caught:
-            self.trust.check_mark("one", SIGNED)
+        error = self.assertRaises(BridgeError, self.trust.check_mark, "one", SIGNED)
         self.assertEqual(
-            caught.exception.message,
+            error.message,
             "downgrade: it was signed at 1970-01-01T00:16:40Z, before the release of "
             "2001-09-09T01:46:40Z that was installed; to go back, uninstall the "
             "plugin, forget its key, and install it again",
@@ -175,7 +174,6 @@ class KeysTests(TrustTestCase):
 
     def test_forget_unknown(self):
         """A key that is not accepted cannot be forgotten, and is not repeated."""
-        with self.assertRaises(BridgeError) as caught:
-            self.trust.forgetting("Zq9")
-        self.assertTrue(caught.exception.message.startswith("not_trusted: "))
-        self.assertNotIn("Zq9", caught.exception.message)
+        error = self.assertRaises(BridgeError, self.trust.forgetting, "Zq9")
+        self.assertTrue(error.message.startswith("not_trusted: "))
+        self.assertNotIn("Zq9", error.message)

@@ -190,9 +190,8 @@ class ListingTests(TreesTestCase):
     def test_another_plugin_in_its_place(self):
         """A tree whose manifest has another id is not listed under this one."""
         write_tree(self.data.plugin("sample"), files_of("other"), "other")
-        with self.assertRaises(BridgeError) as raised:
-            self.trees.entry("sample", RECORD)
-        self.assertTrue(raised.exception.message.startswith("manifest_invalid: id"))
+        error = self.assertRaises(BridgeError, self.trees.entry, "sample", RECORD)
+        self.assertTrue(error.message.startswith("manifest_invalid: id"))
 
 
 class LinkedTests(TreesTestCase):

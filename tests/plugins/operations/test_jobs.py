@@ -72,9 +72,8 @@ class JobTests(SynchronousTestCase):
         self.assertTrue(self.job.stopping)
         self.assertFalse(self.job.cancellable)
         for go_on in (self.job.raise_if_stopping, self.job.commit):
-            with self.assertRaises(BridgeError) as caught:
-                go_on()
-            self.assertIs(caught.exception, WHY)
+            error = self.assertRaises(BridgeError, go_on)
+            self.assertIs(error, WHY)
 
     def test_interrupted_while_waiting_for_a_lock(self) -> None:
         """A lock that was not acquired is not released, either."""

@@ -246,7 +246,6 @@ class RecoverTests(OperationTestCase):
         ):
             spoil()
             before = self.bench.left()
-            with self.assertRaises(JournalError) as caught:
-                self.recover()
-            self.assertIn(why, str(caught.exception))
+            error = self.assertRaises(JournalError, self.recover)
+            self.assertIn(why, str(error))
             self.assertEqual(self.bench.left(), before)

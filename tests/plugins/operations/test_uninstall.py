@@ -161,8 +161,7 @@ class ForgetTests(UninstallTestCase):
         self.bench.writes.slow = "replace"
         forgetting = self.ask("forget_key", KEY)
         (job,) = [one for one in self.bench.jobs.recent() if not one.outcome]
-        with self.assertRaises(BridgeError) as caught:
-            self.bench.jobs.cancel(job.name)
-        self.assertTrue(caught.exception.message.startswith("not_cancellable: "))
+        error = self.assertRaises(BridgeError, self.bench.jobs.cancel, job.name)
+        self.assertTrue(error.message.startswith("not_cancellable: "))
         self.bench.writes.go_on()
         self.successResultOf(forgetting)

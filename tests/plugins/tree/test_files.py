@@ -31,10 +31,8 @@ class ReadingTests(SynchronousTestCase):
         real = os.read
         with mock.patch.object(os, "read", lambda fd, count: real(fd, min(count, 2))):
             self.assertEqual(read_bounded(self.root / "a", 5), b"12345")
-            with self.assertRaises(TooLargeError):
-                read_bounded(self.root / "a", 4)
-        with self.assertRaises(TooLargeError):
-            read_bounded(self.root / "a", 4)
+            self.assertRaises(TooLargeError, read_bounded, self.root / "a", 4)
+        self.assertRaises(TooLargeError, read_bounded, self.root / "a", 4)
 
     def test_attack_not_regular(self):
         """A link, a directory and a pipe are refused, whose writer nobody waits for."""

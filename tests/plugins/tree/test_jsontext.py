@@ -97,8 +97,7 @@ class FieldTests(SynchronousTestCase):
             '{"b": ["a", "1"]}',
             '{"b": {"a": "1"}}',
         ):
-            with self.assertRaises(ValueError):
-                replace_string(text.encode(), "a", "2")
+            self.assertRaises(ValueError, replace_string, text.encode(), "a", "2")
 
     def refused(self, **fields: object) -> str:
         """The refusal of fields that are not known."""

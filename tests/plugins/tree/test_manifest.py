@@ -125,10 +125,9 @@ class RefusedTests(SynchronousTestCase):
         """The message ``content``, bytes or plain JSON, is refused with."""
         if not isinstance(content, bytes):
             content = json.dumps(content).encode()
-        with self.assertRaises(BridgeError) as caught:
-            read_manifest(content, profile)
-        self.assertIs(caught.exception.code, Code.BAD_REQUEST)
-        message: str = caught.exception.message
+        error = self.assertRaises(BridgeError, read_manifest, content, profile)
+        self.assertIs(error.code, Code.BAD_REQUEST)
+        message: str = error.message
         return message
 
     def test_missing(self):
@@ -259,17 +258,15 @@ class CheckIdTests(SynchronousTestCase):
         for text in ("a-1", "nul"):
             self.assertEqual(check_id(text), text)
         for text in ("..", "../x", "a/b", "a\\b", "/ab", "ab\0", "ab\n", "c:"):
-            with self.assertRaises(BridgeError) as caught:
-                check_id(text)
-            self.assertTrue(caught.exception.message.startswith("invalid_id: "))
+            error = self.assertRaises(BridgeError, check_id, text)
+            self.assertTrue(error.message.startswith("invalid_id: "))
 
     def test_attack_reserved(self):
         """Names of log scopes, and of devices of Windows, are no new plugin's."""
         for name in ("host", "bridge", "con", "lpt9"):
             self.assertFalse(is_usable_id(name))
-            with self.assertRaises(BridgeError) as caught:
-                check_new_id(name)
-            self.assertTrue(caught.exception.message.startswith("invalid_id: "))
+            error = self.assertRaises(BridgeError, check_new_id, name)
+            self.assertTrue(error.message.startswith("invalid_id: "))
         for name in ("con-", "com", "com10", "null", "a-nul", "1con", "hosts"):
             self.assertEqual(check_new_id(name), name)
 
@@ -291,9 +288,8 @@ class TreeTests(SynchronousTestCase):
                 "manifest_invalid: main.ts is missing",
             ),
         ):
-            with self.assertRaises(BridgeError) as caught:
-                load_manifest(Tree(files), PLAIN)
-            self.assertEqual(caught.exception.message, words)
+            error = self.assertRaises(BridgeError, load_manifest, Tree(files), PLAIN)
+            self.assertEqual(error.message, words)
 
 
 BARE = Manifest("good", "A plugin", "1.0.0", "^0.1.0")

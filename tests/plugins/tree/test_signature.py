@@ -63,10 +63,9 @@ class SignatureTestCase(SynchronousTestCase):
 
     def refusal(self, *given: Any, **how: Any) -> str:
         """The message that the tree is refused with; see ``verify``."""
-        with self.assertRaises(BridgeError) as caught:
-            self.verify(*given, **how)
-        self.assertIs(caught.exception.code, Code.BAD_REQUEST)
-        message: str = caught.exception.message
+        error = self.assertRaises(BridgeError, self.verify, *given, **how)
+        self.assertIs(error.code, Code.BAD_REQUEST)
+        message: str = error.message
         return message
 
 

@@ -51,9 +51,8 @@ class TreeTestCase(SynchronousTestCase):
 
     def assert_refused(self, words: str) -> None:
         """The tree has no digest, and ``words`` are the reason."""
-        with self.assertRaises(BridgeError) as caught:
-            read_tree(self.root)
-        self.assertEqual(caught.exception.message, words)
+        error = self.assertRaises(BridgeError, read_tree, self.root)
+        self.assertEqual(error.message, words)
 
 
 class DigestTests(TreeTestCase):
@@ -96,8 +95,7 @@ class WriteTests(TreeTestCase):
         """A link where a file should go is not followed, nor is a file replaced."""
         root = fresh_directory(self)
         (root / "main.ts").symlink_to(root / "elsewhere")
-        with self.assertRaises(FileExistsError):
-            Tree({"main.ts": b"x"}).write(root)
+        self.assertRaises(FileExistsError, Tree({"main.ts": b"x"}).write, root)
         self.assertFalse((root / "elsewhere").exists())
 
 
@@ -138,8 +136,7 @@ class RefusedTests(TreeTestCase):
         for name in ("more", "yet-more"):
             write_files(self.root, {name: b""})
             self.assert_refused("unsigned: the tree has more than 2000 files")
-        with self.assertRaises(BridgeError):
-            Tree({f"f{i}": b"" for i in range(2001)})
+        self.assertRaises(BridgeError, Tree, {f"f{i}": b"" for i in range(2001)})
 
     def test_attack_many_directories(self):
         """Directories without files are counted too."""
