@@ -11,7 +11,7 @@ from treq.client import HTTPClient
 from twisted.internet.defer import Deferred
 
 from bridge.protocol.errors import Code
-from bridge.protocol.limits import MIB
+from bridge.protocol.limits import MIB, OUTBOUND_INTERIM_HEADS
 
 from ..outbound.servers import HERE, OutboundCase, Server, responding, sending
 from ..waiting import until
@@ -138,7 +138,7 @@ class AnswerTests(OutboundCase):
         for answer, body in (
             (sending(b"HTTP/1.0 200 OK\r\n\r\n", b"body", close=True), "body"),
             (sending(ok, b"Transfer-Encoding: chunked\r\n\r\n", chunks), "abc"),
-            (sending(early * 2, ok, length), "x"),
+            (sending(early * OUTBOUND_INTERIM_HEADS, ok, length), "x"),
             *(
                 (responding(coded, b"Content-Encoding: " + coding), "text")
                 for coding, coded in (
