@@ -378,14 +378,13 @@ class MissingTests(BuildCase):
             ("host/packages/api/src/index.ts", "host sources missing"),
             ("host/packages/host/src/realm/runtime.ts", "host sources missing"),
         ):
-            with self.subTest(path=path):
-                file = self.shop.data.root / path
-                away = file.rename(file.with_suffix(".away"))
-                self.assertEqual(
-                    await self.refusal(),
-                    f"{what}: there is no {path}; run plugin-bridge setup",
-                )
-                away.rename(file)
+            file = self.shop.data.root / path
+            away = file.rename(file.with_suffix(".away"))
+            self.assertEqual(
+                await self.refusal(),
+                f"{what}: there is no {path}; run plugin-bridge setup",
+            )
+            away.rename(file)
         self.assertFalse(self.shop.theme_dir.exists())
 
     async def test_attack_tampered_bundler(self):
@@ -556,13 +555,12 @@ class FullDiskTests(BuildCase):
                     raise OSError(28, "No space left on device")
                 real(source, to)
 
-            with self.subTest(name=name):
-                with mock.patch("bridge.plugins.bundle.publishing.os.replace", replace):
-                    error = await self.refusal("aa")
-                self.assertEqual(
-                    error, "the bundle could not be made: No space left on device"
-                )
-                self.assertEqual(self.shop.published(), before)
+            with mock.patch("bridge.plugins.bundle.publishing.os.replace", replace):
+                error = await self.refusal("aa")
+            self.assertEqual(
+                error, "the bundle could not be made: No space left on device"
+            )
+            self.assertEqual(self.shop.published(), before)
 
     async def test_writes_that_fail(self):
         """A full disk before publishing leaves the previous bundle."""

@@ -178,17 +178,16 @@ class RefusedTests(LinkingTestCase):
         """Whatever fails on the way, the good copy is there and nothing else."""
         self.linked()
         for name in ("read_files", "link", "entries"):
-            with self.subTest(name=name):
-                self.write("main.ts", f"export default '{name}';\n")
-                self.bench.threads.failing = {name: OSError(5, "I/O error")}
-                self.failureResultOf(self.update())
-                self.bench.threads.failing = {}
-                # What could not be rolled back at once is, by the next one.
-                self.write("main.ts", "export default 1;\n")
-                self.linked()
-                self.assertEqual(self.in_copy(), "export default 1;\n")
-                self.assertEqual(self.kept(), [LINK])
-                self.assertFalse(self.bench.jobs.commit_lock.locked)
+            self.write("main.ts", f"export default '{name}';\n")
+            self.bench.threads.failing = {name: OSError(5, "I/O error")}
+            self.failureResultOf(self.update())
+            self.bench.threads.failing = {}
+            # What could not be rolled back at once is, by the next one.
+            self.write("main.ts", "export default 1;\n")
+            self.linked()
+            self.assertEqual(self.in_copy(), "export default 1;\n", name)
+            self.assertEqual(self.kept(), [LINK], name)
+            self.assertFalse(self.bench.jobs.commit_lock.locked)
 
     def test_another_id(self):
         """The id may not change while it is linked."""

@@ -142,9 +142,8 @@ class ChecksumTests(ExecutableCase):
         """Anything else is refused, and a large file is not read."""
         large = "a" * 64 + " " * 5000
         for text in ("", "\n", "a" * 63, "g" * 64, "a" * 65, "x " + "a" * 64, large):
-            with self.subTest(text=text[:70]):
-                self.checksum(text)
-                self.assertIn("does not hold a SHA-256 digest", self.refused())
+            self.checksum(text)
+            self.assertIn("does not hold a SHA-256 digest", self.refused(), text[:70])
 
 
 class HeldCopyTests(ExecutableCase):

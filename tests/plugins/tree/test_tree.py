@@ -105,11 +105,10 @@ class RefusedTests(TreeTestCase):
     def test_attack_symlink(self):
         """A link anywhere refuses the tree, whatever it is called."""
         for path in ("link", "src/link", "plugin.sig", "plugin.json", ".git"):
-            with self.subTest(path):
-                (self.root / path).unlink(missing_ok=True)
-                (self.root / path).symlink_to("/etc/passwd")
-                self.assert_refused(f"policy: {path}:1 symlink")
-                (self.root / path).unlink()
+            (self.root / path).unlink(missing_ok=True)
+            (self.root / path).symlink_to("/etc/passwd")
+            self.assert_refused(f"policy: {path}:1 symlink")
+            (self.root / path).unlink()
 
     def test_attack_submodule(self):
         """A repository in the tree refuses it, as does a file of git's name."""
