@@ -119,6 +119,9 @@ class ArchiveTests(SourcesCase):
         """An archive that unpacks to more than the limit is refused."""
         bomb = gzip.compress(b"\0" * (HOST_SOURCE_BYTES + 1), 1)
         self.assertTrue(self.refused(bomb).startswith("more than "))
+        given = archive(NEEDED)
+        with mock.patch("bridge.provision.hostsources.HOST_SOURCE_BYTES", len(given)):
+            self.assertEqual(self.read(given), NEEDED)
 
     def test_attack_sparse_bomb(self):
         """A member that claims to be larger than the archive is refused."""
@@ -256,14 +259,18 @@ class InstallingTests(SourcesCase):
         self.assertEqual(self.installed(), self.expected())
 
     def test_durable(self):
-        """When it is done, the new directory has its name on the disk, too."""
+        """When it is done, the files and then the directory's name are on the disk."""
 
         def check(directory: Path) -> None:
+            contents.assert_called_once()
             self.assertEqual(directory, self.data.root)
             self.assertIsNotNone(installed_record(self.data))
 
         name = "bridge.provision.hostsources.sync_directory"
-        with mock.patch(name, side_effect=check) as synced:
+        with (
+            mock.patch("os.sync") as contents,
+            mock.patch(name, side_effect=check) as synced,
+        ):
             install_sources(NEEDED, self.data, "1.0", force=False)
         synced.assert_called_once()
 

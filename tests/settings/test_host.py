@@ -160,6 +160,11 @@ class ParseTests(SynchronousTestCase):
         self.assertTrue(parse_profile(f'plugins = "texts"\n{GOOD}').has_texts)
         schema = '"$schema" = "./host.json"\n'
         self.assertEqual(parse_profile(schema + GOOD), profile)
+        for field, most in (("name", 64), ("theme_name", 64), ("api_module", 128)):
+            text = replaced(f'{field} = "{"x" * most}"')
+            parse_profile(text)
+            longer = text.replace('"x', '"xx')
+            self.assertRaises(ProfileError, parse_profile, longer)
         # A width is silly, and harmless.
         parse_profile(GOOD.replace("{home}/", "{home:99}/"))
 
