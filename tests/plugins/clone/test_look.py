@@ -25,6 +25,7 @@ from .packs import (
     packed,
     tree,
 )
+from .test_history import names
 
 
 class UpstreamTestCase(CloneTestCase):
@@ -44,11 +45,6 @@ class UpstreamTestCase(CloneTestCase):
         """Begin to look at ``url``."""
         chosen = upstream or self.cloner()
         return Deferred.fromCoroutine(chosen.behind(url, current))
-
-
-def summaries(behind: Behind) -> list[str]:
-    """The summaries of a changelog."""
-    return [entry.summary for entry in behind.changelog]
 
 
 class HistoryTests(UpstreamTestCase):
@@ -72,7 +68,7 @@ class HistoryTests(UpstreamTestCase):
             ([*line[2:6], *line[:2]], line[5], 0, []),
         ):
             behind = await self.behind(self.publish(EMPTY, *objects), current)
-            found = (behind.latest, behind.commits, summaries(behind))
+            found = (behind.latest, behind.commits, names(behind))
             self.assertEqual(found, (objects[-1].name.hex(), count, shown))
         self.assertEqual(list(self.base.iterdir()), [])
 
@@ -97,7 +93,7 @@ class HistoryTests(UpstreamTestCase):
         theirs = made_commit(b"theirs", base, root=files)
         url = self.publish(big, files, base, ours, theirs)
         self.assertEqual((await self.behind(url, base)).commits, 1)
-        self.assertEqual(summaries(await self.behind(url, ours)), ["theirs", "base"])
+        self.assertEqual(names(await self.behind(url, ours)), ["theirs", "base"])
 
     async def test_cancelled_while_asking_for_more(self) -> None:
         """A look that is cancelled does not answer with what it had."""

@@ -112,10 +112,7 @@ class ConversationTests(TestCase):
 
     async def why(self, asking: Deferred[Any], kind: type = BundlerError) -> str:
         """Expect an end of a kind; return why."""
-        try:
-            await asking
-        except Exception as e:  # noqa: BLE001
-            error: Exception = e
+        error = await self.assertFailure(asking, kind)
         self.assertIs(type(error), kind, error)
         return str(error)
 

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.objects.pack import unpack
 from bridge.plugins.clone.objects.snapshot import Snapshot, read_snapshot
 from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
@@ -21,9 +20,8 @@ from ..packs import (
     Object,
     blob,
     commit,
-    make_pack,
-    packed,
     tree,
+    unpacked_of,
 )
 
 CONTENT = blob()
@@ -37,10 +35,8 @@ MISSING = "clone_failed: an object is missing"
 
 def read(*objects: Object, **limits: Any) -> Snapshot:
     """The files of the last of ``objects``, a commit."""
-    pack = make_pack(*map(packed, dict.fromkeys(objects)))
-    unpacked = unpack(pack, CloneLimits(), lambda: None)
-    chosen = CloneLimits(**limits)
-    return read_snapshot(objects[-1].name.hex(), unpacked, chosen, lambda: None)
+    name, chosen = objects[-1].name.hex(), CloneLimits(**limits)
+    return read_snapshot(name, unpacked_of(objects), chosen, lambda: None)
 
 
 def nested(times: int, width: int) -> list[Object]:
