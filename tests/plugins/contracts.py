@@ -111,11 +111,15 @@ class BuilderContract:
         """Let the next build take longer than the test."""
         raise NotImplementedError
 
+    def build(self, *ids: str) -> Deferred[Report]:
+        """Begin to build a bundle of these plugins."""
+        trees = {name: self.tree(name) for name in ids}
+        building: Deferred[Report] = self.subject.build(lambda: (trees, {}))
+        return building
+
     async def test_report(self):
         """A report names the plugins, sorted."""
-        report = await self.subject.build(
-            lambda: ({"bb": self.tree("bb"), "aa": self.tree("aa")}, {})
-        )
+        report = await self.build("bb", "aa")
         self.assertIsInstance(report, Report)
         self.assertEqual((report.ok, report.errors), (True, []))
         self.assertEqual(report.plugins, ["aa", "bb"])
@@ -124,21 +128,19 @@ class BuilderContract:
     async def test_broken(self):
         """A failed build is a report too, with the plugins that it was to have."""
         self.make_broken()
-        report = await self.subject.build(lambda: ({"aa": self.tree("aa")}, {}))
+        report = await self.build("aa")
         self.assertEqual((report.ok, report.plugins), (False, ["aa"]))
         self.assertEqual(list(map(type, report.errors)), [str])
 
     async def test_defect(self):
         """A defect is a failure of the build, and no report."""
         self.make_defective()
-        await self.assertFailure(
-            self.subject.build(lambda: ({"aa": self.tree("aa")}, {})), ZeroDivisionError
-        )
+        await self.assertFailure(self.build("aa"), ZeroDivisionError)
 
     async def test_cancelled(self):
         """A cancelled build fails with ``CancelledError``."""
         self.make_slow()
-        building = self.subject.build(lambda: ({"aa": self.tree("aa")}, {}))
+        building = self.build("aa")
         self.assertIsInstance(building, Deferred)
         self.assertFalse(building.called)
         building.cancel()
@@ -215,13 +217,12 @@ class EventSinkContract:
             Operation.INSTALL, None, Step.CLONE, "cloning", "1", None, True
         )
         report = Report(ok=True, duration_ms=1, plugins=["aa"], errors=[])
-        for number, (method, what) in enumerate(
-            (
-                (self.subject.progress, progress),
-                (self.subject.plugins, []),
-                (self.subject.built, report),
-            )
-        ):
-            self.assertEqual(self.heard(), number)
+        sink = self.subject
+        sent: Any = (
+            (sink.progress, progress),
+            (sink.plugins, []),
+            (sink.built, report),
+        )
+        for number, (method, what) in enumerate(sent, start=1):
             self.assertIsNone(method(what))
-        self.assertEqual(self.heard(), 3)
+            self.assertEqual(self.heard(), number)

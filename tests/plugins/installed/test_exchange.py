@@ -28,6 +28,7 @@ from bridge.store import Edit, Put, Remove
 from bridge.system.files import remove
 
 from ...directories import fresh_directory, planted
+from ...store.faults import FaultyOs, running_on
 from ..operations.bench import Bench
 
 NEW, OLD = ".tmp-0000000000000001", ".tmp-0000000000000002"
@@ -94,23 +95,18 @@ class ExchangeTests(SynchronousTestCase):
             self.assertEqual([call.args[0] for call in synced.mock_calls], places)
 
     def crashing(self, call, at):
-        """Call something that crashes at a rename, counted from 0."""
-        really = os.rename
-        left = itertools.count(at, -1)
+        """Call something that crashes at a file-system call, counted from 0."""
 
-        def rename(*names):
-            if next(left) == 0:
-                raise CrashError
-            really(*names)
+        def crash():
+            raise CrashError
 
-        patched = mock.patch.object(module.os, "rename", rename)
-        with patched, contextlib.suppress(CrashError):
+        with running_on(FaultyOs(at, crash), module), contextlib.suppress(CrashError):
             call(self.directory)
 
-    def test_crash_between_any_two_renames(self):
+    def test_crash_between_any_two_calls(self):
         """Wherever either way was interrupted, both ways go on from there."""
         for kind, at, back, on in itertools.product(
-            KINDS.values(), range(3), (False, True), (False, True)
+            KINDS.values(), range(5), (False, True), (False, True)
         ):
             before = self.before(kind)
             if back:
