@@ -59,6 +59,7 @@ class HistoryTests(UpstreamTestCase):
             (line[:5], line[1], 3, ["4", "3", "2"]),
             # 50 stands for more.
             (line, line[0], 50, newest),
+            (line, line[70], 49, newest[:-1]),
             # The branch was rewritten: it counts from where the two parted.
             ([*line[:3], *ours, *theirs], ours[-1], 2, ["theirs 1", "theirs 0"]),
             # The server has forgotten the commit: what is known counts whole.
