@@ -397,8 +397,12 @@ class OperationTestCase(SynchronousTestCase):
         }
         return *self.bench.left(), codes, self.bench.journal.exists()
 
-    def ask(self, operation: str, *args: Any, **kwargs: Any) -> Deferred[Any]:
-        """Ask for an operation; the answer is written into the events."""
+    def ask(
+        self, operation: str, *args: Any, answers: Iterable[Any] = (), **kwargs: Any
+    ) -> Deferred[Any]:
+        """Ask for an operation; its end is written into the events."""
+        if answers:
+            self.bench.approver.answers = list(answers)
 
         def answered(result: Any) -> Any:
             self.events.append("answer")

@@ -132,8 +132,7 @@ class InstallTests(InstallTestCase):
     def test_prompts_name_who_asks(self) -> None:
         """A page, or a command in a terminal: in each prompt of the operation."""
         for page, who in ((Page(), "A page of "), (Page(is_page=False), "A command ")):
-            self.bench.approver.answers = [True, False]
-            self.error(self.ask("install", GOOD, caller=page))
+            self.error(self.ask("install", GOOD, caller=page, answers=[True, False]))
             bodies = [body[: len(who)] for body in self.bodies()]
             self.assertEqual(bodies, [who, who])
 
@@ -163,8 +162,7 @@ class SeveralTests(InstallTestCase):
 
     def test_same_url_twice(self) -> None:
         """The second click is refused at once; after the first it is not."""
-        self.bench.approver.answers = [None]
-        first = self.ask("install", GOOD)
+        first = self.ask("install", GOOD, answers=[None])
         self.assertEqual(
             self.error(self.ask("install", GOOD)),
             "busy: an install from this URL is already under way; wait for it to end",
@@ -177,8 +175,8 @@ class SeveralTests(InstallTestCase):
     def test_same_plugin_from_two_places(self) -> None:
         """The second waits for the first's commit, and is then refused."""
         self.bench.publish("twin", files_of("good"), signed_as="good", seed=OTHER_SEED)
-        self.bench.approver.answers = [True, None]
-        first, second = self.ask("install", GOOD), self.ask("install", url_of("twin"))
+        first = self.ask("install", GOOD, answers=[True, None])
+        second = self.ask("install", url_of("twin"))
         self.assertNoResult(second)
         self.assertEqual(self.events.count("ask trust_key"), 1)
         self.bench.approver.open[0].callback(None)
@@ -210,8 +208,7 @@ class SeveralTests(InstallTestCase):
         """Their prompts go with it, too."""
         self.done("install", GOOD)
         self.bench.publish_later(permissions=["network"], hosts=["x.example"])
-        self.bench.approver.answers = [None]
-        self.ask("install", url_of("other"))
+        self.ask("install", url_of("other"), answers=[None])
         asked = {"update": "good", "uninstall": "good", "forget_key": KEY}
         page = Page()
         waiting = [self.ask(op, asked[op], caller=page) for op in asked]
@@ -223,8 +220,7 @@ class SeveralTests(InstallTestCase):
         """A question is withdrawn, a clone ended, and nothing is left."""
         for answers in ([None], [True, None]):
             self.start()
-            self.bench.approver.answers = list(answers)
-            self.cancel(self.ask("install", GOOD))
+            self.cancel(self.ask("install", GOOD, answers=answers))
             self.assertIn("withdrawn", self.events)
         self.bench.clones.slow = "clone"
         self.cancel(self.ask("install", GOOD))

@@ -61,8 +61,7 @@ class RefusalTestCase(OperationTestCase):
         :param answers: The user's.
         """
         self.start()
-        self.bench.approver.answers = list(answers)
-        found = self.refused(self.operation, what)
+        found = self.refused(self.operation, what, answers=answers)
         self.assertEqual(found[: len(message)], message)
         self.assertEqual(self.events, [*events, "answer"], message)
 
@@ -154,16 +153,15 @@ class InstallRefusals(RefusalTestCase):
         self.bench.publish(secret, files_of("good"), signed_as="good")
         self.bench.builder.outcomes = ["broken"]
         for answers in ([False], [True, False], [True, True]):
-            self.bench.approver.answers = list(answers)
-            self.assertNotIn(secret, self.error(self.ask("install", url_of(secret))))
+            asked = self.ask("install", url_of(secret), answers=answers)
+            self.assertNotIn(secret, self.error(asked))
         for progress in self.bench.sink.progresses:
             self.assertNotIn(secret, progress.message)
             self.assertNotIn("/plugins", progress.message)
 
     def test_tree_that_appears_during_the_prompt(self) -> None:
         """What is there when the tree is to be moved is not replaced."""
-        self.bench.approver.answers = [True, None]
-        installing = self.ask("install", GOOD)
+        installing = self.ask("install", GOOD, answers=[True, None])
         self.bench.data.plugin("good").mkdir()
         self.bench.approver.open[0].callback(None)
         self.assertTrue(self.error(installing).startswith("already_installed: "))

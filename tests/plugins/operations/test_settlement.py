@@ -153,8 +153,7 @@ class BuildTests(SettlementTestCase):
 
     def test_linked_meanwhile(self) -> None:
         """What ``plugin-bridge dev`` has linked would be built instead of it."""
-        self.bench.approver.answers = [None]
-        installing = self.ask("install", url_of("fresh"))
+        installing = self.ask("install", url_of("fresh"), answers=[None])
         linked = mock.Mock(entry=mock.Mock(id="fresh"))
         self.bench.trees.linked["fresh"] = linked
         self.bench.approver.open[0].callback(None)

@@ -61,8 +61,7 @@ class UninstallTests(UninstallTestCase):
 
     def test_waits_for_an_update(self) -> None:
         """One operation at a time changes a plugin: the second one asks afterwards."""
-        self.bench.approver.answers = [None]
-        updating = self.ask("update", "good")
+        updating = self.ask("update", "good", answers=[None])
         uninstalling = self.ask("uninstall", "good")
         self.assertEqual(self.bench.approver.prompts[-1].operation, "update")
         self.bench.approver.open[0].errback(denied("declined"))

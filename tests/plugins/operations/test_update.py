@@ -168,8 +168,7 @@ class UpdateTests(UpdateTestCase):
     def test_cancelled(self) -> None:
         """It can be cancelled while it looks, and while it asks about gains."""
         self.bench.publish_later(hosts=["x.example"])
-        self.bench.approver.answers = [True, None]
-        self.cancel(self.ask("update", "good"))
+        self.cancel(self.ask("update", "good", answers=[True, None]))
         self.assertIn("withdrawn", self.events)
         self.patch(FakeUpstream, "tip", lambda upstream, url: Deferred())
         self.cancel(self.ask("update", "good"))

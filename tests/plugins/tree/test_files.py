@@ -33,6 +33,7 @@ class ReadingTests(SynchronousTestCase):
             self.assertEqual(read_bounded(self.root / "a", 5), b"12345")
             self.assertRaises(TooLargeError, read_bounded, self.root / "a", 4)
         self.assertRaises(TooLargeError, read_bounded, self.root / "a", 4)
+        self.assertRaises(FileNotFoundError, read_bounded, self.root / "b", 4)
 
     def test_attack_not_regular(self):
         """A link, a directory and a pipe are refused, whose writer nobody waits for."""
