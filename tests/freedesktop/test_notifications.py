@@ -198,7 +198,7 @@ class AskTests(NotificationsCase):
         for number in range(2, 1000):
             server.emit("NotificationClosed", number, 2, signature="uu")
         await server.settled()
-        self.assertLessEqual(len(self.client._early), 100)
+        self.assertEqual(len(self.client._early), 64)
         answer()
         await until(lambda: self.client._open)
         await self.still_open(question)
