@@ -64,12 +64,9 @@ class Desktop:
     def _answer(self, command: str) -> None:
         self.until_shown()
         # The next prompt may come at once, so that something is always shown.
-        answered = self._answered()
+        answered = len(self._history())
         self.session.dunstctl(command)
-        wait_until(lambda: self._answered() > answered, "the prompt is answered")
-
-    def _answered(self) -> int:
-        return len(self._history())
+        wait_until(lambda: len(self._history()) > answered, "the prompt is answered")
 
     def _history(self) -> Any:
         return json.loads(self.session.dunstctl("history"))["data"][0]
