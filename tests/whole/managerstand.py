@@ -42,16 +42,13 @@ export default definePlugin({
 """
 
 
-@define(eq=False)
-class Desktop:
+class Desktop(Session):
     """A desktop with dunst, on which a person confirms or denies."""
-
-    session: Session = field(factory=Session)
 
     def start(self) -> None:
         """Start the notification server."""
-        self.session.serve_menu()
-        wait_until(self.session.has_server, "there is a notification server")
+        self.serve_menu()
+        wait_until(self.has_server, "there is a notification server")
 
     def confirm(self) -> None:
         """Wait for a prompt and choose Confirm."""
@@ -65,19 +62,19 @@ class Desktop:
         self.until_shown()
         # The next prompt may come at once, so that something is always shown.
         answered = len(self._history())
-        self.session.dunstctl(command)
+        self.dunstctl(command)
         wait_until(lambda: len(self._history()) > answered, "the prompt is answered")
 
     def _history(self) -> Any:
-        return json.loads(self.session.dunstctl("history"))["data"][0]
+        return json.loads(self.dunstctl("history"))["data"][0]
 
     def has_prompt(self) -> bool:
         """Whether something is shown."""
-        return self.session.dunstctl("count", "displayed") != "0"
+        return self.dunstctl("count", "displayed") != "0"
 
     def clear(self) -> None:
         """Close whatever is shown."""
-        self.session.dunstctl("close-all")
+        self.dunstctl("close-all")
 
     def last(self) -> str:
         """Return the text of the prompt that was answered last."""
@@ -119,7 +116,7 @@ class Stand:
                 self.home,
                 f"--listen=127.0.0.1:{port}",
                 f"--ca-file={self.forge.ca_file}",
-                more=self.desktop.session.environment,
+                more=self.desktop.environment,
             )
         )
 
@@ -225,7 +222,7 @@ def open_stand() -> Iterator[Stand]:
         forge = start_forge_process()
         stack.callback(forge.stop)
         desktop = Desktop()
-        stack.callback(desktop.session.end)
+        stack.callback(desktop.end)
         desktop.start()
         theme = PROFILE.theme_dir(data) / PROFILE.theme_name
         lay_out_page(home / "site", theme)

@@ -18,7 +18,7 @@ class PromptTests(InstallCase):
         """A desktop without a notification server, and a plugin to install."""
         super().setUp()
         self.desktop = Desktop()
-        self.addCleanup(self.desktop.session.end)
+        self.addCleanup(self.desktop.end)
         self.url = self.publish("good", tree("good"))
         self.where = ("--host=reference", f"--data-dir={self.data}")
 
@@ -28,7 +28,7 @@ class PromptTests(InstallCase):
             self.home,
             f"--ca-file={self.forge.ca_file}",
             *options,
-            more=self.desktop.session.bus.environment,
+            more=self.desktop.bus.environment,
         )
 
     def test_asked_and_answered(self):
