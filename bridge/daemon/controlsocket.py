@@ -98,6 +98,7 @@ class ControlConnection(LineReceiver):
     """
 
     delimiter = b"\n"
+    is_page = False
 
     def __init__(self, context: SharedContext, admitted: Callable[[], object]) -> None:
         self.MAX_LENGTH = HELLO_FRAME_BYTES

@@ -147,9 +147,13 @@ class Guard:
             return origins[0]
         return None
 
-    def count_refused_hello(self) -> None:
-        """Take one token for a socket without a good ``hello``."""
-        self.programs.take()
+    def count_refused_hello(self, of_page: bool) -> None:
+        """
+        Take one token for a socket without a good ``hello``.
+
+        :param of_page: Whether a page opened it; see ``pages``.
+        """
+        (self.pages if of_page else self.programs).take()
 
     def authenticate(self, headers: Headers) -> None:
         """

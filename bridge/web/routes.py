@@ -250,6 +250,7 @@ def upgrade(request: GuardedRequest, sockets: BridgeFactory) -> None:
     handshake, early = _head(request), channel.clearLineBuffer()
     transport, channel.transport = channel.transport, None
     socket: Any = sockets.buildProtocol(transport.getPeer())
+    socket.is_page = request.requestHeaders.hasHeader(b"origin")
     transport.protocol = socket
     socket.makeConnection(transport)
     socket.dataReceived(handshake)

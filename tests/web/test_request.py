@@ -67,6 +67,16 @@ class RateTests(SynchronousTestCase):
             self.assertEqual(answer.json["error"]["retryAfter"], 2)
         self.assertEqual(answer.headers["access-control-allow-origin"], PAGE[1])
 
+    def test_attack_failed_hellos_of_a_page(self) -> None:
+        """A wrong token costs who has sent it: a page, or a program."""
+        for _ in range(3):
+            self.stack.open(PAGE).hello("wrong")
+        self.assertEqual(self.stack.ask("GET", "/v1/health", PAGE).status, 429)
+        # The handshake of a program costs a token, too.
+        self.stack.open().hello("wrong")
+        self.assertEqual(self.stack.ask("GET", "/v1/health").status, 200)
+        self.assertEqual(self.stack.ask("GET", "/v1/health").status, 429)
+
 
 class RequestTests(RequestCase):
     """Tests for what is not read, not kept and not repeated, and for our defects."""

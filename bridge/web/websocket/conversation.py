@@ -69,7 +69,13 @@ class SharedContext:
 
 
 class Transport(Protocol):
-    """The socket that a conversation uses."""
+    """
+    The socket that a conversation uses.
+
+    :ivar is_page: Whether it has the ``Origin`` of a page, which is an allowed one.
+    """
+
+    is_page: bool
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
         """Send a piece of a text; nothing happens once the socket is closing."""
@@ -215,7 +221,7 @@ class Conversation:
                 case effects.Refuse(request_id, error):
                     self._refuse(request_id, error)
                 case effects.CountRefusedHello():
-                    self._context.guard.count_refused_hello()
+                    self._context.guard.count_refused_hello(self._transport.is_page)
 
     def _refuse(self, request_id: str | None, error: BridgeError) -> None:
         if request_id is None:

@@ -52,6 +52,7 @@ class BridgeProtocol(FrameCodec):
 
     factory: BridgeFactory
     conversation: Conversation | None = None
+    is_page = False
     _size: Size
     _controls_left: float = limits.CONTROLS_BEFORE_HELLO
 

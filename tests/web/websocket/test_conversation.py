@@ -31,6 +31,7 @@ class Wire:
     got: list[Any] = field(factory=list)
     closed: list[CloseReason] = field(factory=list)
     room: bool = True
+    is_page: bool = False
     _pieces: bytes = b""
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
