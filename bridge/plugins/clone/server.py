@@ -76,9 +76,9 @@ class Server:
                 if content_type.partition(";")[0].strip().lower() != _ADVERTISEMENT:
                     raise clone_failed("not a git repository")
                 return answer
-            former, self._url = self._url, self._followed(_header(head, "location"))
-            if read_url(former).port != read_url(self._url).port:
-                await self.close()
+            self._url = self._followed(_header(head, "location"))
+            # Some servers end a connection with a redirect, and do not say so.
+            await self.close()
         raise clone_failed("redirect refused: too many")
 
     async def upload_pack(self, body: bytes) -> bytes:

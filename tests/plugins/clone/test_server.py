@@ -37,7 +37,8 @@ class RedirectTests(CloneTestCase):
             if count is None:
                 return GOOD(line, body)
             target = location.format(port=server.port, n=count)
-            return [respond(status, Location=target)]
+            # Then it closes the connection, as some do without a word.
+            return [respond(status, Location=target, Connection="keep-alive")]
 
         self.server = server = self.rogue(script)
         cloner = self.cloner(server.ca_file)
