@@ -65,7 +65,14 @@ _SHOWING: Final = (
 _SEEN: Final = "no control, invisible or private characters"
 
 # One line of text, all of which somebody can see, and which can't distort a prompt.
-_Description = Annotated[str, Text(MANIFEST_TEXT_CHARACTERS, like=_LINE, meaning=_SEEN)]
+_Description = Annotated[
+    str,
+    Text(
+        MANIFEST_TEXT_CHARACTERS,
+        like=f"(?:{_SHOWING}{_LINE})?",
+        meaning=f"empty or not blank, {_SEEN}",
+    ),
+]
 _SingleLine = Annotated[
     str,
     Text(

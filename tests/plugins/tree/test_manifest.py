@@ -158,7 +158,7 @@ class RefusedTests(SynchronousTestCase):
             (["apiVersion"], ("", "*", "1.x", "||", ">= 1.2.3", "^1.0.0\t<2.0.0", 1)),
             (["apiVersion"], [None]),
             (texts, ("", "  ", "n" * 201, "a\nb", "a\x1b[2J", "a\x85", 1, ["a"])),
-            (["description"], ("d" * 201, "a\nb", None, 1)),
+            (["description"], ("d" * 201, " ", "\u3000\ufe0f", "a\nb", None, 1)),
             # Nothing turns a shown text around, or is there without being seen.
             ((*texts, "description"), [f"gpj{one}.exe" for one in unseen]),
             (["tags"], [[f"a{one}b"] for one in unseen]),

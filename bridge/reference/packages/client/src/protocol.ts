@@ -94,7 +94,8 @@ export type ListEntry = {
   version: string;
   /** The versions of the plugin API it works with, as a range; 1 to 100 characters, no control characters. */
   apiVersion: string;
-  /** One line about it; at most 200 characters, no control, invisible or private characters. */ description: string;
+  /** One line about it; at most 200 characters, empty or not blank, no control, invisible or private characters. */
+  description: string;
   /** Words to find it by; at most 8 entries, no duplicates; each: 1 to 200 characters, not blank, no control, invisible or private characters. */
   tags: Array<string>;
   /** What the plugin can't do without; the vocabulary is the host profile's; at most 64 entries, no duplicates; each: 1 to 200 characters, matching [A-Za-z0-9_.:-]+. */
@@ -151,7 +152,8 @@ export type Manifest = {
   version: string;
   /** The versions of the plugin API it works with, as a range; 1 to 100 characters, no control characters. */
   apiVersion: string;
-  /** One line about it; at most 200 characters, no control, invisible or private characters. */ description: string;
+  /** One line about it; at most 200 characters, empty or not blank, no control, invisible or private characters. */
+  description: string;
   /** Words to find it by; at most 8 entries, no duplicates; each: 1 to 200 characters, not blank, no control, invisible or private characters. */
   tags: Array<string>;
   /** What the plugin can't do without; the vocabulary is the host profile's; at most 64 entries, no duplicates; each: 1 to 200 characters, matching [A-Za-z0-9_.:-]+. */
