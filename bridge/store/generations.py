@@ -98,8 +98,21 @@ class Generations:
             except (OSError, DamagedError):
                 damaged.append(path)
             else:
+                self._separate()
                 return found, self._notice(damaged, path)
         return Tables(), self._notice(damaged, None)
+
+    def _separate(self) -> None:
+        """
+        Give both generations a file of their own.
+
+        A kill between the two renames of ``replace`` leaves one with both names, and
+        what damages it would damage both.
+        """
+        with contextlib.suppress(OSError):
+            if os.path.samefile(self.path, self.previous):
+                write_new(self._spare, [read_file(self.path)])
+                os.replace(self._spare, self.previous)
 
     def _notice(self, damaged: list[Path], source: Path | None) -> str | None:
         if source == self.path or not (source or damaged):

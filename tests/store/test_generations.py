@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from itertools import product
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.store import generations
 from bridge.store.generations import Generations, NotDurableError, StoreError
 
 from ..directories import fresh_directory
@@ -111,6 +113,19 @@ class LoadTests(GenerationsCase):
         )
         aside = self.directory / "kept.corrupt-1"
         self.assertEqual(aside.read_bytes(), b"trunca")
+
+    def test_damaged_after_a_kill_between_the_two(self) -> None:
+        """Loading gives each name a file of its own, or damage would be of both."""
+        os.unlink(self.file.previous)
+        os.link(self.file.path, self.file.previous)
+        with mock.patch.object(generations, "write_new", side_effect=OSError):
+            found, notice = self.file.load()  # with a full disk, too
+        self.assertEqual((found.get("a", "k"), notice), (1, None))
+        self.file.load()
+        self.file.path.write_bytes(b"trunca")
+        found, _ = self.file.load()
+        self.assertEqual(found.get("a", "k"), 1)
+        self.assertEqual(self.names(), {"kept.bak", "kept.corrupt-1"})
 
     def test_both_damaged(self) -> None:
         """When both are damaged both are kept aside, and nothing is found."""
