@@ -160,7 +160,7 @@ class RecoverTests(OperationTestCase):
         gate: Deferred[Any] = Deferred()
         self.bench.builder.outcomes = [gate]
         self.build(recovered)
-        (settling,) = self.bench.jobs.recent()
+        settling, *_ = self.bench.jobs.recent()
         self.assertFalse(settling.cancellable)
         uninstalling = self.ask("uninstall", "good")
         self.assertNotIn("ask uninstall", self.events)
