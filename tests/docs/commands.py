@@ -20,7 +20,7 @@ from ..cli.repository import AUTHOR
 from ..freedesktop.buses import SessionBus
 from ..ports import free_port, free_udp_port
 from ..waiting import PATIENCE_SECONDS, wait_until
-from ..whole.daemon import Page, environment, paired
+from ..whole.daemon import Page, environment, paired, printing
 
 _FENCE: Final = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _COMMENT: Final = re.compile(r"\s+#\s.*$")
@@ -60,14 +60,10 @@ class World:
         self.work = self.home / "work"
         self.work.mkdir()
         bus = SessionBus()
+        self._ending.callback(bus.remove)
         # doctor would not wait until a busy machine has started it for the bus.
         server = [sys.executable, "-m", "tests.freedesktop.server", bus.socket]
-        serving = subprocess.Popen(server, stdout=subprocess.PIPE)
-        # It ends with the bus.
-        self._ending.enter_context(serving)
-        self._ending.callback(bus.remove)
-        assert serving.stdout is not None
-        assert serving.stdout.readline(), "the notification server did not start"
+        self._ending.enter_context(printing(server, self.home)).wait_for("serving")
         self.port = free_port()
         self.data = self.home / ".local" / "share" / "plugin-bridge"
         self._background: list[tuple[str, int]] = []
