@@ -114,12 +114,16 @@ class Connections:
         """
         Send a request, and receive the response.
 
+        When the server has closed a kept connection meanwhile, it is sent once more
+        over another (RFC 9112, section 9.3.1): what keeps one asks for no change.
+
         :param choose: Returns what the body goes into; may refuse the response.
         :raise BridgeError: ``unavailable``: no response was received whole; or what
             the body refuses.
         """
         from twisted.web.client import RequestTransmissionFailed, ResponseFailed
 
+        kept = len(self._made)
         for connection in self._made:
             connection.expect_head()
         try:
@@ -129,6 +133,8 @@ class Connections:
             reasons = [reason.value for reason in getattr(e, "reasons", ())]
             if any(isinstance(reason, CancelledError) for reason in reasons):
                 raise CancelledError from None
+            if kept and kept == len(self._made) and self._made[-1].is_silent:
+                return await self.ask(request, choose)
             raise unavailable(_describe(e, reasons)) from None
 
     async def close(self) -> None:

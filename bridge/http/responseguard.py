@@ -94,6 +94,11 @@ class Guarded(Protocol):
         if self.orderly is None:
             self._read_in(_READ_BYTES)
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing has come of the response that is expected."""
+        return self._head is not None and not self._head
+
     def abort(self) -> None:
         """Close the connection now; does nothing if it is closed."""
         transport: Any = self.transport

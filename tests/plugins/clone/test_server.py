@@ -84,6 +84,34 @@ class RedirectTests(CloneTestCase):
             self.assertEqual(len(self.server.requests), tries)
 
 
+class ClosedTests(CloneTestCase):
+    """Servers that close a connection which they seem to keep."""
+
+    async def test_closed_without_a_word(self) -> None:
+        """The next request is sent again, once, over another connection."""
+
+        def script(line: str, body: bytes) -> Iterable[bytes]:
+            for piece in GOOD(line, body):
+                yield piece.replace(b"Connection: close", b"Connection: keep-alive")
+
+        server = self.rogue(script)
+        await self.cloning(server.url, self.cloner(server.ca_file))
+        self.assertEqual((self.into / "x").read_bytes(), b"content")
+
+    async def test_closed_again_and_again(self) -> None:
+        """A request that is never answered is given up."""
+
+        def script(line: str, body: bytes) -> Iterable[bytes]:
+            if line.startswith("GET"):
+                refs = b"".join(GOOD(line, body))
+                yield refs.replace(b"Connection: close", b"Connection: keep-alive")
+
+        server = self.rogue(script)
+        message = await self.refusal(server.url, self.cloner(server.ca_file))
+        self.assertIn("is not HTTP, or broke off", message)
+        self.assertLessEqual(len(server.requests), 3)
+
+
 class AnswerTests(CloneTestCase):
     """What a server answers."""
 
