@@ -10,7 +10,13 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.ownership import NotOwnError
-from bridge.plugins.bundle.publishing import INFO_FILE, Staging, is_current, sweep
+from bridge.plugins.bundle.publishing import (
+    INFO_FILE,
+    Staging,
+    is_current,
+    replace_file,
+    sweep,
+)
 
 from ...directories import fresh_directory
 from .workshop import Workshop
@@ -90,6 +96,34 @@ class StagingTests(SynchronousTestCase):
             self.publish(b"before")
         self.shop.bundle.unlink()
         self.assertFalse(belongs())
+
+    def test_without_hard_links(self):
+        """Where a file has one name only, what was published is kept as a copy."""
+        self.assertTrue(self.staging.claim())
+        self.publish(b"before")
+        before, real = self.shop.published(), os.replace
+
+        def replace(source, to):
+            if source.name == INFO_FILE:
+                raise OSError
+            real(source, to)
+
+        with (
+            mock.patch("os.link", side_effect=PermissionError),
+            mock.patch("os.replace", replace),
+        ):
+            self.assertRaises(OSError, self.publish, b"after")
+        self.assertEqual(self.shop.published(), before)
+
+    def test_replace_file(self):
+        """What a kill, or anybody else, has left in its way goes; the same stays."""
+        place, target = self.shop.root / "table.ts", self.shop.root / "target"
+        target.write_text("precious")
+        place.with_name("table.ts.tmp").symlink_to(target)
+        replace_file(place, b"1")
+        with mock.patch("os.replace", side_effect=AssertionError):
+            replace_file(place, b"1")
+        self.assertEqual((place.read_text(), target.read_text()), ("1", "precious"))
 
     def test_sweep(self):
         """What killed builds left is removed; what is published stays."""
