@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.objects.snapshot import Snapshot, read_snapshot
@@ -69,6 +70,21 @@ class ReadSnapshotTests(SynchronousTestCase):
         self.assertEqual(snapshot.names, dict.fromkeys(paths, CONTENT.name))
         self.assertFalse(snapshot.shallow)
         self.assertTrue(read(root, inner, CONTENT, commit(root, commit(root))).shallow)
+
+    def test_stopped(self) -> None:
+        """A clone that is cancelled meanwhile ends at the next directory."""
+        made = nested(2, 2)
+        last = commit(made[-1])
+        checks: list[None] = []
+
+        def check() -> None:
+            checks.append(None)
+            if len(checks) == 2:
+                raise CancelledError
+
+        unpacked, name = unpacked_of([*made, last]), last.name.hex()
+        with self.assertRaises(CancelledError):
+            read_snapshot(name, unpacked, CloneLimits(), check)
 
     def test_bad_commit(self) -> None:
         """A commit must name its tree first."""
