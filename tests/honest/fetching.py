@@ -1,10 +1,13 @@
-"""Fetch each pinned package once, and read the sources the corpus uses."""
+"""Fetch the pinned packages once, and read the sources the corpus uses."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,30 +15,39 @@ from bridge.plugins.esbuild.language import LOADERS
 from bridge.plugins.tree.tree import is_test_name
 from bridge.protocol.limits import SOURCE_BYTES
 
-from ..npm import ROOT, extract, locked, packed
-from .packages import Package
+from ..npm import INSTALL_SECONDS, ROOT, extract, locked, npm
+from .packages import PACKAGES, Package
 
 CACHE: Final = ROOT / ".cache" / "honest"
 _DECLARATIONS: Final = re.compile(r"\.d\.[cm]?ts$")
 
 
-def unpacked(package: Package) -> Path:
-    """Where the files of a package are; they are fetched if they are absent."""
-    directory = CACHE / f"{package.name.replace('/', '+')}@{package.version}"
+def fetch(packages: Sequence[Package] = PACKAGES) -> None:
+    """
+    Unpack every package that is absent from the cache; no script of theirs is run.
+
+    :raise AssertionError: npm is missing, or could not fetch one.
+    """
     with locked(CACHE):
-        if not directory.exists():
-            partial = CACHE / "partial"
-            shutil.rmtree(partial, ignore_errors=True)
-            extract(packed(package.spec), partial)
-            # Most archives call their one directory "package", not all.
-            (only,) = partial.iterdir()
-            only.rename(directory)
-    return directory
+        absent = [one for one in packages if not unpacked(one).exists()]
+        if not absent:
+            return
+        archives = CACHE / "archives"
+        shutil.rmtree(archives, ignore_errors=True)
+        archives.mkdir()
+        for file, package in zip(_pack(absent, archives), absent, strict=True):
+            _unpack(archives / file, unpacked(package))
+        shutil.rmtree(archives)
+
+
+def unpacked(package: Package) -> Path:
+    """Where the files of a package are, once it is fetched."""
+    return CACHE / f"{package.name.replace('/', '+')}@{package.version}"
 
 
 def sources(package: Package) -> dict[str, bytes]:
     """
-    Return the sources of a package, by path with ``/``, in order.
+    Return the sources of a fetched package, by path with ``/``, in order.
 
     :raise AssertionError: They are not the pinned ones.
     """
@@ -47,7 +59,7 @@ def sources(package: Package) -> dict[str, bytes]:
 
 
 def read_sources(package: Package) -> dict[str, bytes]:
-    """Return the sources of a package, whatever they are."""
+    """Return the sources of a fetched package, whatever they are."""
     root = unpacked(package)
     files = {path for pattern in package.patterns for path in root.glob(pattern)}
     names = sorted(path.relative_to(root).as_posix() for path in files)
@@ -73,3 +85,28 @@ def _is_wanted(path: Path, package: Package) -> bool:
     if _DECLARATIONS.search(path.name) and not package.has_declarations:
         return False
     return not is_test_name(path.name) and path.stat().st_size <= SOURCE_BYTES
+
+
+def _pack(packages: Iterable[Package], directory: Path) -> list[str]:
+    specs = [package.spec for package in packages]
+    flags = ["--json", "--ignore-scripts", "--pack-destination", str(directory)]
+    run = subprocess.run(
+        [npm(), "pack", *flags, *specs],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=INSTALL_SECONDS,
+    )
+    assert run.returncode == 0, f"npm could not fetch the packages:\n{run.stderr}"
+    return [one["filename"] for one in json.loads(run.stdout)]
+
+
+def _unpack(archive: Path, directory: Path) -> None:
+    partial = directory.with_name("partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    extract(archive, partial)
+    # Most archives call their one directory "package", not all.
+    (only,) = partial.iterdir()
+    only.rename(directory)
+    partial.rmdir()

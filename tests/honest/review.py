@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import sys
 
-from .fetching import digest, read_sources
+from .fetching import digest, fetch, read_sources
 from .packages import PACKAGES
 from .scanning import HEADING, REVIEWED, every_refusal, rules_of, write_reviewed
 
 
 def main() -> int:
     """Print every line that is refused, and write the table of refusals."""
+    fetch()
     table = {}
     for package in PACKAGES:
         files = read_sources(package)

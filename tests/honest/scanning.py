@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from ..plugins.policy.scanning import every_hit
-from .fetching import sources
+from .fetching import fetch, sources
 from .packages import PACKAGES
 
 REVIEWED: Final = Path(__file__).with_name("reviewed.txt")
@@ -27,6 +27,7 @@ Rules = dict[str, tuple[str, ...]]
 
 def corpus() -> dict[str, dict[str, bytes]]:
     """Return the sources of every package, fetched if they are absent."""
+    fetch()
     return {package.name: sources(package) for package in PACKAGES}
 
 
