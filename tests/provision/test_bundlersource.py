@@ -185,6 +185,15 @@ class InstallingTests(SourceCase):
         (data.bin / "esbuild.sha256").write_text(f"{self.pin.binary.upper()}  -\n")
         self.assertTrue(installed_bundler(data, self.pin))
 
+    def test_attack_open_umask(self):
+        """Only its owner enters the directory, and only he writes what is in it."""
+        data = DataDir(self.root)
+        self.addCleanup(os.umask, os.umask(0))
+        install_bundler(esbuild().read_bytes(), data, self.pin)
+        paths = (data.bin, data.bin / "esbuild", data.bin / "esbuild.sha256")
+        modes = [path.stat().st_mode & 0o777 for path in paths]
+        self.assertEqual(modes, [0o700, 0o755, 0o644])
+
     def test_not_in_place(self):
         """Another binary, another checksum or another mode is not in place."""
         data = DataDir(self.root)
