@@ -48,6 +48,7 @@ class Answered(TestCase):
         self.serve()
         self.desktop.start()
         await until(lambda: self.desktop.health == "up")
+        self.empty = self.session.picture()
 
     def serve(self) -> None:
         """Start the server."""
@@ -55,14 +56,15 @@ class Answered(TestCase):
 
     async def prompted(self) -> Box:
         """Put the prompt on the screen; gives where it is."""
-        before = self.session.picture()
+        # The prompt before may still be closing; the next one would look the same.
+        await until(lambda: self.session.picture() == self.empty)
         approving: Any = self.approver.approve(PROMPT)
         approving.addCallbacks(
             lambda _: self.answers.append("confirmed"),
             lambda failure: self.answers.append(failure.value.message),
         )
         await until(lambda: self.desktop._open)
-        box = self.session.settled(before).changed(before)
+        box = self.session.settled(self.empty).changed(self.empty)
         assert box is not None
         self.session.save(f"prompt-{self.name}.png")
         return box
