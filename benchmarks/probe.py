@@ -78,9 +78,9 @@ def settle_strings() -> None:
     """
     Give the table of interned strings the size that its content makes it have.
 
-    A string that goes leaves its place taken until the table is full, when it is made
-    anew for what it holds.  For a daemon that is once in some minutes, and a step of
-    0.9 MiB that is no leak.
+    A string that goes leaves its place taken until the table is full, and is rebuilt
+    for what it holds.  For a daemon that is once in some minutes, and a step of 0.9 MiB
+    that is no leak.
     """
     for number in range(_MORE_STRINGS):
         sys.intern(f"{number} of the probe")

@@ -115,7 +115,8 @@ class Connections:
         Send a request, and receive the response.
 
         When the server has closed a kept connection meanwhile, it is sent once more
-        over another (RFC 9112, section 9.3.1): what keeps one asks for no change.
+        over another (RFC 9112, section 9.3.1).  That is safe, since connections are
+        kept for git's reads only.
 
         :param choose: Returns what the body goes into; may refuse the response.
         :raise BridgeError: ``unavailable``: no response was received whole; or what
