@@ -5,8 +5,6 @@ Each is measured in rounds, in turns with its peer; the best round of both count
 whatever else the machine does only adds to a time.  Prints a table, after some minutes.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 from typing import Any, Final

@@ -5,8 +5,6 @@ An abuse is a function that never returns; ``attacking`` runs one in a process o
 own, so that the client that measures is never short of processor time by it.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import errno

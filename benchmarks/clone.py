@@ -5,8 +5,6 @@ Both fetch 200 files, 4 MB, over TLS from the same
 git server on this machine, in turn.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Whether what was sampled over a long time grew."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from typing import Final

@@ -1,7 +1,5 @@
 """What abuses are made of: connections that are written to without a pause."""
 
-from __future__ import annotations
-
 import contextlib
 import selectors
 import socket

@@ -6,8 +6,6 @@ service was really used: a database opened, an address fetched, a plugin install
 built and uninstalled.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from pathlib import Path

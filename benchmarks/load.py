@@ -9,8 +9,6 @@ before, at most and after, and how often of 20 times another page connected in t
 It exits with 1 when something is beyond its limit.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

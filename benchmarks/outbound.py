@@ -5,8 +5,6 @@ Both have a connection of their own for each request.  The server is in the same
 process, so both times are of client and server.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Pages as a user has them, each in a thread: every kind of call, and how it ended."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import socket

@@ -8,8 +8,6 @@ from ``http://127.0.0.1:PORT`` and ``SILENT_PORT`` as well, so that nothing leav
 machine.  The product contains none of this.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc
@@ -130,7 +128,7 @@ def serve(file: Path, port: int, arguments: list[str]) -> int:
 class Probed:
     """A running daemon, and the file of its probe."""
 
-    daemon: Daemon
+    daemon: "Daemon"
     file: Path
 
     def collect(self) -> None:

@@ -5,8 +5,6 @@ The rebuild verifies the bundler and every
 signature, runs the bundler, checks what it read and wrote, and publishes the bundle.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

@@ -7,8 +7,6 @@ many workers in such a frame that only answer. The best round of each counts: a 
 machine makes every round longer, and none shorter.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack

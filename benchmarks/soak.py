@@ -11,8 +11,6 @@ It exits with 1 when memory, descriptors, threads or timers are not flat (see
 a reason, and when the daemon logged an error.  It sets no limit to any duration.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

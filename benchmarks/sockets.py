@@ -7,8 +7,6 @@ nothing.  It is installed into ``.cache/benchmarks`` when a registry can be reac
 left out otherwise.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

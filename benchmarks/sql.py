@@ -5,8 +5,6 @@ Both read the same rows of the same file, warm, and
 as objects by column; SQLite's own module does so without limits and without questions.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 import tempfile

@@ -6,8 +6,6 @@ with an empty home and compiled modules.  The daemon answers its liveness probe,
 other one lists a directory.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

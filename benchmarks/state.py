@@ -5,8 +5,6 @@ The store writes in a thread, keeps the generation
 before, and answers when all is durable.  64 settings at once share their writes.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """What is tried: every test of an attack, and every attack of a plugin in the page."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Descriptions of the fields of schemas, as Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import frozen

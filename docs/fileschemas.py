@@ -1,7 +1,5 @@
 """JSON Schemas of the files that people write: ``plugin.json`` and host profiles."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final

@@ -5,8 +5,6 @@ Run ``python docs/generate.py`` and commit the result; a test compares it. What 
 have from the code is not committed: see ``docs/parts.py``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

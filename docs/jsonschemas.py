@@ -1,7 +1,5 @@
 """JSON Schemas (2020-12) of classes, from their annotations and the rules in these."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import types

@@ -1,7 +1,5 @@
 """The generated parts of the manual pages about commands and files."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

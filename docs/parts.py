@@ -6,8 +6,6 @@ In the Markdown, such a part stands between ``<!-- generated: NAME -->`` and
 the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The protocol in one document, from the code: protocol(7) for programs."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from importlib import import_module

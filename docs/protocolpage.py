@@ -1,7 +1,5 @@
 """The generated parts of protocol(7), from the document of the protocol."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """TypeScript types of the protocol, from its document."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping

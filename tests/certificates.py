@@ -4,8 +4,6 @@ Certificates for the TLS servers of tests.
 Making a key takes long; each authority and each certificate is made once per process.
 """
 
-from __future__ import annotations
-
 import datetime
 import functools
 

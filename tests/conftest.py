@@ -1,7 +1,5 @@
 """How pytest runs the tests: which are ``whole``, in which order, in which process."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

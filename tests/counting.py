@@ -1,7 +1,5 @@
 """Counts what a piece of code calls: the same on every machine, unlike its time."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from cProfile import Profile

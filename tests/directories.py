@@ -1,7 +1,5 @@
 """Directories for tests to write in."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

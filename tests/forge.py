@@ -5,8 +5,6 @@ The forge runs as a process of its own, which ends when its standard input does,
 none is left behind by a test run that is killed.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools

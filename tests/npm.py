@@ -1,7 +1,5 @@
 """Packages from npm that only tests need, fetched once into the checkout's cache."""
 
-from __future__ import annotations
-
 import fcntl
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """A page, as far as those whom it asks are concerned."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ports for programs that cannot choose one themselves."""
 
-from __future__ import annotations
-
 import socket
 
 

@@ -1,7 +1,5 @@
 """The programs of the system that tests run."""
 
-from __future__ import annotations
-
 import shutil
 
 

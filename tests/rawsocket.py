@@ -1,7 +1,5 @@
 """A WebSocket client that sends any bytes, and notes how the connection ends."""
 
-from __future__ import annotations
-
 import json
 import socket
 import struct

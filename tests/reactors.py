@@ -1,7 +1,5 @@
 """Real reactors for tests of what runs one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.selectreactor import SelectReactor

@@ -1,7 +1,5 @@
 """What hypothesis makes for the tests: JSON, strict and not, and broken text."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What reads the code without running it: types, style, and who imports whom."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests for ``bridge.classes``: what is compared with attrs' own decorators."""
 
-from __future__ import annotations
-
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Tests for bridge.daemonlog."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

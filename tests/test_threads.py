@@ -1,7 +1,5 @@
 """Tests of the doubles for threads: what a pool of real threads does, they do."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import Any

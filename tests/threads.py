@@ -1,7 +1,5 @@
 """Doubles for threads; ``tests/test_threads.py`` compares them with real ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,8 +6,6 @@ is raised where nobody can catch it fails the run; ``python -W error`` makes war
 fail their test.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import gc
 import sys

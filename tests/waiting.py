@@ -5,8 +5,6 @@ Both look again and again, and fail when it takes too long: ``wait_until`` in te
 may block, ``until`` in those that return Deferreds.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Final

@@ -1,7 +1,5 @@
 """Web servers on loopback, for as long as a block of code runs."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What the plugins of prompts gain."""
 
-from __future__ import annotations
-
 from bridge.approval.wording import Difference, Differences
 
 

@@ -1,7 +1,5 @@
 """A desktop in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import Deferred, execute, fail

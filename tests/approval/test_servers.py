@@ -1,7 +1,5 @@
 """Prompts on real notification servers, answered by real clicks."""
 
-from __future__ import annotations
-
 import os
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Runs attacks: ``python -m tests.attacks [BEGINNING ...]``; without ids, all."""
 
-from __future__ import annotations
-
 import sys
 
 from .running import open_stand, run

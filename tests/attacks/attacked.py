@@ -1,7 +1,5 @@
 """A tab in which one page after the other is attacked."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The attacks, read from the sources of the attacking plugin."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The plugins that take more than their part, and the honest one next to them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any, Final

@@ -4,8 +4,6 @@ Places plugins as installed, and has the daemon build them.
 Their sources were not scanned: this is about what holds after the scan.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable
 from pathlib import Path

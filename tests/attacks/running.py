@@ -1,7 +1,5 @@
 """Runs every attack on each page, in tabs of one browser."""
 
-from __future__ import annotations
-
 import queue
 import secrets
 from collections.abc import Collection, Iterator

@@ -1,7 +1,5 @@
 """What an attacked page meets: its server, another one, and the way to the daemon."""
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

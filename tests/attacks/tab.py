@@ -1,7 +1,5 @@
 """A tab of a browser, driven by Chromium's own protocol."""
 
-from __future__ import annotations
-
 import json
 import time
 import urllib.request

@@ -4,8 +4,6 @@ What users and other plugins lose next to greedy ones: nothing.
 All of them run on one page, next to an honest plugin.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

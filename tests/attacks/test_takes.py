@@ -1,7 +1,5 @@
 """Every attack on each page, in a real browser: none takes anything."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Tests for ``benchmarks.flatness``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

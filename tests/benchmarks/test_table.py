@@ -1,7 +1,5 @@
 """Tests for ``benchmarks.table``."""
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from benchmarks.table import Row, as_text

@@ -1,7 +1,5 @@
 """A test that runs a command in this process."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from unittest import mock

@@ -1,7 +1,5 @@
 """Repositories of plugins' authors."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests for bridge.cli.checkup."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

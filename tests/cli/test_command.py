@@ -1,7 +1,5 @@
 """Tests for bridge.cli.command: how a command fails, and with which words."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

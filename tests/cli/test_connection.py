@@ -1,7 +1,5 @@
 """Finding the daemon, and what can go wrong on the way to it."""
 
-from __future__ import annotations
-
 import os
 import socket
 from unittest import mock

@@ -1,7 +1,5 @@
 """The page of ``open``, ``dev`` and ``demo``; tests in ``tests/whole`` open it."""
 
-from __future__ import annotations
-
 import html
 import stat
 import webbrowser

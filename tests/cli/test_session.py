@@ -1,7 +1,5 @@
 """One command that manages a daemon: its progress, Ctrl-C, and how it ends."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

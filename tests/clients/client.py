@@ -1,7 +1,5 @@
 """The packed TypeScript client in a process of Node.js, worked from outside."""
 
-from __future__ import annotations
-
 import json
 import queue
 import shutil

@@ -1,7 +1,5 @@
 """Building the TypeScript client, as its authors and its users do."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

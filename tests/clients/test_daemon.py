@@ -1,7 +1,5 @@
 """The packed TypeScript client and a real daemon."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import signal

@@ -1,7 +1,5 @@
 """The npm package of the TypeScript client."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

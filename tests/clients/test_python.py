@@ -1,7 +1,5 @@
 """The Python client in the docs, run against a real daemon."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

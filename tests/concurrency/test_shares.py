@@ -1,7 +1,5 @@
 """Tests for bridge.concurrency.shares."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred

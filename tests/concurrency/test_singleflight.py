@@ -1,7 +1,5 @@
 """Tests for bridge.concurrency.singleflight."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

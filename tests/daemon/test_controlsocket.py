@@ -1,7 +1,5 @@
 """The control socket: who may connect, and how a command converses there."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """Tests for bridge.daemon.listening."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat

@@ -1,7 +1,5 @@
 """Tests for bridge.daemon.sd_notify."""
 
-from __future__ import annotations
-
 import socket
 
 from twisted.internet.task import Clock

@@ -1,7 +1,5 @@
 """Tests for bridge.daemon.token."""
 
-from __future__ import annotations
-
 import os
 
 from twisted.internet.task import Clock

@@ -1,7 +1,5 @@
 """Databases for tests to read."""
 
-from __future__ import annotations
-
 import contextlib
 import sqlite3
 from collections.abc import Iterable

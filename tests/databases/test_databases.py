@@ -1,7 +1,5 @@
 """Tests for bridge.databases.databases."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests for bridge.databases.opening: WAL databases, with and without companions."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

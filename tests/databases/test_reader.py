@@ -1,7 +1,5 @@
 """Tests for bridge.databases.reader, and the attacks on it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3

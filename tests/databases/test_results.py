@@ -1,7 +1,5 @@
 """Tests for bridge.databases.results; see also those of the reader."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """Tests for bridge.databases.sqliteerrors."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """Tests for bridge.datadir.paths."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

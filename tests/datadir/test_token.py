@@ -1,7 +1,5 @@
 """Tests for bridge.datadir.token."""
 
-from __future__ import annotations
-
 import os
 import stat
 

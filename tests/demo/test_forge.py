@@ -1,7 +1,5 @@
 """Tests of ``bridge.demo.forge``: the system's git as its client."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import shutil

@@ -4,8 +4,6 @@ Compare random programs for a time: ``python -m tests.differential --seconds 360
 Every miss is printed.  The exit status is 1 if there is one.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -1,7 +1,5 @@
 """The real build of many programs at once, and what is live in the result."""
 
-from __future__ import annotations
-
 import functools
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Compare what the scan finds with what is live in the real bundle."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The listed constructs, each written as an expression in some disguise."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from re import Pattern

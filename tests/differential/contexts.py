@@ -4,8 +4,6 @@ What can be around an expression: templates with one hole, by what they need.
 The diamond is the hole, and the number sign is replaced by a fresh name.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 HOLE: Final = "\N{LOZENGE}"

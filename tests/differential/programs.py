@@ -1,7 +1,5 @@
 """Random programs: listed constructs, or none, in nested contexts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Final

@@ -1,7 +1,5 @@
 """A small part of the comparison that ``python -m tests.differential`` makes."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """Write names and strings of a program in as many ways as there are."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Final, TypeVar

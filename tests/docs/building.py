@@ -1,7 +1,5 @@
 """The site and the manual pages, built once for all tests of a run."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import shutil

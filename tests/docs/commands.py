@@ -1,7 +1,5 @@
 """Where the commands of the docs are run: a home of their own, and what they need."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Every command in README and docs is run, or is named here with the test that does."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from typing import Final

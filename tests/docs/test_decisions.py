@@ -1,7 +1,5 @@
 """Tests for what refers to docs/decisions."""
 
-from __future__ import annotations
-
 import re
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """Tests for docs/man."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

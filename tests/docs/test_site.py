@@ -1,7 +1,5 @@
 """Tests for the site."""
 
-from __future__ import annotations
-
 import re
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """Tests for docs/walkthrough.md, and for the paths that all pages name."""
 
-from __future__ import annotations
-
 import re
 from configparser import ConfigParser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Buses for tests: a real one, fake ones, and programs on them."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 import subprocess

@@ -3,8 +3,6 @@ A desktop of one's own for tests: a bus, a screen without a monitor, and a real
 notification server, with hands to press its buttons.
 """
 
-from __future__ import annotations
-
 import glob
 import os
 import shutil
@@ -12,7 +10,7 @@ import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from attrs import define, field, frozen
 from PIL import Image, ImageChops
@@ -56,23 +54,6 @@ def notification_server(name: str) -> str:
     return program(name, name, *_SERVERS.get(name, ()))
 
 
-@frozen
-class Picture:
-    """What is on the screen."""
-
-    image: Image.Image
-
-    def changed(self, other: Picture) -> Box | None:
-        """Give the smallest box around all that differs."""
-        found = ImageChops.difference(self.image, other.image).getbbox()
-        return None if found is None else Box(*found)
-
-    def count(self, colour: tuple[int, int, int]) -> int:
-        """Count the pixels of just this colour."""
-        colours = self.image.getcolors(WIDTH * HEIGHT) or ()
-        return sum(number for number, found in colours if found == colour)
-
-
 @frozen(order=True)
 class Box:
     """A part of the screen, in pixels; ``right`` and ``bottom`` are outside."""
@@ -90,6 +71,23 @@ class Box:
     def holds(self, x: int, y: int) -> bool:
         """Whether a point is inside."""
         return self.left <= x < self.right and self.top <= y < self.bottom
+
+
+@frozen
+class Picture:
+    """What is on the screen."""
+
+    image: Image.Image
+
+    def changed(self, other: Self) -> Box | None:
+        """Give the smallest box around all that differs."""
+        found = ImageChops.difference(self.image, other.image).getbbox()
+        return None if found is None else Box(*found)
+
+    def count(self, colour: tuple[int, int, int]) -> int:
+        """Count the pixels of just this colour."""
+        colours = self.image.getcolors(WIDTH * HEIGHT) or ()
+        return sum(number for number, found in colours if found == colour)
 
 
 @define(eq=False)

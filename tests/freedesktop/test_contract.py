@@ -1,7 +1,5 @@
 """The desktop in memory, and a real bus with a server, by the same contract."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import CancelledError

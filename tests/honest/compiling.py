@@ -1,7 +1,5 @@
 """Whether the bundler compiles a source at all, with the options of the build."""
 
-from __future__ import annotations
-
 import subprocess
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Fetch the pinned packages once, and read the sources the corpus uses."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

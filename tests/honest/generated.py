@@ -1,7 +1,5 @@
 """Large honest sources, as programs write them; one fills what a plugin may have."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Final

@@ -1,7 +1,5 @@
 """The published packages whose sources are the corpus of honest code."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

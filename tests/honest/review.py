@@ -5,8 +5,6 @@ The result is to be read before it is committed: each refusal has to be right by
 meaning of its rule.  The source lines are printed for that.
 """
 
-from __future__ import annotations
-
 import sys
 
 from .fetching import digest, fetch, read_sources

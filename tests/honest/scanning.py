@@ -1,7 +1,5 @@
 """The scan of the corpus: what is refused, and why that is expected."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Large generated sources are accepted."""
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import SOURCE_BYTES

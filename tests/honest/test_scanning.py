@@ -1,7 +1,5 @@
 """Published sources are accepted, except for what was looked at by hand."""
 
-from __future__ import annotations
-
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 

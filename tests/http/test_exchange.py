@@ -1,7 +1,5 @@
 """Tests for bridge.http.exchange: honest servers, and what a request is."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import zlib

@@ -1,7 +1,5 @@
 """Tests for bridge.http.resolver, and of fetches with a hostile name server."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests for bridge.http.target and bridge.http.addresspolicy."""
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Sequence
 from urllib.parse import urlsplit

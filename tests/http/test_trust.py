@@ -1,7 +1,5 @@
 """TLS: whose certificate is believed, and for whom."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -2,8 +2,6 @@
 Runs the model: ``python -m tests.model [--examples N] [--steps N] [--seed S]``.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

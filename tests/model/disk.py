@@ -4,8 +4,6 @@ File-system calls that fail, or at which the process dies.
 Only calls that change something are counted, those of the standard library too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Carries steps out on a simulated daemon; compares it with the model after each."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Callable, Sequence

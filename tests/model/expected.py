@@ -1,11 +1,9 @@
 """The model: what requests change, and what they may be answered."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from itertools import permutations, product
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from attrs import define, field, frozen
 
@@ -56,6 +54,36 @@ class Ask:
     def is_one_write(self) -> bool:
         """Whether it is nothing but one write of the state file."""
         return self.is_setting or self.what == "forget"
+
+
+@frozen
+class Answer:
+    """
+    The answer to one request.
+
+    :ivar number: Which request, by its place.
+    :ivar outcome: ``OK``, or the code or the prefix of a refusal.
+    """
+
+    number: int
+    outcome: str
+    result: Any = None
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether the request was carried out."""
+        return self.outcome == OK
+
+
+def read_answer(frame: dict[str, Any]) -> Answer:
+    """Read a response, whose id is the number of its request."""
+    number = int(frame["id"])
+    if frame["ok"]:
+        return Answer(number, OK, frame["result"])
+    error = frame["error"]
+    prefix, colon, _ = error["message"].partition(": ")
+    has_prefix = colon and error["code"] == "bad_request" and " " not in prefix
+    return Answer(number, prefix if has_prefix else error["code"], error["message"])
 
 
 @define
@@ -145,7 +173,7 @@ class Model:
 
     def after(
         self, asks: Sequence[Ask], answers: Sequence[Answer], forge: Forge, killed: bool
-    ) -> Iterator[Model]:
+    ) -> Iterator[Self]:
         """
         Yield everything that may be there after requests.
 
@@ -169,7 +197,7 @@ class Model:
 
     def _in_every_order(
         self, asks: Sequence[Ask], effective: list[int], more: list[int], forge: Forge
-    ) -> Iterator[Model]:
+    ) -> Iterator[Self]:
         both = [*effective, *more]
         settings = sorted(n for n in both if asks[n].is_setting)
         others = [n for n in both if not asks[n].is_setting]
@@ -185,33 +213,3 @@ class Model:
 
 def _is_older(new: Version, old: Version) -> bool:
     return new.number < old.number or new.signed_at < old.signed_at
-
-
-@frozen
-class Answer:
-    """
-    The answer to one request.
-
-    :ivar number: Which request, by its place.
-    :ivar outcome: ``OK``, or the code or the prefix of a refusal.
-    """
-
-    number: int
-    outcome: str
-    result: Any = None
-
-    @property
-    def is_ok(self) -> bool:
-        """Whether the request was carried out."""
-        return self.outcome == OK
-
-
-def read_answer(frame: dict[str, Any]) -> Answer:
-    """Read a response, whose id is the number of its request."""
-    number = int(frame["id"])
-    if frame["ok"]:
-        return Answer(number, OK, frame["result"])
-    error = frame["error"]
-    prefix, colon, _ = error["message"].partition(": ")
-    has_prefix = colon and error["code"] == "bad_request" and " " not in prefix
-    return Answer(number, prefix if has_prefix else error["code"], error["message"])

@@ -1,7 +1,5 @@
 """The steps, for hypothesis to choose."""
 
-from __future__ import annotations
-
 import errno
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Compares what a simulated daemon has with the model."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

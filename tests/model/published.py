@@ -1,12 +1,10 @@
 """Versions of plugins, and the double of a git server that has them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from attrs import define, field, frozen
 from twisted.internet.defer import execute
@@ -114,7 +112,7 @@ class Forge:
         """Return the version of a commit; ``KeyError`` if there was none."""
         return self._all[commit]
 
-    def public(self, also: frozenset[tuple[str, int]] = frozenset()) -> Forge:
+    def public(self, also: frozenset[tuple[str, int]] = frozenset()) -> Self:
         """See ``bridge.plugins.clone.repositories.Repositories``."""
         return self
 

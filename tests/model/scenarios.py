@@ -4,8 +4,6 @@ A fixed walk through everything, also of daemons with a defect.
 ``python -m tests.model.scenarios [DEFECT]`` exits with 1 when the model differs.
 """
 
-from __future__ import annotations
-
 import errno
 import sys
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Threads whose work is done, one piece at a time, in an order that a seed decides."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from random import Random
 from typing import Any

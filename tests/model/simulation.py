@@ -5,8 +5,6 @@ Doubles stand for the network, the git server, the bundler, the user and the thr
 Time passes only when a test lets it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

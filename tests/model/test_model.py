@@ -1,7 +1,5 @@
 """The model, with the seeds that are kept."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The model passes a fixed walk, and finds the defects that it has to find."""
 
-from __future__ import annotations
-
 import pytest
 
 from .scenarios import defects

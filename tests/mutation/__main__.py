@@ -6,8 +6,6 @@ each PATH is a module of ``bridge``, or a folder of them; TESTS are what trial c
 by default the folders of tests that mirror the paths.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -1,7 +1,5 @@
 """Mutants: sources of a module that differ from it by one small change."""
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Callable, Iterator

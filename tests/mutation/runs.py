@@ -7,8 +7,6 @@ lines run to their end.  A test that takes ten times as long as without the chan
 hangs, which is noticed too.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Tests of ``bridge.net.addresses``."""
 
-from __future__ import annotations
-
 import ipaddress
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """liblo's own programs: another implementation of OSC, over real UDP."""
 
-from __future__ import annotations
-
 import select
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Tests for bridge.osc.arguments; see also those of osc/send."""
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.osc.arguments import read_argument

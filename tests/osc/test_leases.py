@@ -1,7 +1,5 @@
 """Tests for bridge.osc.leases."""
 
-from __future__ import annotations
-
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 

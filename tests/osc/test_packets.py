@@ -1,7 +1,5 @@
 """Tests for bridge.osc.packets."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Tests for bridge.osc.ports, over real UDP."""
 
-from __future__ import annotations
-
 import resource
 import socket
 from typing import Any

@@ -1,7 +1,5 @@
 """Servers that a fetch meets: of HTTP, of TLS, and of names; on loopback, all real."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,7 +35,7 @@ HERE = "127.0.0.1"
 class Visit(Protocol):
     """One connection to a server, and the request that came over it."""
 
-    factory: Server
+    factory: "Server"
     transport: Any
 
     def connectionMade(self):

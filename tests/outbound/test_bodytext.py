@@ -1,7 +1,5 @@
 """Tests for bridge.outbound.bodytext."""
 
-from __future__ import annotations
-
 import gzip
 import tracemalloc
 import zlib

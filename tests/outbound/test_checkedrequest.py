@@ -1,7 +1,5 @@
 """Tests for bridge.outbound.checkedrequest."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given, settings

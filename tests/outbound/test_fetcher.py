@@ -1,7 +1,5 @@
 """Tests for bridge.outbound.fetcher: how many at once, and the end of the daemon."""
 
-from __future__ import annotations
-
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import deferLater

@@ -1,7 +1,5 @@
 """Attacks by the server that is asked."""
 
-from __future__ import annotations
-
 import gc
 import gzip
 import tracemalloc

@@ -1,7 +1,5 @@
 """The Debian package: built and installed in clean systems, for each release."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

@@ -1,7 +1,5 @@
 """The Debian package, built, installed in a clean system and used there."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Tests for ``debian/vendor``: what it reports before it downloads anything."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The wheel and the sdist: built from this tree, installed where nothing else is."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tests for bridge.pagelog.following."""
 
-from __future__ import annotations
-
 import os
 import tracemalloc
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests for bridge.pagelog.logrecords."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests for bridge.pagelog.pagefile."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """Tests for bridge.pagelog.writer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet import reactor

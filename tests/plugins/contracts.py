@@ -1,7 +1,5 @@
 """What the parts that operations on plugins stand on must do, as mix-ins for tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The doubles for parts of operations, and the real parts, by the same contracts."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Tests for bridge.protocol.bucket."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.task import Clock

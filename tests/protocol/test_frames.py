@@ -1,7 +1,5 @@
 """Tests for bridge.protocol.frames."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 """Tests for bridge.protocol.limits."""
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import limits

@@ -1,7 +1,5 @@
 """The nearest of some known words."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """Tests for bridge.protocol.rules."""
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

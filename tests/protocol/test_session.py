@@ -1,7 +1,5 @@
 """Tests for bridge.protocol.session."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Tests for bridge.protocol.strictjson."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests for bridge.protocol.text."""
 
-from __future__ import annotations
-
 import unicodedata
 
 from hypothesis import given, settings

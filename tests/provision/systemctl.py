@@ -1,7 +1,5 @@
 """A systemctl that notes what it is asked, and has a service that can be stopped."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

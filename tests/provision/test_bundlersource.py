@@ -1,7 +1,5 @@
 """Where setup gets the bundler from."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

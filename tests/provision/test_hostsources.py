@@ -1,7 +1,5 @@
 """Host sources: what is taken from where, and how they replace the old."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

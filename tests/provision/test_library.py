@@ -1,7 +1,5 @@
 """Where setup gets the reference page's library from, and what it takes of it."""
 
-from __future__ import annotations
-
 import json
 
 from twisted.trial.unittest import SynchronousTestCase

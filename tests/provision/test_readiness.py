@@ -1,7 +1,5 @@
 """Whether the daemon could build now."""
 
-from __future__ import annotations
-
 import errno
 import os
 from unittest import mock

@@ -1,7 +1,5 @@
 """Tests for ``bridge.provision.service``."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

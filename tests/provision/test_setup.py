@@ -1,7 +1,5 @@
 """Setup as a whole: what is installed, in place, renewed or refused."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

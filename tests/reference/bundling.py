@@ -1,7 +1,5 @@
 """Where the reference host is, its page as a site, and its modules in Node.js."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

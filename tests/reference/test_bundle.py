@@ -1,7 +1,5 @@
 """The reference host builds with the bundler the daemon pins."""
 
-from __future__ import annotations
-
 import gzip
 import shutil
 

@@ -1,7 +1,5 @@
 """The npm package of the plugin API: what is in it, and that it can be used."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import re

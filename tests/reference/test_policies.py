@@ -1,7 +1,5 @@
 """The policies that the realms of plugins need."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

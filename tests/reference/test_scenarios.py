@@ -1,7 +1,5 @@
 """The page and the kit of plugins without a browser: scenarios, run in Node.js."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """The TypeScript of the reference host, the API and the sample plugin is sound."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

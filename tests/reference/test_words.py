@@ -1,7 +1,5 @@
 """The words for permissions are the same on the page and in the daemon's prompts."""
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.settings.host import load_profile

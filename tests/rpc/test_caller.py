@@ -1,7 +1,5 @@
 """Tests for bridge.rpc.caller."""
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.rpc.caller import HTTP_CALLER

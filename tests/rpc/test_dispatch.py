@@ -1,7 +1,5 @@
 """Tests for bridge.rpc.dispatch."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Tests for bridge.rpc.hub."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase

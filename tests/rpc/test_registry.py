@@ -1,7 +1,5 @@
 """Tests for bridge.rpc.registry."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import define, frozen

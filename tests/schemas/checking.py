@@ -1,7 +1,5 @@
 """Compares what tests send and receive with the document of the protocol."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

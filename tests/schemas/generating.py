@@ -1,7 +1,5 @@
 """What hypothesis makes from a JSON Schema: values it accepts, and nearly such."""
 
-from __future__ import annotations
-
 import copy
 import functools
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The schemas accept what the daemon accepts."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Tests for the files of bridge.schemas."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """What the tests of services share."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred

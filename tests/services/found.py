@@ -1,7 +1,5 @@
 """Every service there is, found by its methods."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests for ``bridge.services.linking``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import Deferred

@@ -1,7 +1,5 @@
 """Tests for bridge.services.logs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import Deferred, execute, fail

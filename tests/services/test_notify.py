@@ -1,7 +1,5 @@
 """Tests for bridge.services.notify."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests for bridge.services.osc."""
 
-from __future__ import annotations
-
 from socket import AF_INET, SOCK_DGRAM, socket
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests for bridge.services.outbound: the shapes, and the order of refusals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.protocol.errors import BridgeError, Code

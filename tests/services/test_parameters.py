@@ -1,7 +1,5 @@
 """Tests for the parameters of every method, as the protocol describes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

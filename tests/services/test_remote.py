@@ -1,7 +1,5 @@
 """Tests for bridge.services.remote."""
 
-from __future__ import annotations
-
 from itertools import count
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests for bridge.services.sql."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """The user's configuration file; test_options tests what options make of it."""
 
-from __future__ import annotations
-
 import os
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """Tests for bridge.settings.host."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

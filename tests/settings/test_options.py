@@ -1,7 +1,5 @@
 """Tests for bridge.settings.options and bridge.settings.config."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

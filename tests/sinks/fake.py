@@ -1,7 +1,5 @@
 """A sink that does what its test configures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ Two overlays, as strict about a datagram as the real ones are.
 its documentation of the UDP API has it. Both return what they would show.
 """
 
-from __future__ import annotations
-
 import base64
 import struct
 from typing import Any

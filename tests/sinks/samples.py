@@ -1,7 +1,5 @@
 """Notifications and images for tests."""
 
-from __future__ import annotations
-
 import base64
 import struct
 import zlib

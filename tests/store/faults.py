@@ -1,7 +1,5 @@
 """Operating systems that fail, or die, at a chosen call."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ A file and the generation before it.
 That a kill at any call leaves one of them whole is in ``plugins.operations.crashes``.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from itertools import product

@@ -1,7 +1,5 @@
 """Tests for bridge.store.store."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Tests for bridge.store.tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Tests for ``bridge.system.files``."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading

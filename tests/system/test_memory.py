@@ -1,7 +1,5 @@
 """Tests for ``bridge.system.memory``."""
 
-from __future__ import annotations
-
 import ctypes
 import linecache
 import subprocess

@@ -1,7 +1,5 @@
 """Files in memory, that a program runs from."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Tests for ``bridge.system.users``."""
 
-from __future__ import annotations
-
 import os
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """Tests for what the code needs of the system that it runs on."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

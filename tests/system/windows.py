@@ -6,8 +6,6 @@ directory made, locked and written. It proves that nothing needs a module, a fun
 a constant that only POSIX has. It does not prove that the daemon runs on Windows.
 """
 
-from __future__ import annotations
-
 import fcntl
 import importlib
 import os

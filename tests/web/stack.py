@@ -1,13 +1,11 @@
 """The whole web stack in memory: site, guard, routes, upgrade, session, dispatcher."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Iterable, Iterator
 from http.client import HTTPResponse
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from attrs import define, field, frozen
 from autobahn.twisted.testing import (
@@ -152,25 +150,25 @@ class Answer:
 class Page:
     """One WebSocket client, and all it has received."""
 
-    stack: Stack
+    stack: "Stack"
     client: Any
     got: list[Any] = field(factory=list)
 
-    def send(self, frame: Any, binary: bool = False) -> Page:
+    def send(self, frame: Any, binary: bool = False) -> Self:
         """Send a frame: bytes as they are, anything else as JSON."""
         text = frame if type(frame) is bytes else json.dumps(frame).encode("ascii")
         self.client.sendMessage(text, isBinary=binary)
         self.stack.flush()
         return self
 
-    def hello(self, token: str = TOKEN) -> Page:
+    def hello(self, token: str = TOKEN) -> Self:
         """Send hello; forget the welcome."""
         self.send({"type": "hello", "token": token, "client": "test/1.0.0"})
         if self.got:
             assert self.got.pop()["type"] == "welcome"
         return self
 
-    def request(self, method: str, request_id: str = "1", **params: Any) -> Page:
+    def request(self, method: str, request_id: str = "1", **params: Any) -> Self:
         """Ask for a method of the kettle."""
         return self.send(
             {
@@ -256,7 +254,7 @@ class MemorySocket:
     Time passes while nothing has come.
     """
 
-    def __init__(self, stack: Stack) -> None:
+    def __init__(self, stack: "Stack") -> None:
         self._stack, self._read = stack, 0
         _, self._transport = stack.connect()
 

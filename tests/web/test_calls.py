@@ -1,7 +1,5 @@
 """What a call costs, from its whole frame to its answer, in counts and not in time."""
 
-from __future__ import annotations
-
 import autobahn
 from twisted.internet.defer import Deferred, execute
 from twisted.internet.task import Clock

@@ -1,7 +1,5 @@
 """Tests for bridge.web.channel: framing, early refusals, deadlines, limits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings

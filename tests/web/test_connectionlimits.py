@@ -1,7 +1,5 @@
 """Tests for bridge.web.connectionlimits, and for what it does to connections."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import define

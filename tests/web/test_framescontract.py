@@ -4,8 +4,6 @@ What is answered to frames: one table, in memory here, in tests/whole by TCP.
 RFC 6455 case by case, then the frames of the protocol.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Any frames, to the whole web stack: answered, refused or closed, and no defect."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given, settings

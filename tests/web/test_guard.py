@@ -1,7 +1,5 @@
 """Tests for bridge.web.guard."""
 
-from __future__ import annotations
-
 import contextlib
 
 from twisted.internet.task import Clock

@@ -1,7 +1,5 @@
 """Tests for bridge.web.request: the validation of every request."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 from hypothesis import given, settings

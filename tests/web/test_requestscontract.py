@@ -1,7 +1,5 @@
 """What is answered to requests: one table, in memory here, in tests/whole by TCP."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

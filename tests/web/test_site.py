@@ -1,7 +1,5 @@
 """Tests for bridge.web.site."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tests of the web over real TCP, for what only a real transport does."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks that hold for every state of a page: axe, no overflow, no id twice."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """A headless Chromium, driven by Selenium as a user would drive it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A real daemon in a process of its own, and a page's socket to it."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import http.client
@@ -286,7 +284,7 @@ class Daemon(Command):
             check_result(f"{service}/{method}", params, got)
         return got
 
-    def page(self) -> AbstractContextManager[Page]:
+    def page(self) -> AbstractContextManager["Page"]:
         """Open a page's socket and pair it."""
         return paired(self.port, self.data)
 

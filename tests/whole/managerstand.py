@@ -5,8 +5,6 @@ One browser, one daemon, one git server and one desktop serve many tests, since 
 them takes longer than most of the tests.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

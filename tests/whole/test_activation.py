@@ -1,7 +1,5 @@
 """A real daemon that inherits its socket, as a supervisor gives it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat

@@ -1,7 +1,5 @@
 """The checks of every state of a page find what they are for."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 from twisted.trial.unittest import SynchronousTestCase

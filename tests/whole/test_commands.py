@@ -1,7 +1,5 @@
 """The commands in README and docs, typed page by page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

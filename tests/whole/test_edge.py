@@ -1,7 +1,5 @@
 """The edge of real daemons, over TCP: the contracts of tests/web, and the rates."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The host that docs/hosts.md has whole, in a real browser with a real daemon."""
 
-from __future__ import annotations
-
 import json
 import re
 

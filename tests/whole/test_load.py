@@ -1,7 +1,5 @@
 """A real daemon, and connections without end."""
 
-from __future__ import annotations
-
 import os
 import socket
 import struct

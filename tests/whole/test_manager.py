@@ -1,7 +1,5 @@
 """The plugin manager in a real browser, with everything behind it real."""
 
-from __future__ import annotations
-
 import base64
 import os
 import signal

@@ -1,7 +1,5 @@
 """``plugin-bridge open``: the page of the reference host, as its user meets it."""
 
-from __future__ import annotations
-
 import os
 import signal
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """Fetches through a real daemon, asked for by a page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet import reactor

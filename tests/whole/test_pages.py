@@ -5,8 +5,6 @@ One table of outcomes for each kind of page.  Each knows the right token, which 
 would; so what holds is not the token but the guard.
 """
 
-from __future__ import annotations
-
 import socket
 import socketserver
 import threading

@@ -1,7 +1,5 @@
 """The pairing token of a real daemon: where it must never be seen."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator

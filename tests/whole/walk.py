@@ -5,8 +5,6 @@ It starts ``plugin-bridge demo``, reads what that prints, as a user would, and d
 headless Chromium what a user would do.  The whole-daemon tests run the same steps.
 """
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

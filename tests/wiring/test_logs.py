@@ -1,7 +1,5 @@
 """Tests for bridge.wiring.logs: the file of the daemon's own log lines."""
 
-from __future__ import annotations
-
 from twisted.logger import Logger, LogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 

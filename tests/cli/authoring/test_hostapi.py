@@ -1,7 +1,5 @@
 """The version and the types of the host's plugin API."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the bundler finds in a plugin's sources, and how a terminal shows it."""
 
-from __future__ import annotations
-
 import time
 
 from attrs import evolve

@@ -1,7 +1,5 @@
 """What ``plugin-bridge check`` finds, with the real bundler."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The files of a working tree, as a clone of it would have them, and since when."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """A daemon to call: a control socket that answers what a test wants."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

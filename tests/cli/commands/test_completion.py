@@ -1,7 +1,5 @@
 """What the shells complete, in the shells themselves."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """``call`` and ``eval``; in a browser, see ``tests/whole/test_remote.py``."""
 
-from __future__ import annotations
-
 from .calls import CallCase
 
 

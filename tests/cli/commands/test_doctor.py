@@ -1,7 +1,5 @@
 """``doctor`` and its support bundle, as its user runs it."""
 
-from __future__ import annotations
-
 import json
 import stat
 import subprocess

@@ -1,7 +1,5 @@
 """``plugin-bridge logs``; as a process, see ``tests/whole/test_logs.py``."""
 
-from __future__ import annotations
-
 import errno
 import json
 from unittest import mock

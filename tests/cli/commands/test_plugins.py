@@ -1,7 +1,5 @@
 """Tests for ``bridge.cli.commands.plugins``; the whole way is in ``tests/whole``."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from unittest import mock

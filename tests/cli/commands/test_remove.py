@@ -1,7 +1,5 @@
 """Tests for ``plugin-bridge remove``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from bridge.provision.service import install_service

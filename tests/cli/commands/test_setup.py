@@ -1,7 +1,5 @@
 """``plugin-bridge setup``; what it installs is in ``tests/provision``."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 from attrs import evolve

@@ -1,7 +1,5 @@
 """What ``status`` shows."""
 
-from __future__ import annotations
-
 import os
 
 from attrs import evolve

@@ -1,7 +1,5 @@
 """``export`` and ``import``, with a real daemon."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests for ``bridge.cli.commands.update``."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -1,7 +1,5 @@
 """Builds with the real bundler: what is published, and what is refused."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -1,7 +1,5 @@
 """What is asked of the bundler, and what may be shown of its messages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

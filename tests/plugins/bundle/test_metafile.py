@@ -1,7 +1,5 @@
 """What the metafile check lets into a bundle, and where it says an import is."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

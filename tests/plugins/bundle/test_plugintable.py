@@ -1,7 +1,5 @@
 """The generated import table."""
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.plugintable import (

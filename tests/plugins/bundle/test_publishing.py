@@ -1,7 +1,5 @@
 """The theme's folder during a build; what is published is in ``test_build``."""
 
-from __future__ import annotations
-
 import json
 import os
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """What a report says of one plugin."""
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.build import Report

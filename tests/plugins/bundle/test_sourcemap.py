@@ -1,7 +1,5 @@
 """Source maps, checked against the files they speak of."""
 
-from __future__ import annotations
-
 import json
 from typing import ClassVar
 

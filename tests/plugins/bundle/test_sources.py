@@ -1,7 +1,5 @@
 """Builds with the real bundler: how it reads the sources of plugins, and which."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Builds of plugins as texts, with the real bundler."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,12 +1,10 @@
 """A data directory that builds: the real bundler, a small host, and plugins."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from attrs import Factory, define, evolve
 from twisted.internet import reactor
@@ -85,7 +83,7 @@ class Workshop:
         """The bundle's source map."""
         return self.folder / f"{self.profile.bundle_name}.js.map"
 
-    def fill(self) -> Workshop:
+    def fill(self) -> Self:
         """Put everything in place that a build needs."""
         self.data.create()
         self.data.bin.mkdir()

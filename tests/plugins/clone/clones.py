@@ -1,7 +1,5 @@
 """What every test of a clone shares: a place to clone to, and nothing left in it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

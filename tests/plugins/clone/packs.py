@@ -1,7 +1,5 @@
 """Git objects, packs and repositories made by hand, so that they may be wrong."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A double for the remotes of installed plugins."""
 
-from __future__ import annotations
-
 from attrs import define, field
 from twisted.internet.defer import Deferred
 

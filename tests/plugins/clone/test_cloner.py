@@ -1,7 +1,5 @@
 """Whole clones from real and from hostile servers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

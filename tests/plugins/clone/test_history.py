@@ -1,7 +1,5 @@
 """Tests of ``bridge.plugins.clone.history``."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Clones of repositories that git would not make, from the real git where it can."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Looking at upstream, against a real git server and a rogue one."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from typing import Any

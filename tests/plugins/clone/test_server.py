@@ -1,7 +1,5 @@
 """Redirects and answers, from a real TLS server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from twisted.internet.defer import Deferred, succeed

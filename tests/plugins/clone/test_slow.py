@@ -1,7 +1,5 @@
 """Clones from servers that take their time, and clones that are stopped."""
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

@@ -1,7 +1,5 @@
 """Tests of ``bridge.plugins.clone.transfer``."""
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.transfer import Received

@@ -1,7 +1,5 @@
 """A process that has the bundler compute for long, and prints its process id."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One process that is asked over pipes, and its end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

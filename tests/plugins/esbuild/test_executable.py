@@ -1,7 +1,5 @@
 """Verified copies of the bundler."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

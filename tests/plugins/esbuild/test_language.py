@@ -1,7 +1,5 @@
 """How sources are read, and by which names."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """The packets of the bundler's service."""
 
-from __future__ import annotations
-
 import struct
 import subprocess
 

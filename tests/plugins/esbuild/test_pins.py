@@ -1,7 +1,5 @@
 """The table of pinned bundlers."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 

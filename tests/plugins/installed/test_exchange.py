@@ -1,7 +1,5 @@
 """Tests for ``bridge.plugins.installed.exchange``."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

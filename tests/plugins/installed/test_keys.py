@@ -1,7 +1,5 @@
 """Which keys are accepted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from attrs import evolve

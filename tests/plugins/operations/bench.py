@@ -6,8 +6,6 @@ stand for the git server, the bundler, the desktop, the pages and the threads; e
 writes what happens to it into one list, in order.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

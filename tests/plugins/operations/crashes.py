@@ -4,8 +4,6 @@ Every way to interrupt an operation.
 As a program (``python -m``) it interrupts one, such as ``update broken``.
 """
 
-from __future__ import annotations
-
 import errno
 import gc
 import itertools

@@ -1,7 +1,5 @@
 """Installs that succeed, several at once, and of what was previewed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bridge.plugins.installed.ids import RECORDS

@@ -1,7 +1,5 @@
 """Operations under way and ended: how they run, are joined, cancelled and finished."""
 
-from __future__ import annotations
-
 import errno
 import itertools
 import os

@@ -1,7 +1,5 @@
 """The tree of the last preview, which is kept for a while."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """Builds of the installed plugins, one run at a time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import Deferred

@@ -4,8 +4,6 @@ Operations that are refused: at each step, for what, and that nothing is left of
 What is refused before an operation begins is here as well.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.logger import capturedLogs, formatEvent

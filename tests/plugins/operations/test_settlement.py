@@ -4,8 +4,6 @@ Changes of the installed set that fail: what is taken back, at once or later.
 That nothing is left of them whichever file-system call fails is in ``crashes``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

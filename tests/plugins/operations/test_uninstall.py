@@ -1,7 +1,5 @@
 """Plugins that are uninstalled, and keys that are forgotten."""
 
-from __future__ import annotations
-
 import shutil
 
 from bridge.approval import denied

@@ -1,7 +1,5 @@
 """Updates that succeed, or have nothing to do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import Deferred

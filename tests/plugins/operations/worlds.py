@@ -1,13 +1,11 @@
 """An operation that is interrupted, and what the next start has to make of it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from attrs import define, frozen
 from twisted.internet.defer import Deferred
@@ -105,7 +103,7 @@ class World:
     new: Any
 
     @classmethod
-    def make(cls, base: Path, operation: str, broken: bool = False) -> World:
+    def make(cls, base: Path, operation: str, broken: bool = False) -> Self:
         """See what is there before and after the operation."""
         make_template(base / "template")
         whole = cls(base, operation, False, None, None)

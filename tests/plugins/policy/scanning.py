@@ -1,7 +1,5 @@
 """Scans for tests: the real bundler's service, which stays up between them."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import subprocess

@@ -7,8 +7,6 @@ Without hits it is honest.  Where the line begins with ``==== each``, every line
 follows is a snippet of its own, in which ``⏎`` is a line break.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The scan of every snippet of the corpus."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sources made to keep the daemon busy: its own share of the work is bounded."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,7 +1,5 @@
 """The names of a source; what the bundler makes of one, the corpus has."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase

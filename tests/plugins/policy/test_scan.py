@@ -1,7 +1,5 @@
 """The scan of sources and trees; what each construct is, the corpus has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings

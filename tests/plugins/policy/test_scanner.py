@@ -1,7 +1,5 @@
 """Scans as the daemon makes them: with the real reactor, threads and bundler."""
 
-from __future__ import annotations
-
 import gc
 import os
 from hashlib import sha256

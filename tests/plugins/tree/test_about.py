@@ -1,7 +1,5 @@
 """Tests for ``bridge.plugins.tree.about``."""
 
-from __future__ import annotations
-
 import base64
 
 from twisted.trial.unittest import SynchronousTestCase

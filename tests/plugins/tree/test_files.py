@@ -1,7 +1,5 @@
 """Reading files of trees that others made."""
 
-from __future__ import annotations
-
 import os
 from unittest import mock
 

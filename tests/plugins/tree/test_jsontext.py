@@ -1,7 +1,5 @@
 """Tests for bridge.plugins.tree.jsontext."""
 
-from __future__ import annotations
-
 import json
 import time
 

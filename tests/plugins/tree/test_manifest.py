@@ -1,7 +1,5 @@
 """``plugin.json``."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 from itertools import product

@@ -1,7 +1,5 @@
 """``plugin.sig``."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A tree in memory: its walk, its limits and its digest."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Versions, their order, and ranges of them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import semver

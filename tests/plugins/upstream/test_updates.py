@@ -1,7 +1,5 @@
 """Tests of ``bridge.plugins.upstream.updates``."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from twisted.internet.defer import Deferred

@@ -1,7 +1,5 @@
 """Tests for bridge.web.websocket.conversation."""
 
-from __future__ import annotations
-
 import gc
 import json
 import weakref

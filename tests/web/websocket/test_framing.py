@@ -1,7 +1,5 @@
 """Tests for framing; what a peer sees is in tests/web/test_framescontract.py."""
 
-from __future__ import annotations
-
 import sys
 
 from twisted.internet.interfaces import ITCPTransport

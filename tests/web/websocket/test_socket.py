@@ -1,7 +1,5 @@
 """Tests for bridge.web.websocket.socket, over the whole stack, as a client sees it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.logger import LogLevel, capturedLogs, formatEvent

@@ -1,7 +1,5 @@
 """Tests for bridge.web.websocket.textframes; and that Autobahn reads the same."""
 
-from __future__ import annotations
-
 import os
 
 from hypothesis import given, settings

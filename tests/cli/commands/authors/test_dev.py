@@ -1,7 +1,5 @@
 """The link of a working tree; ``tests/whole/test_dev.py`` has one with a daemon."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """``plugin-bridge keygen``."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``plugin-bridge new``; ``tests/whole/test_authors.py`` checks and builds a result."""
 
-from __future__ import annotations
-
 import json
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """``plugin-bridge release``; ``tests/whole/test_commands.py`` has the real check."""
 
-from __future__ import annotations
-
 import json
 import os
 from unittest import mock

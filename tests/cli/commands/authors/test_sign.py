@@ -1,7 +1,5 @@
 """``plugin-bridge sign``."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """``plugin-bridge verify``."""
 
-from __future__ import annotations
-
 import json
 
 from bridge.plugins.tree.signature import key_id, public_key_of

@@ -1,7 +1,5 @@
 """Tests of ``bridge.plugins.clone.objects.bounds``."""
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.objects.bounds import TreeSize, check_name

@@ -1,7 +1,5 @@
 """Tests of ``bridge.plugins.clone.objects.dotgit``: what git makes of its files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from twisted.trial.unittest import SynchronousTestCase

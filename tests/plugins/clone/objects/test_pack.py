@@ -1,7 +1,5 @@
 """Tests of ``bridge.plugins.clone.objects.pack``."""
 
-from __future__ import annotations
-
 import subprocess
 import tracemalloc
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of ``bridge.plugins.clone.objects.snapshot``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given, settings

@@ -4,8 +4,6 @@ What is reported of an answer, and how far names for global objects are followed
 What sources break, the corpus has.
 """
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.javascript import aliases

@@ -1,7 +1,5 @@
 """Which lines the output comes from."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given, settings

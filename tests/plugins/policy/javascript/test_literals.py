@@ -1,7 +1,5 @@
 """Whether regular expressions compile."""
 
-from __future__ import annotations
-
 import json
 import time
 

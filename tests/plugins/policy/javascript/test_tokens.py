@@ -1,7 +1,5 @@
 """The bundler's output as tokens; what they mean, the corpus has."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase

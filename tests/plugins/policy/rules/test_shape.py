@@ -1,7 +1,5 @@
 """The rules on the shape of a file."""
 
-from __future__ import annotations
-
 import random
 import string
 from typing import Any

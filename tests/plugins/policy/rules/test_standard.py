@@ -1,7 +1,5 @@
 """The names that every page has."""
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.rules.standard import RESERVED, WRAPPED, standard_names

@@ -1,7 +1,5 @@
 """The table of refused constructs."""
 
-from __future__ import annotations
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.rules.table import (

@@ -6,8 +6,6 @@ downloads and verifies.  To move to another version, change
 ``GLOBALS_PACKAGE`` and run it.
 """
 
-from __future__ import annotations
-
 import json
 import textwrap
 from pathlib import Path
