@@ -182,7 +182,7 @@ function StepLine({ model, task }: ViewProps & { readonly task: Task }) {
   }
   const late = !cancellable && operation !== "" && (step === "move" || step === "build");
   return (
-    <p class="dim" id="operation-step" data-step={step}>
+    <p class="dim" id="operation-step">
       {stepWords(step)}…{late ? " Too late to cancel." : ""}
     </p>
   );
@@ -202,7 +202,7 @@ function EndedBanner({ model, task }: ViewProps & { readonly task: Task }) {
       id="outcome"
       tone={done ? "good" : "bad"}
       urgent={!done}
-      words={<p data-outcome={outcome}>{model.outcomeWords(task)}</p>}
+      words={<p>{model.outcomeWords(task)}</p>}
       more={<Reason>{problem?.details ?? ""}</Reason>}
     >
       {reload ? (

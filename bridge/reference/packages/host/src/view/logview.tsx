@@ -77,7 +77,7 @@ export function LogView({ model }: ViewProps) {
         </Button>
         <Button
           id="diagnostics"
-          onPress={() => void makeReport(model).then((made) => setReport(made))}
+          onPress={() => void makeReport(model).then(setReport)}
         >
           Copy diagnostics…
         </Button>
@@ -111,7 +111,7 @@ function Lines({ lines }: { readonly lines: readonly Line[] }) {
       {lines.map(({ number, level, scope, message, ts }) => (
         <li key={number} data-level={level}>
           <time>{new Date(ts).toTimeString().slice(0, 8)}</time>
-          <span class="level">{level}</span>
+          <span>{level}</span>
           <span class="scope">{scope}</span>
           <span class="message" dir="auto">
             {message}

@@ -30,7 +30,7 @@ export function PluginListView({ model, selected }: ViewProps & { readonly selec
           rows={rows}
           search={search}
           tag={tag}
-          onSearch={(words) => setSearch(words)}
+          onSearch={setSearch}
           onTag={setTag}
         />
       ) : null}

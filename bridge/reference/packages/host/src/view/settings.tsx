@@ -65,7 +65,7 @@ function UpdateCheck({ model }: ViewProps) {
   };
   return (
     <div class="stack tight">
-      <h3 id="updates-title">Updates</h3>
+      <h3>Updates</h3>
       <div class="row wrap">
         <p>Look for updates once a day</p>
         <Switch

@@ -18,16 +18,16 @@ import { Want } from "./wants.js";
 export function UpdateView({ model, id }: ViewProps & { readonly id: string }) {
   const { phase, look, stop } = usePreview(model);
   const connected = model.isConnected;
-  const here = fragmentOf({ view: "plugin", id, page: "" });
+  const plugin = { view: "plugin", id, page: "" } as const;
   useEffect(() => {
     if (connected && phase.name === "asked") {
       void look({ id });
     }
   }, [connected]);
-  const leave = (): void => model.navigation.go({ view: "plugin", id, page: "" });
+  const leave = (): void => model.navigation.go(plugin);
   return (
     <section class="stack" id="update">
-      <Back href={here} label={model.nameOf(id)} />
+      <Back href={fragmentOf(plugin)} label={model.nameOf(id)} />
       <Title>Update {model.nameOf(id)}</Title>
       {phase.name === "looking" || phase.name === "asked" ? (
         <Looking
@@ -163,7 +163,7 @@ function ChangeList({ changes }: { readonly changes: Differences }) {
 function WhatChanged({ changelog }: { readonly changelog: Changelog }) {
   const { notes, commits } = changelog;
   const behind = commits.length;
-  if (notes === "" && commits.length === 0) {
+  if (notes === "" && behind === 0) {
     return null;
   }
   const many = behind >= 50 ? "50 or more" : String(behind);

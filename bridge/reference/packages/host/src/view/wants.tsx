@@ -15,7 +15,7 @@ export function Want(props: {
   const names = props.names ?? [];
   const words = wordsOf(props.permission);
   return (
-    <li class="want" data-risky={words.risky} data-permission={props.permission}>
+    <li class="want" data-risky={words.risky}>
       <p>
         {words.risky ? <span class="mark" role="img" aria-label="Important" /> : null}
         <strong>{words.label}</strong>: {words.meaning}.
