@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import stat
 import sys
 from unittest import mock
 
@@ -23,22 +22,14 @@ from bridge.cli.terminal import (
 from bridge.protocol.text import visible
 
 from ..directories import fresh_directory
+from ..strategies import values
 from .commandcase import Typed
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-)
 
 
 class JsonTests(SynchronousTestCase):
     """Tests for JSON as it is shown."""
 
-    @given(JSON, st.booleans())
+    @given(values, st.booleans())
     def test_same_value(self, value, compact):
         """It is JSON of the same value, and without colours nothing in it hides."""
         text = json_text(value, compact)
@@ -94,13 +85,6 @@ class PrivateFileTests(SynchronousTestCase):
     def setUp(self):
         """Choose a path."""
         self.path = fresh_directory(self) / "file"
-
-    def test_only_its_owner_can_read_it(self):
-        """The file is created with mode 0600, and holds what was written."""
-        with private_file(self.path) as file:
-            file.write(b"secret\n")
-        self.assertEqual(self.path.read_bytes(), b"secret\n")
-        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
 
     def test_attack_existing_file_or_link(self):
         """Neither a file nor what a link names is replaced or removed."""

@@ -2,7 +2,6 @@
 
 import time
 
-from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase, TestCase
@@ -15,7 +14,7 @@ from bridge.cli.authoring.reading import (
     shown_hit,
     source_line,
 )
-from bridge.plugins.policy.rules.table import ADVICE, Hit
+from bridge.plugins.policy.rules.table import Hit
 from bridge.plugins.tree.tree import Tree
 from bridge.settings.options import Paths
 from bridge.wiring import oneshot
@@ -153,16 +152,6 @@ class SourceLineTests(SynchronousTestCase):
             ("link.ts", 1, ""),
         ):
             self.assertEqual(source_line(self.root, Hit(file, number, "eval")), line)
-
-    def test_printed(self):
-        """A hit is where and which, its source if there is any, and what to do."""
-        hit = shown_hit(self.root, Hit("a.ts", 2, "eval"))
-        fix = f"      fix: {ADVICE['eval']}"
-        lines = ["  a.ts:2 eval", "      eval('\\x1b')", fix]
-        self.assertEqual(hit_lines(hit), lines)
-        self.assertEqual(hit_lines(evolve(hit, source="")), [lines[0], fix])
-        hit = shown_hit(self.root, Hit("a.ts", 2, "syntax error", "why"))
-        self.assertEqual(hit_lines(hit)[-1], "      fix: correct the syntax: why")
 
     def test_unknown_rule(self):
         """A rule that another version's daemon reports is printed without advice."""

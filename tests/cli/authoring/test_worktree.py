@@ -1,10 +1,7 @@
 """The files of a working tree, as a clone of it would have them, and since when."""
 
-from unittest import mock
-
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.authoring import worktree
 from bridge.cli.authoring.worktree import (
     SHOWN_FILES,
     Difference,
@@ -13,7 +10,6 @@ from bridge.cli.authoring.worktree import (
     published_tree,
     since_signed,
 )
-from bridge.cli.terminal import CommandError
 from bridge.protocol.errors import BridgeError
 
 from ...directories import fresh_directory, write_files
@@ -61,27 +57,6 @@ class DirectoryTests(WorkTreeTestCase):
             published(self.root), ["link", "lost.ts", "main.ts", "src/a.ts"]
         )
 
-    def test_not_there(self):
-        """A directory that is missing or can't be read is reported."""
-        with self.assertRaisesRegex(CommandError, "cannot be read: No such file"):
-            published(self.root / "no")
-        denied = PermissionError(13, "Permission denied")
-        with (
-            mock.patch.object(worktree.os, "scandir", side_effect=denied),
-            self.assertRaisesRegex(CommandError, "cannot be read: Permission denied"),
-        ):
-            published(self.root)
-
-    def test_broken_disk(self):
-        """A file that can't be read is a failure of this machine."""
-        broken = OSError(5, "Input/output error")
-        why = r"\Athe tree cannot be read: Input/output error\Z"
-        with (
-            mock.patch.object(worktree, "read_files", side_effect=broken),
-            self.assertRaisesRegex(CommandError, why),
-        ):
-            self.read()
-
 
 class RepositoryTests(WorkTreeTestCase):
     """A git work tree."""
@@ -110,11 +85,6 @@ class RepositoryTests(WorkTreeTestCase):
         commit(self.root)
         self.assertEqual(self.read()["main.ts"], b"a\nb\n")
         self.assertIn(b"\r", (self.root / "main.ts").read_bytes())
-
-    def test_nothing_committed(self):
-        """A repository without a commit is as its files are."""
-        git(self.root, "init", "--quiet")
-        self.assertEqual(sorted(self.read()), ["main.ts", "src/a.ts"])
 
     def test_link_and_submodule(self):
         """Both are refused as they would be in a clone."""
