@@ -44,7 +44,7 @@ class InstallTests(InstallTestCase):
 
     def test_steps_pushes_and_prompts(self) -> None:
         """All happens in this order, and the pushes precede the answer."""
-        entry = self.done("install", GOOD)
+        entry = self.done("install", GOOD, ref="page-chose-this-1")
         self.assertEqual(
             self.events,
             [
@@ -61,6 +61,8 @@ class InstallTests(InstallTestCase):
         )
         committing = [p.step for p in self.bench.sink.progresses if not p.cancellable]
         self.assertEqual(committing, ["move", "build"])
+        names = {(p.operation, p.ref) for p in self.bench.sink.progresses}
+        self.assertEqual(names, {("operation-1", "page-chose-this-1")})
         self.assertEqual(self.bench.sink.entries, [[entry]])
         self.assertEqual((entry.id, entry.url), ("good", GOOD))
         self.assertEqual((entry.commit, entry.key_id), (COMMIT, KEY))

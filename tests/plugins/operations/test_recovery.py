@@ -148,33 +148,17 @@ class RecoverTests(OperationTestCase):
         self.assertEqual(self.state(), self.before)
         self.assertFalse(stray.exists())
 
-    def test_update(self) -> None:
-        """It is named to the operator, and built; nothing else commits meanwhile."""
+    def test_failed_build(self) -> None:
+        """It is reported, and made again: by the next operation, or the next start."""
         self.interrupted_update()
+        self.bench.builder.outcomes = ["no bundler"]
         recovered = self.recover()
         self.assertEqual(
             notice_of(recovered, self.bench.store),
             "the update of good was interrupted, and was rolled back; the bundle is "
             "built again",
         )
-        gate: Deferred[Any] = Deferred()
-        self.bench.builder.outcomes = [gate]
         self.build(recovered)
-        settling, *_ = self.bench.jobs.recent()
-        self.assertFalse(settling.cancellable)
-        uninstalling = self.ask("uninstall", "good")
-        self.assertNotIn("ask uninstall", self.events)
-        self.assertTrue(self.bench.journal.exists())
-        gate.callback(None)
-        self.successResultOf(uninstalling)
-        self.assertFalse(self.bench.journal.exists())
-        self.assertEqual(self.bench.left()[0], [])
-
-    def test_failed_build(self) -> None:
-        """It is reported, and made again: by the next operation, or the next start."""
-        self.interrupted_update()
-        self.bench.builder.outcomes = ["no bundler"]
-        self.build(self.recover())
         self.assertEqual(self.events[-1], "push build failed good")
         self.assertTrue(self.bench.journal.exists())
         self.bench.builder.outcomes = ["no bundler", "no bundler"]
@@ -223,6 +207,8 @@ class RecoverTests(OperationTestCase):
         gate: Deferred[Any] = Deferred()
         self.bench.builder.outcomes = [gate]
         self.build(recovered)
+        settling, *_ = self.bench.jobs.recent()
+        self.assertFalse(settling.cancellable)
         updating = self.ask("update", "other")
         self.assertEqual(self.bench.approver.prompts, [])
         gate.errback(BridgeError(Code.INTERNAL, "gone"))

@@ -89,16 +89,6 @@ class InstallRefusals(RefusalTestCase):
             self.assertIn(f"install is refused: {why}", lines)
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
-    def test_manifests(self) -> None:
-        """A tree without a manifest, or whose manifest breaks a rule, is refused."""
-        for files, message in (
-            ({"plugin.json": None}, "no_manifest: "),
-            ({"plugin.json": "not JSON"}, "manifest_invalid: "),
-            ({"plugin.json": manifest("../x")}, "invalid_id: "),
-        ):
-            self.bench.publish("bad", files)
-            self.refuse(BAD, message, steps("install", "validate"))
-
     def test_signatures(self) -> None:
         """A tree that nobody signed, or not this tree, is refused."""
         self.bench.publish("bad", signed_as=None)

@@ -20,14 +20,10 @@ MAP = '{"mappings": "AAAA"}'
 class HitTests(SynchronousTestCase):
     """Tests for ``output_hits``."""
 
-    def hits(self, code: str, error_line: int = 0) -> list[tuple[int, str]]:
+    def hits(self, code: str) -> list[tuple[int, str]]:
         """Find what an answer breaks."""
-        answer = Answer(code, MAP, error_line)
+        answer = Answer(code, MAP)
         return output_hits(Source.of("a.ts", b""), answer, [], MARK)
-
-    def test_error(self) -> None:
-        """What does not compile is a syntax error, on its line."""
-        self.assertEqual(self.hits("", 7), [(7, "syntax error")])
 
     def test_attack_unreadable(self) -> None:
         """What cannot be read is refused."""
