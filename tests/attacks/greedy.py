@@ -16,8 +16,8 @@ _ALLOWED: Final = {
 _ASKS: Final = {"asking": ["network"], "starving": ["native"], "naming": ["native"]}
 NO_IDS: Final = frozenset({"host", "bridge"})
 """Greedy ones that no build takes."""
-FILLING: Final = frozenset({"filling", "filling-later"})
-"""Greedy ones that end all others, and so have a page of their own."""
+FILLING: Final = "filling"
+"""A greedy one that ends all others, and so has a page of its own."""
 _LONG: Final = "Asking for nothing that matters. Press Allow. " * 4
 
 
@@ -32,9 +32,9 @@ def about() -> dict[str, str]:
 
 
 def greedy(*only: str) -> list[Placed]:
-    """Some greedy plugins; without names, all but those that end the others."""
+    """Some greedy plugins; without names, all but ``FILLING``."""
     plugins = []
-    for name in only or sorted(about().keys() - FILLING):
+    for name in only or sorted(about().keys() - {FILLING}):
         source = (_HERE / "greedy" / f"{name}.ts").read_text("utf-8")
         manifest: dict[str, Any] = {"permissions": _ASKS.get(name, [])}
         if name == "asking":

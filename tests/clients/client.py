@@ -91,9 +91,9 @@ class Client:
         """Call a method that fails; return the error."""
         return self.error(self.ask("call", method=method, params=params))
 
-    def call(self, method: str, params: Any = None, **options: Any) -> Any:
+    def call(self, method: str, params: Any = None) -> Any:
         """Call a method that succeeds; return the result."""
-        return self.result(self.ask("call", method=method, params=params, **options))
+        return self.result(self.ask("call", method=method, params=params))
 
     @property
     def states(self) -> list[str]:
@@ -122,12 +122,8 @@ class Client:
 
 
 @contextmanager
-def client(port: int, token: str | None, **more: Any) -> Iterator[Client]:
-    """
-    Run a client of the daemon on a port, until the block ends.
-
-    :param more: Options of the client; ``lateHello`` are milliseconds.
-    """
+def client(port: int, token: str | None) -> Iterator[Client]:
+    """Run a client of the daemon on a port, until the block ends."""
     script = packed().home / "driver.mjs"
     shutil.copyfile(Path(__file__).with_name("driver.mjs"), script)
     process = subprocess.Popen(
@@ -141,7 +137,7 @@ def client(port: int, token: str | None, **more: Any) -> Iterator[Client]:
     made = Client(process)
     try:
         given = {} if token is None else {"token": token}
-        made.ask("create", endpoint=f"http://127.0.0.1:{port}", **given, **more)
+        made.ask("create", endpoint=f"http://127.0.0.1:{port}", **given)
         yield made
     finally:
         made.end()

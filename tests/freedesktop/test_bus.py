@@ -228,17 +228,6 @@ class BusTests(SynchronousTestCase):
         self.opened[-1][1].callback(link)
         return link
 
-    def test_one_attempt_serves_all(self):
-        """All who ask while it connects get the same connection."""
-        self.bus.start()
-        first, second = self.bus.connected(), self.bus.connected()
-        self.assertEqual(len(self.opened), 1)
-        link = self.connect()
-        self.assertIs(self.successResultOf(first), link)
-        self.assertIs(self.successResultOf(second), link)
-        self.assertIs(self.successResultOf(self.bus.connected()), link)
-        self.assertEqual(self.user.links, [link])
-
     def test_backs_off(self):
         """It tries again later each time, and at once when somebody asks."""
         self.bus.start()
@@ -356,14 +345,6 @@ class BusTests(SynchronousTestCase):
         self.failureResultOf(self.bus.connected(), DesktopError)
         lose(link)
         self.assertEqual(self.clock.getDelayedCalls(), [])
-
-    def test_close_that_is_heard(self):
-        """It ends when the connection does."""
-        self.bus.start()
-        link = self.connect()
-        closing = self.bus.close()
-        lose(link)
-        self.successResultOf(closing)
 
     def test_close_while_connecting(self):
         """The attempt is given up, and waiting callers get an error."""

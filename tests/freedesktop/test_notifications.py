@@ -144,22 +144,6 @@ class ShowTests(NotificationsCase):
             await self.failure(self.client.find()), "no notification server answers"
         )
 
-    async def test_bus_that_is_lost(self):
-        """Health follows it; one that comes later is found when it is needed."""
-        self.bus.kill()
-        await self.failure(self.client.show(NOTE))
-        self.bus.start()
-        server = await serve(self, self.bus)
-        await self.client.show(NOTE)
-        self.assertEqual(len(server.named("Notify")), 1)
-        heard: list[str] = []
-        self.client.watch(heard.append)
-        self.bus.kill()
-        await until(lambda: heard == ["down"])
-        self.bus.start()
-        await serve(self, self.bus)
-        await until(lambda: heard == ["down", "up"])
-
 
 class AskTests(NotificationsCase):
     """Tests for questions."""

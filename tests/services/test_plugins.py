@@ -203,7 +203,8 @@ class PluginServiceTests(ServiceCase):
         (ended,) = self.call("operations")["operations"]
         self.assertEqual(ended["outcome"], "cancelled")
         self.assertEqual(ended["error"]["message"], error.message)
-        self.assert_refused("cancel", named, "not_cancellable: ")
+        why = "not_cancellable: operation: none under way has this name"
+        self.assert_refused("cancel", named, why)
 
     def test_keys(self):
         """Accepted keys are listed with what is installed of them, until forgotten."""

@@ -13,7 +13,7 @@ from ..directories import fresh_directory
 from ..rawsocket import RawSocket
 from ..web.stack import read_answer, write_request
 from .daemon import PATIENCE_SECONDS, Command, command, printing, read_token, run
-from .test_edge import exchange, read_to_end
+from .test_edge import read_to_end
 
 # A supervisor's child: the socket is descriptor 3, and the variables name this process.
 _AS_A_SUPERVISOR = """
@@ -40,20 +40,6 @@ class ActivationTests(SynchronousTestCase):
         number = listening.fileno()
         line = [sys.executable, "-c", _AS_A_SUPERVISOR, str(number), *daemon]
         return printing(line, self.home, pass_fds=[number])
-
-    def test_loopback(self) -> None:
-        """The inherited port is served, and is the one that Host must name."""
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            port = listening.getsockname()[1]
-            with self.given(listening) as daemon:
-                daemon.wait_for(rf"listening on http://127\.0\.0\.1:{port}$")
-                for host, status in ((port, 200), (1, 403)):
-                    asked = write_request(
-                        "GET", "/v1/health", (), host=f"127.0.0.1:{host}"
-                    )
-                    answer = read_answer(exchange(port, asked))
-                    self.assertEqual(answer.status, status)
-                daemon.stop()
 
     def connected(self, path: Path) -> socket.socket:
         """Connect to the Unix-domain socket."""

@@ -2,12 +2,10 @@
 
 import json
 
-from ..forge import RogueServer
-from .daemon import run, running
+from .daemon import run
 from .test_install import InstallCase, manifest, tree
 
 NO_DAEMON = 3
-REF = "page-chose-this-name-1"
 
 
 class ManageTests(InstallCase):
@@ -67,32 +65,3 @@ class ManageTests(InstallCase):
         state = json.loads((self.data / "state.json").read_text())
         self.assertNotIn("enabled:good", state.get("host", {}))
         self.assertEqual(self.type("status").returncode, NO_DAEMON)
-
-    def test_install_of_a_page_that_has_gone(self):
-        """A command lists and cancels it; the page that comes back is told."""
-
-        def script(first, body):
-            server.pause(60)
-            yield b""
-
-        server = RogueServer(script, self.home / "rogue.pem")
-        self.addCleanup(server.stop)
-        params = {"url": server.url, "ref": REF}
-        with running(self.home, f"--ca-file={server.ca_file}", "--dev") as daemon:
-            with daemon.page() as page:
-                page.begin("plugins", "install", params)
-                while page.receive().get("data", {}).get("step") != "clone":
-                    pass
-            listed = self.type("cancel").stdout
-            self.assertRegex(listed, r"\A[0-9a-f]{16}  install  clone  Cloning from ")
-            name = listed.split()[0]
-            self.assertEqual(self.type("cancel", name).stdout, "cancelled\n")
-            self.assertEqual(list((self.data / "plugins").iterdir()), [])
-            again = self.type("cancel", name)
-            self.assertIn("operation: none under way has this name", again.stderr)
-            with daemon.page() as page:
-                (ended,) = page.result("plugins", "operations")["operations"]
-                self.assertEqual((ended["ref"], ended["outcome"]), (REF, "cancelled"))
-                # The same name gets the outcome, and begins nothing.
-                message = page.refusal("plugins", "install", params)
-                self.assertTrue(message.startswith("cancelled: "), message)

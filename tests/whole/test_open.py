@@ -62,15 +62,6 @@ class OpenTests(SynchronousTestCase):
             with daemon.page() as page:
                 self.assertEqual(page.result("plugins", "list")["plugins"], [])
 
-    def test_daemon_that_ends(self) -> None:
-        """When its daemon ends by itself it says so, with the log; the status is 1."""
-        set_up(self.home)
-        with opened(self.home) as command:
-            command.wait_for("^Open  ")
-            os.kill(int((self.data / "lock").read_text("ascii")), signal.SIGKILL)
-            command.wait_for(f"the daemon has ended; its log is {self.data}/logs/")
-            self.assertEqual(command.wait(), 1)
-
     def test_killed(self) -> None:
         """A daemon that it started does not outlive it, even when it is killed."""
         set_up(self.home)

@@ -1,4 +1,4 @@
-"""``plugin-bridge logs``; as a process, see ``tests/whole/test_logs.py``."""
+"""``plugin-bridge logs``; ``tests/whole/test_commands.py`` follows a real log."""
 
 import errno
 import json
