@@ -3,43 +3,10 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import (
-    BridgeError,
     CloseCode,
     CloseReason,
-    Code,
-    Prefix,
     Retry,
-    plugin_error,
 )
-
-
-class CodeTests(SynchronousTestCase):
-    """Tests for the codes of errors."""
-
-    def test_statuses(self) -> None:
-        """Every code answers REST with the status callers know it by."""
-        self.assertEqual(
-            {str(code): code.status for code in Code},
-            {
-                "bad_request": 400,
-                "malformed_body": 400,
-                "unauthorized": 401,
-                "forbidden_origin": 403,
-                "forbidden_host": 403,
-                "not_found": 404,
-                "unknown_service": 404,
-                "unknown_method": 404,
-                "method_not_allowed": 405,
-                "timed_out": 408,
-                "payload_too_large": 413,
-                "uri_too_long": 414,
-                "unsupported_media_type": 415,
-                "rate_limited": 429,
-                "head_too_large": 431,
-                "internal": 500,
-                "unavailable": 503,
-            },
-        )
 
 
 class CloseTests(SynchronousTestCase):
@@ -54,37 +21,6 @@ class CloseTests(SynchronousTestCase):
         """Every reason fits the 123 bytes a close frame has for it."""
         for reason in CloseReason:
             self.assertLessEqual(len(reason.encode("ascii")), 123)
-
-    def test_codes(self) -> None:
-        """Shutdown, rotation and the framing errors have RFC 6455's codes."""
-        for reason, code in (
-            (CloseReason.SHUTDOWN, 1001),
-            (CloseReason.TOKEN_ROTATED, 1001),
-            (CloseReason.PROTOCOL_ERROR, 1002),
-            (CloseReason.TEXT_ONLY, 1003),
-            (CloseReason.NOT_UTF8, 1007),
-            (CloseReason.TOO_BIG, 1009),
-            (CloseReason.SLOW_READER, 1013),
-            (CloseReason.LOG_FLOOD, 1013),
-            (CloseReason.TOO_MANY_SOCKETS, 1013),
-        ):
-            self.assertEqual(reason.code, code)
-
-
-class BridgeErrorTests(SynchronousTestCase):
-    """Tests for the refusal callers see."""
-
-    def test_words(self) -> None:
-        """As text it is the code and the message."""
-        error = BridgeError(Code.NOT_FOUND, "there is nothing at this path")
-        self.assertEqual(str(error), "not_found: there is nothing at this path")
-        self.assertIsNone(error.retry_after)
-
-    def test_plugin_error(self) -> None:
-        """A refused plugin operation is a bad request that starts with its prefix."""
-        error = plugin_error(Prefix.NOT_HTTPS, "url: must be an https URL")
-        self.assertIs(error.code, Code.BAD_REQUEST)
-        self.assertEqual(error.message, "not_https: url: must be an https URL")
 
 
 class RetryTests(SynchronousTestCase):

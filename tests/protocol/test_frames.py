@@ -2,18 +2,15 @@
 
 import math
 from typing import Any
-from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol import frames
-from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.errors import Code
 from bridge.protocol.frames import Hello, Logs, RefusedFrame, Request, read_frame
 from bridge.protocol.limits import LENIENT_BYTES, MIB
-from bridge.protocol.strictjson import dumps, loads
-from bridge.protocol.version import PROTOCOL
+from bridge.protocol.strictjson import dumps
 
 from ..strategies import (
     SECRET,
@@ -143,11 +140,6 @@ class ReadTests(SynchronousTestCase):
                 self.assertIs(got.error.code, Code.BAD_REQUEST)
                 self.assertEqual((got.id, got.answered), (id_, answered), frame)
 
-    def test_missing(self) -> None:
-        """A field that is not there is named."""
-        got = self.read({"type": "request", "id": "7", "service": "a"})
-        self.assertEqual(got.error.message, "method: required")
-
     @given(broken)
     @settings(deadline=None)
     def test_any_bytes(self, text: bytes) -> None:
@@ -172,57 +164,7 @@ class ReadTests(SynchronousTestCase):
         assert isinstance(got, RefusedFrame)
         self.assertNotIn(SECRET, str(got.error))
 
-    def test_defect(self) -> None:
-        """A bug of ours is answered under the request's id, and kept to be logged."""
-        defect = ZeroDivisionError(SECRET)
-        with mock.patch.object(frames, "structure", side_effect=defect):
-            got = self.read(request(id="7"))
-        self.assertIs(got.error.code, Code.INTERNAL)
-        self.assertEqual((got.defect, got.id), (defect, "7"))
-        self.assertNotIn(SECRET, got.error.message)
-
     def test_attack_refused_text_is_freed(self) -> None:
         """A refusal keeps nothing of 8 MiB that were refused."""
         error = self.read({"type": "request", "id": "7"}).error
         self.assertEqual((error.__traceback__, error.__context__), (None, None))
-
-
-class WritingTests(SynchronousTestCase):
-    """Tests for the frames the daemon sends."""
-
-    def test_shapes(self) -> None:
-        """Every frame has exactly the fields a page reads."""
-        error = BridgeError(Code.RATE_LIMITED, "wait", 2)
-        for text, frame in (
-            (
-                frames.welcome("1.2.3", {"state": {"summary": "s"}}),
-                {
-                    "type": "welcome",
-                    "version": "1.2.3",
-                    "protocol": PROTOCOL,
-                    "services": {"state": {"summary": "s"}},
-                },
-            ),
-            (
-                frames.response("7", None),
-                {"type": "response", "id": "7", "ok": True, "result": None},
-            ),
-            (
-                frames.refusal("7", error),
-                {
-                    "type": "response",
-                    "id": "7",
-                    "ok": False,
-                    "error": {
-                        "code": "rate_limited",
-                        "message": "wait",
-                        "retryAfter": 2,
-                    },
-                },
-            ),
-            (
-                frames.push("plugins", {"plugins": []}),
-                {"type": "push", "event": "plugins", "data": {"plugins": []}},
-            ),
-        ):
-            self.assertEqual(loads(text), frame)

@@ -103,30 +103,6 @@ class TransitionTests(SessionCase):
         for name, happen in INPUTS.items():
             self.assertEqual(happen(self.begin()), effects[name], name)
 
-    def test_after_hello(self) -> None:
-        """Calls and logs pass; what is refused is answered, pushed, or counted."""
-        for name, effects in {
-            "requested": [Dispatch(REQUEST, 0.0)],
-            "logged": [WriteLogs([])],
-            "invalid_frame": [Refuse(None, ERROR)],
-            "violated": [Close(CloseReason.TEXT_ONLY)],
-            "hello_timed_out": [],
-            "ended": [],
-        }.items():
-            self.assertEqual(INPUTS[name](self.welcomed()), effects, name)
-        for name in ("hello_accepted", "hello_refused"):
-            (effect,) = INPUTS[name](self.welcomed())
-            assert isinstance(effect, Refuse)
-            self.assertIs(effect.error.code, Code.BAD_REQUEST)
-        for refused, effect in (
-            (RefusedFrame(ERROR, "9"), Refuse("9", ERROR)),
-            (
-                RefusedFrame(ERROR, answered=False),
-                DropLogs(1, "their frame cannot be read"),
-            ),
-        ):
-            self.assertEqual(self.welcomed().invalid_frame(refused), [effect])
-
     def test_attack_frames_that_are_refused(self) -> None:
         """They cost a request each, as second hellos do: each has to be read."""
         for happen in (

@@ -44,10 +44,6 @@ class VisibleTests(SynchronousTestCase):
         """What reorders the text around it is taken out."""
         self.assertEqual(visible("\u202eabc\u202c\u2066d\u2069\u200f\u061c"), "abcd")
 
-    def test_line_breaks(self) -> None:
-        """Everything that may break a line is taken out."""
-        self.assertEqual(visible("a\nb\rc\x0b\x0c\x85\u2028\u2029d"), "abcd")
-
     @given(
         st.text(alphabet=st.characters()) | st.text("\x1b[]0;m\x9b\\a\u202e\n\ud800")
     )

@@ -7,20 +7,18 @@ from typing import Annotated, Any
 
 from attrs import field, frozen, make_class
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.rules import MaxItems, Range, Text
 from bridge.protocol.wire import (
-    camel,
     converter,
     make_converter,
     structure,
     unstructure,
 )
 
-from ..strategies import SECRET, secretive, values
+from ..strategies import SECRET, secretive
 
 
 @frozen
@@ -43,28 +41,6 @@ class Note:
     places: list[Place] = field(factory=list)
     value: Any = None
     words: list[str] = field(factory=list)
-
-
-notes = st.fixed_dictionaries(
-    {},
-    optional={
-        "title": st.text(max_size=6) | values,
-        "timeoutSecs": st.floats() | st.integers(-1, 61) | values,
-        "sinks": st.lists(st.text(max_size=4) | values, max_size=3) | values,
-        "byName": st.dictionaries(
-            st.text(max_size=2),
-            st.dictionaries(st.text(max_size=2), st.floats() | st.booleans()),
-        ),
-        "count": st.integers() | st.booleans() | st.floats(),
-        "loud": st.booleans() | st.integers(0, 1),
-        "places": st.lists(
-            st.fixed_dictionaries({"town": st.text(max_size=6)}) | values, max_size=2
-        ),
-        "value": values,
-        "words": st.lists(st.text(max_size=2) | values, max_size=2) | values,
-        "other": st.just(1),
-    },
-)
 
 
 class StructureTests(SynchronousTestCase):
@@ -110,45 +86,6 @@ class StructureTests(SynchronousTestCase):
         ):
             self.assertEqual(self.refusal(value), message, value)
 
-    def test_reads(self) -> None:
-        """What keeps the rules is read, and a whole number is a float too."""
-        note = structure(
-            converter,
-            {
-                "title": "a",
-                "timeoutSecs": 3,
-                "sinks": ["a"],
-                "byName": {"b": {"c": 1.5}},
-                "places": [{"town": "d"}],
-                "value": [None, {"any": "thing"}],
-                "words": ["", "e"],
-            },
-            Note,
-        )
-        self.assertEqual(
-            note,
-            Note(
-                "a",
-                3,
-                ["a"],
-                {"b": {"c": 1.5}},
-                places=[Place("d")],
-                value=[None, {"any": "thing"}],
-                words=["", "e"],
-            ),
-        )
-
-    def test_other_spelling(self) -> None:
-        """A converter may spell fields as they are named, and refusals follow it."""
-        c = make_converter(spelling=str)
-        self.assertEqual(
-            structure(c, {"title": "a", "timeout_secs": 1}, Note, str).timeout_secs, 1
-        )
-        error = self.assertRaises(
-            BridgeError, structure, c, {"title": "a", "timeout_secs": 61}, Note, str
-        )
-        self.assertEqual(error.message, "timeout_secs: 0 to 60")
-
     @given(secretive)
     @settings(deadline=None)
     def test_never_echoes(self, value: Any) -> None:
@@ -167,14 +104,6 @@ class StructureTests(SynchronousTestCase):
                 continue
             self.assertNotIn(SECRET, self.refusal(offered))
 
-    @given(values)
-    @settings(deadline=None)
-    def test_any_json(self, value: Any) -> None:
-        """Any JSON is either read or refused; nothing else is raised."""
-        for offered in (value, {"title": "a", "byName": value}, {"title": value}):
-            with contextlib.suppress(BridgeError):
-                structure(converter, offered, Note)
-
 
 class UnstructureTests(SynchronousTestCase):
     """Tests for writing values."""
@@ -185,11 +114,6 @@ class UnstructureTests(SynchronousTestCase):
         self.assertEqual(written["timeoutSecs"], 1.0)
         self.assertNotIn("sinks", written)
         self.assertNotIn("value", written)
-
-    def test_camel(self) -> None:
-        """Words after the first begin with a capital."""
-        for name, spelled in (("a", "a"), ("timeout_secs", "timeoutSecs")):
-            self.assertEqual(camel(name), spelled)
 
 
 @frozen
@@ -242,7 +166,3 @@ class DefectTests(SynchronousTestCase):
         except KeyError as e:
             frames = traceback.extract_tb(e.__traceback__)
         self.assertEqual(frames[-1].name, "violates")
-
-
-class UnruledTests(SynchronousTestCase):
-    """Tests for a converter that enforces the types alone."""

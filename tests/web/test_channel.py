@@ -116,15 +116,6 @@ class FramingTests(ChannelCase):
         channel.writeConnectionLost()
         self.assertTrue(transport.aborting)
 
-    def test_half_closed(self) -> None:
-        """A client that sends no more is answered what it asked, then closed."""
-        for sent, answered in ((b"", 0), (HEALTH[:9], 0), (HEALTH, 1)):
-            channel, transport = self.connect()
-            channel.dataReceived(sent)
-            channel.readConnectionLost()
-            self.assertEqual(transport.value().count(b"HTTP/1.1 200"), answered)
-            self.assertTrue(transport.disconnecting)
-
     def test_half_closed_behind_a_call(self) -> None:
         """A call that runs is answered, too."""
         channel, transport = self.connect()
@@ -158,6 +149,7 @@ class FramingTests(ChannelCase):
                 self.assertEqual(answer.headers[name], value)
         self.assertNotIn(SECRET.encode(), received)
         self.assertEqual(len(self.stack.site.shared.pending), 0)
+        self.assertEqual(self.stack.clock.getDelayedCalls(), [])
 
     @given(st.lists(st.integers(1, 60), max_size=8))
     @settings(deadline=None)
@@ -262,13 +254,6 @@ class PendingConnectionsTests(ChannelCase):
             waiting.callback(Anything(1))
         for transport in (reads, calls):
             self.assertEqual(read_answer(transport.value()).status, 200)
-
-    def test_nothing_is_left(self) -> None:
-        """A connection that has gone takes no place and has no timer."""
-        for raw in (b"", b"x", HEALTH, HEALTH[:20], b"bad\r\n\r\n"):
-            self.stack.raw(raw)
-        self.assertEqual(len(self.stack.site.shared.pending), 0)
-        self.assertEqual(self.stack.clock.getDelayedCalls(), [])
 
 
 class PhraseTests(SynchronousTestCase):

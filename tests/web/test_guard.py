@@ -109,26 +109,6 @@ class GuardTests(SynchronousTestCase):
             BridgeError, self.admit, headers
         )
 
-    def test_own_site(self) -> None:
-        """Programs and allowed pages each pay from a bucket of their own."""
-        programs = (
-            self.headers(),
-            self.headers(sec_fetch_site=b"none"),
-            self.headers(sec_fetch_site=b"same-origin"),
-        )
-        pages = (
-            self.headers(origin=b"http://localhost:9"),
-            self.headers(origin=b"https://app.example"),
-            self.headers(origin=b"http://localhost:9", sec_fetch_site=b"cross-site"),
-        )
-        for headers in (*programs, *pages):
-            self.admit(headers)
-        left = [
-            round(b._level)
-            for b in (self.guard.programs, self.guard.pages, self.guard.foreign)
-        ]
-        self.assertEqual(left, [2, 2, 5])
-
     def test_attack_health_poller(self) -> None:
         """
         A program that polls all the time leaves an allowed page its probe.

@@ -3,9 +3,7 @@
 import json
 import subprocess
 import sys
-from unittest import mock
 
-from klein.resource import KleinResource
 from twisted.internet.error import ConnectionLost
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
@@ -18,7 +16,6 @@ from bridge.schemas import PROTOCOL_FILE, read_schema
 from ..strategies import SECRET, nested
 from .stack import (
     BEARER,
-    JSON,
     TOKEN,
     WAIT,
     Anything,
@@ -32,18 +29,6 @@ class AnswerTests(SynchronousTestCase):
     def setUp(self) -> None:
         """Build a daemon with ``--dev``."""
         self.stack = Stack()
-
-    def test_health(self) -> None:
-        """The probe answers without a token: alive, version, services."""
-        self.assertEqual(
-            Stack(dev=False).ask("GET", "/v1/health").json,
-            {
-                "ok": True,
-                "version": "1.2.3",
-                "protocol": PROTOCOL,
-                "services": ["kettle"],
-            },
-        )
 
     def test_describe(self) -> None:
         """It describes what a welcome does, the socket's path, and the protocol."""
@@ -102,28 +87,6 @@ class DisconnectTests(SynchronousTestCase):
 
 class RenderTests(SynchronousTestCase):
     """Tests for what Klein does here, and what it can't."""
-
-    def test_klein_renders(self) -> None:
-        """Klein renders calls; liveness and the guard's refusals need no Klein."""
-        stack, render = Stack(), KleinResource.render
-        with mock.patch.object(KleinResource, "render", autospec=True) as rendered:
-            rendered.side_effect = render
-            without = [
-                stack.ask("GET", "/v1/health").status,
-                stack.ask("HEAD", "/v1/health").status,
-                stack.ask("GET", "/v1/describe").status,
-                stack.ask("POST", "/v1/kettle/echo", JSON, body=b"{}").status,
-                stack.ask("GET", "/nothing").status,
-                stack.ask("PUT", "/v1/health").status,
-            ]
-            self.assertEqual(rendered.call_count, 0)
-            by_klein = [
-                stack.call("refuse").status,
-                stack.ask("GET", "/v1/describe", BEARER).status,
-            ]
-        self.assertEqual(without, [200, 200, 401, 401, 404, 405])
-        self.assertEqual(by_klein, [503, 200])
-        self.assertEqual(rendered.call_count, 2)
 
     def test_attack_unknown_paths_load_nothing(self) -> None:
         """What any program may ask for does not have the daemon load Klein."""

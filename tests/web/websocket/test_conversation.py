@@ -171,16 +171,6 @@ class CallTests(PairedCase):
         self.kettle.waiting[0].callback(Anything())
         self.assertEqual([f["type"] for f in self.wire.got], ["push", "response"])
 
-    def test_gone_while_a_call_is_under_way(self) -> None:
-        """The call goes on; only its answer is lost."""
-        self.call("wait", "a")
-        self.conversation.ended()
-        self.wire.closed.append(CloseReason.SHUTDOWN)
-        self.assertEqual(self.kettle.cancelled, 0)
-        self.kettle.waiting[0].callback(Anything())
-        self.assertEqual(self.wire.got, [])
-        self.assertEqual(len(self.hub), 0)
-
     def test_bug_in_a_rule(self) -> None:
         """A frame that can't be read because of a bug is logged, and answered so."""
 
@@ -247,15 +237,6 @@ class PacingTests(PairedCase):
         self.call("refuse", "light")
         self.assertEqual([frame["id"] for frame in self.wire.got], ["light"])
 
-    def test_gone_while_waiting(self) -> None:
-        """A call that has not begun when its socket goes never begins."""
-        for n in range(4):
-            self.call("note", str(n), text=str(n))
-        self.conversation.ended()
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-        self.clock.advance(10)
-        self.assertEqual(self.kettle.heard, ["0", "1"])
-
 
 class ClosingTests(PairedCase):
     """Tests for the end."""
@@ -321,6 +302,7 @@ class ClosingTests(PairedCase):
         self.assertEqual([ref() is None for ref in kept], [True, True, True, False])
         self.conversation.ended()
         self.assertEqual([ref() is None for ref in kept], [True] * 4)
+        self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_attack_answers_that_nobody_reads_are_freed(self) -> None:
         """When the socket closes, what was not sent goes, and nothing more is kept."""
@@ -330,6 +312,7 @@ class ClosingTests(PairedCase):
         self.assertGreater(self.conversation.send_queue.unsent, 0)
         self.conversation.ended()
         self.assertEqual(self.conversation.send_queue.unsent, 0)
+        self.assertEqual(self.kettle.cancelled, 0)
         self.kettle.waiting[0].callback(Anything("x" * MIB))
         self.assertEqual(self.conversation.send_queue.unsent, 0)
 

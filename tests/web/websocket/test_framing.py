@@ -159,12 +159,3 @@ class EndTests(RawCase):
         self.receive(frame(BINARY))
         self.assertTrue(self.transport.half_closed)
         self.assertFalse(self.transport.disconnecting)
-
-    def test_well_closed(self) -> None:
-        """A peer that closes is answered, and let go without a reset."""
-        self.receive(close_frame(1000, b"bye"))
-        self.assertEqual(self.transport.value()[2:], b"\x03\xe8")
-        self.assertTrue(self.transport.disconnecting)
-        self.transport.protocol.connectionLost(Failure(connectionDone.value))
-        self.stack.clock.advance(2 * CLOSE_SECONDS)
-        self.assertFalse(self.transport.aborting)
