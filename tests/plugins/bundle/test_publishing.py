@@ -3,6 +3,7 @@
 import json
 import os
 from hashlib import sha256
+from itertools import product
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -95,23 +96,22 @@ class StagingTests(SynchronousTestCase):
         self.shop.bundle.unlink()
         self.assertFalse(belongs())
 
-    def test_without_hard_links(self):
-        """Where a file has one name only, what was published is kept as a copy."""
+    def test_renames_that_fail(self):
+        """Whichever does, the previous bundle stays; without links, as a copy."""
         self.assertTrue(self.staging.claim())
         self.publish(b"before")
         before, real = self.shop.published(), os.replace
+        none = mock.Mock(side_effect=PermissionError)
+        for link, name in product((os.link, none), before):
 
-        def replace(source, to):
-            if source.name == INFO_FILE:
-                raise OSError
-            real(source, to)
+            def replace(source, to, name=name):
+                if source.name == name:
+                    raise OSError
+                real(source, to)
 
-        with (
-            mock.patch("os.link", side_effect=PermissionError),
-            mock.patch("os.replace", replace),
-        ):
-            self.assertRaises(OSError, self.publish, b"after")
-        self.assertEqual(self.shop.published(), before)
+            with mock.patch("os.link", link), mock.patch("os.replace", replace):
+                self.assertRaises(OSError, self.publish, b"after")
+            self.assertEqual(self.shop.published(), before)
 
     def test_replace_file(self):
         """What a kill, or anybody else, has left in its way goes; the same stays."""

@@ -3,7 +3,6 @@
 import re
 import shutil
 from collections.abc import Iterator
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,22 +18,6 @@ CODE = "export default 'UNSCANNED';"
 
 class AskedTests(BuildCase):
     """What the bundler has to ask for."""
-
-    async def test_build(self):
-        """It asks for the table and the plugins' files; for none of the host's."""
-        asked: list[str] = []
-        load = Sources.load
-
-        def noted(sources: Sources, question: dict[str, Any]) -> dict[str, Any]:
-            asked.append(question["path"].removeprefix(f"{sources.root}/"))
-            return load(sources, question)
-
-        self.patch(Sources, "load", noted)
-        await self.built()
-        self.assertEqual(
-            sorted(asked),
-            ["build/static-plugins.ts", "plugins/aa/main.ts", "plugins/aa/plugin.json"],
-        )
 
     @given(st.sampled_from(("/home/é x/(a)", "/d-[0]\\n")), st.text("host/plugins."))
     def test_attack_not_asked_for(self, root: str, below: str) -> None:

@@ -73,7 +73,6 @@ class WalkTests(SynchronousTestCase):
         line = line_of(61)
         # One parent is named twice.
         odd = made_commit(b"odd", line[1], line[1])
-        ours, theirs = (line_of(2, start=line[3], name=n) for n in ("ours ", "theirs "))
         newest = [str(number) for number in range(60, 10, -1)]
         for latest, current, objects, commits, shown, met in (
             (odd, line[0], [*line[:2], odd], 2, ["odd", "1"], True),
@@ -81,13 +80,8 @@ class WalkTests(SynchronousTestCase):
             (line[60], line[0], line, 50, newest, True),
             (line[60], line[10], line[11:], 50, newest, True),
             (line[8], line[0], line[4:9], 50, ["8", "7", "6", "5", "4"], False),
-            # All of it without the other commit; rewritten; moved back.
+            # All of it without the other commit.
             (line[2], made_commit(b"gone"), line[:3], 3, ["2", "1", "0"], False),
-            (
-                *(theirs[-1], ours[-1], [*line[:4], *ours, *theirs], 2),
-                *(["theirs 1", "theirs 0"], True),
-            ),
-            (line[1], line[3], line[:4], 0, [], True),
         ):
             behind = compared(latest, current, *objects)
             found = (behind.commits, names(behind), behind.met)

@@ -1,7 +1,6 @@
 """The packets of the bundler's service."""
 
 import struct
-import subprocess
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,9 +13,6 @@ from bridge.plugins.esbuild.packets import (
     read_packet,
     take_packet,
 )
-from bridge.plugins.esbuild.pins import VERSION
-
-from ...npm import esbuild
 
 VALUES = st.recursive(
     st.none()
@@ -93,22 +89,3 @@ class PacketTests(SynchronousTestCase):
         """A message may quote a source that is no UTF-8."""
         body = struct.pack("<I", 1) + b"\x03" + struct.pack("<I", 1) + b"\xff"
         self.assertEqual(read_packet(body), Packet(0, True, "\ufffd"))
-
-
-class ServiceTests(SynchronousTestCase):
-    """The bytes of the real service."""
-
-    def test_real_bytes(self) -> None:
-        """The pinned version speaks this protocol, byte for byte."""
-        value = {"command": "ping"}
-        run = subprocess.run(
-            [esbuild(), f"--service={VERSION}"],
-            input=packet(7, value),
-            capture_output=True,
-            check=False,
-            env={},
-            timeout=60,
-        )
-        greeting = struct.pack("<I", len(VERSION)) + VERSION.encode()
-        answered = response(7, {"error": "Invalid command: ping"})
-        self.assertEqual(run.stdout, greeting + answered)

@@ -17,7 +17,6 @@ from bridge.plugins.installed.exchange import (
     Exchange,
     Journal,
     JournalError,
-    make_durable,
 )
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS
@@ -114,18 +113,6 @@ class ExchangeTests(SynchronousTestCase):
             expected = self.after(kind) if on else before
             self.assertEqual(self.names(), expected, (kind, at, back, on))
 
-    def test_after_everything_was_swept(self):
-        """When what was aside is gone, a second look changes nothing."""
-        for exchange in KINDS.values():
-            for way in (exchange.do, exchange.undo):
-                self.before(exchange)
-                exchange.do(self.directory)
-                way(self.directory)
-                self.bench.trees.sweep()
-                settled = self.names()
-                way(self.directory)
-                self.assertEqual(self.names(), settled)
-
     def test_it_replaces_nothing(self):
         """What is in the way stays: a tree, an empty directory, a dead link."""
         place = self.directory / "good"
@@ -143,18 +130,6 @@ class ExchangeTests(SynchronousTestCase):
             self.assertEqual(os.lstat(place), before)
             self.assertTrue((self.directory / NEW).is_dir())
 
-    def test_only_an_uninstall_is_done_by_the_state(self):
-        """Once its record is gone; whatever puts a tree in place is taken back."""
-        store = self.bench.store
-        for is_recorded in (False, True):
-            if is_recorded:
-                self.successResultOf(store.commit([Put(RECORDS, "good", RECORD)]))
-            for exchange in KINDS.values():
-                done = exchange.new is None and not is_recorded
-                self.assertEqual(exchange.is_done(store), done)
-                way = exchange.do if done else exchange.undo
-                self.assertEqual(exchange.settling(store), way)
-
     def test_nothing_is_restored_that_was_not_changed(self):
         """Values are left alone while the state has no new record."""
         before = former(self.bench.store, [Put("plugin:good", "colour", "red")])
@@ -170,24 +145,6 @@ class ExchangeTests(SynchronousTestCase):
         later: list[Edit] = [Remove(KEYS, "one"), Put(RECORDS, "good", RECORD)]
         self.successResultOf(self.bench.store.commit(later))
         self.assertEqual(exchange.rollback_edits(self.bench.store), kept[1:])
-
-    def test_durable_tree(self):
-        """Every file and every directory of a clone is made durable."""
-        root = self.directory / NEW
-        (root / "src" / "deep").mkdir(parents=True)
-        for name in ("a", "src/b", "src/deep/c"):
-            (root / name).write_text("")
-        synced = []
-        really = os.fsync
-
-        def fsync(fd):
-            synced.append(os.fstat(fd).st_ino)
-            really(fd)
-
-        with mock.patch.object(os, "fsync", fsync):
-            make_durable(root)
-        expected = [path.stat().st_ino for path in (root, *root.rglob("*"))]
-        self.assertEqual(sorted(synced), sorted(expected))
 
 
 BEFORE = [

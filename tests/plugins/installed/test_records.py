@@ -9,7 +9,6 @@ from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.records import (
     Record,
     former,
-    is_recorded,
     read_record,
     read_records,
     settings_namespace,
@@ -59,16 +58,6 @@ class ReadRecordsTests(SynchronousTestCase):
     def commit(self, *edits):
         """Commit edits."""
         self.successResultOf(self.store.commit(edits))
-
-    def test_sorted(self):
-        """Records come sorted by id."""
-        self.commit(RECORD.put("sample"), RECORD.put("another"))
-        self.assertEqual(
-            list(read_records(self.store).items()),
-            [("another", RECORD), ("sample", RECORD)],
-        )
-        self.assertTrue(is_recorded(self.store, "sample"))
-        self.assertFalse(is_recorded(self.store, "third"))
 
     def test_path_in_a_key(self):
         """A key that is no plugin id never becomes a path."""

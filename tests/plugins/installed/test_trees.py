@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.installed.records import Record
 from bridge.plugins.installed.trees import Broken, LinkedTree, ListEntry
 from bridge.plugins.tree.manifest import load_manifest
-from bridge.plugins.tree.tree import Tree, read_tree
+from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import BridgeError
 from bridge.system.files import remove
 
@@ -83,14 +83,6 @@ class MovingTests(TreesTestCase):
         self.assertEqual(self.names(), [])
         mode = os.stat(self.data.root / "state.json").st_mode & 0o777
         self.assertEqual(mode, 0o600)
-
-    def test_sweep(self):
-        """Stray clones are removed at the start, and nothing else is."""
-        self.write()
-        self.assertEqual(self.clone().name, ".tmp-0000000000000001")
-        (self.data.plugins / ".tmp-file").write_text("")
-        self.trees.sweep()
-        self.assertEqual(self.names(), ["sample"])
 
 
 class ListingTests(TreesTestCase):
@@ -228,19 +220,6 @@ class LinkedTests(TreesTestCase):
         self.assertEqual(sorted(sound), [".tmp-dev-sample", "other"])
         self.assertIs(sound[".tmp-dev-sample"], self.tree)
         self.assertEqual(faults, {})
-
-    def test_link(self):
-        """A linked tree is written, replaced and removed, and none is left over."""
-        linked = self.trees.linked["sample"]
-        place = self.data.plugins / ".tmp-dev-sample"
-        for text in (b"export default 1;\n", b"export default 2;\n"):
-            tree = Tree({**self.tree.files, "main.ts": text})
-            self.trees.link("sample", evolve(linked, tree=tree))
-            self.assertEqual(read_tree(place).files, tree.files)
-            self.assertIs(self.trees.linked["sample"].tree, tree)
-            self.assertEqual(self.names(), [place.name])
-        self.trees.link("sample", None)
-        self.assertEqual((self.names(), self.trees.linked), ([], {}))
 
     def test_failed_link(self):
         """When the new one can't be written, the old one is there still."""

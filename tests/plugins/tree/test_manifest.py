@@ -272,11 +272,6 @@ class CheckIdTests(SynchronousTestCase):
 class TreeTests(SynchronousTestCase):
     """The manifest of a tree."""
 
-    def test_read(self):
-        """The manifest at the root is read."""
-        tree = Tree({"plugin.json": json.dumps(LEAST).encode(), "main.ts": b""})
-        self.assertEqual(load_manifest(tree, PLAIN), read(LEAST))
-
     def test_refused(self):
         """A tree without a manifest or a ``main.ts`` is none of a plugin."""
         for files, words in (

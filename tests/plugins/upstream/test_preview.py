@@ -283,14 +283,6 @@ class TurnTests(PreviewTestCase):
         self.bench.clock.advance(10)
         self.result()
 
-    def test_page_goes_away(self) -> None:
-        """The preview ends with its page, and leaves nothing."""
-        previewing = self.preview()
-        self.page.go()
-        self.bench.clones.go_on()
-        self.refused("cancelled", previewing)
-        self.assertEqual(self.bench.left(), ([], {}))
-
     def test_page_that_has_gone_already(self) -> None:
         """For a page that left while it asked, nothing is cloned."""
         self.page.go()
@@ -315,6 +307,8 @@ class TurnTests(PreviewTestCase):
         self.bench.clones.go_on()
         self.refused("cancelled", former)
         self.assertEqual(self.successResultOf(again).manifest.id, "good")
+        # Nothing is left of the first one.
+        self.assertEqual(len(self.bench.left()[0]), 1)
 
     def test_ref(self) -> None:
         """The same name is the same preview, also when it has ended."""

@@ -15,10 +15,6 @@ from bridge.plugins.policy.rules.imports import (
 class ImportTests(SynchronousTestCase):
     """What a specifier may be; the corpus has the verdict on each kind."""
 
-    def test_host_modules(self) -> None:
-        """The host's modules are no files of the plugin."""
-        self.assertIsNone(import_rule("a.ts", "@host/a.test", ["@host/a.test"]))
-
     @given(st.text(max_size=60))
     @settings(deadline=None)
     def test_any_text(self, specifier: str) -> None:
