@@ -1,5 +1,5 @@
 """
-Shows which tests notice a change of a module, and which notice nothing of their own.
+Shows which changes of a module no test notices.
 
 ``python -m tests.mutation [--sample N] [--seed S] PATH ... [TESTS ...]``:
 each PATH is a module of ``bridge``, or a folder of them; TESTS are what trial can run,
@@ -10,7 +10,6 @@ import argparse
 import random
 import sys
 import tempfile
-from collections import Counter, defaultdict
 from collections.abc import Iterable
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,13 +18,10 @@ from typing import Any
 from .mutants import mutants
 from .runs import ROOT, Runs
 
-Elements = dict[str, set[Any]]
-"""What each test notices, or covers, by the test."""
-
 
 def mutate(path: Path, tests: list[str], sample: int, seed: int) -> dict[str, Any]:
     """
-    Try the mutants of one module, and return what is known of them and of the tests.
+    Try the mutants of one module, and return what is known of them.
 
     :param tests: Names that trial can load.
     :param sample: How many mutants to try; all of them if 0.
@@ -39,85 +35,29 @@ def mutate(path: Path, tests: list[str], sample: int, seed: int) -> dict[str, An
         runs = Runs.prepare(path, tests, Path(scratch))
         for mutant in found:
             selected = runs.covering(mutant.lines)
-            killers = runs.try_mutant(mutant.tree, selected) if selected else []
+            killed = bool(selected) and runs.try_mutant(mutant.tree, selected)
             tried.append(
                 {
                     "line": mutant.line,
                     "change": mutant.change,
                     "covered": len(selected),
-                    "loads": killers is not None,
-                    "killers": killers or [],
+                    "killed": killed,
                 }
             )
-            sys.stderr.write("!" if killers is None else "k" if killers else ".")
+            sys.stderr.write("!" if killed is None else "k" if killed else ".")
             sys.stderr.flush()
     sys.stderr.write("\n")
     return {
         "path": str(path.relative_to(ROOT)),
         "mutants": tried,
-        "tests": runs.tests,
         "broken": runs.broken,
     }
 
 
-def smallest(elements: Elements, cost: dict[str, int]) -> set[str]:
-    """
-    Choose few tests that together keep every element.
-
-    Those that alone have an element come first, then always that with the most of what
-    is left, of two alike the shorter one.
-    """
-    times = Counter(one for have in elements.values() for one in have)
-    chosen = {
-        test
-        for test, have in elements.items()
-        if any(times[element] == 1 for element in have)
-    }
-    left = set(times).difference(*(elements[test] for test in chosen))
-    while left:
-        best = max(
-            elements, key=lambda test: (len(elements[test] & left), -cost[test], test)
-        )
-        chosen.add(best)
-        left -= elements[best]
-    return chosen
-
-
-def report(results: list[dict[str, Any]]) -> Iterable[str]:
-    """Write what was found, line by line."""
-    kills: Elements = defaultdict(set)
-    arcs: Elements = defaultdict(set)
-    cost: dict[str, int] = {}
-    for result in results:
-        yield from _survivors(result)
-        path = result["path"]
-        for number, mutant in enumerate(result["mutants"]):
-            for test in mutant["killers"]:
-                kills[test].add((path, number))
-        for test, known in result["tests"].items():
-            arcs[test] |= {(path, *arc) for arc in known["arcs"]}
-            cost[test] = known["lines"]
-    every = {test: kills[test] | arcs[test] for test in cost}
-    every = {test: have for test, have in every.items() if have}
-    killing = smallest({test: kills[test] for test in every}, cost)
-    needed = smallest(every, cost)
-    only = Counter(one for have in kills.values() for one in have)
-    yield f"{len(killing)} of {len(every)} tests kill all that is killed;"
-    yield f"{len(needed)} of them kill and cover all that is killed and covered."
-    spare = sorted(set(every) - needed)
-    lines = sum(cost[test] for test in spare)
-    yield f"The others, {len(spare)} with {lines} lines, could go (lines, kills, test):"
-    yield from (f"  {cost[test]:4} {len(kills[test]):4}  {test}" for test in spare)
-    yield "Stay (lines, kills, of them nobody else's, test; * only for what it covers):"
-    for test in sorted(needed):
-        own = sum(only[one] == 1 for one in kills[test])
-        mark = " " if test in killing else "*"
-        yield f" {mark}{cost[test]:4} {len(kills[test]):4} {own:4}  {test}"
-
-
-def _survivors(result: dict[str, Any]) -> Iterable[str]:
-    loaded = [mutant for mutant in result["mutants"] if mutant["loads"]]
-    survivors = [mutant for mutant in loaded if not mutant["killers"]]
+def report(result: dict[str, Any]) -> Iterable[str]:
+    """Write what was found of a module, line by line."""
+    loaded = [mutant for mutant in result["mutants"] if mutant["killed"] is not None]
+    survivors = [mutant for mutant in loaded if not mutant["killed"]]
     killed = len(loaded) - len(survivors)
     yield f"{result['path']}: {killed} of {len(loaded)} mutants killed"
     for mutant in survivors:
@@ -152,7 +92,6 @@ def main(line: list[str]) -> None:
         paths += sorted(path.rglob("*.py")) if path.is_dir() else [path]
         folders.append(path if path.is_dir() else path.parent)
     tests = tests or sorted({mirrored(folder) for folder in folders})
-    results = []
     for path in paths:
         if not list(mutants(path.read_text("utf-8"))):
             continue
@@ -160,9 +99,8 @@ def main(line: list[str]) -> None:
         # Each begins without any module of ours.
         with get_context("fork").Pool(1) as pool:
             arguments = (path, tests, options.sample, options.seed)
-            results.append(pool.apply(mutate, arguments))
-    sys.stderr.flush()
-    sys.stdout.write("\n".join(report(results)) + "\n")
+            found = pool.apply(mutate, arguments)
+        sys.stdout.write("\n".join(report(found)) + "\n")
 
 
 if __name__ == "__main__":

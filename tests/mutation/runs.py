@@ -3,12 +3,11 @@ Runs of tests, each in a process of its own with one module changed.
 
 The processes are forked after everything has been imported that does not depend on the
 module, so that each imports only the rest.  In each, the tests that cover the changed
-lines run to their end.  A test that takes ten times as long as without the change
-hangs, which is noticed too.
+lines run until one of them fails.  A test that takes ten times as long as without the
+change hangs, which is noticed too.
 """
 
 import importlib
-import inspect
 import json
 import os
 import select
@@ -37,8 +36,6 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 _OURS: Final = ("bridge", "tests", "benchmarks")
 _LOADING_SECONDS: Final = 300.0
 _LEAST_SECONDS: Final = 2.0
-_HANGS: Final = 3
-"""After so many tests that hang with a mutant, the rest is not run with it."""
 
 
 @define
@@ -46,9 +43,8 @@ class Runs:
     """
     Runs the tests of a module.
 
-    :ivar tests: By the name of each that passes without a change: its ``module``, the
-        ``lines`` of its source, how many ``seconds`` it takes, and which jumps between
-        lines (``arcs``) it makes in the module.
+    :ivar tests: By the name of each that passes without a change: its ``module``, how
+        many ``seconds`` it takes, and which ``lines`` of the changed module it runs.
     :ivar broken: The names of those that fail without a change.
     """
 
@@ -87,28 +83,17 @@ class Runs:
                 if test["module"] in self._after
             ]
         return [
-            name
-            for name, test in self.tests.items()
-            if any(line in lines for _, line in test["arcs"])
+            name for name, test in self.tests.items() if set(test["lines"]) & set(lines)
         ]
 
-    def try_mutant(self, tree: Any, names: list[str]) -> list[str] | None:
-        """Name the tests that fail with a changed module; ``None`` if none loads."""
+    def try_mutant(self, tree: Any, names: list[str]) -> bool | None:
+        """Whether a test fails with a changed module; ``None`` if none loads."""
         code = compile(tree, self._path, "exec")
-        killers: list[str] = []
-        left = names
-        for _ in range(_HANGS):
-            modules = sorted({self.tests[name]["module"] for name in left})
-            run = _run_mutant(self._path, code, modules, set(left))
-            limits = {name: self.tests[name]["seconds"] * 10 for name in left}
-            ended = self._fork(run, limits)
-            if not ended:
-                return None
-            killers += [name for name, (failed, _) in ended.items() if failed]
-            left = [name for name in left if name not in ended]
-            if not left:
-                break
-        return killers
+        modules = sorted({self.tests[name]["module"] for name in names})
+        run = _run_mutant(self._path, code, modules, set(names))
+        limits = {name: self.tests[name]["seconds"] * 10 for name in names}
+        ended = self._fork(run, limits)
+        return any(failed for failed, _ in ended.values()) if ended else None
 
     def _fork(
         self, run: Callable[[Callable[..., None]], None], limits: dict[str, float]
@@ -278,7 +263,7 @@ def _run_mutant(
         sys.meta_path.insert(0, _Finder(path, code))
         result = _Result(send)
         for test in _each(TestLoader().loadByNames(modules, recurse=True)):
-            if test.id() in names:
+            if test.id() in names and result.wasSuccessful():
                 test.run(result)
 
     return run
@@ -288,34 +273,34 @@ def _measure(
     path: Path, names: list[str], known: Path, send: Callable[..., None]
 ) -> None:
     """Run the tests without a change, and write what is to be known of them."""
-    measured = coverage.Coverage(
-        data_file=None, config_file=False, branch=True, include=[str(path)]
-    )
+    measured = coverage.Coverage(data_file=None, config_file=False, include=[str(path)])
     measured.set_option("run:core", "ctrace")
     measured.start()
     measured.switch_context("importing")
-    tests = {}
+    tests: dict[str, dict[str, Any]] = {}
     result = _Result(send)
     for test in _each(TestLoader().loadByNames(names, recurse=True)):
-        source = inspect.getsourcelines(getattr(test, test._testMethodName))[0]
-        tests[test.id()] = {"module": type(test).__module__, "lines": len(source)}
+        tests[test.id()] = {"module": type(test).__module__}
     importlib.import_module(_module_name(path))
     for test in _each(TestLoader().loadByNames(names, recurse=True)):
         measured.switch_context(test.id())
         test.run(result)
     measured.stop()
     data = measured.get_data()
-    arcs = {}
+    lines = {}
     for context in data.measured_contexts():
         data.set_query_context(context)
-        arcs[context] = data.arcs(str(path)) or []
+        lines[context] = data.lines(str(path)) or []
     for name, test in tests.items():
-        test["arcs"] = arcs.get(name, [])
-    importing = sorted({line for _, line in arcs.get("importing", [])})
+        test["lines"] = lines.get(name, [])
     # To look at some modules imports others.
     loaded = list(sys.modules.items())
     modules = [name for name, module in loaded if _is_known(name, module)]
-    document = {"tests": tests, "importing": importing, "modules": modules}
+    document = {
+        "tests": tests,
+        "importing": lines.get("importing", []),
+        "modules": modules,
+    }
     known.write_text(json.dumps(document))
 
 

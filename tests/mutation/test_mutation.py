@@ -5,7 +5,6 @@ import sys
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from .__main__ import smallest
 from .mutants import mutants
 from .runs import ROOT
 
@@ -36,16 +35,6 @@ class MutantTests(SynchronousTestCase):
         """A condition is where its test is, not its body."""
         mutant, *_ = mutants("def f():\n    if (\n        a\n    ):\n        b")
         self.assertEqual((mutant.line, mutant.lines), (2, range(3, 4)))
-
-
-class SmallestTests(SynchronousTestCase):
-    """Tests for ``smallest``."""
-
-    def test_order(self) -> None:
-        """What only one has comes first, then the most, then the shortest."""
-        elements = {"own": {1}, "both": {2, 3}, "short": {2, 3}, "one": {3}}
-        cost = {"own": 9, "both": 5, "short": 4, "one": 1}
-        self.assertEqual(smallest(elements, cost), {"own", "short"})
 
 
 class RunTests(SynchronousTestCase):

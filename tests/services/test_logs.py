@@ -17,7 +17,6 @@ from tests.directories import fresh_directory
 from .case import ServiceCase
 
 GOOD = {"level": "info", "scope": "a", "message": "m", "ts": 0}
-LINE = b"1970-01-01T00:00:00.000Z INFO  [a] m\n"
 
 
 def full(f: Any, *args: Any) -> Deferred[Any]:
@@ -58,15 +57,6 @@ class LogsCase(ServiceCase):
 
 class MethodTests(LogsCase):
     """Tests for the methods."""
-
-    def test_write(self) -> None:
-        """A batch is in the file when it is answered; bad records are left out."""
-        answer = self.call("write", records=[GOOD, {"level": "info"}, GOOD])
-        self.assertEqual(answer, {"ok": True, "written": 2})
-        self.assertEqual(self.path.read_bytes(), LINE * 2)
-        self.assertEqual(
-            self.reported, ["dropped 1 log records of the page: they break a rule"]
-        )
 
     def test_disabled(self) -> None:
         """Without capture, records are taken and dropped."""

@@ -206,15 +206,6 @@ class ListenTests(OscCase):
             self.assertLess(len(text), 100, text[:200])
             self.assertNotIn(" object at ", text)
 
-    async def test_idempotent(self) -> None:
-        """A second ``listen`` starts nothing, and one ``stop`` ends it."""
-        first = await self.call("listen", port=self.port)
-        again = await self.call("listen", port=self.port)
-        self.assertEqual(first, {"ok": True, "port": self.port, "started": True})
-        self.assertEqual(again, {"ok": True, "port": self.port, "started": False})
-        self.assertEqual(await self.call("stop"), {"ok": True, "stopped": True})
-        self.assertEqual(await self.call("stop"), {"ok": True, "stopped": False})
-
     async def test_hears_itself(self) -> None:
         """What is sent to the port that is listened on comes back; floods are paced."""
         await self.listening()

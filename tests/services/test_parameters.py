@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from attrs import NOTHING, asdict, fields
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError
-from bridge.protocol.wire import camel
 from bridge.rpc.dispatch import read_arguments
 from bridge.rpc.registry import Method, methods_of
 
@@ -55,25 +53,3 @@ class ParameterTests(SynchronousTestCase):
             with self.assertRaises(BridgeError, msg=name) as caught:
                 read_arguments({**good, "timeoutMS": 1}, method.params)
             self.assertEqual(caught.exception.message, "unknown field", name)
-
-    def test_null_is_what_is_absent(self) -> None:
-        """What may be absent may be null instead; what is required may not."""
-        tried = set()
-        for name, method in methods():
-            good = PAGE.get(name, {})
-            for attribute in fields(method.params):
-                parameter = camel(attribute.name)
-                absent = {n: v for n, v in good.items() if n != parameter}
-                null = {**good, parameter: None}
-                if attribute.default is not NOTHING:
-                    without, with_null = (
-                        asdict(read_arguments(params, method.params))
-                        for params in (absent, null)
-                    )
-                    self.assertEqual(without, with_null, f"{name}: {parameter}")
-                    tried.add(f"{name} {parameter}")
-                elif (name, parameter) != ("state/set", "value"):
-                    with self.assertRaises(BridgeError, msg=f"{name}: {parameter}"):
-                        read_arguments(null, method.params)
-        self.assertLessEqual({"osc/send port", "sql/query params"}, tried)
-        self.assertLessEqual({"outbound/fetch body", "plugins/install pin"}, tried)

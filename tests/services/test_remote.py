@@ -131,22 +131,6 @@ class EvalTests(RemoteCase):
         refused = (Code.UNAVAILABLE, "every page that was asked has gone")
         self.assertEqual(self.refusal(evaluating), refused)
 
-    def test_refused(self) -> None:
-        """Code and timeout are checked; nothing is pushed."""
-        for params, rule in (
-            ({"code": ""}, "code: 1 to 65536 characters"),
-            ({"code": "x" * 65_537}, "code: 1 to 65536 characters"),
-            ({}, "code: required"),
-            ({"code": "x", "timeoutMs": -1}, "timeoutMs: not negative"),
-            ({"code": "x", "timeoutMs": 1.5}, "timeoutMs: wrong type"),
-            ({"code": "x", "more": 1}, "unknown field"),
-        ):
-            refused = self.calling("eval", params, HTTP_CALLER)
-            self.assertEqual(self.refusal(refused), (Code.BAD_REQUEST, rule))
-        self.assertEqual(self.page.data, [])
-        self.eval("x" * 65_536)
-        self.answer(ok=True)
-
     def test_describe(self) -> None:
         """The description gives the event and the bounds."""
         described = self.registry.describe()["remote"]
