@@ -73,16 +73,6 @@ class ExecutableCase(SynchronousTestCase):
 class CopyTests(ExecutableCase):
     """What is copied, where, and what is refused."""
 
-    def test_in_memory(self):
-        """A copy in memory runs, and no other file is made."""
-        before = os.listdir("/proc/self/fd")
-        copy = self.copy()
-        self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
-        self.assertEqual(list(self.private.iterdir()), [])
-        self.assertEqual(len(list(self.source.iterdir())), 2)
-        del copy
-        self.assertEqual(os.listdir("/proc/self/fd"), before)
-
     def test_with_a_name(self):
         """Without such files the copy is private, read-only, and runs."""
         before = os.listdir("/proc/self/fd")

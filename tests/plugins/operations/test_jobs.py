@@ -157,25 +157,6 @@ class JobsTests(JobsTestCase):
 class OutcomeTests(JobsTestCase):
     """Tests for what is known of operations, and for joining them."""
 
-    def test_recent(self) -> None:
-        """What is under way is listed first, then what has ended, with how."""
-        gate: Deferred[Any] = Deferred()
-        self.begin(gate)
-        self.begin(succeed(5))
-        refused = BridgeError(Code.BAD_REQUEST, "no")
-        self.error(self.begin(fail(refused)))
-        jobs = self.jobs.recent()
-        self.assertEqual([job.cancellable for job in jobs], [True, False, False])
-        ended = [
-            one.outcome and (one.outcome.end, one.outcome.result, one.outcome.error)
-            for one in jobs
-        ]
-        expected = [None, (End.DONE, 5, None), (End.REFUSED, None, refused)]
-        self.assertEqual(ended, expected)
-        self.assertEqual({job.started_at for job in jobs}, {NOW * 1000})
-        self.assertEqual(len({job.name for job in jobs}), 3)
-        gate.callback(None)
-
     def test_outcomes_are_kept_for_a_while(self) -> None:
         """An outcome is known for five minutes, and no longer."""
         self.begin(succeed(5), REF)

@@ -1,6 +1,5 @@
 """Tests of ``bridge.plugins.clone.objects.pack``."""
 
-import subprocess
 import tracemalloc
 from typing import Any
 
@@ -18,23 +17,19 @@ from bridge.plugins.clone.objects.pack import (
 from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
-from ....directories import fresh_directory
 from ..packs import (
     BLOB,
     BY_NAME,
     BY_OFFSET,
     back,
     blob,
-    commit,
     copy,
     delta,
     entry,
     entry_head,
     insert,
     make_pack,
-    make_repository,
     packed,
-    tree,
 )
 
 BASE = blob(b"0123456789")
@@ -72,29 +67,6 @@ class UnpackTests(SynchronousTestCase):
 
         pack = make_pack(packed(BASE))
         self.assertRaises(KeyboardInterrupt, unpack, pack, CloneLimits(), check)
-
-    def test_packs_of_git(self) -> None:
-        """A pack git made, with chains of deltas, gives the objects git has."""
-        base = fresh_directory(self)
-        text = b"".join(b"line %d of a file\n" % number for number in range(2000))
-        made = [blob(text.replace(b"line %d " % n, b"other ")) for n in range(40)]
-        entries = [(b"100644", b"%02d" % n, one) for n, one in enumerate(made)]
-        root = tree(*entries)
-        objects = [*made, root, commit(root)]
-        make_repository(base, "r", objects)
-        names = "\n".join(one.name.hex() for one in objects)
-        for option in ("--delta-base-offset", "--no-reuse-delta"):
-            pack = subprocess.run(
-                ["git", "pack-objects", "--stdout", "-q", "--depth=20", option],
-                cwd=base / "r.git",
-                input=names.encode("ascii"),
-                capture_output=True,
-                check=True,
-            ).stdout
-            self.assertLess(len(pack), sum(len(one.content) for one in made) // 10)
-            unpacked = take(pack)
-            found = {name: one.content for name, one in unpacked.objects.items()}
-            self.assertEqual(found, {one.name: one.content for one in objects})
 
 
 class HostilePackTests(SynchronousTestCase):
