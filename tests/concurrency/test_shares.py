@@ -46,17 +46,6 @@ class SharesTests(SynchronousTestCase):
         self.assertIs(error.code, Code.UNAVAILABLE)
         return str(error.message)
 
-    def test_each_has_its_part(self) -> None:
-        """Whoever takes more than its part waits, and keeps nobody else out."""
-        greedy, other = Page(), Page()
-        for name in "abcd":
-            self.look(name, greedy)
-        self.look("x", other)
-        self.assertEqual(self.names(), "abx")
-        self.look("y", other)
-        self.end("a")
-        self.assertEqual(self.names(), "abxc")
-
     def test_callers_in_turn(self) -> None:
         """A free place goes to who has fewest; of equals, to who waits longest."""
         first, second, late = Page(), Page(), Page()

@@ -129,25 +129,6 @@ class TurnTests(SynchronousTestCase):
         self.successResultOf(self.read())
         self.assertIsNot(self.databases._idle["places"][0], reader)
 
-    def test_close(self) -> None:
-        """It waits for what is in a thread, refuses the rest, and leaves no timer."""
-        self.successResultOf(self.read())  # its connection stays open for a while
-        running: list[Deferred[Rows]] = [Deferred() for _ in range(4)]
-        threads = iter(running)
-        self.in_thread = lambda *_: next(threads)
-        asked = [self.read() for _ in range(6)]
-        closing = self.databases.close()
-        for slow in running:
-            self.assertNoResult(closing)
-            slow.callback(Rows([], []))
-        self.successResultOf(closing)
-        for calling in asked[:4]:
-            self.successResultOf(calling)
-        for calling in asked[4:]:
-            self.failureResultOf(calling, BridgeError)
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-        self.successResultOf(self.databases.close())
-
     def test_attack_flood(self) -> None:
         """Four run, two of a page; 64 wait, 16 of a page; each gets its turn."""
         running: list[Deferred[Rows]] = []

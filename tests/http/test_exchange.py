@@ -5,7 +5,6 @@ import os
 import zlib
 from unittest import mock
 
-from treq.client import HTTPClient
 from twisted.internet.defer import Deferred
 
 from bridge.protocol.errors import Code
@@ -186,15 +185,6 @@ class AnswerTests(OutboundCase):
 
 class AgentTests(OutboundCase):
     """Tests for fetches, which go through treq."""
-
-    async def test_treq_makes_the_request(self):
-        """A fetch is a request of treq's client."""
-        with mock.patch.object(
-            HTTPClient, "request", autospec=True, side_effect=HTTPClient.request
-        ) as made:
-            await self.fetched(responding(b""))
-        self.assertEqual(made.call_count, 1)
-        self.assertIs(made.call_args.kwargs["allow_redirects"], False)
 
     async def test_version_6(self):
         """An address of version 6 is dialled as it is written."""

@@ -56,12 +56,3 @@ class HoldsTests(SynchronousTestCase):
         self.assertEqual(len(self.leases), 2)
         self.leases.adopt("c")
         self.assertTrue(self.leases.remove("c"))
-
-    def test_clear(self) -> None:
-        """Nothing is held, and nothing expires."""
-        for name in ("a", "b"):
-            self.leases.add(name)
-        self.leases.release_later("a")
-        self.leases.clear()
-        self.assertFalse(self.leases)
-        self.assertEqual(self.clock.getDelayedCalls(), [])

@@ -6,7 +6,6 @@ from typing import Any
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, gatherResults
-from twisted.internet.protocol import DatagramProtocol
 from twisted.internet.task import Clock, deferLater
 from twisted.trial.unittest import TestCase
 
@@ -18,43 +17,6 @@ from ..ports import free_udp_port
 from ..waiting import until
 
 HELLO = Message("/hello", [Argument(Kind.INT, 1)])
-
-
-class Heard(DatagramProtocol):
-    """Keeps the datagrams it gets."""
-
-    def __init__(self) -> None:
-        self.got: list[bytes] = []
-
-    def datagramReceived(self, datagram: bytes, addr: Any) -> None:
-        """Keep one."""
-        self.got.append(datagram)
-
-
-class SenderTests(TestCase):
-    """Tests for Sender."""
-
-    def setUp(self) -> None:
-        """Make one."""
-        self.sender = Sender(reactor)
-        self.addCleanup(self.sender.close)
-
-    async def test_sends(self) -> None:
-        """A datagram arrives, from a loopback port that stays the same."""
-        heard = Heard()
-        port: Any = reactor.listenUDP(0, heard, "127.0.0.1", 65535)
-        self.addCleanup(port.stopListening)
-        for size in (4, 8192):
-            self.sender.send(b"x" * size, port.getHost().port)
-        await until(lambda: len(heard.got) == 2)
-        self.assertEqual([len(d) for d in heard.got], [4, 8192])
-
-    async def test_nobody_there(self) -> None:
-        """Sending to a port nobody listens on is no failure, however often."""
-        port = free_udp_port()
-        for _ in range(5):
-            self.sender.send(b"x", port)
-            await deferLater(reactor, 0.01)
 
 
 class FailureTests(TestCase):

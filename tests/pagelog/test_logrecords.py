@@ -37,29 +37,6 @@ class ReadTests(SynchronousTestCase):
         entry = {"level": "warn", "scope": "a:b", "message": "m", "ts": 1500}
         self.assertEqual(read_record(entry), Record("warn", "a:b", "m", 1.5))
 
-    def test_no_record(self) -> None:
-        """What breaks a rule is not a record."""
-        good = {"level": "info", "message": "m"}
-        bad: Any
-        for bad in (
-            None,
-            [],
-            "m",
-            {},
-            {"level": "info"},
-            {"message": "m"},
-            {**good, "level": "trace"},
-            {**good, "level": ["info"]},
-            {**good, "message": ""},
-            {**good, "message": "\n\x1b[0m "},
-            {**good, "message": 1},
-            {**good, "scope": 1},
-            {**good, "ts": "1"},
-            {**good, "ts": True},
-            {**good, "more": 1},
-        ):
-            self.assertIsNone(read_record(bad), bad)
-
     def test_time_that_is_none(self) -> None:
         """A time that is not finite is left out, not the record."""
         for ts in (math.nan, math.inf, 10**400):
@@ -86,15 +63,6 @@ class ReadTests(SynchronousTestCase):
 
 class WriteTests(SynchronousTestCase):
     """Tests for the lines of the file."""
-
-    def test_form(self) -> None:
-        """Time, level padded to five, scope, message."""
-        records = [Record("info", "host", "one"), Record("error", "a", "two", 0.4)]
-        self.assertEqual(
-            write_records(records, 0.0),
-            "1970-01-01T00:00:00.000Z INFO  [host] one\n"
-            "1970-01-01T00:00:00.000Z ERROR [a] two\n",
-        )
 
     def test_no_such_year(self) -> None:
         """A time outside the calendar is not written."""

@@ -49,11 +49,6 @@ class Kettle:
         return params
 
     @method(NoParams, NoResult)
-    async def refuse(self, params: NoParams) -> NoResult:
-        """Refuse."""
-        raise BridgeError(Code.UNAVAILABLE, "no water")
-
-    @method(NoParams, NoResult)
     async def leak(self, params: NoParams) -> NoResult:
         """Break."""
         raise ZeroDivisionError(SECRET)
@@ -103,11 +98,6 @@ class DispatcherTests(SynchronousTestCase):
         ensureDeferred(self.dispatcher.call("kettle", "greet", {}, guest))
         self.call("greet")
         self.assertEqual(self.kettle.guests, [guest, HTTP_CALLER])
-
-    def test_refusal(self) -> None:
-        """A refusal of a service reaches the caller as it is."""
-        error = self.refused("refuse")
-        self.assertEqual((error.code, error.message), (Code.UNAVAILABLE, "no water"))
 
     def test_unknown(self) -> None:
         """A service or method nobody offers is refused, and not named."""

@@ -37,25 +37,17 @@ class SendQueueTests(SynchronousTestCase):
         """Count."""
         self.overflows += 1
 
-    def test_what_is_awaited_is_kept(self) -> None:
-        """A snippet that somebody waits for is not dropped for newer log lines."""
+    def test_oldest_moments_are_dropped(self) -> None:
+        """Of moments the oldest are dropped and counted; what is awaited stays."""
         self.send_queue.pauseProducing()
+        self.send_queue.put(b"answer")
+        self.send_queue.put(b"plugins", "plugins")
         self.send_queue.put(b"snippet", "remote")
         for n in range(QUEUED_PUSHES + 9):
             self.send_queue.put(b"%d" % n, "log")
         self.send_queue.resumeProducing()
-        self.assertEqual(self.sent[0], b"snippet")
-
-    def test_oldest_moments_are_dropped(self) -> None:
-        """Of moments the oldest are dropped and counted; state and answers stay."""
-        self.send_queue.pauseProducing()
-        self.send_queue.put(b"answer")
-        self.send_queue.put(b"plugins", "plugins")
-        for n in range(QUEUED_PUSHES + 9):
-            self.send_queue.put(b"%d" % n, "log")
-        self.send_queue.resumeProducing()
-        self.assertEqual(self.send_queue.dropped, 10)
-        self.assertEqual(self.sent[:3], [b"answer", b"plugins", b"10"])
+        self.assertEqual(self.send_queue.dropped, 11)
+        self.assertEqual(self.sent[:4], [b"answer", b"plugins", b"snippet", b"11"])
         self.assertEqual(len(self.sent), 1 + QUEUED_PUSHES)
 
     def test_overflow(self) -> None:
@@ -97,15 +89,6 @@ class SendQueueTests(SynchronousTestCase):
         while not self.sent:
             self.send_queue.resumeProducing()
         self.assertEqual((self.sent, self.overflows), ([text], 0))
-
-    def test_unsent(self) -> None:
-        """What waits is counted: the rest of what was begun, and all behind it."""
-        self.send_queue.send = self.full_after_each
-        self.send_queue.put(b"a" * (3 * PIECE_BYTES))
-        self.send_queue.put(b"b" * 5)
-        for unsent in (2 * PIECE_BYTES + 5, PIECE_BYTES + 5, 5, 0):
-            self.assertEqual(self.send_queue.unsent, unsent)
-            self.send_queue.resumeProducing()
 
     def test_attack_many_short_texts(self) -> None:
         """However short they are, so many wait, and not one more."""
