@@ -115,10 +115,6 @@ LEADING_OUT = {
         {"main.ts": importing("data:text/javascript,export default 1")},
         f"{_MAY_NOT}a data: URL;",
     ),
-    "a URL, which the bundler leaves in place": (
-        {"main.ts": importing("https://x.example/s.js")},
-        "plugins/aa/main.ts:1 imports another module, which is not in the bundle",
-    ),
     "a test file behind a query": (
         {"main.ts": importing("./a.test.ts?x/y"), "a.test.ts": "export default 1;"},
         f"{_MAY_NOT}plugins/aa/a.test.ts?x/y, with a query or a fragment",

@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define
 from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
 
@@ -34,19 +33,6 @@ from .worlds import World, code_of, outcome, snapshot
 
 HANDLED: Final = (exchange, shutil)
 """Whose file-system calls are counted, besides the store's."""
-
-
-@define(order=False, eq=False)
-class Deadly(list[str]):
-    """A list of events; the process that adds the one of this number is killed."""
-
-    at: int = -1
-
-    def append(self, event: str) -> None:
-        """Add an event, or die."""
-        if len(self) == self.at:
-            die()
-        super().append(event)
 
 
 def die() -> None:
@@ -76,16 +62,6 @@ def at_call(world: World, root: Path, at: int) -> None:
         world.run(bench)
 
 
-def at_event(world: World, root: Path, at: int) -> None:
-    """The same; it dies at a step, prompt, push or build."""
-    bench = world.bench(root)
-    parts: list[Any] = [bench.cloner, bench.approver, bench.sink, bench.builder]
-    events = Deadly(at=at)
-    for part in parts:
-        part.events = events
-    world.run(bench)
-
-
 def at_call_of_recovery(world: World, root: Path, at: int) -> None:
     """Start again; the process dies at a file-system call."""
     bench = world.bench(root)
@@ -95,14 +71,11 @@ def at_call_of_recovery(world: World, root: Path, at: int) -> None:
             bench.settlement.resume(bench.jobs, recovered)
 
 
-Interrupted = Callable[[World, Path, int], None]
-
-
-def kill_at_every(interrupted: Interrupted, world: World) -> Iterator[bool]:
-    """Kill the operation at each place, until it survives; whether it was done."""
+def kill_at_every_call(world: World) -> Iterator[bool]:
+    """Kill the operation at each call, until it survives; whether it was done."""
     for at in itertools.count():
         root = world.fresh()
-        dead = killed(partial(interrupted, world, root, at))
+        dead = killed(partial(at_call, world, root, at))
         yield world.assert_recovered(root)
         if not dead:
             return
@@ -126,8 +99,6 @@ def kill_the_recovery(world: World) -> Iterator[bool]:
 
 
 ERRORS: Final = (errno.ENOSPC, errno.EIO, errno.EACCES)
-
-
 SETTING: Final = Put("acknowledged", "colour", "blue")
 
 
@@ -197,8 +168,7 @@ def in_every_way(world: World) -> dict[str, list[bool]]:
     """Interrupt an operation; for each way, whether it was done, by the call."""
     way = kill_the_recovery(world)
     ways = {
-        "killed at a call": list(kill_at_every(at_call, world)),
-        "killed at an event": list(kill_at_every(at_event, world)),
+        "killed at a call": list(kill_at_every_call(world)),
         "killed in the recovery": list(way) if world.operation == "update" else [],
     }
     for number in ERRORS:
