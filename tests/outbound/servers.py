@@ -19,12 +19,12 @@ from bridge.outbound.fetcher import HttpFetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps, loads
 from bridge.rpc.caller import HTTP_CALLER, Caller
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.registry import Registry
 from bridge.services.outbound import Outbound
 
 from ..certificates import authority, certificate
 from ..directories import fresh_directory
+from ..schemas.checking import CheckedDispatcher
 
 Answer = Callable[["Visit"], Any]
 """Answers a request whose head has been received."""
@@ -221,7 +221,7 @@ class OutboundCase(TestCase):
         """Call ``outbound/fetch``; fires with plain JSON, as it is sent."""
         registry = Registry()
         registry.register("outbound", Outbound(fetcher or self.fetcher()))
-        call = Dispatcher(registry).call("outbound", "fetch", params, caller)
+        call = CheckedDispatcher(registry).call("outbound", "fetch", params, caller)
         answering = Deferred.fromCoroutine(call)
         return answering.addCallback(lambda result: loads(dumps(result)))
 

@@ -102,27 +102,25 @@ class StartTests(SynchronousTestCase):
         ]
 
     def test_skipped(self):
-        """One that fails to start is logged and is no target; the others are."""
+        """One that fails to start is logged and is no target; a late one is logged."""
         sinks = (
             FakeSink("a", starting=failing(SinkError("no bus"))),
             FakeSink("b"),
             FakeSink("c", starting=failing(ZeroDivisionError())),
+            FakeSink("d", starting=Deferred),
         )
         fanout = Fanout(self.clock, sinks)
-        self.successResultOf(fanout.start())
-        self.assertEqual([sink.name for sink in fanout.targets()], ["b"])
-        self.assertEqual(self.skipped()[0], ("a", "unavailable: no bus"))
-        self.assertEqual(self.skipped()[1][0], "c")
-        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
-
-    def test_hanging_start(self):
-        """One that does not start in time is skipped; it may be a target later."""
-        sink = FakeSink("a", starting=Deferred)
-        starting = Fanout(self.clock, [sink]).start()
+        starting = fanout.start()
         self.assertNoResult(starting)
         self.clock.advance(SINK_START_SECONDS)
         self.successResultOf(starting)
-        self.assertEqual(self.skipped(), [("a", "unavailable: no answer in time")])
+        # The last one has started as soon as it was asked.
+        self.assertEqual([sink.name for sink in fanout.targets()], ["b", "d"])
+        first, second, third = self.skipped()
+        self.assertEqual(first, ("a", "unavailable: no bus"))
+        self.assertEqual(second[0], "c")
+        self.assertEqual(third, ("d", "unavailable: no answer in time"))
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
 
     def test_shutdown_while_one_starts(self):
         """A start that is cut short is no timeout, and leaves no timer."""

@@ -183,14 +183,6 @@ class LifeTests(SynchronousTestCase):
             self.failureResultOf(self.sink.deliver(LEAST), UnavailableError)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
-    def test_server_that_comes_too_late(self) -> None:
-        """What comes when the sink has ended starts nothing."""
-        self.screen.server = None
-        self.skipped()
-        self.sink.close()
-        self.screen.server = SERVER
-        self.assertFalse(self.sink.has_started)
-
     def test_attack_server_that_does_not_answer(self) -> None:
         """It is skipped, and asked again now and then until it answers."""
         looking: list[Any] = []
@@ -226,6 +218,9 @@ class LifeTests(SynchronousTestCase):
             self.screen.server = SERVER
             self.assertEqual(len(self.clock.getDelayedCalls()), 1)
         self.sink.close()
+        self.screen.server = None
+        self.screen.server = SERVER
+        self.assertFalse(self.sink.has_started)
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_shutdown_while_it_looks(self) -> None:

@@ -192,21 +192,6 @@ class LifeTests(WebSocketCase):
         sink.start()
         return sink
 
-    async def test_something_else_listens(self) -> None:
-        """Who speaks no WebSocket is down; the sink goes on asking, and ends well."""
-        await self.server.stop()
-
-        class Rude(Protocol):
-            def dataReceived(self, data: bytes) -> None:
-                asked.append(data)
-                assert self.transport is not None
-                self.transport.write(b"220 smtp ready\r\n\r\n")
-
-        asked: list[bytes] = []
-        sink = self.facing(Rude)
-        await until(lambda: len(asked) >= 2)
-        self.assertEqual(sink.health(), Health.DOWN)
-
     async def test_a_handshake_that_hangs(self) -> None:
         """A server that accepts and stays mute does not keep the sink from ending."""
         await self.server.stop()
