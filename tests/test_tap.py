@@ -270,13 +270,6 @@ class DaemonTests(TestCase):
         wanted.install()
         return paths
 
-    async def test_build_once(self):
-        """The one-shot build publishes a bundle, and waits for no daemon."""
-        paths = self.equipped()
-        report = await oneshot.build(reactor, paths)
-        self.assertEqual((report.ok, report.errors), (True, []))
-        self.assertTrue(paths.bundle.exists())
-
     async def test_operation_that_ended_during_another_build(self):
         """What a build is made of is read when it is its turn, and not before."""
         paths = self.equipped()
@@ -365,17 +358,6 @@ class DaemonTests(TestCase):
 
 class RunTests(SynchronousTestCase):
     """Tests for running a reactor for one thing."""
-
-    def test_result(self):
-        """The result is that of what ran; the reactor has stopped."""
-        running = brief_reactor(self)
-
-        async def work():
-            await deferLater(running, 0)
-            return 7
-
-        self.assertEqual(oneshot.run(running, work), 7)
-        self.assertFalse(running.running)
 
     def test_failure(self):
         """What it raises is raised, at once or later."""

@@ -4,7 +4,6 @@ import itertools
 from typing import Any
 
 from attrs import evolve
-from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
@@ -111,15 +110,6 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
             self.refusal(approving), "denied: the prompt was not answered in time"
         )
         self.assertEqual(self.screen.withdrawn, 1)
-
-    def test_withdrawn(self):
-        """A cancelled operation takes its prompt from the screen."""
-        approving = self.asker.approve(PROMPT)
-        approving.cancel()
-        self.failureResultOf(approving, CancelledError)
-        self.assertEqual(self.screen.withdrawn, 1)
-        self.asker.approve(PROMPT)
-        self.assertEqual(len(self.screen.questions), 2)
 
     def test_description(self):
         """It describes the desktop as it is now: ``none`` when nobody can ask."""

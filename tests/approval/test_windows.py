@@ -5,7 +5,6 @@ import sys
 import threading
 
 from twisted.internet import reactor
-from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
@@ -128,14 +127,6 @@ class WindowsApproverTests(TestCase):
         self.boxes.buttons.put(IDNO)
         message = await self.refusal(self.approver.approve(PROMPT))
         self.assertEqual(message, "denied: the user declined")
-
-    async def test_withdrawn(self):
-        """The answer to a question that was withdrawn means nothing."""
-        approving = self.approver.approve(PROMPT)
-        approving.cancel()
-        await self.assertFailure(approving, CancelledError)
-        self.boxes.buttons.put(IDYES)
-        await until(lambda: not self.approver._is_standing)
 
     async def test_its_thread_does_not_outlive_the_daemon(self):
         """A box that stands keeps no process from ending."""

@@ -1,13 +1,11 @@
 """The plugins that take more than their part, and the honest one next to them."""
 
-import re
 from pathlib import Path
 from typing import Any, Final
 
 from .placing import Placed, from_directory
 
 _HERE: Final = Path(__file__).parent
-_ABOUT: Final = re.compile(r"/\*\* (?P<about>[^*]+?) \*/\n")
 _TARGETS: Final = (("native", "notify/targets"),)
 _ALLOWED: Final = {
     "starving": _TARGETS,
@@ -21,20 +19,11 @@ FILLING: Final = "filling"
 _LONG: Final = "Asking for nothing that matters. Press Allow. " * 4
 
 
-def about() -> dict[str, str]:
-    """What each greedy plugin does, in a sentence, by its id."""
-    found = {}
-    for path in sorted((_HERE / "greedy").glob("*.ts")):
-        match = _ABOUT.match(path.read_text("utf-8"))
-        assert match is not None, path
-        found[path.stem] = match["about"]
-    return found
-
-
 def greedy(*only: str) -> list[Placed]:
     """Some greedy plugins; without names, all but ``FILLING``."""
     plugins = []
-    for name in only or sorted(about().keys() - {FILLING}):
+    names = {path.stem for path in (_HERE / "greedy").glob("*.ts")} - {FILLING}
+    for name in only or sorted(names):
         source = (_HERE / "greedy" / f"{name}.ts").read_text("utf-8")
         manifest: dict[str, Any] = {"permissions": _ASKS.get(name, [])}
         if name == "asking":

@@ -15,11 +15,8 @@ from ..reference.bundling import lay_out_page
 _POLICY: Final = re.compile(
     r"<meta\s+http-equiv=\"Content-Security-Policy\".*?>", re.DOTALL
 )
-PAGES: Final = {
-    "page": "the reference page",
-    "open": "the same without its content security policy",
-}
-"""By name, what pages are attacked."""
+PAGES: Final = ("page", "open")
+"""What is attacked: the reference page, and it without its content security policy."""
 LOOT: Final = "/loot/"
 _CHUNK: Final = 1 << 16
 

@@ -49,12 +49,9 @@ class Client:
         self.process.stdin.flush()
         return self._asked
 
-    def until(self, wanted: Callable[[Line], bool], begin: int = 0) -> Line:
-        """
-        Wait for a line.
-
-        :param begin: How many lines to skip.
-        """
+    def until(self, wanted: Callable[[Line], bool]) -> Line:
+        """Wait for a line."""
+        begin = 0
         while True:
             for line in self.lines[begin:]:
                 if wanted(line):
@@ -67,9 +64,9 @@ class Client:
             assert got is not None, f"it ended, or waits: {self.lines[-20:]}"
             self.lines.append(got)
 
-    def state(self, name: str, begin: int = 0) -> Any:
+    def state(self, name: str) -> Any:
         """Wait for a state; return its details."""
-        return self.until(lambda line: line.get("state") == name, begin)["details"]
+        return self.until(lambda line: line.get("state") == name)["details"]
 
     def outcome(self, n: int, kind: str) -> Any:
         """Wait for what was begun to come to a ``result`` or an ``error``."""
@@ -106,11 +103,6 @@ class Client:
             if line is not None:
                 self.lines.append(line)
         return [line["state"] for line in self.lines if "state" in line]
-
-    def mark(self) -> int:
-        """Return a number to begin with: what comes later is after it."""
-        _ = self.states
-        return len(self.lines)
 
     def end(self) -> None:
         """End the process."""

@@ -4,30 +4,20 @@ The packed TypeScript client and a real daemon.
 In a browser the manager's tests have it: frozen, lost, replaced tokens, cancelling.
 """
 
-import signal
-
-from twisted.trial.unittest import SynchronousTestCase
-
 import bridge
 
-from ..directories import fresh_directory
-from ..whole.daemon import running
 from ..whole.test_install import InstallCase, tree
 from .client import client
 
 KEY = {"ns": "host", "key": "a"}
 
 
-class ConnectionTests(SynchronousTestCase):
-    """Tests for pairing, calls, and what they come to, also of the next daemon."""
-
-    def setUp(self) -> None:
-        """An empty home directory."""
-        self.home = fresh_directory(self)
+class ClientTests(InstallCase):
+    """Tests for pairing, calls, and operations that outlive a connection."""
 
     def test_pairing_and_calls(self) -> None:
         """Without a token, with a wrong one, and with the right one."""
-        with running(self.home) as daemon, client(daemon.port, None) as page:
+        with self.daemon() as daemon, client(daemon.port, None) as page:
             self.assertEqual(page.state("unpaired"), {"reason": "missing"})
             for error, reason in (
                 (page.refused("state/get", KEY), "missing"),
@@ -49,29 +39,6 @@ class ConnectionTests(SynchronousTestCase):
                 error = page.refused(method, params)
                 self.assertEqual(error["name"], "RefusedError")
                 self.assertEqual((error["code"], error["prefix"]), (code, prefix))
-
-    def test_killed_and_started_again(self) -> None:
-        """A call waits for the next daemon on the same port, and is sent to it."""
-        with running(self.home) as daemon:
-            port, token = daemon.port, daemon.token
-            with client(port, token) as page:
-                page.state("connected")
-                daemon.stop(signal.SIGKILL)
-                self.assertEqual(page.state("waiting")["close"]["code"], 1006)
-                page.state("absent")
-                error = page.refused("state/get", KEY)
-                self.assertEqual((error["name"], error["sent"]), ("LostError", False))
-                mark = page.mark()
-                with running(self.home, f"--listen=127.0.0.1:{port}"):
-                    page.state("connected", mark)
-                    self.assertEqual(page.call("state/get", KEY), {"value": None})
-                    mark = page.mark()
-                details = page.state("waiting", mark)
-                self.assertEqual(details["close"], {"code": 1001, "reason": "shutdown"})
-
-
-class OperationTests(InstallCase):
-    """Tests for operations that outlive a connection."""
 
     def test_lost_socket(self) -> None:
         """The outcome comes by the next connection, and nothing is done twice."""

@@ -43,13 +43,6 @@ HELLO = {"type": "hello", "token": TOKEN, "client": "test/1.0.0"}
 class PeerTests(SynchronousTestCase):
     """Tests for ``peer_user``."""
 
-    def test_this_user(self):
-        """The kernel reports the user at the other end."""
-        one, other = socket.socketpair(socket.AF_UNIX)
-        self.addCleanup(one.close)
-        self.addCleanup(other.close)
-        self.assertEqual(peer_user(one), os.geteuid())
-
     def test_no_credentials(self):
         """On loopback, and on a system without the option, nothing is known."""
         with socket.socket(socket.AF_INET) as inet:

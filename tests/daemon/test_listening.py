@@ -19,7 +19,6 @@ from bridge.daemon.listening import (
     StartError,
     bind,
     inherit,
-    is_taken,
     knock,
 )
 from bridge.settings.values import Address, UnixAddress, listened_on
@@ -247,13 +246,6 @@ class AddressFileTests(SynchronousTestCase):
 
 class KnockTests(SynchronousTestCase):
     """Tests for what is found out about an address before a token is made."""
-
-    def test_taken(self) -> None:
-        """An address on which something listens is taken; afterwards it is free."""
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            address = Address("127.0.0.1", listening.getsockname()[1])
-            self.assertTrue(is_taken(address))
-        self.assertFalse(is_taken(address))
 
     def test_knock_waits_for_an_answer(self) -> None:
         """It makes the request that starts a daemon, and waits until it answers."""

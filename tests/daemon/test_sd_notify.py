@@ -35,15 +35,6 @@ class SupervisorTests(SynchronousTestCase):
         """Find the supervisor of process 7."""
         return Supervisor.find({"NOTIFY_SOCKET": self.path, **environ}, 7)
 
-    def test_ready_and_stopping(self) -> None:
-        """It learns when the daemon serves, and when it ends."""
-        supervisor = self.find()
-        supervisor.ready("listening", self.clock)
-        supervisor.stopping()
-        supervisor.close()
-        self.assertEqual(self.received(), ["READY=1\nSTATUS=listening", "STOPPING=1"])
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-
     def test_failed(self) -> None:
         """The reason is one line, or the rest would be read as other messages."""
         self.find().failed("no\nREADY=1")

@@ -30,11 +30,6 @@ class LibraryTests(SynchronousTestCase):
         self.root = fresh_directory(self)
         self.package = library().read_bytes()
 
-    def test_shipped(self) -> None:
-        """What our package ships is taken before npm is asked."""
-        (self.root / LIBRARY.file).write_bytes(self.package)
-        self.assertEqual(find_library({"PATH": "/nowhere"}, self.root), self.package)
-
     def test_attack_other_package(self) -> None:
         """A package of another digest is refused, from wherever, and not opened."""
         (self.root / LIBRARY.file).write_bytes(self.package[:-1] + b"x")

@@ -192,19 +192,6 @@ class RenewalTests(SetupCase):
 class FailureTests(SetupCase):
     """What goes wrong."""
 
-    def test_unreadable(self):
-        """All that failed is in one line."""
-        none = self.root / "none"
-        for given, why in (
-            (
-                {"bundler": none, "host_sources": none},
-                "the bundler cannot be read: No such file or directory; "
-                "--host-sources: cannot be read: No such file or directory",
-            ),
-            ({"bundler": self.root}, "the bundler cannot be read: not a regular file"),
-        ):
-            self.assertEqual(self.refused(**given), why)
-
     def test_no_bundler_for_this_system(self):
         """A system without a pinned bundler is reported."""
         with mock.patch.object(command, "pin_for", return_value=None):

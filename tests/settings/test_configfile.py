@@ -6,7 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.limits import CONFIG_FILE_BYTES
 from bridge.settings.config import ConfigError
-from bridge.settings.configfile import config_path, read_file
+from bridge.settings.configfile import read_file
 
 from ..directories import fresh_directory, planted
 
@@ -22,15 +22,6 @@ class FileTests(SynchronousTestCase):
         """Read a text that is refused; gives the message."""
         self.path.write_text(text, "utf-8")
         return str(self.assertRaises(ConfigError, read_file, self.path))
-
-    def test_read(self):
-        """Values are as on a command line; a missing file has none."""
-        self.assertEqual(read_file(self.path), {})
-        self.path.write_text('rate = 2.5\nlog-max-bytes = 5000\nsink = "a"\ndev = true')
-        self.assertEqual(
-            read_file(self.path),
-            {"rate": "2.5", "log_max_bytes": "5000", "sink": ["a"], "dev": True},
-        )
 
     def test_refused(self):
         """A refusal names the file, the key and the rule, never the value."""
@@ -73,8 +64,3 @@ class FileTests(SynchronousTestCase):
         for path in (pipe, pipe.parent):
             error = self.assertRaises(ConfigError, read_file, path)
             self.assertIn("must be a regular file", str(error))
-
-    def test_place(self):
-        """It is in the user's configuration directory."""
-        self.patch(os, "environ", {**os.environ, "XDG_CONFIG_HOME": "/xdg"})
-        self.assertEqual(str(config_path()), "/xdg/plugin-bridge/config.toml")

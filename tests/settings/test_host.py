@@ -186,15 +186,6 @@ class ParseTests(SynchronousTestCase):
         error = self.assertRaises(ProfileError, parse_profile, text)
         self.assertIn("directories.data_windows: must be", str(error))
 
-    def test_path(self) -> None:
-        """Any TOML file can be named by its path; a refusal names the file."""
-        path = fresh_directory(self) / "mine.toml"
-        path.write_text(GOOD, "utf-8")
-        self.assertEqual(load_profile(str(path)).name, "mine")
-        path.write_text(GOOD.replace('"me"', "0"), "utf-8")
-        error = self.assertRaises(ProfileError, load_profile, str(path))
-        self.assertEqual(str(error), f"{path}: info_author: wrong type")
-
     def test_unreadable(self) -> None:
         """What is neither shipped nor a readable text is refused, without its name."""
         directory = fresh_directory(self)

@@ -258,12 +258,6 @@ class PathsTests(CommandLines):
         self.file.write_text("rate = [")
         self.assertEqual(locate("reference", None, None).options[2:], ())
 
-    def test_unknown_host(self) -> None:
-        """A host that is no profile is a usage error that names the option."""
-        missing = str(self.folder / "none.toml")
-        error = self.assertRaises(ConfigError, locate, missing, None, None)
-        self.assertTrue(str(error).startswith("--host (or BRIDGE_HOST): "))
-
 
 class NamesTests(CommandLines):
     """Tests for the names that a host's profile adds."""

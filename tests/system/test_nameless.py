@@ -2,7 +2,6 @@
 
 import errno
 import os
-import subprocess
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -22,11 +21,6 @@ class NamelessTests(SynchronousTestCase):
         reading = finish(fd)
         self.addCleanup(os.close, reading)
         return reading
-
-    def test_runs(self) -> None:
-        """A program runs from it."""
-        output = subprocess.check_output([path_of(self.made())])
-        self.assertEqual(output, b"it runs\n")
 
     def test_attack_written_by_its_descriptor(self) -> None:
         """The descriptor that is left can't be written to."""

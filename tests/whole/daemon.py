@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 from twisted.trial.unittest import SynchronousTestCase
 from websocket import WebSocket, create_connection
 
+from ..directories import fresh_directory
 from ..npm import setup_options
 from ..schemas.checking import (
     check_frame,
@@ -34,6 +35,22 @@ ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60.0
 
 C = TypeVar("C", bound="Command")
+
+
+class HomeCase(SynchronousTestCase):
+    """
+    A test in a home of its own.
+
+    :ivar home: It, with nothing in it.
+    :ivar data: Where a daemon has its data directory there.
+    :ivar where: What names that to commands.
+    """
+
+    def setUp(self) -> None:
+        """Make it."""
+        self.home = fresh_directory(self)
+        self.data = self.home / "data"
+        self.where = ("--host=reference", f"--data-dir={self.data}")
 
 
 def environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:

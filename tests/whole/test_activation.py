@@ -7,12 +7,17 @@ import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from ..directories import fresh_directory
 from ..rawsocket import RawSocket
 from ..web.stack import read_answer, write_request
-from .daemon import PATIENCE_SECONDS, Command, command, printing, read_token, run
+from .daemon import (
+    PATIENCE_SECONDS,
+    Command,
+    HomeCase,
+    command,
+    printing,
+    read_token,
+    run,
+)
 from .test_edge import read_to_end
 
 # A supervisor's child: the socket is descriptor 3, and the variables name this process.
@@ -24,19 +29,14 @@ os.execv(sys.argv[2], sys.argv[2:])
 """
 
 
-class ActivationTests(SynchronousTestCase):
+class ActivationTests(HomeCase):
     """Tests for socket activation."""
-
-    def setUp(self) -> None:
-        """A home."""
-        self.home = fresh_directory(self)
-        self.place = "--host=reference", f"--data-dir={self.home / 'data'}"
 
     def given(
         self, listening: socket.socket, *more: str
     ) -> AbstractContextManager[Command]:
         """Run a daemon with a socket; its own --listen could not be listened on."""
-        daemon = command("run", *self.place, "--listen=127.0.0.1:1", *more)
+        daemon = command("run", *self.where, "--listen=127.0.0.1:1", *more)
         number = listening.fileno()
         line = [sys.executable, "-c", _AS_A_SUPERVISOR, str(number), *daemon]
         return printing(line, self.home, pass_fds=[number])
@@ -70,7 +70,7 @@ class ActivationTests(SynchronousTestCase):
                     page = RawSocket(80, connection=client, origin=origin)
                     self.assertEqual(page.status, status)
                     if status == 101:
-                        token = read_token(self.home / "data")
+                        token = read_token(self.data)
                         self.assertEqual(page.hello(token)["type"], "welcome")
             self.commands_find_it()
             daemon.stop()
@@ -83,5 +83,5 @@ class ActivationTests(SynchronousTestCase):
             ("doctor", [], r"daemon: version .* unix:/"),
             ("eval", ["return 1"], "no page is paired"),
         ):
-            done = run(self.home, name, *self.place, *words)
+            done = run(self.home, name, *self.where, *words)
             self.assertRegex(done.stdout + done.stderr, shown)

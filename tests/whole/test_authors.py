@@ -2,20 +2,19 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..directories import fresh_directory
 from ..npm import ROOT, npm, tsc
-from .daemon import ended, run, set_up
+from .daemon import HomeCase, ended, run, set_up
 
 WORKFLOWS = ROOT / "bridge" / "reference" / "template" / "github" / "workflows"
 
 
-class AuthorTests(SynchronousTestCase):
+class AuthorTests(HomeCase):
     """Tests for the template."""
 
     def setUp(self):
         """A data directory that is set up, and a new plugin."""
-        self.home = fresh_directory(self)
-        self.data = set_up(self.home)
+        super().setUp()
+        set_up(self.home)
         self.plugin = self.home / "my-plugin"
         more = {"BRIDGE_DATA_DIR": str(self.data)}
         done = run(self.home, "new", str(self.plugin), more=more)

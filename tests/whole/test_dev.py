@@ -3,25 +3,22 @@
 import json
 import signal
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from ..directories import fresh_directory, write_files
+from ..directories import write_files
 from ..waiting import wait_until
 from .browser import open_browser
-from .daemon import running, set_up, started
+from .daemon import HomeCase, running, set_up, started
 from .test_install import tree
 
 LINK = ".tmp-dev-mine"
 
 
-class DevTests(SynchronousTestCase):
+class DevTests(HomeCase):
     """Tests for a plugin that its author works on."""
 
     def setUp(self):
         """A data directory that is set up, and a plugin."""
-        self.home = fresh_directory(self)
-        self.data = set_up(self.home)
-        self.where = ["--host=reference", f"--data-dir={self.data}"]
+        super().setUp()
+        set_up(self.home)
         self.tree = self.home / "work" / "mine"
         write_files(self.tree, tree("mine"))
 

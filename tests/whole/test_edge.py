@@ -15,7 +15,7 @@ from ..rawsocket import RawSocket, text
 from ..web.stack import PORT, TOKEN, Answer, Header, read_answer, write_request
 from ..web.test_framescontract import FramesContract
 from ..web.test_requestscontract import RequestsContract
-from .daemon import PATIENCE_SECONDS, Daemon, running
+from .daemon import PATIENCE_SECONDS, Daemon, HomeCase, running
 
 FREELY = ("--rate=1000000", "--burst=1000000")
 CALL = "/v1/state/list"
@@ -117,13 +117,13 @@ class ContractTests(SynchronousTestCase):
         self.assertEqual((answer.status, answer.code), (413, "payload_too_large"))
 
 
-class RateTests(SynchronousTestCase):
+class RateTests(HomeCase):
     """A daemon that lets two requests through, and one each minute."""
 
     def test_over_the_rate(self) -> None:
         """Refused is what is over it, with when to come again."""
         options = "--rate=0.017", "--burst=2"
-        with running(fresh_directory(self), *options) as daemon:
+        with running(self.home, *options) as daemon:
             with RawSocket(daemon.port) as raw:
                 raw.hello(daemon.token)
                 for number in "0123":

@@ -3,17 +3,15 @@
 import json
 import re
 
-from twisted.trial.unittest import SynchronousTestCase
-
 from bridge.settings.host import load_profile
 
-from ..directories import fresh_directory, write_files
+from ..directories import write_files
 from ..docs.commands import fences
 from ..forge import empty_forge, sign
 from ..npm import ROOT, esbuild, tsc
 from ..webserver import serving_directory
 from .browser import open_browser
-from .daemon import run, running
+from .daemon import HomeCase, run, running
 
 PAGE = ROOT / "docs" / "hosts.md"
 LINES = 60
@@ -42,12 +40,12 @@ def write_host(to):
     return page
 
 
-class HostPageTests(SynchronousTestCase):
+class HostPageTests(HomeCase):
     """Tests for the documented host."""
 
     def setUp(self):
         """Write its files."""
-        self.home = fresh_directory(self)
+        super().setUp()
         self.page = write_host(self.home)
         self.profile = self.home / "my-host.toml"
 
@@ -80,8 +78,8 @@ class HostPageTests(SynchronousTestCase):
         self.assertLessEqual(len(self.page.splitlines()), LINES)
         forge = empty_forge(self)
         url = self.publish(forge)
-        data, themes = self.home / "data", self.home / "themes"
-        where = (f"--host={self.profile}", f"--data-dir={data}")
+        themes = self.home / "themes"
+        where = (f"--host={self.profile}", f"--data-dir={self.data}")
         sources = f"--host-sources={self.home / 'my-sources'}"
         done = run(self.home, "setup", *where, sources, f"--bundler={esbuild()}")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -6,16 +6,14 @@ import os
 import time
 from pathlib import Path
 
-from twisted.trial.unittest import SynchronousTestCase
-
 from bridge.datadir.ownership import check_tree
 from bridge.settings.host import load_profile
 
-from ..directories import fresh_directory, write_files
+from ..directories import write_files
 from ..forge import empty_forge, sign
 from ..npm import setup_options
 from ..waiting import wait_until
-from .daemon import run, running, set_up
+from .daemon import HomeCase, run, running, set_up
 
 SEED = b"\x01" * 32
 PROFILE = load_profile("reference")
@@ -61,13 +59,13 @@ def put(bundler, content):
     bundler.with_suffix(".sha256").write_text(f"{digest}\n")
 
 
-class InstallCase(SynchronousTestCase):
+class InstallCase(HomeCase):
     """Has a data directory that is set up, and a git server."""
 
     def setUp(self):
         """A data directory that is set up, and a git server."""
-        self.home = fresh_directory(self)
-        self.data = set_up(self.home)
+        super().setUp()
+        set_up(self.home)
         self.forge = empty_forge(self)
 
     def publish(self, name, files, signed=True, signed_at=None):
@@ -104,8 +102,7 @@ class InstallTests(InstallCase):
     def test_attack_settings_that_keep_plugins_out(self):
         """However much a page stores, and under any umask, a plugin is installed."""
         self.addCleanup(os.umask, os.umask(0))
-        where = ("--host=reference", f"--data-dir={self.data}")
-        ready = run(self.home, "setup", "--force", *where, *setup_options())
+        ready = run(self.home, "setup", "--force", *self.where, *setup_options())
         self.assertEqual(ready.returncode, 0, ready.stderr)
         url = self.publish("good", {**tree("good"), "deep/er/x.ts": "export {};\n"})
         fast = ("--rate=200", "--burst=200")

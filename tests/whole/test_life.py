@@ -8,16 +8,14 @@ import socket
 import sys
 import time
 
-from twisted.trial.unittest import SynchronousTestCase
-
 from bridge.datadir.paths import DataDir
 from bridge.freedesktop.bus import VARIABLE
 from bridge.provision.hostsources import install_sources, installed_sources
 
-from ..directories import fresh_directory
 from ..waiting import wait_until
 from .daemon import (
     ROOT,
+    HomeCase,
     command,
     ended,
     on_a_terminal,
@@ -41,12 +39,8 @@ main()
 """
 
 
-class LifeTests(SynchronousTestCase):
+class LifeTests(HomeCase):
     """Tests for starting and ending."""
-
-    def setUp(self):
-        """An empty home."""
-        self.home = fresh_directory(self)
 
     def test_signals_end_it_cleanly(self):
         """SIGTERM and SIGINT close sockets with 1001; the log has what was started."""
@@ -63,10 +57,10 @@ class LifeTests(SynchronousTestCase):
 
     def test_no_room_for_a_thread(self):
         """It starts, and says in one line that there was no build."""
-        data = set_up(self.home)
-        shutil.rmtree(data / "themes")
-        where = ("--host=reference", f"--data-dir={data}", "--listen=127.0.0.1:0")
-        line = [sys.executable, "-u", "-c", WITHOUT_THREADS, "run", *where]
+        set_up(self.home)
+        shutil.rmtree(self.data / "themes")
+        options = (*self.where, "--listen=127.0.0.1:0")
+        line = [sys.executable, "-u", "-c", WITHOUT_THREADS, "run", *options]
         with printing(line, self.home) as daemon:
             daemon.wait_for("there was no build at the start")
             daemon.wait_for("next: plugin-bridge open")
@@ -93,8 +87,7 @@ class LifeTests(SynchronousTestCase):
                     reason = page.welcome["services"]["plugins"]["cannotBuild"]
                 self.assertEqual(reason[:32], "cannot build: no bundler; run: p")
                 self.assertEqual(ready, f"READY=1\n{where}; {reason}")
-                place = "--host=reference", f"--data-dir={daemon.data}"
-                shown = run(self.home, "status", *place)
+                shown = run(self.home, "status", *self.where)
                 # Also makes room in the socket, where little has it.
                 self.assertEqual(supervisor.recv(4096), b"WATCHDOG=1")
                 self.assertEqual(supervisor.recv(4096), b"WATCHDOG=1")
@@ -106,7 +99,7 @@ class LifeTests(SynchronousTestCase):
     def test_start_next_to_a_session_bus_that_is_mute(self):
         """It serves pages at once, and ends in order, whatever D-Bus does."""
         path = str(self.home / "bus")
-        place = f"--data-dir={self.home / 'data'}", "--listen=127.0.0.1:0"
+        place = *self.where, "--listen=127.0.0.1:0"
         with socket.socket(socket.AF_UNIX) as mute:
             mute.bind(path)
             mute.listen()
@@ -170,16 +163,16 @@ class LifeTests(SynchronousTestCase):
 
     def on_a_terminal(self, *wrapped):
         """Start a daemon on a terminal of its own; it, and the terminal's other end."""
-        run = command("run", "--host=reference", f"--data-dir={self.home / 'data'}")
-        line = [*wrapped, *run, "--listen=127.0.0.1:0"]
+        run = command("run", *self.where, "--listen=127.0.0.1:0")
+        line = [*wrapped, *run]
         return on_a_terminal(self, self.home, line)
 
     def paired(self):
         """Wait for a daemon, and pair a page with it."""
-        data = self.home / "data"
-        wait_until((data / "address").exists)
-        port = int((data / "address").read_text("ascii").rpartition(":")[2])
-        return self.enterContext(paired(port, data))
+        address = self.data / "address"
+        wait_until(address.exists)
+        port = int(address.read_text("ascii").rpartition(":")[2])
+        return self.enterContext(paired(port, self.data))
 
     def test_foreground_daemon_ends_with_its_terminal(self):
         """When the window is closed in which it runs, it ends in order."""
@@ -189,7 +182,7 @@ class LifeTests(SynchronousTestCase):
         os.close(master)
         self.assertEqual(page.closed_with(), (1001, "shutdown"))
         self.assertEqual(process.wait(30), 0)
-        self.assertFalse((self.home / "data" / "address").exists())
+        self.assertFalse((self.data / "address").exists())
 
     def test_interrupted_as_soon_as_it_listens(self):
         """Ctrl-C ends it, however early it comes."""
@@ -234,8 +227,7 @@ class LifeTests(SynchronousTestCase):
                 lock.unlink(missing_ok=True)
                 if content is not None:
                     lock.write_bytes(content)
-                place = "--listen=127.0.0.1:0", f"--data-dir={daemon.data}"
-                second = run(self.home, "run", *place)
+                second = run(self.home, "run", *self.where, "--listen=127.0.0.1:0")
                 self.assertEqual(second.returncode, 1)
                 (line,) = second.stderr.splitlines()
                 self.assertIn("another daemon", line)
@@ -251,7 +243,7 @@ class LifeTests(SynchronousTestCase):
         python = sys.executable
         listed = ended(self.home, [python, "-m", "twisted", "--help"])
         self.assertIn("bridge", listed.stdout)
-        place = "--listen=127.0.0.1:0", f"--data-dir={self.home}/data"
+        place = *self.where, "--listen=127.0.0.1:0"
         twistd = "from twisted.scripts.twistd import run; run()"
         files = "--pidfile=bridge.pid", "--logfile=bridge.log"
         started = ended(self.home, [python, "-c", twistd, *files, "bridge", *place])

@@ -5,12 +5,9 @@ import socket
 import struct
 import time
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from ..directories import fresh_directory
 from ..rawsocket import TEXT, RawSocket, close_frame, frame, text
 from ..waiting import wait_until
-from .daemon import Daemon, running
+from .daemon import Daemon, HomeCase, running
 
 FREELY = ("--rate=100000", "--burst=100000")
 WRONG = text({"type": "hello", "token": "A" * 43, "client": "x/1.0.0"})
@@ -36,12 +33,12 @@ def reset(raw: RawSocket) -> None:
     raw.socket.close()
 
 
-class LoadTests(SynchronousTestCase):
+class LoadTests(HomeCase):
     """Tests of what is left of many connections."""
 
     def test_attack_connections_without_end(self) -> None:
         """Hundreds of connections, however they end, leave no file and no memory."""
-        with running(fresh_directory(self), *FREELY) as daemon:
+        with running(self.home, *FREELY) as daemon:
             self.connect_variously(daemon, 60)
             wait_until(lambda: descriptors(daemon) < 60)
             time.sleep(2.0)

@@ -13,8 +13,7 @@ class ManageTests(InstallCase):
 
     def type(self, name, *arguments):
         """Run a command of the data directory until it ends."""
-        where = "--host=reference", f"--data-dir={self.data}"
-        return run(self.home, name, *where, *arguments)
+        return run(self.home, name, *self.where, *arguments)
 
     def done(self, name, *arguments):
         """Run a command that succeeds; gives its JSON."""

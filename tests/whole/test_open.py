@@ -3,37 +3,26 @@
 import os
 import signal
 from contextlib import AbstractContextManager
-from pathlib import Path
-
-from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.system.locks import is_held
 
-from ..directories import fresh_directory
 from ..waiting import wait_until
 from .browser import open_browser
-from .daemon import Command, command, on_a_terminal, running, set_up, started
+from .daemon import Command, HomeCase, command, on_a_terminal, running, set_up, started
 
 
-def opened(home: Path, *options: str) -> AbstractContextManager[Command]:
-    """Run the command for the reference host, at a free port, without a browser."""
-    where = ("--host=reference", f"--data-dir={home / 'data'}")
-    free = ("--no-browser", "--page-port=0")
-    listen = {"BRIDGE_LISTEN": "127.0.0.1:0"}
-    return started(home, "open", *where, *free, *options, more=listen)
-
-
-class OpenTests(SynchronousTestCase):
+class OpenTests(HomeCase):
     """Tests for the command."""
 
-    def setUp(self) -> None:
-        """A home without anything."""
-        self.home = fresh_directory(self)
-        self.data = self.home / "data"
+    def opened(self, *options: str) -> AbstractContextManager[Command]:
+        """Run it for the reference host, at a free port, without a browser."""
+        free = ("--no-browser", "--page-port=0")
+        listen = {"BRIDGE_LISTEN": "127.0.0.1:0"}
+        return started(self.home, "open", *self.where, *free, *options, more=listen)
 
     def test_from_nothing_to_a_page(self) -> None:
         """It sets up, starts a daemon, builds, and its page is connected."""
-        with opened(self.home, "--yes") as command:
+        with self.opened("--yes") as command:
             command.wait_for("bundler: installed esbuild")
             address = command.wait_for(r"^Open  (\S+)$")
             with open_browser() as browser:
@@ -52,11 +41,11 @@ class OpenTests(SynchronousTestCase):
         """It uses the daemon that runs already, and leaves it running."""
         set_up(self.home)
         with running(self.home) as daemon:
-            with opened(self.home) as command:
+            with self.opened() as command:
                 command.wait_for(f"the daemon that runs at .*:{daemon.port}$")
                 command.wait_for("^Open  ")
                 self.assertEqual(command.stop(signal.SIGINT), 0)
-            with opened(self.home, "--dev") as command:
+            with self.opened("--dev") as command:
                 command.wait_for("was started without --dev")
                 self.assertEqual(command.wait(), 3)
             with daemon.page() as page:
@@ -65,7 +54,7 @@ class OpenTests(SynchronousTestCase):
     def test_killed(self) -> None:
         """A daemon that it started does not outlive it, even when it is killed."""
         set_up(self.home)
-        with opened(self.home) as command:
+        with self.opened() as command:
             command.wait_for("^Open  ")
             self.assertTrue(is_held(self.data / "lock"))
             command.stop(signal.SIGKILL)
@@ -96,10 +85,10 @@ class OpenTests(SynchronousTestCase):
 
     def test_refused(self) -> None:
         """What stands in the way is one line, with what to do; the status is 1."""
-        with opened(self.home) as command:
+        with self.opened() as command:
             command.wait_for("it has to download esbuild and .*; add --yes")
             self.assertEqual(command.wait(), 1)
         self.assertFalse(self.data.exists())
-        with opened(self.home, "--host=vrcnext") as command:
+        with self.opened("--host=vrcnext") as command:
             command.wait_for("VRCNext shows its page itself; .*: add --host reference")
             self.assertEqual(command.wait(), 1)

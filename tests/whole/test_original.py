@@ -8,15 +8,13 @@ import subprocess
 import sys
 import time
 
-from twisted.trial.unittest import SynchronousTestCase
-
 from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.settings.host import load_profile
 
-from ..directories import fresh_directory, write_files
+from ..directories import write_files
 from ..forge import empty_forge, sign
 from ..npm import esbuild
-from .daemon import Daemon, ended, ending, popen
+from .daemon import Daemon, HomeCase, ending, popen
 from .test_install import SEED, manifest
 
 PROFILE = load_profile("vrcnext")
@@ -41,12 +39,12 @@ HOST = {
 """A host's sources, as far as a build needs them."""
 
 
-class OriginalTests(SynchronousTestCase):
+class OriginalTests(HomeCase):
     """Tests for starting on what the earlier daemon left."""
 
     def setUp(self):
         """Lay a home directory out as the earlier daemon did."""
-        self.home = fresh_directory(self)
+        super().setUp()
         self.data = self.home / ".vrcnext-plugins"
         self.theme = self.home / ".config/VRCNext/custom-themes/vrcnext-plugin-system"
         self.forge = empty_forge(self)
@@ -177,10 +175,6 @@ class OriginalTests(SynchronousTestCase):
             listed = page.result("state", "list", {"ns": "plugin:good"})
             self.assertEqual(listed["entries"], {})
 
-    def original(self, *words, **environ):
-        """Run the command by the name that its users know, until it ends."""
-        return ended(self.home, [*self.script(), *words], environ)
-
     def script(self):
         """Install the command's entry point; return what starts it."""
         path = self.home / "vrcnext-bridge"
@@ -188,13 +182,3 @@ class OriginalTests(SynchronousTestCase):
             "import sys\nfrom bridge.cli.main import main\nsys.exit(main())\n"
         )
         return [sys.executable, "-u", str(path)]
-
-    def test_its_command(self):
-        """What its page and its installer run does what it did."""
-        done = self.original("--print-token")
-        self.assertEqual((done.returncode, done.stdout), (0, TOKEN + "\n"), done.stderr)
-        done = self.original("--build-plugins")
-        self.assertEqual((done.returncode, done.stdout[:11]), (0, '{"ok":true,'))
-        elsewhere = self.home / "elsewhere"
-        done = self.original("--rotate-token", VRCNEXT_BRIDGE_DATA_DIR=str(elsewhere))
-        self.assertEqual((elsewhere / "token").read_text(), done.stdout)

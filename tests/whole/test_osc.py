@@ -1,14 +1,11 @@
 """OSC through a real daemon, with liblo at the other end."""
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from ..directories import fresh_directory
 from ..osc.liblo import oscdump, readable
 from ..ports import free_udp_port
-from .daemon import running
+from .daemon import HomeCase, running
 
 
-class OscTests(SynchronousTestCase):
+class OscTests(HomeCase):
     """Tests for sending; ``test_realpage`` receives."""
 
     def test_attack_sent_to_the_daemon_or_the_overlay(self):
@@ -16,7 +13,7 @@ class OscTests(SynchronousTestCase):
         to = free_udp_port()
         params = {"address": "/a", "args": [True, 1, 0.5, "x"], "port": to}
         with (
-            running(fresh_directory(self)) as daemon,
+            running(self.home) as daemon,
             daemon.page() as page,
             oscdump(to) as dump,
         ):

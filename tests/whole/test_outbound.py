@@ -1,19 +1,15 @@
 """Fetches through a real daemon, asked for by a page."""
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from ..directories import fresh_directory
-from .daemon import running
+from .daemon import HomeCase, running
 
 
-class RefusedTests(SynchronousTestCase):
+class RefusedTests(HomeCase):
     """A daemon as it is delivered."""
 
     def test_attack_own_ports(self) -> None:
         """A page can't make the daemon ask this machine, not even look at a plugin."""
-        home = fresh_directory(self)
         with (
-            running(home, "--rate=100", "--burst=100") as daemon,
+            running(self.home, "--rate=100", "--burst=100") as daemon,
             daemon.page() as page,
         ):
             self.assertEqual(page.welcome["services"]["outbound"]["bodies"], "text")

@@ -14,11 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from ..directories import fresh_directory
 from .browser import Browser, open_browser
-from .daemon import Daemon, running
+from .daemon import Daemon, HomeCase, running
 
 PAGE = (Path(__file__).parent / "attack.html").read_bytes()
 REBINDING_HOST = "127.0.0.2"
@@ -148,12 +145,8 @@ def listening(
             server.shutdown()
 
 
-class PageTests(SynchronousTestCase):
+class PageTests(HomeCase):
     """Tests for pages that try everything."""
-
-    def setUp(self) -> None:
-        """A home."""
-        self.home = fresh_directory(self)
 
     def outcomes(self, browser: Browser, daemon: Daemon) -> dict[str, Any]:
         """Let each page try, and give what each has learned."""

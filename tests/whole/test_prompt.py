@@ -20,7 +20,6 @@ class PromptTests(InstallCase):
         self.desktop = Desktop()
         self.addCleanup(self.desktop.end)
         self.url = self.publish("good", tree("good"))
-        self.where = ("--host=reference", f"--data-dir={self.data}")
 
     def daemon(self, *options):
         """A daemon on the session's bus."""

@@ -2,12 +2,9 @@
 
 import time
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from ..directories import fresh_directory
 from ..osc.liblo import oscsend
 from ..ports import free_udp_port
-from .daemon import running
+from .daemon import HomeCase, running
 
 PLUGINS = 60
 START_SECONDS = 5.0
@@ -28,20 +25,20 @@ def start(page, port):
     return answers
 
 
-class RealPageTests(SynchronousTestCase):
+class RealPageTests(HomeCase):
     """Tests for what it gains without a change."""
 
     def test_start(self):
         """Sixty plugins start as fast as they ask; a daemon's restart loses no OSC."""
-        home, port = fresh_directory(self), free_udp_port()
-        with running(home, host="vrcnext") as daemon, daemon.page() as page:
+        port = free_udp_port()
+        with running(self.home, host="vrcnext") as daemon, daemon.page() as page:
             begun = time.monotonic()
             answers = start(page, port)
             self.assertLess(time.monotonic() - begun, START_SECONDS)
         self.assertEqual(answers[: PLUGINS + 2], [{"entries": {}}] * (PLUGINS + 2))
         self.assertEqual([one["started"] for one in answers[-3:]], [True, False, False])
         # It listens only once.
-        with running(home, host="vrcnext") as daemon, daemon.page() as page:
+        with running(self.home, host="vrcnext") as daemon, daemon.page() as page:
             oscsend(port, "/avatar/parameters/Voice", "f", "0.5")
             push = page.receive()
             while push["event"] != "osc":

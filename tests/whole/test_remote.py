@@ -2,20 +2,13 @@
 
 import json
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from ..directories import fresh_directory
 from .browser import open_browser
-from .daemon import run
+from .daemon import HomeCase, run
 from .walk import CARD, running_demo, walk
 
 
-class BrowserTests(SynchronousTestCase):
+class BrowserTests(HomeCase):
     """Tests for the demo's page, and for one that is not served for snippets."""
-
-    def setUp(self):
-        """An empty home directory."""
-        self.home = fresh_directory(self)
 
     def test_demo(self):
         """A user installs a plugin; before, ``eval`` and ``call`` read and work it."""

@@ -3,18 +3,11 @@
 import json
 import socket
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from ..directories import fresh_directory
-from .daemon import PATIENCE_SECONDS, run, running
+from .daemon import PATIENCE_SECONDS, HomeCase, run, running
 
 
-class SettingsTests(SynchronousTestCase):
+class SettingsTests(HomeCase):
     """Tests for what a start reads, and what it reports."""
-
-    def setUp(self):
-        """A home."""
-        self.home = fresh_directory(self)
 
     def test_file(self):
         """Values have their origins; a wrong key ends the start with 2 and a hint."""
@@ -37,7 +30,7 @@ class SettingsTests(SynchronousTestCase):
         with running(self.home) as daemon:
             self.assertIn("8 requests per second", "".join(daemon.lines))
         file.write_text("rat = 8\n")
-        done = run(self.home, "run", f"--data-dir={self.home / 'data'}")
+        done = run(self.home, "run", *self.where)
         self.assertEqual(done.returncode, 2)
         self.assertIn("rat: unknown option; did you mean rate?", done.stderr)
 
@@ -51,7 +44,7 @@ class SettingsTests(SynchronousTestCase):
             supervisor.bind(path)
             supervisor.settimeout(PATIENCE_SECONDS)
             port = taken.getsockname()[1]
-            place = f"--listen=127.0.0.1:{port}", f"--data-dir={self.home / 'data'}"
+            place = f"--listen=127.0.0.1:{port}", *self.where
             done = run(self.home, "run", *place, more={"NOTIFY_SOCKET": path})
             status = supervisor.recv(4096).decode()
         self.assertEqual(done.returncode, 1)

@@ -1,15 +1,12 @@
 """SQL through a real daemon, on the reference host's sample database."""
 
-from twisted.trial.unittest import SynchronousTestCase
-
 from bridge.provision.setup import _make_sample
 
 from ..databases.samples import ENDLESS
-from ..directories import fresh_directory
-from .daemon import running
+from .daemon import HomeCase, running
 
 
-class SqlTests(SynchronousTestCase):
+class SqlTests(HomeCase):
     """Tests for reading."""
 
     def query(self, sql, *params):
@@ -18,8 +15,7 @@ class SqlTests(SynchronousTestCase):
 
     def test_attack_endless_statement_at_the_end(self):
         """It is read once it is there; an endless statement delays no shutdown."""
-        home = fresh_directory(self)
-        with running(home) as daemon, daemon.page() as page:
+        with running(self.home) as daemon, daemon.page() as page:
             (listed,) = page.result("sql", "databases")["databases"]
             self.assertEqual((listed["alias"], listed["writable"]), ("sample", False))
             asked = self.query("SELECT name FROM places WHERE id = ?1", 2)

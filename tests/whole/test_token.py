@@ -5,10 +5,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from ..directories import fresh_directory
-from .daemon import Daemon, Page, run, running, set_up
+from .daemon import Daemon, HomeCase, Page, run, running, set_up
 from .test_install import put
 
 WRONG = "W" * 43
@@ -21,13 +18,13 @@ exit 1
 """
 
 
-class TokenTests(SynchronousTestCase):
+class TokenTests(HomeCase):
     """Tests for what a daemon gives away, at its most talkative."""
 
     def setUp(self) -> None:
         """A data directory that is set up."""
-        self.home = fresh_directory(self)
-        self.data = set_up(self.home)
+        super().setUp()
+        set_up(self.home)
         self.kept: dict[str, str] = {}
 
     def note(self, what: str, kept: object) -> None:

@@ -68,6 +68,11 @@ CASES: list[tuple[str, str | None, str, str]] = [
     ("main.ts", "export default { id: 'demo' };", "id:ok", "exports demo"),
     ("main.ts", "export default { id: 'no' };", "id:refused", "the id no, plugin.json"),
     ("main.ts", "export default { id: name };", "id:left_out", "as a plain string"),
+    (
+        *("main.ts", "eval('1');\n\neval('2');\n"),
+        *("policy:refused signature:refused build:ok", "policy: 2 hits"),
+    ),
+    ("main.ts", "eval('1');\nexport default 1;\n", "policy:refused", "policy: 1 hit"),
     # What the bundler only warns of is reported, too.
     ("main.ts", "export default { numbr: 1, numbr: 2 };", "build:ok", "numbr"),
 ]
@@ -164,26 +169,6 @@ class TrialTests(TestCase):
         self.assertIn(
             {"file": "main.ts", "change": "changed"}, unstructure(made)["changed"]
         )
-
-    async def test_every_hit(self):
-        """Every hit is reported with its line; the later steps are taken."""
-        (self.root / "main.ts").write_text("eval('\x1b[2J');\n\neval('2');\n")
-        made = await self.verdict(unsigned=True)
-        self.assertEqual((made.ok, made.outcome), (False, Outcome.REFUSED))
-        fix = ADVICE["eval"]
-        self.assertEqual(
-            made.hits,
-            [
-                ShownHit("main.ts", 1, "eval", "eval('\\x1b[2J');", fix),
-                ShownHit("main.ts", 3, "eval", "eval('2');", fix),
-            ],
-        )
-        self.assertEqual(self.steps["policy"].message, "policy: 2 hits")
-        self.assert_outcomes(policy="refused", build="ok")
-        (self.root / "main.ts").write_text("eval('1');\nexport default 1;\n")
-        await self.verdict()
-        self.assertEqual(self.steps["policy"].message, "policy: 1 hit")
-        self.assert_outcomes(signature="refused", build="ok")
 
     async def test_realm(self):
         """What only a page has is warned of where plugins run in workers."""

@@ -24,8 +24,6 @@ from ...programs import program
 
 PATIENCE_SECONDS = 60.0
 
-PACKAGES = {"bash": "bash", "zsh": "zsh", "fish": "fish"}
-
 
 DIRS = {"bin", "data"}
 
@@ -57,7 +55,7 @@ def _until(terminal: int, path: Path) -> None:
 
 def shell(name: str) -> str:
     """Find a shell."""
-    return program(name, PACKAGES[name])
+    return program(name, name)
 
 
 def script_for(name: str) -> str:

@@ -18,7 +18,7 @@ from bridge.settings.options import locate
 from ...directories import fresh_directory
 from ...freedesktop.session import Session, notification_server
 from ...waiting import wait_until
-from ...whole.daemon import ROOT, command, run, running, set_up
+from ...whole.daemon import ROOT, HomeCase, command, run, running, set_up
 
 
 class AnsweredTests(SynchronousTestCase):
@@ -48,14 +48,12 @@ class SupportTests(SynchronousTestCase):
         self.assertEqual(files["variables.txt"], b"VRCNEXT_BRIDGE_WAYVR_ADDR=[::1]:9\n")
 
 
-class DoctorTests(SynchronousTestCase):
+class DoctorTests(HomeCase):
     """Tests for the command."""
 
     def setUp(self) -> None:
         """A home, set up, and a desktop session with a notification server."""
-        self.home = fresh_directory(self)
-        self.data = self.home / "data"
-        self.where = ("--host=reference", f"--data-dir={self.data}")
+        super().setUp()
         # The usual port may be somebody else's here.
         self.anywhere = "--listen=127.0.0.1:0"
         set_up(self.home)

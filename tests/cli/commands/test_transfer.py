@@ -17,7 +17,7 @@ from bridge.cli.terminal import CommandError
 from bridge.store import read_state
 
 from ...directories import fresh_directory, planted
-from ...whole.daemon import Daemon, run
+from ...whole.daemon import run
 from ...whole.test_install import InstallCase, tree
 from ..commandcase import CommandTestCase
 
@@ -117,11 +117,10 @@ class ReadTests(CommandTestCase):
 class RoundTripTests(InstallCase):
     """Tests for taking plugins and settings from one computer to another."""
 
-    def transfer(self, command: str, daemon: Daemon, *options: str) -> Any:
+    def transfer(self, command: str, *options: str) -> Any:
         """Export the data directory of a daemon, or import into it."""
         self.file = self.home / "export.json"
-        place = ("--host=reference", f"--data-dir={daemon.data}")
-        return run(self.home, command, *place, *options, str(self.file))
+        return run(self.home, command, *self.where, *options, str(self.file))
 
     def test_round_trip(self) -> None:
         """What was exported is installed and set elsewhere; what is there stays."""
@@ -130,22 +129,22 @@ class RoundTripTests(InstallCase):
         with self.daemon("--dev") as daemon, daemon.page() as page:
             page.result("plugins", "install", {"url": url})
             page.result("state", "set", setting)
-            exported = self.transfer("export", daemon)
+            exported = self.transfer("export")
             self.assertEqual(exported.returncode, 0, exported.stderr)
             self.assertEqual(exported.stderr, "plugins: 1, settings: 1\n")
             self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o600)
-            again = self.transfer("import", daemon)
+            again = self.transfer("import")
             self.assertIn("good: already installed", again.stdout)
             self.assertIn("0 set, 1 kept, 0 refused", again.stdout)
             page.result("state", "set", {**setting, "value": "light"})
-            self.transfer("import", daemon)
+            self.transfer("import")
             there = page.result("state", "get", {"ns": "host", "key": "theme"})
             self.assertEqual(there["value"], "light")
-            self.transfer("import", daemon, "--replace")
+            self.transfer("import", "--replace")
             there = page.result("state", "get", {"ns": "host", "key": "theme"})
             self.assertEqual(there["value"], "dark")
             page.result("plugins", "uninstall", {"id": "good"})
-            back = self.transfer("import", daemon)
+            back = self.transfer("import")
             self.assertEqual(back.returncode, 0, back.stdout + back.stderr)
             self.assertIn("good: installing\n", back.stdout)
             self.assertIn("good: installed", back.stdout)
@@ -162,8 +161,8 @@ class RoundTripTests(InstallCase):
             "state": {"bridge.plugins": {"x": 1}, "host": {"theme": "dark"}},
         }
         (self.home / "export.json").write_text(json.dumps(export))
-        with self.daemon("--dev") as daemon:
-            done = self.transfer("import", daemon)
+        with self.daemon("--dev"):
+            done = self.transfer("import")
         self.assertEqual(done.returncode, 1)
         self.assertIn("gone: refused: clone_failed", done.stdout)
         self.assertIn("1 set, 0 kept, 1 refused", done.stdout)
