@@ -8,6 +8,7 @@ import {
   useOf,
 } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import { readSchema } from "../../bridge/reference/packages/host/src/schema.js";
+import { changesOf } from "../../bridge/reference/packages/host/src/settings.js";
 import { type Given, type Stand, connected, entry, quiet } from "./pagestand.js";
 import { equal, failure, refusal } from "./world.js";
 
@@ -393,6 +394,26 @@ export const apiScenarios = {
     equal(await runtime.resetSettings("some-plugin"), { outcome: "saved" });
     equal([runtime.settings("some-plugin"), daemon.stored.size], [defaults, 0]);
     equal(changes, 1);
+  },
+
+  /** Only what the user changed is written: the rest may be another page's. */
+  async settings_saved_on_two_pages() {
+    const first = await running([], { settings: SCHEMA });
+    const { daemon, runtime } = await running([], { settings: SCHEMA, daemon: first.daemon });
+    const schema = runtime.settingsSchema("some-plugin") ?? [];
+    const shown = runtime.settings("some-plugin");
+    await first.runtime.saveSettings("some-plugin", { volume: 77, loud: true });
+    const changes = changesOf(schema, shown, { volume: "40", name: "Ana", loud: false });
+    equal(changes, { name: "Ana" });
+    daemon.asked.length = 0;
+    equal(await runtime.saveSettings("some-plugin", changes), { outcome: "saved" });
+    equal(daemon.asked, ["state/set plugin:some-plugin name", "state/list"]);
+    const stored = { volume: 77, loud: true, name: "Ana" };
+    equal(Object.fromEntries(daemon.stored), stored);
+    // The form shows what is stored by now.
+    equal(runtime.settings("some-plugin"), { ...stored, mode: "a" });
+    equal(changesOf(schema, shown, { volume: " 41 ", mode: "b" }), { volume: 41, mode: "b" });
+    equal(changesOf(schema, shown, { volume: "" }), { volume: "" });
   },
 
   /** A value that is not allowed changes nothing and names the rule. */

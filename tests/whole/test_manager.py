@@ -382,11 +382,15 @@ class ManagerTests(SynchronousTestCase):
         browser.until_text("#question", "Leave without saving?")
         browser.answer("no")
         self.focused("setting-volume")
+        # Another page saves another field meanwhile.
+        place = {"ns": "plugin:speaker-box"}
+        stand.call("state/set", {**place, "key": "loud", "value": True})
         browser.type("#setting-volume", "60")
         browser.click("#save")
         self.said("Saved.")
-        stored = stand.call("state/list", {"ns": "plugin:speaker-box"})["entries"]
-        self.assertEqual(stored["volume"], 60)
+        stored = stand.call("state/list", place)["entries"]
+        self.assertEqual(stored, {"volume": 60, "loud": True})
+        browser.find("#setting-loud[aria-checked=true]")
 
         stand.go("/home")
         browser.find('[data-testid="plugin-card-speaker-box"]')

@@ -2,7 +2,7 @@ import { BridgeError, type Json, type Settings } from "@bridge/plugin-api";
 
 import { problemOf, valueOf } from "../../api/src/settingrules.js";
 import type { Caller } from "./link.js";
-import { type Schema, valuesOf } from "./schema.js";
+import { type KeyedField, type Schema, valuesOf } from "./schema.js";
 import { Signal } from "./signal.js";
 
 // The daemon has twice as much for each plugin, which other pages may have filled.
@@ -16,6 +16,28 @@ export type Saving =
   | { readonly outcome: "saved" | "not-saved" }
   /** Nothing was saved; a sentence for each field with a value it does not allow. */
   | { readonly outcome: "invalid"; readonly problems: { readonly [key: string]: string } };
+
+/**
+ * What the user changed in a form; what they did not may have been changed elsewhere.
+ *
+ * @param shown The values that it showed.
+ * @param draft What is in the fields that were touched.
+ */
+export function changesOf(schema: Schema, shown: Values, draft: Values): Values {
+  const changes = schema
+    .filter(({ key }) => key in draft)
+    .map((field) => [field.key, readValue(field, draft[field.key] as Json)] as const)
+    .filter(([key, value]) => value !== shown[key]);
+  return Object.fromEntries(changes);
+}
+
+/** The value of what is in a field: a number is written as a text. */
+export function readValue(field: KeyedField, written: Json): Json {
+  if (field.type !== "number" || typeof written !== "string") {
+    return written;
+  }
+  return written.trim() === "" ? "" : Number(written);
+}
 
 /** A plugin's own values, in the daemon's state store. */
 export class StoredSettings implements Settings {
@@ -48,8 +70,7 @@ export class StoredSettings implements Settings {
    */
   static async read(page: Caller, plugin: Caller, id: string): Promise<StoredSettings> {
     const namespace = namespaceOf(id);
-    const { entries } = await page.call("state/list", { ns: namespace });
-    const values = new Map(Object.entries(entries) as [string, Json][]);
+    const values = new Map(Object.entries(await listed(page, namespace)));
     return new StoredSettings(page, plugin, namespace, values);
   }
 
@@ -149,15 +170,19 @@ export class StoredSettings implements Settings {
     valueFor: (key: string) => Json | undefined,
   ): Promise<Saving> {
     let outcome: "saved" | "not-saved" = "saved";
-    for (const key of keys) {
-      try {
+    try {
+      for (const key of keys) {
         await this.#storeOne(key, valueFor(key));
-      } catch {
-        outcome = "not-saved";
-        break;
       }
+    } catch {
+      outcome = "not-saved";
     }
-    this.#changed.emit();
+    try {
+      // Another page may have saved others.
+      this.replace(await listed(this.#page, this.#namespace));
+    } catch {
+      this.#changed.emit();
+    }
     return { outcome };
   }
 
@@ -193,6 +218,10 @@ export class StoredSettings implements Settings {
   }
 }
 
+async function listed(page: Caller, ns: string): Promise<Values> {
+  return (await page.call("state/list", { ns })).entries as Values;
+}
+
 function namespaceOf(id: string): string {
   return `plugin:${id}`;
 }
@@ -208,8 +237,7 @@ function bytesOf(key: string, value: Json): number {
  */
 export async function forgetSettings(page: Caller, id: string): Promise<void> {
   const ns = namespaceOf(id);
-  const { entries } = await page.call("state/list", { ns });
-  for (const key of Object.keys(entries)) {
+  for (const key of Object.keys(await listed(page, ns))) {
     await page.call("state/delete", { ns, key });
   }
 }

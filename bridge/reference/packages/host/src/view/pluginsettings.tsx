@@ -9,7 +9,7 @@ import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
 import { problemOf } from "../../../api/src/settingrules.js";
 import type { KeyedField, Schema } from "../schema.js";
-import type { Values } from "../settings.js";
+import { type Values, changesOf, readValue } from "../settings.js";
 import type { ViewProps } from "./app.js";
 import { Button, Field, Select, Switch, Title } from "./parts.js";
 import { Back } from "./plugin.js";
@@ -44,14 +44,13 @@ export function PluginSettingsView({ model, id }: PluginProps) {
   );
 }
 
-type Draft = { readonly [key: string]: Json };
-
 function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) {
   const { runtime, announcer, navigation } = model;
-  const [draft, setDraft] = useState<Draft>({});
+  const [draft, setDraft] = useState<Values>({});
   const [problems, setProblems] = useState<{ readonly [key: string]: string }>({});
   const saved = runtime.settings(id);
-  const dirty = Object.keys(draft).length > 0;
+  const changes = changesOf(schema, saved, draft);
+  const dirty = Object.keys(changes).length > 0;
   useEffect(() => {
     navigation.guard(dirty ? () => mayLeave(model) : undefined);
     return () => navigation.guard(undefined);
@@ -69,21 +68,17 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
       announcer.polite("Nothing has changed.");
       return;
     }
-    const values = valuesOf(schema, saved, draft);
-    const found = problemsOf(schema, values);
+    const saving = await runtime.saveSettings(id, changes);
+    const found = saving.outcome === "invalid" ? saving.problems : {};
     setProblems(found);
     const wrong = schema.find(({ key }) => key in found);
     if (wrong !== undefined) {
       announcer.urgent(`${wrong.label}: ${String(found[wrong.key])}`);
       document.getElementById(`setting-${wrong.key}`)?.focus();
-      return;
-    }
-    const saving = await runtime.saveSettings(id, values);
-    if (saving.outcome === "saved") {
+    } else if (saving.outcome === "saved") {
       setDraft({});
       announcer.polite("Saved.");
     } else {
-      setProblems(saving.outcome === "invalid" ? saving.problems : {});
       announcer.urgent("Couldn't save. Nothing changed.");
     }
   };
@@ -134,28 +129,6 @@ function mayLeave(model: PageModel): Promise<boolean> {
     no: "Stay",
     danger: true,
   });
-}
-
-/** The value of what is in a field: a number is written as a text. */
-function readValue(field: KeyedField, written: Json): Json {
-  if (field.type !== "number" || typeof written !== "string") {
-    return written;
-  }
-  return written.trim() === "" ? "" : Number(written);
-}
-
-function valuesOf(schema: Schema, saved: Values, draft: Draft): Values {
-  return Object.fromEntries(
-    schema.map((field) => {
-      const written = draft[field.key] ?? saved[field.key] ?? field.default;
-      return [field.key, readValue(field, written)];
-    }),
-  );
-}
-
-function problemsOf(schema: Schema, values: Values): { readonly [key: string]: string } {
-  const found = schema.map((field) => [field.key, problemOf(field, values[field.key])] as const);
-  return Object.fromEntries(found.filter(([, problem]) => problem !== ""));
 }
 
 interface SettingProps {
