@@ -97,32 +97,6 @@ class SourceTests(SynchronousTestCase):
             reports = [hit.report for hit in scan_source(name, code)]
             self.assertEqual(reports, [expected], code[:40])
 
-    def test_words(self) -> None:
-        """The bundler says what is wrong with a source that does not compile."""
-        for name in ("a.ts", "a.tsx"):
-            (hit,) = scan_source(name, b"\nx = 'no end")
-            why = "Unterminated string literal"
-            self.assertEqual((hit.line, hit.rule, hit.why), (2, "syntax error", why))
-
-    def test_order(self) -> None:
-        """Tooling comes first, then the shape, then line by line imports and words."""
-        code = (
-            "fetch(u); eval(s)\n"
-            "import x from '/x'; f(window)\n"
-            "const a = '../eslint.config.mjs' // _0xdeadbeef\n"
-        )
-        self.assertEqual(
-            [hit.report for hit in scan_source("src/a.ts", code.encode())],
-            [
-                "src/a.ts:3 references a tooling config",
-                "src/a.ts:3 mangled identifiers",
-                "src/a.ts:1 eval",
-                "src/a.ts:1 fetch",
-                "src/a.ts:2 import outside the plugin",
-                "src/a.ts:2 window",
-            ],
-        )
-
     def test_attack_line_separator(self) -> None:
         """A character that ends a line for the bundler only is refused."""
         for character in ("\u2028", "\u2029", "\0"):

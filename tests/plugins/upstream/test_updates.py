@@ -199,20 +199,6 @@ class FreshnessTests(UpdatesTestCase):
 class PlacesTests(UpdatesTestCase):
     """How many are asked at a time, and the end."""
 
-    def test_sixteen_at_a_time(self) -> None:
-        """There are never more than sixteen looks at a time."""
-        ids = [f"p{number:02}" for number in range(18)]
-        self.install(*ids)
-        self.slow(*ids)
-        answer = self.check()
-        self.assertEqual(self.asked(), ids[:16])
-        self.end("p02")
-        self.assertEqual(self.asked(), ["p16"])
-        for plugin_id in ids:
-            if plugin_id != "p02":
-                self.end(plugin_id)
-        self.assertEqual(ids_of(self.successResultOf(answer)), ids)
-
     def test_close(self) -> None:
         """Looks are ended, those that wait do not begin, and no others do."""
         ids = [f"p{number:02}" for number in range(18)]
