@@ -18,6 +18,7 @@ from typing import Any, Final, TextIO
 from attrs import field
 
 from ..classes import define
+from ..protocol.errors import Prefix, plugin_error
 from ..protocol.steps import Step
 from ..protocol.text import visible
 from ..settings.options import Paths
@@ -123,6 +124,7 @@ class Session:
     interrupted: bool = field(default=False, init=False)
     _ref: str = field(default="", init=False)
     _operation: str = field(default="", init=False)
+    _is_late: bool = field(default=False, init=False)
 
     def call(self, service: str, method: str, **params: Any) -> Any:
         """
@@ -138,14 +140,16 @@ class Session:
         """
         Call a method of ``plugins`` that asks the user; show its progress.
 
-        Ctrl-C cancels it; the second time, it is left to itself.
+        Ctrl-C cancels it, and what would come after it; the second time, it is left to
+        itself.
 
         :return: The result as plain JSON.
         :raise BridgeError: The daemon refuses, or the user has cancelled.
         :raise KeyboardInterrupt: The user left.
         """
+        self.raise_if_interrupted()
         params["ref"] = self._ref = os.urandom(16).hex()
-        self._operation = ""
+        self._operation, self._is_late = "", False
         self.connection.pushed = self._pushed
         with self._interruptible():
             try:
@@ -154,11 +158,21 @@ class Session:
                 self._ref = ""
                 self.progress.end()
 
+    def raise_if_interrupted(self) -> None:
+        """
+        Check that the user has not pressed Ctrl-C in an earlier operation.
+
+        :raise BridgeError: ``cancelled``.
+        """
+        if self.interrupted:
+            raise plugin_error(Prefix.CANCELLED, "the operation was cancelled")
+
     def _pushed(self, event: str, data: Any) -> None:
         if event != "progress" or not self._ref or data.get("ref") != self._ref:
             return
         begun = not self._operation
         self._operation = str(data.get("operation"))
+        self._is_late = data.get("cancellable") is False
         self.progress.report(data)
         if begun and self.interrupted:
             self._cancel()
@@ -175,9 +189,10 @@ class Session:
         if self.interrupted:
             raise KeyboardInterrupt
         self.interrupted = True
-        self.progress.line("cancelling; press Ctrl-C again to leave without waiting")
+        what = "it is too late to cancel" if self._is_late else "cancelling"
+        self.progress.line(f"{what}; press Ctrl-C again to leave without waiting")
         # Until the daemon has named it, there is nothing to cancel.
-        if self._operation:
+        if self._operation and not self._is_late:
             self._cancel()
 
     def _cancel(self) -> None:

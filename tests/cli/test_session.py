@@ -10,6 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.connection import shows_prompts
 from bridge.cli.session import ProgressLine, Session
+from bridge.protocol.errors import BridgeError
 from bridge.settings.options import locate
 
 
@@ -86,6 +87,23 @@ class SessionTests(SynchronousTestCase):
         self.install(self.interrupt, self.ours, self.ours)
         cancel = ("plugins/cancel", {"operation": "op1"})
         self.assertEqual(self.daemon.requested, [cancel])
+
+    def test_interrupt_too_late(self):
+        """Once the daemon puts a plugin in place, that is said, and nothing is sent."""
+
+        def building(ref):
+            late = step("Building", ref=ref, cancellable=False)
+            self.daemon.pushed("progress", late)
+
+        self.assertEqual(self.install(building, self.interrupt), {"done": True})
+        self.assertIn("it is too late to cancel; press", self.err.getvalue())
+        self.assertEqual(self.daemon.requested, [])
+
+    def test_nothing_begins_after_an_interrupt(self):
+        """What would come after the operation is cancelled with it."""
+        self.install(self.ours, self.interrupt)
+        error = self.assertRaises(BridgeError, self.install, self.fail)
+        self.assertEqual(error.message, "cancelled: the operation was cancelled")
 
     def test_interrupt_between_operations(self):
         """Without an operation Ctrl-C ends the command, as anywhere."""

@@ -11,7 +11,7 @@ import click
 
 from ...classes import define, frozen
 from ...plugins.installed.ids import RECORDS
-from ...plugins.installed.records import read_record
+from ...plugins.installed.records import read_record, settings_namespace
 from ...protocol.errors import BridgeError
 from ...protocol.limits import MIB, STATE_FILE_BYTES
 from ...protocol.strictjson import dumps, loads_unique
@@ -20,6 +20,7 @@ from ...protocol.wire import converter, structure, unstructure
 from ...settings.options import Paths
 from ...store import DAEMON_PREFIX, Tables, read_state
 from ..command import command
+from ..installed import NAMESPACE
 from ..session import Session, session
 from ..terminal import CommandError, print_line, private_file, reported
 
@@ -113,7 +114,6 @@ def taken(view: Tables, application: str, now: float) -> Export:
     "plugins.json",
     status="Exit status: 0 done, 1 something was refused, 2 wrong usage, 3 no daemon "
     "is running.",
-    words=str,
 )
 @click.option("--replace", is_flag=True, help="Replace existing settings.")
 @click.argument("file", type=click.File("rb"))
@@ -123,12 +123,15 @@ def import_(place: Paths, file: BinaryIO, replace: bool) -> int:
     same steps and prompts as from the page, and set the page's settings.
 
     Installed plugins stay, and so do existing settings unless --replace is given.
+    Settings of a plugin that could not be installed are left out.
     """
     export = read_export(file)
     check_application(export, place.profile.application)
     with session(place) as asked:
-        refused = install_all(asked, export) + set_all(asked, export, replace)
-        return 1 if refused else 0
+        missing = install_all(asked, export)
+        asked.raise_if_interrupted()
+        refused = set_all(asked, settings_without(export, missing), replace)
+        return 1 if missing or refused else 0
 
 
 def read_export(file: BinaryIO) -> Export:
@@ -165,44 +168,65 @@ def check_application(export: Export, application: str) -> None:
         )
 
 
-def install_all(session: Session, export: Export) -> int:
+def install_all(session: Session, export: Export) -> set[str]:
     """
     Install every plugin; continue after a refusal.
 
-    :return: The number of refusals.
+    :return: The ids of those that are not there.
     """
-    refused = 0
+    missing = set()
     installed = {plugin["id"] for plugin in session.call("plugins", "list")["plugins"]}
     for plugin in export.plugins:
         name = visible(plugin.id)
         if plugin.id in installed:
             print_line(f"{name}: already installed")
             continue
+        session.raise_if_interrupted()
         print_line(f"{name}: installing")
         try:
-            session.operate("install", url=plugin.url)
+            found = session.operate("install", url=plugin.url)["plugin"]["id"]
         except BridgeError as e:
             if session.interrupted:
                 raise
-            refused += 1
+            missing.add(plugin.id)
             print_line(f"{name}: refused: {visible(e.message)}")
         else:
-            print_line(f"{name}: installed")
-    return refused
+            print_line(f"{visible(found)}: installed")
+            installed.add(found)
+            if found != plugin.id:
+                missing.add(plugin.id)
+                print_line(f"{name}: not in its repository any more")
+    return missing - installed
 
 
-def set_all(session: Session, export: Export, replace: bool) -> int:
+def settings_without(export: Export, plugins: set[str]) -> dict[str, dict[str, Any]]:
+    """Return the settings but those of some plugins, which another could take over."""
+    left_out = set(map(settings_namespace, plugins))
+    return {
+        ns: {
+            key: value
+            for key, value in entries.items()
+            if ns != NAMESPACE or key.partition(":")[2] not in plugins
+        }
+        for ns, entries in export.state.items()
+        if ns not in left_out
+    }
+
+
+def set_all(session: Session, state: dict[str, dict[str, Any]], replace: bool) -> int:
     """
     Set every value; continue after a refusal.
 
+    :param state: The values by namespace and key.
     :param replace: Whether existing settings are replaced.
     :return: The number of refusals.
     """
     made = kept = refused = 0
-    for ns, entries in export.state.items():
+    for ns, entries in state.items():
         present = _present(session, ns)
         for key, value in entries.items():
-            if key in present and (not replace or present[key] == value):
+            # As JSON: to Python, true is 1.
+            if key in present and not (replace and dumps(present[key]) != dumps(value)):
                 kept += 1
                 continue
             try:

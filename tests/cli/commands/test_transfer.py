@@ -14,6 +14,8 @@ from bridge.cli.commands.transfer import (
     taken,
 )
 from bridge.cli.terminal import CommandError
+from bridge.protocol.strictjson import dumps
+from bridge.protocol.wire import unstructure
 from bridge.store import read_state
 
 from ...directories import fresh_directory, planted
@@ -150,6 +152,35 @@ class RoundTripTests(InstallCase):
             self.assertIn("good: installed", back.stdout)
             listed = page.result("plugins", "list")["plugins"]
             self.assertEqual([plugin["id"] for plugin in listed], ["good"])
+
+    def test_replaced_by_what_python_takes_for_equal(self) -> None:
+        """With --replace a setting of 1 becomes true, as the file has it."""
+        export = Export(1, "plugin-bridge", "", [], {"host": {"loud": [True]}})
+        (self.home / "export.json").write_bytes(dumps(unstructure(export)))
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            loud = {"ns": "host", "key": "loud"}
+            page.result("state", "set", {**loud, "value": [1]})
+            self.transfer("import", daemon, "--replace")
+            found = page.result("state", "get", loud)["value"]
+        self.assertEqual(dumps(found), b"[true]")
+
+    def test_attack_another_plugin_in_the_repository(self) -> None:
+        """What is there by now is named, and gets nothing of the one that was."""
+        url = self.publish("other", tree("other"))
+        state = {
+            "plugin:good": {"token": "secret"},
+            "plugin:other": {"n": 1},
+            "host": {"grants:good": {"net": True}, "theme": "dark"},
+        }
+        sources = [PluginSource("good", url)]
+        export = Export(1, "plugin-bridge", "", sources, state)
+        (self.home / "export.json").write_bytes(dumps(unstructure(export)))
+        with self.daemon("--dev") as daemon, daemon.page() as page:
+            done = self.transfer("import", daemon)
+            kept = [page.result("state", "list", {"ns": ns})["entries"] for ns in state]
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("other: installed\ngood: not in its repository", done.stdout)
+        self.assertEqual(kept, [{}, {"n": 1}, {"theme": "dark"}])
 
     def test_refusals_do_not_stop_it(self) -> None:
         """What is refused is reported, and the rest is done."""
