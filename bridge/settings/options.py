@@ -158,6 +158,7 @@ class TableCommand(click.Command):
         :raise ConfigError: An option, a variable or the file is wrong.
         """
         if self.table:
+            _check_home()
             if ctx.obj is not None:
                 # A host's own command is this one with --host, which may follow.
                 args = [f"--host={ctx.obj}", *args]
@@ -185,6 +186,20 @@ class TableCommand(click.Command):
             return load_profile(found.params["host"]).names
         except (click.UsageError, ConfigError, ProfileError):
             return None
+
+
+def _check_home() -> None:
+    """
+    Check the home directory, below which everything is by default.
+
+    :raise ConfigError: It is not absolute.
+    """
+    try:
+        found = Path.home().is_absolute()
+    except RuntimeError:
+        found = False
+    if not found:
+        raise ConfigError("HOME: must be an absolute path")
 
 
 def daemon_command(callback: Callable[..., Any] | None = None) -> TableCommand:

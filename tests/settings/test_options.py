@@ -258,6 +258,12 @@ class PathsTests(CommandLines):
         self.file.write_text("rate = [")
         self.assertEqual(locate("reference", None, None).options[2:], ())
 
+    def test_home(self) -> None:
+        """Without a home directory no command line is of use."""
+        for home in ("~", "relative", "~nobody-of-this-name/x"):
+            why = self.refusal("--host=reference", HOME=home)
+            self.assertEqual(why, "HOME: must be an absolute path")
+
 
 class NamesTests(CommandLines):
     """Tests for the names that a host's profile adds."""
