@@ -39,6 +39,7 @@ from .settings.options import (
 )
 from .store import StoreError
 from .system.locks import is_held
+from .system.processes import open_streams
 from .wiring import assembly, oneshot
 from .wiring.services import SINKS
 
@@ -64,6 +65,7 @@ class Options(usage.Options):
 
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
         """Read what was given; a mode that does one thing does it, and exits."""
+        open_streams()
         given = self.given or parsed(
             daemon_command(), options or (), "plugin-bridge run"
         )

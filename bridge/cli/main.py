@@ -20,6 +20,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import __version__
+from ..system.processes import open_streams
 from . import COMPLETE_VARIABLE, INTERRUPTED, PROGRAM
 
 _GENERAL: Final = ("-h", "--help", "--version")
@@ -173,6 +174,7 @@ def main(arguments: Sequence[str] | None = None, program: str | None = None) -> 
     given = list(sys.argv[1:] if arguments is None else arguments)
     if program is None:
         program = Path(_typed_program()).stem
+    open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A line is there at once; what the encoding lacks is a question mark.

@@ -1,4 +1,4 @@
-"""Processes that are started: their limits; and signals."""
+"""Processes that are started: their limits; and this one: its signals, its streams."""
 
 from __future__ import annotations
 
@@ -60,3 +60,14 @@ def ends_with_terminal() -> bool:
     except OSError:
         return False
     return True
+
+
+def open_streams() -> None:
+    """
+    Have standard streams that are closed lead nowhere.
+
+    Python has none then, and the next file that is opened would get its descriptor.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))

@@ -150,6 +150,18 @@ class MainTests(CommandTestCase):
                 )
                 self.assertEqual((done.returncode, done.stderr), (1, printed))
 
+    def test_closed_output(self):
+        """Where an output is closed, what would be printed there is lost, no more."""
+        for shell in ('exec "$@" >&-', 'exec "$@" 2>&-', 'exec "$@" <&- >&- 2>&-'):
+            for program in (
+                [sys.executable, "-m", "bridge", "run"],
+                ["twistd", "bridge"],
+            ):
+                given = ["sh", "-c", shell, "sh", *program, "--print-token=wrong"]
+                done = subprocess.run(given, capture_output=True, check=False)
+                self.assertEqual(done.returncode, 2)
+                self.assertNotIn(b"Traceback", done.stdout + done.stderr)
+
     def test_narrow_encoding(self):
         """What the encoding lacks is a question mark; each line is there at once."""
         raw = io.BytesIO()
