@@ -167,7 +167,7 @@ class RoundTripTests(InstallCase):
     def test_attack_another_plugin_in_the_repository(self) -> None:
         """What is there by now is named, and gets nothing of the one that was."""
         url = self.publish("other", tree("other"))
-        state = {
+        state: dict[str, Any] = {
             "plugin:good": {"token": "secret"},
             "plugin:other": {"n": 1},
             "host": {"grants:good": {"net": True}, "theme": "dark"},
