@@ -87,35 +87,21 @@ class ReadTests(ReaderCase):
 
     def test_values(self) -> None:
         """Every kind of value has a place in JSON."""
-        found = self.reader.read(
-            Query(
-                "SELECT NULL, 1, 9007199254740991 AS safe, 9007199254740992 AS long, "
-                "-9007199254740991 AS least, -9007199254740992 AS low, 1.5 AS real, "
-                "9e999 AS huge, 'é' AS text, "
-                "CAST(x'61ff62' AS TEXT) AS lossy, x'00ff' AS blob, '' AS empty",
-                [],
-            )
-        )
-        self.assertEqual(found.columns[:3], ["NULL", "1", "safe"])
-        self.assertEqual(
-            found.rows,
-            [
-                {
-                    "NULL": None,
-                    "1": 1,
-                    "safe": 9007199254740991,
-                    "long": "9007199254740992",
-                    "least": -9007199254740991,
-                    "low": "-9007199254740992",
-                    "real": 1.5,
-                    "huge": None,
-                    "text": "é",
-                    "lossy": "a\ufffdb",
-                    "blob": {"blobBytes": 2},
-                    "empty": "",
-                }
-            ],
-        )
+        for sql, value in (
+            ("NULL", None),
+            ("1", 1),
+            ("9007199254740991", 9007199254740991),
+            ("9007199254740992", "9007199254740992"),
+            ("-9007199254740991", -9007199254740991),
+            ("-9007199254740992", "-9007199254740992"),
+            ("1.5", 1.5),
+            ("9e999", None),
+            ("'é'", "é"),
+            ("CAST(x'61ff62' AS TEXT)", "a\ufffdb"),
+            ("x'00ff'", {"blobBytes": 2}),
+            ("''", ""),
+        ):
+            self.assertEqual(self.rows(f"SELECT {sql}"), [{sql: value}])
 
     def test_params(self) -> None:
         """There must be as many as placeholders, which may be numbered."""

@@ -1,12 +1,13 @@
 """
 Runs of tests, each in a process of its own with one module changed.
 
-The processes are forked after everything has been imported that does not depend on the
-module, so that each imports only the rest.  In each, the tests that cover the changed
+The processes are forked after the modules of others have been imported, so that each
+imports only ours.  In each, the tests that cover the changed
 lines run until one of them fails.  A test that takes ten times as long as without the
 change hangs, which is noticed too.
 """
 
+import contextlib
 import importlib
 import json
 import os
@@ -25,7 +26,6 @@ from types import CodeType
 from typing import Any, Final, Self
 
 import coverage
-import grimp
 from attrs import define, field
 from hypothesis import Phase, settings
 from twisted.internet import selectreactor
@@ -33,7 +33,6 @@ from twisted.trial.reporter import TestResult
 from twisted.trial.runner import TestLoader
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-_OURS: Final = ("bridge", "tests", "benchmarks")
 _LOADING_SECONDS: Final = 300.0
 _LEAST_SECONDS: Final = 2.0
 
@@ -53,7 +52,6 @@ class Runs:
     tests: dict[str, dict[str, Any]] = field(factory=dict)
     broken: list[str] = field(factory=list)
     _importing: set[int] = field(factory=set)
-    _after: set[str] = field(factory=set)
 
     @classmethod
     def prepare(cls, path: Path, names: list[str], scratch: Path) -> Self:
@@ -70,20 +68,16 @@ class Runs:
                 runs.broken.append(name)
             else:
                 runs.tests[name] = {**test, "seconds": seconds}
-        runs._after = _dependent(path)
-        _import(measured["modules"], runs._after)
+        _import(measured["modules"])
+        assert _module_name(path) not in sys.modules
         return runs
 
     def covering(self, lines: range) -> list[str]:
         """Name the tests that run one of these lines, or all if an import runs it."""
-        if self._importing & set(lines):
-            return [
-                name
-                for name, test in self.tests.items()
-                if test["module"] in self._after
-            ]
         return [
-            name for name, test in self.tests.items() if set(test["lines"]) & set(lines)
+            name
+            for name, test in self.tests.items()
+            if (self._importing | set(test["lines"])) & set(lines)
         ]
 
     def try_mutant(self, tree: Any, names: list[str]) -> bool | None:
@@ -191,35 +185,15 @@ def _module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _dependent(path: Path) -> set[str]:
-    """Name a module, and those of ours that depend on it."""
-    graph = grimp.build_graph(*_OURS, cache_dir=None)
-    found: set[str] = set()
-    left = [_module_name(path)]
-    while left:
-        name = left.pop()
-        if name not in found:
-            found.add(name)
-            # What imports a module of a package imports the package.
-            left += graph.find_descendants(name)
-            left += graph.find_downstream_modules(name)
-    return found
-
-
-def _import(modules: list[str], after: set[str]) -> None:
-    """Import those of some modules that do not depend on the changed one."""
+def _import(modules: list[str]) -> None:
+    """Import modules of others."""
     with warnings.catch_warnings():
         # Those who import a deprecated module have ignored its warning.
         warnings.simplefilter("ignore", DeprecationWarning)
         for name in modules:
-            if name not in after | set(sys.modules):
-                try:
-                    importlib.import_module(name)
-                except ImportError:
-                    # Made by another one, or under another name.
-                    continue
-    if early := after & set(sys.modules):
-        raise RuntimeError(f"imported too early: {early}")
+            # Some are made by another one, or are there under another name.
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
 
 
 def _end_after(
@@ -293,21 +267,17 @@ def _measure(
         lines[context] = data.lines(str(path)) or []
     for name, test in tests.items():
         test["lines"] = lines.get(name, [])
+    importing = lines.get("importing", [])
     # To look at some modules imports others.
     loaded = list(sys.modules.items())
-    modules = [name for name, module in loaded if _is_known(name, module)]
-    document = {
-        "tests": tests,
-        "importing": lines.get("importing", []),
-        "modules": modules,
-    }
+    others = [name for name, module in loaded if not _is_ours(module)]
+    document = {"tests": tests, "importing": importing, "modules": others}
     known.write_text(json.dumps(document))
 
 
-def _is_known(name: str, module: Any) -> bool:
-    """Whether it is known what a module depends on, or it depends on none of ours."""
-    file = getattr(module, "__file__", None) or ""
-    return name.split(".")[0] in _OURS or not Path(file).is_relative_to(ROOT)
+def _is_ours(module: Any) -> bool:
+    file = Path(getattr(module, "__file__", None) or "/")
+    return file.is_relative_to(ROOT) and not file.is_relative_to(ROOT / ".venv")
 
 
 def _each(suite: Any) -> Iterator[Any]:

@@ -47,25 +47,19 @@ class SqlTests(ServiceCase):
 
     def test_params(self) -> None:
         """Booleans are 0 and 1, huge integers floats, the rest is as it was."""
-        given_ = [True, False, None, "é", 1.5, 2**63 - 1, -(2**63), 2**63, -(10**400)]
-        given_.append(-(2**63) - 1)
-        columns = ", ".join(f"? AS c{n}" for n in range(10))
-        found = self.query(f"SELECT {columns}", *given_)["rows"][0]
-        self.assertEqual(
-            list(found.values()),
-            [
-                1,
-                0,
-                None,
-                "é",
-                1.5,
-                str(2**63 - 1),
-                str(-(2**63)),
-                2.0**63,
-                None,
-                -(2.0**63),
-            ],
-        )
+        for given, found in (
+            (True, 1),
+            (False, 0),
+            (None, None),
+            ("é", "é"),
+            (1.5, 1.5),
+            (2**63 - 1, str(2**63 - 1)),
+            (-(2**63), str(-(2**63))),
+            (2**63, 2.0**63),
+            (-(10**400), None),
+            (-(2**63) - 1, -(2.0**63)),
+        ):
+            self.assertEqual(self.query("SELECT ? AS c", given)["rows"], [{"c": found}])
 
     def test_shapes(self) -> None:
         """What is no statement, or can't be bound, is refused."""

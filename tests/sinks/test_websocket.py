@@ -181,17 +181,6 @@ class LifeTests(WebSocketCase):
         self.assertEqual(formats.count("is up"), 2)
         self.assertNotIn("retry", formats)
 
-    def facing(self, protocol: Any) -> Any:
-        """Start a sink whose server speaks something else."""
-        factory = Factory.forProtocol(protocol)
-        factory.noisy = False
-        port: Any = reactor
-        listening = port.listenTCP(self.port, factory, interface="127.0.0.1")
-        self.addCleanup(listening.stopListening)
-        sink = self.sink()
-        sink.start()
-        return sink
-
     async def test_a_handshake_that_hangs(self) -> None:
         """A server that accepts and stays mute does not keep the sink from ending."""
         await self.server.stop()
@@ -201,7 +190,13 @@ class LifeTests(WebSocketCase):
             def connectionMade(self) -> None:
                 accepted.append(self)
 
-        sink = self.facing(Mute)
+        factory = Factory.forProtocol(Mute)
+        factory.noisy = False
+        port: Any = reactor
+        listening = port.listenTCP(self.port, factory, interface="127.0.0.1")
+        self.addCleanup(listening.stopListening)
+        sink = self.sink()
+        sink.start()
         await until(lambda: accepted)
         self.assertEqual(sink.health(), Health.DOWN)
         await maybeDeferred(sink.close)
