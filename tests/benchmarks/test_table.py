@@ -2,7 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from benchmarks.table import Row, as_text
+from benchmarks.table import Row
 
 ROWS = [
     Row("start", 300.0, "ms", 1.3, 250.0, "twistd web"),
@@ -18,10 +18,3 @@ class TableTests(SynchronousTestCase):
         """A goal is a most, or a least when more is better, of the ratio or value."""
         self.assertEqual([row.met for row in ROWS], [True, False, True])
         self.assertEqual([row.value for row in ROWS], [1.2, 0.5, 58.5])
-
-    def test_text(self) -> None:
-        """There is a line for each row, with its ratio, its goal and the result."""
-        lines = as_text(ROWS).splitlines()
-        self.assertEqual(len(lines), 4)
-        self.assertRegex(lines[1], r"^start +300 ms +twistd web +250 +1.20 +≤ 1.3 +yes")
-        self.assertRegex(lines[2], r"0.50 +≥ 0.6 +no")

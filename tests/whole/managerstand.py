@@ -204,6 +204,12 @@ class Stand:
             ended.set()
             answering.join()
 
+    def install(self, plugin_id: str, **about: Any) -> str:
+        """Publish and install a plugin, without the page; gives its URL."""
+        url = self.publish(plugin_id, **about)
+        self.confirmed("plugins/install", {"url": url})
+        return url
+
     def call(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
         """Call a method of the daemon over a socket of its own."""
         service, _, name = method.partition("/")

@@ -164,16 +164,6 @@ class ManagerTests(SynchronousTestCase):
         self.desktop.confirm()
         self.browser.find("#preview")
 
-    def install(self, plugin_id: str, **about: Any) -> str:
-        """Install a plugin as a user does, and reload."""
-        url = self.stand.publish(plugin_id, **about)
-        self.preview(url)
-        self.browser.click("#install")
-        self.confirm_all("#outcome")
-        self.browser.click("#reload")
-        self.browser.until_text("#bridge-state", "Connected")
-        return url
-
     def confirm_all(self, shown: str) -> None:
         """Confirm every question until something is shown."""
 
@@ -361,9 +351,10 @@ class ManagerTests(SynchronousTestCase):
         """A form from a schema; a grant is taken back; a key is forgotten."""
         self.addCleanup(self.remove_all)
         stand, browser = self.stand, self.browser
-        url = self.install(
+        url = stand.install(
             "speaker-box", main=SETTINGS % "speaker-box", permissions=["native"]
         )
+        stand.open()
         self.preview(url)
         self.assertIn("You have 1.0.0 already.", browser.text("#preview"))
         self.audit("have-it")
@@ -424,8 +415,7 @@ class ManagerTests(SynchronousTestCase):
         self.addCleanup(self.remove_all)
         stand, browser = self.stand, self.browser
         card = '[data-testid="plugin-card-every-handle"]'
-        url = stand.publish("every-handle", main=HANDLES)
-        stand.confirmed("plugins/install", {"url": url})
+        stand.install("every-handle", main=HANDLES)
         stand.open("/home")
         browser.until_text(card, "Nothing yet.")
         self.audit("handles")
@@ -474,8 +464,7 @@ class ManagerTests(SynchronousTestCase):
         }
         for plugin_id, name in names.items():
             about: Any = {"name": name, "author": name, "description": name}
-            url = stand.publish(plugin_id, **about, tags=[plugin_id[:6]])
-            stand.confirmed("plugins/install", {"url": url})
+            stand.install(plugin_id, **about, tags=[plugin_id[:6]])
         stand.open("/home")
         browser.until_text('[data-testid="plugin-card-twin-one"]', "It runs.")
         browser.until_text('[data-testid="plugin-card-twin-one"] header', "(twin-one)")
@@ -590,8 +579,7 @@ class ManagerTests(SynchronousTestCase):
         """A plugin that breaks is left out; ``?safe`` runs none."""
         self.addCleanup(self.remove_all)
         stand, browser = self.stand, self.browser
-        url = stand.publish("broken-one", main=THROWS)
-        stand.confirmed("plugins/install", {"url": url})
+        stand.install("broken-one", main=THROWS)
         stand.open("/plugins/broken-one")
         browser.until_text("#plugin-words", "Didn't start.")
         self.audit("failed")

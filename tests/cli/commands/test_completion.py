@@ -1,7 +1,5 @@
 """What the shells complete, in the shells themselves."""
 
-import contextlib
-import io
 import json
 import os
 import pty
@@ -13,14 +11,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from twisted.trial.unittest import SynchronousTestCase
-
-from bridge.cli.main import COMMANDS, main
+from bridge.cli.main import COMMANDS
 from bridge.settings.config import LOG_LEVELS, SHIPPED
 
-from ...directories import fresh_directory
 from ...npm import ROOT
 from ...programs import program
+from ..commandcase import CommandTestCase
 
 PATIENCE_SECONDS = 60.0
 
@@ -53,24 +49,12 @@ def _until(terminal: int, path: Path) -> None:
             os.read(terminal, 65536)
 
 
-def shell(name: str) -> str:
-    """Find a shell."""
-    return program(name, name)
-
-
-def script_for(name: str) -> str:
-    """Print the script of a shell."""
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        assert main(["completion", name], "plugin-bridge") == 0
-    return printed.getvalue()
-
-
-class CompletionTests(SynchronousTestCase):
+class CompletionTests(CommandTestCase):
     """Tests for the scripts, read by the shells themselves."""
 
     def setUp(self) -> None:
         """A data directory with two plugins, a directory, a file, and the programs."""
-        self.root = fresh_directory(self)
+        super().setUp()
         for name in DIRS:
             (self.root / name).mkdir(mode=0o700)
         (self.root / "file").touch()
@@ -78,10 +62,10 @@ class CompletionTests(SynchronousTestCase):
         state = {"bridge.plugins": plugins, "bridge.plugin-keys": {"abcd": {}}}
         (self.root / "data" / "state.json").write_text(json.dumps(state))
         for name in ("plugin-bridge", "vrcnext-bridge"):
-            program = self.root / "bin" / name
+            path = self.root / "bin" / name
             run = "import sys; from bridge.cli.main import main; sys.exit(main())"
-            program.write_text(f"#!{sys.executable}\n{run}\n")
-            program.chmod(0o700)
+            path.write_text(f"#!{sys.executable}\n{run}\n")
+            path.chmod(0o700)
 
     def environment(self) -> dict[str, str]:
         """Return an environment with the program, and nothing of the user's."""
@@ -89,48 +73,46 @@ class CompletionTests(SynchronousTestCase):
         more = {"PATH": path, "HOME": str(self.root), "TERM": "dumb"}
         return {**os.environ, **more, "PYTHONPATH": str(ROOT)}
 
-    def in_bash(self, *words: str, program: str = "plugin-bridge") -> set[str]:
-        """Complete a command line in bash, which has the equals sign as a word."""
-        script = self.root / "script"
-        script.write_text(script_for("bash"), "utf-8")
-        line = " ".join(f"'{word}'" for word in (program, *words))
-        done = subprocess.run(
-            [
-                shell("bash"),
-                "-c",
-                '. "$1"; compopt() { compgen -d -- "${COMP_WORDS[COMP_CWORD]}"; }; '
-                f"COMP_WORDS=({line}); COMP_CWORD={len(words)}; "
-                f"_plugin_bridge_completion {program}; "
-                'printf "%s\\n" "${COMPREPLY[@]}"',
-                "bash",
-                script,
-            ],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=self.environment(),
-        )
-        return set(done.stdout.split())
+    def script(self, shell: str, name: str = "script") -> Path:
+        """Write the script of a shell to a file of this name."""
+        path = self.root / name
+        path.write_text(self.done(self.run_main("completion", shell)), "utf-8")
+        return path
 
-    def in_fish(self, *words: str, program: str = "plugin-bridge") -> set[str]:
-        """Complete a command line in fish."""
-        script = self.root / "script.fish"
-        script.write_text(script_for("fish"), "utf-8")
-        line = " ".join((program, *words))
-        done = subprocess.run(
-            [shell("fish"), "-N", "-c", f"source {script}; complete -C '{line}'"],
+    def printed(self, shell: str, *arguments: str) -> str:
+        """Run a shell; return what it prints."""
+        return subprocess.run(
+            [program(shell, shell), *arguments],
             capture_output=True,
             text=True,
             check=True,
             env=self.environment(),
+        ).stdout
+
+    def in_bash(self, *words: str, command: str = "plugin-bridge") -> set[str]:
+        """Complete a command line in bash, which has the equals sign as a word."""
+        line = " ".join(f"'{word}'" for word in (command, *words))
+        complete = (
+            '. "$1"; compopt() { compgen -d -- "${COMP_WORDS[COMP_CWORD]}"; }; '
+            f"COMP_WORDS=({line}); COMP_CWORD={len(words)}; "
+            f"_plugin_bridge_completion {command}; "
+            'printf "%s\\n" "${COMPREPLY[@]}"'
         )
-        found = dict(line.partition("\t")[::2] for line in done.stdout.splitlines())
-        for command in found.keys() & COMMANDS:
-            self.assertEqual(found[command], COMMANDS[command][1])
+        script = str(self.script("bash"))
+        return set(self.printed("bash", "-c", complete, "bash", script).split())
+
+    def in_fish(self, *words: str, command: str = "plugin-bridge") -> set[str]:
+        """Complete a command line in fish."""
+        line = " ".join((command, *words))
+        complete = f"source {self.script('fish')}; complete -C '{line}'"
+        lines = self.printed("fish", "-N", "-c", complete).splitlines()
+        found = dict(line.partition("\t")[::2] for line in lines)
+        for name in found.keys() & COMMANDS:
+            self.assertEqual(found[name], COMMANDS[name][1])
         return set(found)
 
     def in_zsh(
-        self, *words: str, program: str = "plugin-bridge", sourced: str = ""
+        self, *words: str, command: str = "plugin-bridge", sourced: str = ""
     ) -> set[str]:
         """
         Complete a command line in an interactive zsh.
@@ -138,8 +120,7 @@ class CompletionTests(SynchronousTestCase):
         :param sourced: Whether the script is sourced ``before`` or ``after`` compinit,
             instead of found by it.
         """
-        script = self.root / ("sourced" if sourced else "_plugin_bridge")
-        script.write_text(script_for("zsh"), "utf-8")
+        script = self.script("zsh", "sourced" if sourced else "_plugin_bridge")
         start = ZSH.format(root=self.root)
         source = f"source {script}\n"
         start = source + start if sourced == "before" else start
@@ -150,9 +131,9 @@ class CompletionTests(SynchronousTestCase):
         done.unlink(missing_ok=True)
         pid, terminal = pty.fork()
         if pid == 0:
-            os.execve(shell("zsh"), ["zsh", "-fi"], self.environment())  # noqa: S606
+            os.execve(program("zsh", "zsh"), ["zsh", "-fi"], self.environment())  # noqa: S606
         try:
-            line = " ".join((program, *words))
+            line = " ".join((command, *words))
             os.write(terminal, f"source {self.root}/rc\n".encode())
             _until(terminal, self.root / "ready")
             (self.root / "ready").unlink()
@@ -224,8 +205,8 @@ class CompletionTests(SynchronousTestCase):
         self.assertEqual(complete("run", "--rate", ""), set())
         # The command of a host: commands, and the options of run under both names.
         host = "vrcnext-bridge"
-        self.assertEqual(complete("set", program=host), {"setup"})
-        self.assertEqual(complete("--print", program=host), {"--print-token"})
-        self.assertEqual(complete("--log", "wa", program=host), {"warn"})
+        self.assertEqual(complete("set", command=host), {"setup"})
+        self.assertEqual(complete("--print", command=host), {"--print-token"})
+        self.assertEqual(complete("--log", "wa", command=host), {"warn"})
         words = ("run", "--dev", "--wayvr")
-        self.assertEqual(complete(*words, program=host), {"--wayvr-addr"})
+        self.assertEqual(complete(*words, command=host), {"--wayvr-addr"})

@@ -33,12 +33,6 @@ class CallTests(CallCase):
         for line in ("--compact a/b", "a/b {} --compact"):
             self.assertEqual(self.call(*line.split()), (0, '{"a":[1,2]}\n', ""))
 
-    def test_refusal(self):
-        """A refusal is reported on standard error: its code and message, status 1."""
-        self.refusing("bad_request", "ns: required\x1b[2J")
-        why = "plugin-bridge call: bad_request: ns: required\n"
-        self.assertEqual(self.call("state/get"), (1, "", why))
-
     def test_wrong_parameters(self):
         """What is wrong with names and parameters is reported, status 2."""
         for arguments, shown in (
