@@ -184,7 +184,9 @@ def git(
         raise CommandError(f"git cannot be run: {e.strerror}") from None
     if done.returncode:
         reported = (done.stderr.strip() or done.stdout.strip()).partition(b"\n")[0]
-        raise CommandError(f"git {arguments[0]} failed: {_named(reported)}")
+        # A hook may refuse without a word.
+        why = _named(reported) or f"exit status {done.returncode}"
+        raise CommandError(f"git {arguments[0]} failed: {why}")
     return done.stdout
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 from unittest import mock
 
 from bridge.cli.authoring.verdict import Outcome, StepResult, Verdict
@@ -276,6 +277,14 @@ class InterruptedTests(ReleaseTestCase):
         with mock.patch.object(releasing, "git", fail):
             self.assert_fails(f"git {step} failed: x", self.release("patch"))
 
+    def hook(self, script: str) -> Path:
+        """Have git run a script before each commit."""
+        hook = self.plugin / ".git" / "hooks" / "pre-commit"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(script)
+        hook.chmod(0o755)
+        return hook
+
     def test_between_any_steps(self):
         """Whatever was done, the rest is done, and the version is raised once."""
         for step, version in (("add", "1.2.4"), ("commit", "1.2.5"), ("tag", "1.2.6")):
@@ -297,12 +306,16 @@ class InterruptedTests(ReleaseTestCase):
         self.assert_not_released("not committed: plugin.json", "2.0.0")
         self.assert_released("patch", "1.2.4")
 
+    def test_hook_that_refuses_silently(self):
+        """What git does not explain is named by its exit status."""
+        hook = self.hook("#!/bin/sh\nexit 3\n")
+        self.assert_fails("git commit failed: exit status 1", self.release("patch"))
+        hook.unlink()
+        self.assert_released("patch", "1.2.4")
+
     def test_attack_hook_that_changes_the_commit(self):
         """What a hook adds was not signed, so it is not tagged."""
-        hook = self.plugin / ".git" / "hooks" / "pre-commit"
-        hook.parent.mkdir(exist_ok=True)
-        hook.write_text("#!/bin/sh\necho evil >>main.ts\ngit add main.ts\n")
-        hook.chmod(0o755)
+        self.hook("#!/bin/sh\necho evil >>main.ts\ngit add main.ts\n")
         for _ in range(2):
             self.assert_fails("nothing was tagged, because", self.release("patch"))
             self.assertEqual(self.git("tag"), "")
