@@ -31,10 +31,10 @@ CONTRACTS: Final = {
         "freedesktop.test_contract.FakeScreenTests",
         "freedesktop.test_contract.NotificationsTests",
     ),
-    "plugins.clone.remotes.FakeUpstream": (
-        "plugins.contracts.UpstreamContract",
-        "plugins.test_doubles.FakeUpstreamTests",
-        "plugins.test_doubles.GitUpstreamTests",
+    "plugins.clone.remotes.FakeRemotes": (
+        "plugins.contracts.RemotesContract",
+        "plugins.test_doubles.FakeRemotesTests",
+        "plugins.test_doubles.GitRemotesTests",
     ),
     "plugins.operations.bench.FakeApprover": (
         "contracts.ApproverContract",
@@ -50,11 +50,6 @@ CONTRACTS: Final = {
         "plugins.contracts.BuilderContract",
         "plugins.test_doubles.FakeBuilderTests",
         "plugins.test_doubles.RealBuilderTests",
-    ),
-    "plugins.operations.bench.FakeCloner": (
-        "plugins.contracts.ClonerContract",
-        "plugins.test_doubles.FakeClonerTests",
-        "plugins.test_doubles.GitClonerTests",
     ),
     "sinks.fake.FakeSink": (
         "contracts.SinkContract",

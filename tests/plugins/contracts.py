@@ -16,27 +16,34 @@ from bridge.protocol.steps import Step
 _COMMIT = r"\A[0-9a-f]{40}\Z"
 
 
-class ClonerContract:
+class RemotesContract:
     """
-    Facts about every ``Cloner``.
+    Facts about all ``Remotes``.
 
     The test case makes, in ``setUp``, ``self.subject``, the ``self.url`` of a
-    repository with the file ``main.ts``, the ``self.missing`` of none, and the path
-    ``self.into`` in an empty directory.
+    repository with the file ``main.ts``, whose ``self.tip`` is 2 commits ahead of
+    ``self.older``, the ``self.missing`` of none, and the path ``self.into`` in an empty
+    directory.
     """
 
     subject: Any
     url: str
     missing: str
+    tip: str
+    older: str
     into: Path
 
     def cloning(self, url: str, progress: Any = lambda count: None) -> Deferred[str]:
         """Begin to clone."""
         return Deferred.fromCoroutine(self.subject.clone(url, self.into, progress))
 
-    async def assert_fails(self, url: str) -> str:
-        """Check that a clone fails as it should, and return the message."""
-        error = await self.assertFailure(self.cloning(url), BridgeError)
+    def looking(self, url: str, current: str) -> Deferred[Any]:
+        """Look at what is new."""
+        return Deferred.fromCoroutine(self.subject.behind(url, current))
+
+    async def assert_fails(self, asked: Deferred[Any]) -> str:
+        """Check that it fails as it should, and return the message."""
+        error = await self.assertFailure(asked, BridgeError)
         self.assertEqual(error.code, Code.BAD_REQUEST)
         self.assertTrue(error.message.startswith("clone_failed: "), error.message)
         return str(error.message)
@@ -56,8 +63,13 @@ class ClonerContract:
 
     async def test_missing(self):
         """A repository that does not exist leaves nothing."""
-        await self.assert_fails(self.missing)
-        self.assertFalse(self.into.exists())
+        for asked in (
+            self.cloning(self.missing),
+            self.looking(self.missing, self.tip),
+            Deferred.fromCoroutine(self.subject.tip(self.missing)),
+        ):
+            await self.assert_fails(asked)
+            self.assertFalse(self.into.exists())
 
     def make_slow(self) -> None:
         """Let the next clone take longer than the test."""
@@ -76,11 +88,31 @@ class ClonerContract:
         """What exists already is neither used nor removed."""
         self.into.mkdir()
         (self.into / "kept").touch()
-        message = await self.assert_fails(self.url)
+        message = await self.assert_fails(self.cloning(self.url))
         self.assertEqual(
             message, "clone_failed: the files could not be written: File exists"
         )
         self.assertEqual([path.name for path in self.into.iterdir()], ["kept"])
+
+    async def test_behind(self):
+        """New commits are counted, and each has an entry."""
+        behind = await self.looking(self.url, self.older)
+        self.assertEqual((behind.commits, behind.met), (2, True))
+        self.assertRegex(behind.latest, _COMMIT)
+        self.assertNotEqual(behind.latest, self.older)
+        self.assertEqual(list(map(type, behind.changelog)), [LogEntry] * 2)
+        for entry in behind.changelog:
+            self.assertRegex(entry.commit, _COMMIT)
+            self.assertRegex(entry.time, r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
+
+    def make_same(self) -> None:
+        """Prepare for a look with the tip, which finds nothing."""
+
+    async def test_tip(self):
+        """The tip is behind by nothing, and can be asked for alone."""
+        self.make_same()
+        self.assertIsNone(await self.looking(self.url, self.tip))
+        self.assertEqual(await self.subject.tip(self.url), self.tip)
 
 
 class BuilderContract:
@@ -143,56 +175,6 @@ class BuilderContract:
         self.assertFalse(building.called)
         building.cancel()
         await self.assertFailure(building, CancelledError)
-
-
-class UpstreamContract:
-    """
-    Facts about every ``Upstream``.
-
-    The test case makes, in ``setUp``, ``self.subject``, the ``self.url`` of a
-    repository, whose ``self.tip`` is 2 commits ahead of ``self.older``, and the
-    ``self.missing`` of none. In ``make_same`` it lets looks with the tip find nothing.
-    """
-
-    subject: Any
-    url: str
-    missing: str
-    tip: str
-    older: str
-
-    def make_same(self) -> None:
-        """Prepare for a look with the tip."""
-
-    def looking(self, url: str, current: str) -> Deferred[Any]:
-        """Look."""
-        return Deferred.fromCoroutine(self.subject.behind(url, current))
-
-    async def test_behind(self):
-        """New commits are counted, and each has an entry."""
-        behind = await self.looking(self.url, self.older)
-        self.assertEqual((behind.commits, behind.met), (2, True))
-        self.assertRegex(behind.latest, _COMMIT)
-        self.assertNotEqual(behind.latest, self.older)
-        self.assertEqual(list(map(type, behind.changelog)), [LogEntry] * 2)
-        for entry in behind.changelog:
-            self.assertRegex(entry.commit, _COMMIT)
-            self.assertRegex(entry.time, r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
-
-    async def test_tip(self):
-        """The tip is behind by nothing, and can be asked for alone."""
-        self.make_same()
-        self.assertIsNone(await self.looking(self.url, self.tip))
-        self.assertEqual(await self.subject.tip(self.url), self.tip)
-
-    async def test_missing(self):
-        """A repository that does not exist is an error of a clone."""
-        for asked in (
-            self.subject.behind(self.missing, self.tip),
-            self.subject.tip(self.missing),
-        ):
-            error = await self.assertFailure(Deferred.fromCoroutine(asked), BridgeError)
-            self.assertEqual(error.code, Code.BAD_REQUEST)
-            self.assertTrue(error.message.startswith("clone_failed: "), error.message)
 
 
 class EventSinkContract:

@@ -13,17 +13,15 @@ from ..directories import fresh_directory
 from .bundle.workshop import Workshop
 from .clone.clones import CloneTestCase
 from .clone.packs import EMPTY, FILE, blob, commit, line_of, tree
-from .clone.remotes import LATEST, FakeUpstream, new_commits
+from .clone.remotes import LATEST, FakeRemotes, new_commits
 from .contracts import (
     BuilderContract,
-    ClonerContract,
     EventSinkContract,
-    UpstreamContract,
+    RemotesContract,
 )
 from .operations.bench import (
     COMMIT,
     FakeBuilder,
-    FakeCloner,
     FakeSink,
     files_of,
     url_of,
@@ -31,39 +29,49 @@ from .operations.bench import (
 )
 
 
-class GitClonerTests(ClonerContract, CloneTestCase):
-    """The real one, and a real git server."""
+class GitRemotesTests(RemotesContract, CloneTestCase):
+    """The real ones, and a real git server."""
 
     def setUp(self):
-        """See ``ClonerContract``."""
+        """See ``RemotesContract``."""
         super().setUp()
         content = blob()
         root = tree((FILE, b"main.ts", content))
-        self.url = self.publish(content, root, commit(root))
+        line = line_of(3)
+        line.append(commit(root, line[-1]))
+        self.url = self.publish(EMPTY, content, root, *line)
         self.subject = self.cloner()
         self.missing = self.forge.url("missing")
+        self.older, self.tip = (line[at].name.hex() for at in (1, 3))
 
     def make_slow(self):
-        """See ``ClonerContract``."""
+        """See ``RemotesContract``."""
         self.url = "https://forge.example/x.git"
         self.patch(self, "look_up", lambda host: Deferred())
         self.subject = self.cloner()
 
 
-class FakeClonerTests(ClonerContract, TestCase):
+class FakeRemotesTests(RemotesContract, TestCase):
     """The double."""
 
     def setUp(self):
-        """See ``ClonerContract``."""
+        """See ``RemotesContract``."""
         root = fresh_directory(self)
         write_tree(root / "trees" / "aa", files_of("aa"), None)
         self.into = root / "tree"
-        self.subject = FakeCloner(trees=root / "trees", events=[], chunks=[1000, 2000])
         self.url, self.missing = url_of("aa"), url_of("missing")
+        self.older, self.tip = COMMIT, LATEST
+        self.subject = FakeRemotes(root / "trees", chunks=[1000, 2000])
+        self.subject.answers[self.url] = new_commits(2)
+        self.subject.answers[self.missing] = clone_failed("not found")
 
     def make_slow(self):
-        """See ``ClonerContract``."""
+        """See ``RemotesContract``."""
         self.subject.waits.slow = "clone"
+
+    def make_same(self):
+        """See ``RemotesContract``."""
+        self.subject.answers[self.url] = None
 
 
 class RealBuilderTests(BuilderContract, TestCase):
@@ -115,35 +123,6 @@ class FakeBuilderTests(BuilderContract, TestCase):
     def make_slow(self):
         """See ``BuilderContract``."""
         self.subject.outcomes = [Deferred()]
-
-
-class GitUpstreamTests(UpstreamContract, CloneTestCase):
-    """The real one, and a real git server."""
-
-    def setUp(self):
-        """See ``UpstreamContract``."""
-        super().setUp()
-        line = line_of(4)
-        self.url = self.publish(EMPTY, *line)
-        self.subject = self.cloner()
-        self.missing = self.forge.url("missing")
-        self.older, self.tip = (line[at].name.hex() for at in (1, 3))
-
-
-class FakeUpstreamTests(UpstreamContract, TestCase):
-    """The double."""
-
-    def setUp(self):
-        """See ``UpstreamContract``."""
-        self.url, self.missing = url_of("aa"), url_of("missing")
-        self.older, self.tip = COMMIT, LATEST
-        self.subject = FakeUpstream(
-            {self.url: new_commits(2), self.missing: clone_failed("not found")}
-        )
-
-    def make_same(self):
-        """See ``UpstreamContract``."""
-        self.subject.answers[self.url] = None
 
 
 class PushesTests(EventSinkContract, SynchronousTestCase):

@@ -18,7 +18,7 @@ from bridge.settings.host import load_profile
 from bridge.settings.options import Paths
 
 from ..pages import Page
-from ..plugins.clone.remotes import LATEST, FakeUpstream
+from ..plugins.clone.remotes import LATEST, FakeRemotes
 from ..plugins.operations.bench import COMMIT, KEY, NOW, Bench, url_of
 from .case import ServiceCase
 
@@ -33,7 +33,7 @@ class PluginServiceTests(ServiceCase):
         self.bench = Bench(self)
         self.bench.publish("good")
         bench = self.bench
-        self.upstream = FakeUpstream()
+        self.upstream = FakeRemotes()
         self.plugins = PluginService(
             bench.changes,
             bench.rebuild,

@@ -8,7 +8,6 @@ writes what happens to it into one list, in order.
 
 import itertools
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Mapping
@@ -26,7 +25,6 @@ from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.bundle.plugintable import plugin_of
-from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.exchange import Journal
 from bridge.plugins.installed.keys import Trust
 from bridge.plugins.installed.records import read_records
@@ -48,7 +46,7 @@ from bridge.system.files import remove
 
 from ...directories import write_files
 from ...threads import Threads
-from ..clone.remotes import FakeUpstream
+from ..clone.remotes import FakeRemotes
 from ..policy.scanning import BlockingScanner
 
 PROFILE = load_profile("reference")
@@ -121,45 +119,6 @@ def write_tree(
     if signed_as is not None:
         signature = sign_tree(read_tree(root), signed_as, PROFILE, seed, signed_at)
         (root / "plugin.sig").write_bytes(signature)
-
-
-@define(eq=False, kw_only=True)
-class FakeCloner(FakeUpstream):
-    """
-    Copies trees, or fails; see ``ClonerContract``.
-
-    :ivar trees: The directory of the trees.
-    :ivar failure: What a clone that has received everything fails with.
-    :ivar chunks: What is reported as received so far, each in turn.
-    :ivar waits: Holds clones up, as calls of "clone".
-    """
-
-    trees: Path
-    events: list[str]
-    failure: Exception | None = None
-    chunks: Iterable[int] = ()
-    commit: str = COMMIT
-    waits: Threads = field(factory=Threads)
-
-    async def clone(self, url: str, into: Path, progress: Any) -> str:
-        """See ``Cloner``."""
-
-        def clone() -> None:
-            self.events.append("clone")
-
-        await self.waits(clone)
-        source = self.trees / url.split("/")[-1].removesuffix(".git")
-        if not source.is_dir():
-            raise clone_failed("not found")
-        for count in self.chunks:
-            progress(count)
-        if self.failure is not None:
-            raise self.failure
-        if os.path.lexists(into):
-            raise clone_failed("the files could not be written: File exists")
-        shutil.copytree(source, into)
-        into.chmod(0o700)
-        return self.commit
 
 
 @implementer(IApprover)
@@ -281,8 +240,8 @@ class Bench:
         self.trees = Trees(self.data, PROFILE, lambda: f"{next(numbers):016x}")
         self.store = Store.open(self.data.state, self.writes)
         self.trust = Trust(self.store)
-        self.cloner = FakeCloner(
-            trees=self.repositories, events=self.events, waits=self.clones
+        self.cloner = FakeRemotes(
+            self.repositories, self.events, commit=COMMIT, waits=self.clones
         )
         self.approver = FakeApprover(self.events)
         self.builder = FakeBuilder(self.events, in_thread=self.threads)

@@ -11,7 +11,7 @@ from bridge.plugins.operations.candidate import Pin
 from bridge.store import Put
 from bridge.system.files import remove
 
-from ..clone.remotes import FakeUpstream, new_commits
+from ..clone.remotes import FakeRemotes, new_commits
 from .bench import (
     COMMIT,
     GOOD,
@@ -157,7 +157,7 @@ class UpdateTests(UpdateTestCase):
         self.bench.publish_later(hosts=["x.example"])
         self.cancel(self.ask("update", "good", answers=[True, None]))
         self.assertIn("withdrawn", self.events)
-        self.patch(FakeUpstream, "tip", lambda upstream, url: Deferred())
+        self.patch(FakeRemotes, "tip", lambda upstream, url: Deferred())
         self.cancel(self.ask("update", "good"))
 
 

@@ -11,7 +11,7 @@ from bridge.plugins.installed.records import Record
 from bridge.plugins.upstream.updates import Unknown, Update, Updates, UpdatesResult
 from bridge.protocol.errors import BridgeError, shutting_down
 
-from ..clone.remotes import LATEST, FakeUpstream, new_commits
+from ..clone.remotes import LATEST, FakeRemotes, new_commits
 from ..operations.bench import COMMIT, Bench, url_of
 
 LATE = 3.5
@@ -30,7 +30,7 @@ class UpdatesTestCase(SynchronousTestCase):
         """Make one without any plugin."""
         bench = Bench(self)
         self.store, self.clock = bench.store, bench.clock
-        self.upstream = FakeUpstream()
+        self.upstream = FakeRemotes()
         self.updates = Updates(self.store, cast(Any, self.upstream), self.clock)
 
     def put(self, plugin_id: str, url: str | None = None, commit: str = COMMIT) -> None:
