@@ -31,14 +31,6 @@ class PacingTests(SynchronousTestCase):
         """Return the values that were pushed."""
         return [given.args[0].value for _, given in self.pushed]
 
-    def test_first_is_pushed_at_once(self) -> None:
-        """A message after a pause does not wait."""
-        for number in range(3):
-            self.pacing.put(message("/a", number))
-            self.assertEqual(len(self.pushed), number + 1)
-            self.clock.advance(1 / 30)
-        self.assertEqual((self.values(), self.pacing.dropped), ([0, 1, 2], 0))
-
     def test_turns_do_not_come_too_soon(self) -> None:
         """A turn that was asked for by another address is not too soon for one."""
         self.pacing.put(message("/a", 1))

@@ -88,18 +88,6 @@ class ListenerTests(TestCase):
         self.assertEqual((receiver.received, receiver.undecodable), (1, 3))
         self.assertEqual((self.heard, self.listener.port), ([HELLO], self.port))
 
-    async def test_the_largest(self) -> None:
-        """A message of 8192 bytes is heard, one that is longer is not."""
-        await self.listener.hold("a", self.port)
-        receiver = self.listener.receiver
-        assert receiver is not None
-        for length, size in ((8187, 8196), (8183, 8192)):
-            datagram = encode(Message("/x", [Argument(Kind.STRING, "x" * length)]))
-            self.assertEqual(len(datagram), size)
-            self.send(datagram)
-        await until(lambda: self.heard)
-        self.assertEqual((receiver.received, receiver.undecodable), (1, 1))
-
     async def test_many_at_once(self) -> None:
         """Hundreds of values are kept while the reactor is busy with something else."""
         await self.listener.hold("a", self.port)

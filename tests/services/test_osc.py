@@ -3,9 +3,8 @@
 from socket import AF_INET, SOCK_DGRAM, socket
 from typing import Any
 
-from attrs import define
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred, execute, fail
 from twisted.internet.task import deferLater
 from twisted.logger import (
     ILogObserver,
@@ -22,33 +21,16 @@ from bridge.rpc.caller import Caller
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
 from bridge.services.osc import Osc
+from bridge.store import Put
+from bridge.store.store import Store
+from tests.directories import fresh_directory
 from tests.osc.liblo import oscsend
 from tests.ports import free_udp_port
+from tests.store.faults import FaultyOs, running_on
 
 from ..pages import Page
 from ..schemas.checking import CheckedDispatcher
 from ..waiting import until
-
-
-@define
-class Written:
-    """A store that keeps one value; see ``bridge.store.Store``."""
-
-    value: Any = None
-    refusing: bool = False
-
-    def get(self, ns: str, key: str) -> Any:
-        """Return it."""
-        assert (ns, key) == ("bridge.osc", "held")
-        return self.value
-
-    def commit(self, edits: Any) -> Deferred[None]:
-        """Set it, or remove it."""
-        if self.refusing:
-            return fail(BridgeError(Code.INTERNAL, "the disk is full"))
-        (edit,) = edits
-        self.value = getattr(edit, "value", None)
-        return succeed(None)
 
 
 class OscCase(TestCase):
@@ -59,7 +41,7 @@ class OscCase(TestCase):
         self.hub = hub = Hub()
         self.watching = Page()
         hub.add(self.watching)
-        self.store: Any = Written()
+        self.store = Store.open(fresh_directory(self) / "state.json", execute)
         self.osc = self.make()
         hub.on_join(self.osc.joined)
         self.registry = Registry()
@@ -280,7 +262,7 @@ class RestartTests(OscCase):
         await self.call("send", address="/a", port=self.port)
         self.assertEqual((await self.pushed(1))[0]["address"], "/a")
         self.assertTrue((await self.call("stop", page))["stopped"])
-        self.assertIsNone(self.store.value)
+        self.assertEqual(self.store.namespaces(), [])
 
     async def test_each_page_has_its_hold_again(self) -> None:
         """Two held it: when one stops after the restart, the other still listens."""
@@ -295,19 +277,20 @@ class RestartTests(OscCase):
         """A released port, nonsense, a reserved or a taken port."""
         await self.call("listen", port=self.port)
         await self.call("stop")
-        taken = {"port": self.port, "leases": 1}
         for value in (
-            self.store.value,
+            None,
             7,
             {"port": 42069, "leases": 1},
             {"port": self.port, "leases": 10_000},
         ):
-            self.store.value = value
+            if value is not None:
+                self.store.commit([Put("bridge.osc", "held", value)])
             await self.restart()
             self.assertFalse((await self.call("status"))["listening"], value)
         with socket(AF_INET, SOCK_DGRAM) as blocking:
             blocking.bind(("127.0.0.1", self.port))
-            self.store.value = taken
+            taken = {"port": self.port, "leases": 1}
+            self.store.commit([Put("bridge.osc", "held", taken)])
             with capturedLogs() as reported:
                 await self.restart()
             self.assertFalse((await self.call("status"))["listening"])
@@ -316,5 +299,5 @@ class RestartTests(OscCase):
 
     async def test_not_written(self) -> None:
         """A disk that is full keeps no page from listening."""
-        self.store.refusing = True
-        self.assertTrue((await self.call("listen", port=self.port))["started"])
+        with running_on(FaultyOs(0, ever_after=True)):
+            self.assertTrue((await self.call("listen", port=self.port))["started"])
