@@ -5,7 +5,6 @@ from typing import Any
 from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.dev.linking import Linking
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import TREE_FILES
@@ -15,7 +14,7 @@ from bridge.rpc.registry import Registry
 from bridge.services.linking import DevLinks, WorkTree
 
 from ..pages import Page
-from ..plugins.operations.bench import PROFILE, Bench, files_of, write_tree
+from ..plugins.operations.bench import Bench, files_of, write_tree
 
 
 class WorkTreeTests(SynchronousTestCase):
@@ -47,19 +46,7 @@ class LinkTests(SynchronousTestCase):
         self.bench = Bench(self)
         self.tree = self.bench.repositories / "work"
         write_tree(self.tree, files_of("mine"), None)
-        self.links = DevLinks(
-            Linking(
-                self.bench.jobs,
-                self.bench.rebuild,
-                self.bench.trees,
-                self.bench.store,
-                PROFILE,
-                self.bench.sink,
-                self.bench.clock,
-                self.bench.threads,
-                self.bench.scanner,
-            )
-        )
+        self.links = DevLinks(self.bench.linking)
         self.command = Page(is_page=False)
 
     def link(self, *names: str, command: Page | None = None) -> Deferred[Any]:

@@ -6,12 +6,11 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.plugins.dev.linking import (
     Link,
     Linked,
-    Linking,
     SourcesRefusedError,
 )
 from bridge.protocol.errors import BridgeError
 
-from ..operations.bench import PROFILE, Bench, files_of, manifest, url_of, write_tree
+from ..operations.bench import Bench, files_of, manifest, url_of, write_tree
 
 LINK = ".tmp-dev-mine"
 
@@ -25,19 +24,7 @@ class LinkingTestCase(SynchronousTestCase):
         self.tree = self.bench.repositories / "work"
         self.names = ["main.ts", "plugin.json"]
         write_tree(self.tree, files_of("mine"), None)
-        b = self.bench
-        self.linking = Linking(
-            b.jobs,
-            b.rebuild,
-            b.trees,
-            b.store,
-            PROFILE,
-            b.sink,
-            b.clock,
-            b.threads,
-            b.scanner,
-        )
-        self.link = Link(self.linking)
+        self.link = Link(self.bench.linking)
 
     def update(self, link=None):
         """Link the tree as it is now."""
@@ -201,7 +188,7 @@ class RefusedTests(LinkingTestCase):
     def test_linked_twice(self):
         """A second link of the same id is refused, even one that came meanwhile."""
         self.linked()
-        other = Link(self.linking)
+        other = Link(self.bench.linking)
         refused = "already_installed: another plugin-bridge dev links mine"
         self.assertEqual(self.refusal(other), refused)
         self.end()

@@ -25,6 +25,7 @@ from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.bundle.plugintable import plugin_of
+from bridge.plugins.dev.linking import Linking
 from bridge.plugins.installed.exchange import Journal
 from bridge.plugins.installed.keys import Trust
 from bridge.plugins.installed.records import read_records
@@ -272,6 +273,8 @@ class Bench:
         self.changes = PluginChanges(*parts)
         parts = (*asking, self.kept, lambda _: self.cloner, True, *shared)
         self.previewer = Previewer(*parts)
+        parts = (trees, store, PROFILE, self.sink, clock, threads, self.scanner)
+        self.linking = Linking(self.jobs, self.rebuild, *parts)
 
     def ask(self, operation: str, *args: Any, **kwargs: Any) -> Deferred[Any]:
         """Call ``PluginChanges``; what that raises is a failure, as the rest is."""
