@@ -13,7 +13,8 @@ from ..protocol import limits
 from ..protocol.errors import unavailable
 from .sqliteerrors import primary_code
 
-Identity = tuple[int, int]
+Identity = tuple[int, int, int, int]
+"""Which file it is, how large, and when it was written: it can be overwritten."""
 
 # After https://www.sqlite.org/security.html.
 _LIMITS: Final = {
@@ -44,7 +45,7 @@ _PRAGMAS: Final = (
 
 def identity(path: Path) -> Identity:
     """
-    Return the identity of the file at ``path``, links followed.
+    Return what tells a connection's file from one that has changed, links followed.
 
     A link is the user's own doing: no page, and no plugin, can make one.
 
@@ -56,7 +57,7 @@ def identity(path: Path) -> Identity:
         raise unavailable("the database is not on this machine yet") from None
     if not stat.S_ISREG(found.st_mode):
         raise unavailable("the database is not a regular file")
-    return found.st_dev, found.st_ino
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def open_database(path: Path) -> tuple[sqlite3.Connection, bool]:

@@ -252,6 +252,14 @@ class FileTests(ReaderCase):
         owner.execute("CREATE TABLE later AS SELECT 1 AS a")
         self.assertEqual(self.rows("SELECT * FROM later"), [{"a": 1}])
 
+    def test_copied_over(self) -> None:
+        """A database that is copied over the one before is read, however alike."""
+        self.assertEqual(self.names(), ["Harbour", "Market"])
+        other = self.path.read_bytes().replace(b"Harbour", b"Station")
+        self.path.write_bytes(other)
+        os.utime(self.path, (1, 1))  # it may have been written in the same instant
+        self.assertEqual(self.names(), ["Station", "Market"])
+
     def test_missing_file(self) -> None:
         """It is reported as unavailable, and not created; it is read once it exists."""
         self.reader = self.reading(self.directory / "later.db")
