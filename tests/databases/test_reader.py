@@ -182,7 +182,7 @@ class ReadTests(ReaderCase):
             self.assertEqual(self.refused(sql, *params), REFUSED + kind, sql)
 
     @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=6, max_size=60))
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=200)
     def test_any_text(self, text: str) -> None:
         """Any text is read or refused, and never quoted."""
         self.clock.looks = 1_000_000

@@ -221,7 +221,7 @@ class DialTests(SynchronousTestCase):
         self.assertLessEqual(len(asked), 1)
         return [str(host) for host, *_ in memory.tcpClients]
 
-    @settings(deadline=None, max_examples=300)
+    @settings(max_examples=300)
     @given(
         st.sampled_from(("http", "https", "HTTP")),
         HOSTS,
@@ -246,7 +246,6 @@ class DialTests(SynchronousTestCase):
         self.assertEqual(self.dialled("http://one.net/", ["1.1.1.1", "10.0.0.1"]), [])
         self.assertEqual(self.dialled("http://one.net/", many), [])
 
-    @settings(deadline=None)
     @given(st.text(max_size=40), st.text(max_size=10))
     def test_never_echoed(self, text: str, host: str) -> None:
         """No refusal repeats the URL; whatever is read has one form, and stays so."""

@@ -22,7 +22,6 @@ def _simulate(chosen: argparse.Namespace) -> None:
         settings=settings(
             max_examples=chosen.examples,
             stateful_step_count=chosen.steps,
-            deadline=None,
             database=None,
             report_multiple_bugs=False,
             phases=(*_QUICK, Phase.shrink) if chosen.shrink else _QUICK,

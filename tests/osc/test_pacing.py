@@ -78,7 +78,7 @@ class PacingTests(SynchronousTestCase):
             max_size=40,
         )
     )
-    @settings(deadline=None, max_examples=30)
+    @settings(max_examples=30)
     def test_never_too_often(self, steps: list[tuple[float, int, int]]) -> None:
         """Whatever comes: both rates are kept, nothing is lost uncounted."""
         self.setUp()

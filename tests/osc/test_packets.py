@@ -92,7 +92,6 @@ class PacketTests(SynchronousTestCase):
         self.assertEqual(encode(message), b"/a\0\0,TF\0")
 
     @given(MESSAGES)
-    @settings(deadline=None)
     def test_round_trip(self, message: Message) -> None:
         """What is written is read again, and is of whole words."""
         packet = encode(message)
@@ -100,7 +99,6 @@ class PacketTests(SynchronousTestCase):
         self.assertEqual(decode(packet), [message])
 
     @given(st.recursive(MESSAGES, lambda inner: st.lists(inner, max_size=3)))
-    @settings(deadline=None)
     def test_bundles_are_flattened(self, tree: Message | Sequence[Message]) -> None:
         """The messages of a bundle, and of those in it, come in their order."""
 
@@ -195,7 +193,7 @@ class PacketTests(SynchronousTestCase):
         self.refused(encode(Message("/a", [Argument(Kind.STRING, "x" * 8184)])))
 
     @given(st.binary(max_size=400))
-    @settings(deadline=None, max_examples=500)
+    @settings(max_examples=500)
     def test_attack_any_bytes(self, packet: bytes) -> None:
         """Whatever comes is read, or refused in the one way."""
         for start in (b"", b"/a\0\0", b"/a\0\0,", b"#bundle\0" + NOW):

@@ -2,7 +2,7 @@
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -85,7 +85,6 @@ class RequestTests(SynchronousTestCase):
         self.assertIsInstance(made(headers={"a": "x" * 65535}), CheckedRequest)
         self.assertIn("at most 65536", str(made(headers={"a": "x" * 65536})))
 
-    @settings(deadline=None)
     @given(
         st.dictionaries(
             st.one_of(st.text(max_size=8), st.from_regex(r"[A-Za-z-]{1,20}")),

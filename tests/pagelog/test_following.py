@@ -56,7 +56,6 @@ class LastTests(FollowerCase):
         st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line)),
         st.integers(0, 12),
     )
-    @settings(deadline=None)
     def test_blocks(self, lines: list[bytes], count: int) -> None:
         """
         However the blocks that are read fall, the lines are the file's.
@@ -161,7 +160,7 @@ class MoreTests(FollowerCase):
         st.integers(20, 200),
         st.lists(st.integers(0, 5), max_size=60),
     )
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_once_each_and_in_order(self, most: int, steps: list[int]) -> None:
         """Whenever it looks, every line comes once, and in order."""
         with TemporaryDirectory() as directory:

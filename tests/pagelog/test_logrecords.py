@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -50,7 +50,6 @@ class ReadTests(SynchronousTestCase):
         self.assertEqual((len(records), dropped), (200, 3))
 
     @given(st.lists(nearly | loose) | loose)
-    @settings(deadline=None)
     def test_anything(self, batch: Any) -> None:
         """Whatever is sent is read or counted, and gives one line a record."""
         records, dropped = read_records(batch)
@@ -95,7 +94,6 @@ class LineTests(SynchronousTestCase):
             self.assertIsNone(read_line(text))
 
     @given(st.lists(nearly), st.floats(0, 1e10))
-    @settings(deadline=None)
     def test_round_trip(self, batch: list[Any], now: float) -> None:
         """Every record that is written can be read again."""
         records, _ = read_records(batch)

@@ -1,6 +1,6 @@
 """Tests for bridge.protocol.bucket."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
@@ -45,7 +45,6 @@ class BucketTests(SynchronousTestCase):
         self.assertEqual(bucket.take(), 0.0)
 
     @given(rates, bursts, st.lists(st.floats(-3, 3) | st.none(), max_size=200))
-    @settings(deadline=None)
     def test_attack_turning_the_clock(
         self, rate: float, burst: int, steps: list[float | None]
     ) -> None:
@@ -63,7 +62,6 @@ class BucketTests(SynchronousTestCase):
         self.assertLessEqual(passed, burst + rate * forward + 1e-6)
 
     @given(rates, bursts, waits, st.floats(0, 5))
-    @settings(deadline=None)
     def test_paced_starts_keep_the_rate_and_the_order(
         self, rate: float, burst: int, pauses: list[float], patience: float
     ) -> None:

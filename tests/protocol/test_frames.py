@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -141,7 +141,6 @@ class ReadTests(SynchronousTestCase):
                 self.assertEqual((got.id, got.answered), (id_, answered), frame)
 
     @given(broken)
-    @settings(deadline=None)
     def test_any_bytes(self, text: bytes) -> None:
         """Any bytes are a frame or a refusal; nothing is raised."""
         self.assertIsInstance(read_frame(text), Hello | Request | Logs | RefusedFrame)
@@ -157,7 +156,6 @@ class ReadTests(SynchronousTestCase):
         ),
         st.sampled_from(["hello", "request", "logs", SECRET]),
     )
-    @settings(deadline=None)
     def test_never_echoes(self, fields: dict[str, Any], kind: str) -> None:
         """No refusal repeats anything of the frame."""
         got = read_frame(dumps({**fields, SECRET: SECRET, "type": kind}))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
@@ -71,7 +71,6 @@ class TableTests(SessionCase):
             )
 
     @given(st.lists(st.sampled_from(sorted(INPUTS)), max_size=12))
-    @settings(deadline=None)
     def test_any_history(self, history: list[str]) -> None:
         """Whatever happens: one welcome at most, no call before it, one close."""
         session, done = self.begin(), []
@@ -146,7 +145,6 @@ class PacingTests(SessionCase):
             self.assertAlmostEqual(effect.after, 1 / max(120, rate), places=6)
 
     @given(st.lists(st.tuples(st.integers(0, 2), st.floats(0, 1)), max_size=60))
-    @settings(deadline=None)
     def test_attack_starving_others(self, asked: list[tuple[int, float]]) -> None:
         """However two sockets flood, a third one's request starts when it is due."""
         clock = Clock()

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -54,7 +54,6 @@ class NumberTests(StrictCase):
     """Tests for numbers."""
 
     @given(st.integers(-(10**30), 10**30), values)
-    @settings(deadline=None)
     def test_integers(self, number: int, neighbour: object) -> None:
         """What 64 bits hold is read exactly; beyond, as a page reads it: a double."""
         read = loads(json.dumps([neighbour, number]).encode("utf-8"))[1]
@@ -88,7 +87,6 @@ class ValuesTests(StrictCase):
             self.assertEqual(self.refused(text), "JSON of more than 65536 values")
 
     @given(st.recursive(escaping, lambda v: st.lists(v) | st.dictionaries(escaping, v)))
-    @settings(deadline=None)
     def test_outside_strings(self, value: object) -> None:
         """What is outside the strings is found, wherever the pieces are cut."""
         text = dumps(value)
@@ -134,14 +132,12 @@ class LoadsTests(StrictCase):
         self.assertEqual(loads(b'{"a":1,"a":2}'), {"a": 2})
 
     @given(values)
-    @settings(deadline=None)
     def test_round_trip(self, value: Any) -> None:
         """What is written is read again as it was, and Python reads it alike."""
         self.assertEqual(loads(dumps(value)), value)
         self.assertEqual(json.loads(dumps(value)), value)
 
     @given(broken)
-    @settings(deadline=None)
     def test_anything(self, text: bytes) -> None:
         """Any bytes are read or refused, and what is read can be written again."""
         try:
@@ -173,7 +169,6 @@ class LoadsUniqueTests(SynchronousTestCase):
             self.assertEqual(error.message, "an object has a key twice")
 
     @given(values)
-    @settings(deadline=None)
     def test_reads_what_loads_reads(self, value: Any) -> None:
         """Without duplicates both read the same."""
         self.assertEqual(loads_unique(dumps(value)), value)

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -47,7 +47,6 @@ class VisibleTests(SynchronousTestCase):
     @given(
         st.text(alphabet=st.characters()) | st.text("\x1b[]0;m\x9b\\a\u202e\n\ud800")
     )
-    @settings(deadline=None)
     def test_any_text(self, text: str) -> None:
         """Nothing hidden is left of any text, and the rest can be encoded."""
         for left in visible(text):
@@ -64,7 +63,6 @@ class EscapedTests(SynchronousTestCase):
             escaped("a\x1b[31mé\u202e\u2028\x9b"), "a\\x1b[31mé\\u202e\\u2028\\x9b"
         )
 
-    @settings(deadline=None)
     @given(st.text())
     def test_attack_terminal(self, text: str) -> None:
         """Nothing that a terminal obeys is left of any text, lone surrogates too."""

@@ -6,7 +6,7 @@ import traceback
 from typing import Annotated, Any
 
 from attrs import field, frozen, make_class
-from hypothesis import given, settings
+from hypothesis import given
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
@@ -87,7 +87,6 @@ class StructureTests(SynchronousTestCase):
             self.assertEqual(self.refusal(value), message, value)
 
     @given(secretive)
-    @settings(deadline=None)
     def test_never_echoes(self, value: Any) -> None:
         """No refusal repeats a field's name, a mapping's key or a value."""
         for offered in (

@@ -4,7 +4,7 @@ from collections.abc import Awaitable
 from typing import Annotated, Any
 
 from attrs import define, field, frozen
-from hypothesis import given, settings
+from hypothesis import given
 from twisted.internet.defer import CancelledError, Deferred, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -138,7 +138,6 @@ class DispatcherTests(SynchronousTestCase):
         self.assertEqual(self.flushLoggedErrors(), [])
 
     @given(secretive)
-    @settings(deadline=None)
     def test_never_echoes(self, params: Any) -> None:
         """Whatever the params are, no refusal repeats them."""
         for offered in (

@@ -36,7 +36,7 @@ PARAMS = {
     for m in methods_of(service)
 }
 
-slow = settings(suppress_health_check=list(HealthCheck), deadline=None)
+slow = settings(suppress_health_check=list(HealthCheck))
 
 OWN_SCHEMA = ROOT / "bridge/reference/packages/api/plugin.schema.json"
 

@@ -3,7 +3,7 @@
 import base64
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
@@ -295,7 +295,6 @@ class RefusalTests(NotifyCase):
             | st.sampled_from([0, 1, 0.5, True, None, "low", "error", ["overlay"]]),
         )
     )
-    @settings(deadline=None)
     def test_any_json(self, params: dict[str, Any]) -> None:
         """Any JSON is sent or refused, and no refusal repeats what it refuses."""
         if params.get("sinks") == [SECRET]:

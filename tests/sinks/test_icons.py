@@ -7,7 +7,7 @@ import zlib
 from functools import partial
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 from twisted.internet.defer import Deferred, execute
@@ -104,7 +104,6 @@ class SmallTests(SynchronousTestCase):
             self.assertRaises(ImageError, small_png, image)
 
     @given(st.binary(max_size=200), st.integers(0, 60), st.sampled_from("PJG"))
-    @settings(deadline=None)
     def test_any_bytes(self, noise, where, form):
         """Any bytes are an image or an ``ImageError``."""
         form = {"P": "PNG", "J": "JPEG", "G": "GIF"}[form]

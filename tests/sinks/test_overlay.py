@@ -5,7 +5,7 @@ import resource
 from typing import Any
 
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet import reactor
 from twisted.internet.defer import maybeDeferred
@@ -102,7 +102,6 @@ class DatagramTests(SynchronousTestCase):
             },
         )
     )
-    @settings(deadline=None)
     def test_every_notification_is_shown(self, params):
         """Whatever is accepted, both show it, and open no file for it."""
         params["content"] = "".join(filter(str.isprintable, params.get("content", "")))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, field
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred, execute
 from twisted.trial.unittest import SynchronousTestCase
@@ -330,7 +330,6 @@ class PropertyTests(SynchronousTestCase):
     """Tests for any history of commits, failures and restarts."""
 
     @given(st.lists(steps, max_size=25))
-    @settings(deadline=None)
     def test_acknowledged_is_what_is_there(self, history: list[Any]) -> None:
         """After a restart the store holds what was acknowledged, and nothing else."""
         with tempfile.TemporaryDirectory() as directory:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -60,7 +60,6 @@ class TablesTests(SynchronousTestCase):
     """Tests for what is held in memory."""
 
     @given(st.lists(edits, max_size=12))
-    @settings(deadline=None)
     def test_counted(self, made: list[Any]) -> None:
         """What is counted is what the file takes, also after loading it."""
         tables = Tables().edited(made)

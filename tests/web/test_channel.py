@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.testing import MemoryReactorClock
 from twisted.trial.unittest import SynchronousTestCase
@@ -139,7 +139,6 @@ class FramingTests(ChannelCase):
         self.assertTrue(transport.disconnecting)
 
     @given(st.binary(max_size=200), st.booleans())
-    @settings(deadline=None)
     def test_any_bytes(self, raw: bytes, ended: bool) -> None:
         """Whatever comes, every answer is one of ours, and none holds what was sent."""
         sent = raw + SECRET.encode() + (b"\r\n\r\n" if ended else b"")
@@ -152,7 +151,6 @@ class FramingTests(ChannelCase):
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])
 
     @given(st.lists(st.integers(1, 60), max_size=8))
-    @settings(deadline=None)
     def test_any_split(self, cuts: list[int]) -> None:
         """However a request is cut into segments, it is read the same."""
         raw = write_request("POST", "/v1/kettle/echo", (BEARER, JSON), b'{"value":1}')

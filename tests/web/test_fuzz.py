@@ -82,7 +82,7 @@ class FuzzTests(SynchronousTestCase):
         self.stack = Stack(rate=1e9, burst=10**9, requests=(1e9, 10**9))
 
     @given(streams)
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=200)
     def test_any_frames(self, stream: tuple[bool, bytes, int, list[int]]) -> None:
         """What is sent back is well formed, and the socket closes or goes on."""
         hello, sent, missing, cuts = stream

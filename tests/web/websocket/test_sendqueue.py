@@ -1,6 +1,6 @@
 """Tests for bridge.web.websocket.sendqueue."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -124,7 +124,6 @@ class SendQueueTests(SynchronousTestCase):
             max_size=60,
         )
     )
-    @settings(deadline=None)
     def test_any_history(self, history: list[str | None]) -> None:
         """Whatever happens, answers go out once, in order, and pushes never twice."""
         self.setUp()
