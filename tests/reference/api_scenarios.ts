@@ -3,12 +3,12 @@
 import type { Context, OscMessage, SettingsSchema } from "@bridge/plugin-api";
 
 import { problemOf } from "../../bridge/reference/packages/api/src/settingrules.js";
+import { changesOf } from "../../bridge/reference/packages/host/src/pagesettings.js";
 import {
   PERMISSION_WORDS,
   useOf,
 } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import { readSchema } from "../../bridge/reference/packages/host/src/schema.js";
-import { changesOf } from "../../bridge/reference/packages/host/src/settings.js";
 import { type Given, type Stand, connected, entry, quiet } from "./pagestand.js";
 import { equal, failure, refusal } from "./world.js";
 

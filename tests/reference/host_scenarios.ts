@@ -8,13 +8,13 @@ import { HostState } from "../../bridge/reference/packages/host/src/hoststate.js
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { GatedNative } from "../../bridge/reference/packages/host/src/native.js";
+import { PageSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
 import { Gate } from "../../bridge/reference/packages/host/src/permissions.js";
 import {
   Preferences,
   endpointInFragment,
   readEndpoint,
 } from "../../bridge/reference/packages/host/src/preferences.js";
-import { StoredSettings } from "../../bridge/reference/packages/host/src/settings.js";
 import { Daemon, Memory } from "./pagestand.js";
 import { World, equal, failure, refusal, settle } from "./world.js";
 
@@ -152,7 +152,7 @@ export const hostScenarios = {
   async settings_are_written_in_order() {
     const daemon = new Daemon();
     daemon.stored.set("count", 1);
-    const settings = await StoredSettings.read(daemon, daemon, "some-plugin");
+    const settings = await PageSettings.read(daemon, daemon, "some-plugin");
     const writes = [2, 3, 4].map((count) => settings.set("count", count));
     writes.push(settings.set("name", "x"));
     equal(settings.get("count", 0), 4);
@@ -173,7 +173,7 @@ export const hostScenarios = {
   async settings_of_another_type() {
     const daemon = new Daemon();
     daemon.stored.set("count", "many");
-    const settings = await StoredSettings.read(daemon, daemon, "some-plugin");
+    const settings = await PageSettings.read(daemon, daemon, "some-plugin");
     equal(settings.get("count", 7), 7);
     equal(settings.get("count", "few"), "many");
     const found: Json | undefined = settings.get("count");
@@ -184,7 +184,7 @@ export const hostScenarios = {
   /** A write the daemon refuses rejects, and does not stop the next. */
   async failed_write_is_reported() {
     const daemon = new Daemon();
-    const settings = await StoredSettings.read(daemon, daemon, "some-plugin");
+    const settings = await PageSettings.read(daemon, daemon, "some-plugin");
     daemon.refuses = "state/set";
     equal(await refusal(settings.set("count", 1)), "BridgeError unavailable");
     daemon.refuses = "";

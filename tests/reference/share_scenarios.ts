@@ -3,9 +3,9 @@
 import { Bucket } from "../../bridge/reference/packages/host/src/bucket.js";
 import type { Caller } from "../../bridge/reference/packages/host/src/link.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
+import { PageSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { readSchema } from "../../bridge/reference/packages/host/src/schema.js";
-import { StoredSettings } from "../../bridge/reference/packages/host/src/settings.js";
 import { Turns } from "../../bridge/reference/packages/host/src/turns.js";
 import { Daemon } from "./pagestand.js";
 import { World, equal, refusal, settle } from "./world.js";
@@ -179,7 +179,7 @@ export const shareScenarios = {
   /** A plugin's settings have a megabyte. */
   async test_attack_settings_that_fill_the_store() {
     const daemon = new Daemon();
-    const settings = await StoredSettings.read(daemon, daemon, "evil");
+    const settings = await PageSettings.read(daemon, daemon, "evil");
     const big = "x".repeat(60_000);
     const outcomes: string[] = [];
     for (let n = 0; n < 134; n += 1) {

@@ -3,6 +3,7 @@ import type { Json, Logger, Ui } from "@bridge/plugin-api";
 import type { Environment } from "./environment.js";
 import type { Manifest } from "./manifest.js";
 import type { OscHub } from "./osc.js";
+import type { PageSettings } from "./pagesettings.js";
 import type { Gate } from "./permissions.js";
 import { Channel } from "./realm/channel.js";
 import { Drawings } from "./realm/drawing.js";
@@ -13,7 +14,6 @@ import { Services, refusalOf } from "./realm/services.js";
 import { Watch } from "./realm/watch.js";
 import { type Change, type FromRealm, LIMITS } from "./realm/wire.js";
 import { type Schema, readSchema } from "./schema.js";
-import type { StoredSettings } from "./settings.js";
 import { Signal } from "./signal.js";
 import type { PluginCaller } from "./turns.js";
 
@@ -33,7 +33,7 @@ export interface InstanceParts {
   readonly manifest: Manifest;
   readonly script: Script;
   readonly realms: Realms;
-  readonly settings: StoredSettings;
+  readonly settings: PageSettings;
   readonly caller: PluginCaller;
   readonly gate: Gate;
   readonly hub: OscHub;
@@ -45,7 +45,7 @@ export interface InstanceParts {
 
 /** A plugin that was started, from the page's side: its realm and all that it holds. */
 export class Instance {
-  readonly settings: StoredSettings;
+  readonly settings: PageSettings;
   /** It ended by itself, and everything of it was closed; the value is the reason. */
   readonly ended = new Signal<string>();
   /** It stopped answering, or answers again. */

@@ -11,12 +11,13 @@ import type { Daemon } from "./link.js";
 import { HOST_SCOPE, type Log, describe } from "./log.js";
 import type { Manifest } from "./manifest.js";
 import { OscHub } from "./osc.js";
+import { PageSettings, type Saving, forgetSettings } from "./pagesettings.js";
 import { type Asker, Gate } from "./permissions.js";
 import { type Compiled, type Entry, Plugins, type Stage } from "./plugins.js";
 import type { Realms } from "./realm/realms.js";
 import type { Script } from "./realm/script.js";
 import type { Schema } from "./schema.js";
-import { type Saving, StoredSettings, type Values, forgetSettings } from "./settings.js";
+import type { Values } from "./settings.js";
 import { Signal } from "./signal.js";
 import { Turns } from "./turns.js";
 
@@ -207,7 +208,7 @@ export class PageRuntime {
     const { asker, daemon, environment, isVisible, log, place, realms } = this.#parts;
     const caller = this.#turns.of();
     const logger = log.scope(id);
-    const settings = await this.#inTurn(() => StoredSettings.read(daemon, caller, id));
+    const settings = await this.#inTurn(() => PageSettings.read(daemon, caller, id));
     return new Instance({
       manifest,
       script,

@@ -1,8 +1,8 @@
 /** Reading the settings schema of a plugin. */
 
-import type { Json, SettingField } from "@bridge/plugin-api";
+import type { SettingField } from "@bridge/plugin-api";
 
-import { MOST_TEXT, USUAL_TEXT, problemOf, valueOf } from "../../api/src/settingrules.js";
+import { MOST_TEXT, USUAL_TEXT, problemOf } from "../../api/src/settingrules.js";
 import { fields, list, text } from "./wire.js";
 
 const KEY = /^[A-Za-z0-9_.:-]{1,64}$/;
@@ -117,12 +117,4 @@ function check(holds: boolean, name: string, wanted: string): void {
   if (!holds) {
     throw new RangeError(`${name}: ${wanted}`);
   }
-}
-
-/** The values of a schema: those that are stored and allowed, and else the defaults. */
-export function valuesOf(
-  schema: Schema,
-  stored: (key: string) => Json | undefined,
-): { readonly [key: string]: Json } {
-  return Object.fromEntries(schema.map((field) => [field.key, valueOf(field, stored(field.key))]));
 }

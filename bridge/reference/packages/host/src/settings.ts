@@ -1,50 +1,22 @@
 import { BridgeError, type Json, type Settings } from "@bridge/plugin-api";
 
 import { problemOf, valueOf } from "../../api/src/settingrules.js";
-import type { Caller } from "./link.js";
-import { type KeyedField, type Schema, valuesOf } from "./schema.js";
+import type { Schema } from "./schema.js";
 import { Signal } from "./signal.js";
 
 // The daemon has twice as much for each plugin, which other pages may have filled.
 const MOST_BYTES = 1_048_576;
 
-/** The values of a form, by key. */
+/** Values by key. */
 export type Values = { readonly [key: string]: Json };
 
-/** What became of a form. */
-export type Saving =
-  | { readonly outcome: "saved" | "not-saved" }
-  /** Nothing was saved; a sentence for each field with a value it does not allow. */
-  | { readonly outcome: "invalid"; readonly problems: { readonly [key: string]: string } };
+/** Makes a value durable. */
+export type Write = (key: string, value: Json) => Promise<unknown>;
 
-/**
- * What the user changed in a form; what they did not may have been changed elsewhere.
- *
- * @param shown The values that it showed.
- * @param draft What is in the fields that were touched.
- */
-export function changesOf(schema: Schema, shown: Values, draft: Values): Values {
-  const changes = schema
-    .filter(({ key }) => key in draft)
-    .map((field) => [field.key, readValue(field, draft[field.key] as Json)] as const)
-    .filter(([key, value]) => value !== shown[key]);
-  return Object.fromEntries(changes);
-}
-
-/** The value of what is in a field: a number is written as a text. */
-export function readValue(field: KeyedField, written: Json): Json {
-  if (field.type !== "number" || typeof written !== "string") {
-    return written;
-  }
-  return written.trim() === "" ? "" : Number(written);
-}
-
-/** A plugin's own values, in the daemon's state store. */
+/** A plugin's own values, on the page or in its realm. */
 export class StoredSettings implements Settings {
-  readonly #page: Caller;
-  readonly #plugin: Caller;
-  readonly #namespace: string;
-  readonly #values: Map<string, Json>;
+  readonly #store: Write;
+  readonly #values = new Map<string, Json>();
   readonly #bytes = new Map<string, number>();
   readonly #unwritten = new Set<string>();
   #written = "";
@@ -52,26 +24,15 @@ export class StoredSettings implements Settings {
   #schema: Schema = [];
   #writing: Promise<void> | undefined;
 
-  constructor(page: Caller, plugin: Caller, namespace: string, values: Map<string, Json>) {
-    this.#page = page;
-    this.#plugin = plugin;
-    this.#namespace = namespace;
-    this.#values = values;
-    for (const [key, value] of values) {
-      this.#keep(key, value);
-    }
-  }
-
   /**
-   * Read the settings of the plugin `id`.
-   *
-   * @param page For what the user does.
-   * @param plugin For what the plugin does.
+   * @param store Called for what the plugin sets.
+   * @param values What is stored.
    */
-  static async read(page: Caller, plugin: Caller, id: string): Promise<StoredSettings> {
-    const namespace = namespaceOf(id);
-    const values = new Map(Object.entries(await listed(page, namespace)));
-    return new StoredSettings(page, plugin, namespace, values);
+  constructor(store: Write, values: Values) {
+    this.#store = store;
+    for (const [key, value] of Object.entries(values)) {
+      this.keep(key, value);
+    }
   }
 
   /** Every value that is stored, by key. */
@@ -79,9 +40,8 @@ export class StoredSettings implements Settings {
     return Object.fromEntries(this.#values);
   }
 
-  /** The values of the schema, by key. */
-  get form(): Values {
-    return valuesOf(this.#schema, (key) => this.#values.get(key));
+  get schema(): Schema {
+    return this.#schema;
   }
 
   /** Hold the values to a schema from now on. */
@@ -111,7 +71,7 @@ export class StoredSettings implements Settings {
       const words = `settings: over ${MOST_BYTES} bytes of JSON`;
       return Promise.reject(new BridgeError("too_large", words));
     }
-    this.#keep(key, value);
+    this.keep(key, value);
     this.#unwritten.add(key);
     this.#writing ??= this.#write();
     return this.#writing;
@@ -128,31 +88,20 @@ export class StoredSettings implements Settings {
     this.#values.clear();
     this.#bytes.clear();
     for (const [key, value] of [...Object.entries(values), ...kept]) {
-      this.#keep(key, value);
+      this.keep(key, value);
     }
     this.#changed.emit();
   }
 
-  /** Save what the user entered; keys that are not in the schema are ignored. */
-  async save(values: Values): Promise<Saving> {
-    const entered = this.#schema.filter(({ key }) => Object.hasOwn(values, key));
-    const problems = entered
-      .map((field) => [field.key, problemOf(field, values[field.key])] as const)
-      .filter(([, problem]) => problem !== "");
-    if (problems.length > 0) {
-      return { outcome: "invalid", problems: Object.fromEntries(problems) };
+  /** Have a value that is stored, or none. */
+  protected keep(key: string, value: Json | undefined): void {
+    if (value === undefined) {
+      this.#values.delete(key);
+      this.#bytes.delete(key);
+    } else {
+      this.#values.set(key, value);
+      this.#bytes.set(key, bytesOf(key, value));
     }
-    return this.#store(entered.map(({ key }) => key), (key) => values[key]);
-  }
-
-  /** Return every field of the schema to its default. */
-  reset(): Promise<Saving> {
-    return this.#store(this.#schema.map(({ key }) => key), () => undefined);
-  }
-
-  #keep(key: string, value: Json): void {
-    this.#values.set(key, value);
-    this.#bytes.set(key, bytesOf(key, value));
   }
 
   #bytesWith(key: string, value: Json): number {
@@ -164,49 +113,14 @@ export class StoredSettings implements Settings {
     return this.#schema.find((field) => field.key === key);
   }
 
-  // Unlike with `set`, a value counts only once it is durable: the form reports either.
-  async #store(
-    keys: readonly string[],
-    valueFor: (key: string) => Json | undefined,
-  ): Promise<Saving> {
-    let outcome: "saved" | "not-saved" = "saved";
-    try {
-      for (const key of keys) {
-        await this.#storeOne(key, valueFor(key));
-      }
-    } catch {
-      outcome = "not-saved";
-    }
-    try {
-      // Another page may have saved others.
-      this.replace(await listed(this.#page, this.#namespace));
-    } catch {
-      this.#changed.emit();
-    }
-    return { outcome };
-  }
-
-  async #storeOne(key: string, value: Json | undefined): Promise<void> {
-    const ns = this.#namespace;
-    if (value === undefined) {
-      await this.#page.call("state/delete", { ns, key });
-      this.#values.delete(key);
-      this.#bytes.delete(key);
-    } else {
-      await this.#page.call("state/set", { ns, key, value });
-      this.#keep(key, value);
-    }
-  }
-
   async #write(): Promise<void> {
     let failure: unknown;
     for (const key of this.#unwritten) {
       // A key set again while it is being written comes round once more.
       this.#unwritten.delete(key);
       this.#written = key;
-      const value = this.#values.get(key);
       try {
-        await this.#plugin.call("state/set", { ns: this.#namespace, key, value });
+        await this.#store(key, this.#values.get(key) as Json);
       } catch (e) {
         failure ??= e;
       }
@@ -218,26 +132,6 @@ export class StoredSettings implements Settings {
   }
 }
 
-async function listed(page: Caller, ns: string): Promise<Values> {
-  return (await page.call("state/list", { ns })).entries as Values;
-}
-
-function namespaceOf(id: string): string {
-  return `plugin:${id}`;
-}
-
 function bytesOf(key: string, value: Json): number {
   return new TextEncoder().encode(JSON.stringify([key, value])).length;
-}
-
-/**
- * Remove what a plugin of this page has stored after it was uninstalled.
- *
- * The daemon removes its settings with it, but a write may have been on its way.
- */
-export async function forgetSettings(page: Caller, id: string): Promise<void> {
-  const ns = namespaceOf(id);
-  for (const key of Object.keys(await listed(page, ns))) {
-    await page.call("state/delete", { ns, key });
-  }
 }

@@ -42,7 +42,9 @@ export function makeContext(
   recorder: Recorder,
   environment: Environment,
 ): RealmContext {
-  const settings = settingsOf(stored, sender);
+  const write = (key: string, value: Json): Promise<Json> =>
+    sender.call("settings.set", [key, value]);
+  const settings = new StoredSettings(write, stored);
   const safely = (listener: () => void): void => {
     try {
       listener();
@@ -71,15 +73,6 @@ export function makeContext(
       safely(() => listeners.get(listener)?.(message));
     },
   };
-}
-
-function settingsOf(stored: Values, sender: Sender): StoredSettings {
-  const values = new Map(Object.entries(stored));
-  const caller = {
-    call: (_method: string, { key, value }: Values = {}) =>
-      sender.call("settings.set", [key, value]),
-  };
-  return new StoredSettings(caller as never, caller as never, "", values);
 }
 
 function loggerOf(id: string, sender: Sender, environment: Environment): Logger {

@@ -1,0 +1,128 @@
+/** The settings of plugins as the user reads and changes them, in the daemon's state store. */
+
+import type { Json } from "@bridge/plugin-api";
+
+import { problemOf } from "../../api/src/settingrules.js";
+import type { Caller } from "./link.js";
+import type { KeyedField, Schema } from "./schema.js";
+import { StoredSettings, type Values, type Write } from "./settings.js";
+
+/** What became of a form. */
+export type Saving =
+  | { readonly outcome: "saved" | "not-saved" }
+  /** Nothing was saved; a sentence for each field with a value it does not allow. */
+  | { readonly outcome: "invalid"; readonly problems: { readonly [key: string]: string } };
+
+/**
+ * What the user changed in a form; what they did not may have been changed elsewhere.
+ *
+ * @param shown The values that it showed.
+ * @param draft What is in the fields that were touched.
+ */
+export function changesOf(schema: Schema, shown: Values, draft: Values): Values {
+  const changes = schema
+    .filter(({ key }) => key in draft)
+    .map((field) => [field.key, readValue(field, draft[field.key] as Json)] as const)
+    .filter(([key, value]) => value !== shown[key]);
+  return Object.fromEntries(changes);
+}
+
+/** The value of what is in a field: a number is written as a text. */
+export function readValue(field: KeyedField, written: Json): Json {
+  if (field.type !== "number" || typeof written !== "string") {
+    return written;
+  }
+  return written.trim() === "" ? "" : Number(written);
+}
+
+/** The values of one plugin. */
+export class PageSettings extends StoredSettings {
+  readonly #page: Caller;
+  readonly #ns: string;
+
+  private constructor(page: Caller, ns: string, store: Write, values: Values) {
+    super(store, values);
+    this.#page = page;
+    this.#ns = ns;
+  }
+
+  /**
+   * Read the settings of the plugin `id`.
+   *
+   * @param page For what the user does.
+   * @param plugin For what the plugin does.
+   */
+  static async read(page: Caller, plugin: Caller, id: string): Promise<PageSettings> {
+    const ns = namespaceOf(id);
+    const store: Write = (key, value) => plugin.call("state/set", { ns, key, value });
+    return new PageSettings(page, ns, store, await listed(page, ns));
+  }
+
+  /** The values of the schema, by key. */
+  get form(): Values {
+    return Object.fromEntries(this.schema.map(({ key }) => [key, this.get(key) as Json]));
+  }
+
+  /** Save what the user entered; keys that are not in the schema are ignored. */
+  async save(values: Values): Promise<Saving> {
+    const entered = this.schema.filter(({ key }) => Object.hasOwn(values, key));
+    const problems = entered
+      .map((field) => [field.key, problemOf(field, values[field.key])] as const)
+      .filter(([, problem]) => problem !== "");
+    if (problems.length > 0) {
+      return { outcome: "invalid", problems: Object.fromEntries(problems) };
+    }
+    return this.#store(entered.map(({ key }) => key), (key) => values[key]);
+  }
+
+  /** Return every field of the schema to its default. */
+  reset(): Promise<Saving> {
+    return this.#store(this.schema.map(({ key }) => key), () => undefined);
+  }
+
+  // Unlike with `set`, a value counts only once it is durable: the form reports either.
+  async #store(
+    keys: readonly string[],
+    valueFor: (key: string) => Json | undefined,
+  ): Promise<Saving> {
+    let outcome: "saved" | "not-saved" = "saved";
+    try {
+      for (const key of keys) {
+        await this.#storeOne(key, valueFor(key));
+      }
+    } catch {
+      outcome = "not-saved";
+    }
+    // Another page may have saved others.
+    this.replace(await listed(this.#page, this.#ns).catch(() => this.all));
+    return { outcome };
+  }
+
+  async #storeOne(key: string, value: Json | undefined): Promise<void> {
+    const ns = this.#ns;
+    await (value === undefined
+      ? this.#page.call("state/delete", { ns, key })
+      : this.#page.call("state/set", { ns, key, value }));
+    this.keep(key, value);
+  }
+}
+
+async function listed(page: Caller, ns: string): Promise<Values> {
+  return (await page.call("state/list", { ns })).entries as Values;
+}
+
+function namespaceOf(id: string): string {
+  return `plugin:${id}`;
+}
+
+/**
+ * Remove what a plugin of this page has stored after it was uninstalled.
+ *
+ * The daemon removes its settings with it, but a write may have been on its way.
+ */
+export async function forgetSettings(page: Caller, id: string): Promise<void> {
+  const ns = namespaceOf(id);
+  for (const key of Object.keys(await listed(page, ns))) {
+    await page.call("state/delete", { ns, key });
+  }
+}
