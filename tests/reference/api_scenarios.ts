@@ -1,6 +1,6 @@
 /** What a plugin reaches through its context: HTTP, OSC, databases, and its settings. */
 
-import type { Context, OscMessage, SettingsSchema } from "@bridge/plugin-api";
+import { BridgeError, type Context, type OscMessage, type SettingsSchema } from "@bridge/plugin-api";
 
 import { problemOf } from "../../bridge/reference/packages/api/src/settingrules.js";
 import { changesOf } from "../../bridge/reference/packages/host/src/pagesettings.js";
@@ -448,13 +448,34 @@ export const apiScenarios = {
     ]);
   },
 
-  /** A form that cannot be saved leaves the old values. */
+  /** What could not be saved is named; the rest is saved. */
   async settings_that_are_not_saved() {
     const { ctx, daemon, runtime } = await running([], { settings: SCHEMA });
-    daemon.refuses = "state/set";
-    const saving = await runtime.saveSettings("some-plugin", { volume: 50 });
-    equal([saving, ctx.settings.get("volume")], [{ outcome: "not-saved" }, 40]);
-    equal(await runtime.saveSettings("not-here", {}), { outcome: "not-saved" });
+    const { call: answer } = daemon;
+    const failing = { refused: "loud", lost: "" };
+    daemon.call = async (method, params, options) => {
+      const { key = method } = params as { readonly key?: string };
+      const answered = key === failing.refused || (await answer(method, params, options));
+      if (Object.values(failing).includes(key)) {
+        throw new BridgeError("unavailable", "not now");
+      }
+      return answered as never;
+    };
+    const entered = { volume: 50, loud: true, name: "Ana" };
+    const labels = ["Loud", "Name"];
+    equal(await runtime.saveSettings("some-plugin", entered), { outcome: "not-saved", labels });
+    equal(runtime.settings("some-plugin"), { volume: 50, loud: false, name: "", mode: "a" });
+    equal([ctx.settings.get("volume"), ctx.settings.get("loud")], [50, false]);
+    failing.refused = "volume";
+    const volume = { outcome: "not-saved", labels: ["Volume"] };
+    equal(await runtime.resetSettings("some-plugin"), volume);
+    // Only the answer was lost, which is known once the values are read again.
+    failing.lost = "mode";
+    equal(await runtime.saveSettings("some-plugin", { mode: "b" }), { outcome: "saved" });
+    failing.refused = "state/list";
+    const mode = { outcome: "not-saved", labels: ["Mode"] };
+    equal(await runtime.saveSettings("some-plugin", { mode: "a" }), mode);
+    equal(await runtime.saveSettings("not-here", {}), { outcome: "not-saved", labels: [] });
   },
 
   /** A plugin's listener that throws is logged. */

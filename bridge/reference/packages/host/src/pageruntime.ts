@@ -225,7 +225,7 @@ export class PageRuntime {
   }
 
   async #saving(saving: Promise<Saving> | undefined): Promise<Saving> {
-    const result = (await saving) ?? { outcome: "not-saved" };
+    const result = (await saving) ?? { outcome: "not-saved", labels: [] };
     this.changed.emit();
     return result;
   }

@@ -9,7 +9,9 @@ import { StoredSettings, type Values, type Write } from "./settings.js";
 
 /** What became of a form. */
 export type Saving =
-  | { readonly outcome: "saved" | "not-saved" }
+  | { readonly outcome: "saved" }
+  /** Not all was saved; the labels of the fields that were not. */
+  | { readonly outcome: "not-saved"; readonly labels: readonly string[] }
   /** Nothing was saved; a sentence for each field with a value it does not allow. */
   | { readonly outcome: "invalid"; readonly problems: { readonly [key: string]: string } };
 
@@ -72,30 +74,34 @@ export class PageSettings extends StoredSettings {
     if (problems.length > 0) {
       return { outcome: "invalid", problems: Object.fromEntries(problems) };
     }
-    return this.#store(entered.map(({ key }) => key), (key) => values[key]);
+    return this.#store(entered, (key) => values[key]);
   }
 
   /** Return every field of the schema to its default. */
   reset(): Promise<Saving> {
-    return this.#store(this.schema.map(({ key }) => key), () => undefined);
+    return this.#store(this.schema, () => undefined);
   }
 
   // Unlike with `set`, a value counts only once it is durable: the form reports either.
   async #store(
-    keys: readonly string[],
+    fields: Schema,
     valueFor: (key: string) => Json | undefined,
   ): Promise<Saving> {
-    let outcome: "saved" | "not-saved" = "saved";
+    let failed = false;
     try {
-      for (const key of keys) {
+      for (const { key } of fields) {
         await this.#storeOne(key, valueFor(key));
       }
     } catch {
-      outcome = "not-saved";
+      failed = true;
     }
     // Another page may have saved others.
     this.replace(await listed(this.#page, this.#ns).catch(() => this.all));
-    return { outcome };
+    // One whose answer was lost may be there.
+    const left = fields.filter(({ key }) => failed && this.all[key] !== valueFor(key));
+    return left.length === 0
+      ? { outcome: "saved" }
+      : { outcome: "not-saved", labels: left.map(({ label }) => label) };
   }
 
   async #storeOne(key: string, value: Json | undefined): Promise<void> {

@@ -8,7 +8,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
 import { problemOf } from "../../../api/src/settingrules.js";
-import { changesOf, readValue } from "../pagesettings.js";
+import { type Saving, changesOf, readValue } from "../pagesettings.js";
 import type { KeyedField, Schema } from "../schema.js";
 import type { Values } from "../settings.js";
 import type { ViewProps } from "./app.js";
@@ -64,24 +64,26 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
     // A mistake is pointed out when saving; but one that is corrected goes at once.
     setProblems(problem === "" ? others : problems);
   };
-  const save = async (): Promise<void> => {
-    if (!dirty) {
-      announcer.polite("Nothing has changed.");
-      return;
-    }
-    const saving = await runtime.saveSettings(id, changes);
+  const report = (saving: Saving, done: string): void => {
     const found = saving.outcome === "invalid" ? saving.problems : {};
     setProblems(found);
     const wrong = schema.find(({ key }) => key in found);
     if (wrong !== undefined) {
       announcer.urgent(`${wrong.label}: ${String(found[wrong.key])}`);
       document.getElementById(`setting-${wrong.key}`)?.focus();
-    } else if (saving.outcome === "saved") {
-      setDraft({});
-      announcer.polite("Saved.");
+    } else if (saving.outcome === "not-saved") {
+      announcer.urgent(`Couldn't save: ${saving.labels.join(", ")}.`);
     } else {
-      announcer.urgent("Couldn't save. Nothing changed.");
+      setDraft({});
+      announcer.polite(done);
     }
+  };
+  const save = async (): Promise<void> => {
+    if (!dirty) {
+      announcer.polite("Nothing has changed.");
+      return;
+    }
+    report(await runtime.saveSettings(id, changes), "Saved.");
   };
   const reset = async (): Promise<void> => {
     const sure = await model.questions.confirm(
@@ -89,10 +91,8 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
       "Each one gets the value that the plugin's author chose.",
       { yes: "Reset", no: "Keep them", danger: true },
     );
-    if (sure && (await runtime.resetSettings(id)).outcome === "saved") {
-      setDraft({});
-      setProblems({});
-      announcer.polite("Reset.");
+    if (sure) {
+      report(await runtime.resetSettings(id), "Reset.");
     }
   };
   return (
