@@ -457,8 +457,13 @@ export const pageScenarios = {
     link.push("progress", { ...step, cancellable: true });
     await answered();
     equal(model.operations.tasks.map(({ own, id }) => [own, id]), [[false, "other"]]);
-    link.push("progress", { operation: "10", op: "preview", id: null, ref: null, step: "clone" });
+    const preview = { ...step, operation: "10", op: "preview", id: null, cancellable: true };
+    link.push("progress", preview);
     equal(model.operations.tasks.length, 1);
+    const operations = [preview, step, { ...preview, operation: "11", op: "reach_host" }];
+    link.answers.set("plugins/operations", { operations });
+    await model.operations.refresh();
+    equal(model.operations.tasks.map(({ ref }) => ref), ["9"]);
     link.answers.set("plugins/operations", { operations: [] });
     link.push("build", { ok: true, errors: [] });
     await answered();

@@ -137,7 +137,7 @@ export class Operations {
     const none = { operations: [] as readonly OperationEntry[] };
     const { operations } = await this.#needs.link.call("plugins/operations").catch(() => none);
     const own = this.#own();
-    const listed = operations.filter(({ op }) => op !== "build");
+    const listed = operations.filter(({ op }) => !NOT_SHOWN.has(op));
     for (const operation of listed) {
       this.#merge(operation, own);
     }
