@@ -3,7 +3,6 @@
 import contextlib
 import os
 import sqlite3
-import threading
 import time
 import tracemalloc
 from pathlib import Path
@@ -18,7 +17,6 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import SQL_SECONDS
 from tests.directories import fresh_directory
 
-from ..waiting import wait_until
 from .samples import ENDLESS, make_database
 
 REFUSED = "sqlite refused the statement: "
@@ -544,25 +542,3 @@ class AttackTests(ReaderCase):
         ):
             self.assertRaises(BridgeError, self.rows, sql)
         self.assertEqual(self.names(), [])
-
-    def test_interrupted_from_another_thread(self) -> None:
-        """An interrupted statement ends, even one that has not begun."""
-        errors: list[str] = []
-
-        def run() -> None:
-            try:
-                self.rows(ENDLESS + "SELECT count(*) FROM r")
-            except BridgeError as e:
-                errors.append(e.message)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        wait_until(lambda: self.clock.looks <= 999_995, pause=0.001)
-        self.reader.interrupt()
-        thread.join()
-        self.reader = self.reading(self.path)
-        self.reader.interrupt()
-        run()
-        self.assertEqual(errors, [LATE, LATE])
-        self.reader.close()
-        self.reader.interrupt()

@@ -104,19 +104,6 @@ class ListenerTests(TestCase):
         await deferLater(reactor, 0.01)
         self.assertEqual(self.heard, [])
 
-    async def test_held_by_several(self) -> None:
-        """The last who gives it up closes the port."""
-        self.assertTrue(await self.listener.hold("a", self.port))
-        self.assertFalse(await self.listener.hold("b", self.port))
-        self.assertFalse(await self.listener.hold("a", self.port))
-        self.assertFalse(await self.listener.release("c"))
-        self.assertFalse(await self.listener.release("a"))
-        self.assertFalse(await self.listener.release("a"))
-        self.assertEqual(self.listener.port, self.port)
-        self.assertTrue(await self.listener.release("b"))
-        self.assertIsNone(self.listener.port)
-        self.assert_free(self.port)
-
     async def test_given_up_and_taken_at_once(self) -> None:
         """What is asked for is done in its order, however quickly it is asked."""
         await self.listener.hold("a", self.port)
