@@ -41,11 +41,6 @@ CONTRACTS: Final = {
         "test_doubles.FakeApproverTests",
         "approval.test_desktop.InMemoryTests",
     ),
-    "plugins.operations.bench.FakeSink": (
-        "plugins.contracts.EventSinkContract",
-        "plugins.test_doubles.FakeSinkTests",
-        "plugins.test_doubles.PushesTests",
-    ),
     "plugins.operations.bench.FakeBuilder": (
         "plugins.contracts.BuilderContract",
         "plugins.test_doubles.FakeBuilderTests",

@@ -5,13 +5,10 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 
-from bridge.approval import Operation
 from bridge.plugins.bundle.build import Report
 from bridge.plugins.clone.history import LogEntry
-from bridge.plugins.operations.job import Progress
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.steps import Step
 
 _COMMIT = r"\A[0-9a-f]{40}\Z"
 
@@ -175,34 +172,3 @@ class BuilderContract:
         self.assertFalse(building.called)
         building.cancel()
         await self.assertFailure(building, CancelledError)
-
-
-class EventSinkContract:
-    """
-    Facts about every ``EventSink``.
-
-    The test case makes it in ``setUp``, as ``self.subject``; ``heard`` returns how many
-    reports have arrived.
-    """
-
-    subject: Any
-
-    def heard(self) -> int:
-        """Count the reports."""
-        raise NotImplementedError
-
-    def test_reports(self):
-        """Each report is passed on as it comes; none has a result."""
-        progress = Progress(
-            Operation.INSTALL, None, Step.CLONE, "cloning", "1", None, True
-        )
-        report = Report(ok=True, duration_ms=1, plugins=["aa"], errors=[])
-        sink = self.subject
-        sent: Any = (
-            (sink.progress, progress),
-            (sink.plugins, []),
-            (sink.built, report),
-        )
-        for number, (method, what) in enumerate(sent, start=1):
-            self.assertIsNone(method(what))
-            self.assertEqual(self.heard(), number)

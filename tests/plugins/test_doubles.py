@@ -1,13 +1,11 @@
 """The doubles for parts of operations, and the real parts, by the same contracts."""
 
 from typing import Any
-from unittest import mock
 
 from twisted.internet.defer import Deferred, fail
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.trial.unittest import TestCase
 
 from bridge.plugins.clone.transfer import clone_failed
-from bridge.services.plugins import Pushes
 
 from ..directories import fresh_directory
 from .bundle.workshop import Workshop
@@ -16,13 +14,11 @@ from .clone.packs import EMPTY, FILE, blob, commit, line_of, tree
 from .clone.remotes import LATEST, FakeRemotes, new_commits
 from .contracts import (
     BuilderContract,
-    EventSinkContract,
     RemotesContract,
 )
 from .operations.bench import (
     COMMIT,
     FakeBuilder,
-    FakeSink,
     files_of,
     url_of,
     write_tree,
@@ -123,28 +119,3 @@ class FakeBuilderTests(BuilderContract, TestCase):
     def make_slow(self):
         """See ``BuilderContract``."""
         self.subject.outcomes = [Deferred()]
-
-
-class PushesTests(EventSinkContract, SynchronousTestCase):
-    """The real one."""
-
-    def setUp(self):
-        """See ``EventSinkContract``."""
-        self.pushed: list[tuple[str, Any]] = []
-        self.subject = Pushes(lambda *event: self.pushed.append(event), mock.Mock())
-
-    def heard(self):
-        """See ``EventSinkContract``."""
-        return len(self.pushed)
-
-
-class FakeSinkTests(EventSinkContract, SynchronousTestCase):
-    """The double."""
-
-    def setUp(self):
-        """See ``EventSinkContract``."""
-        self.subject = FakeSink([])
-
-    def heard(self):
-        """See ``EventSinkContract``."""
-        return len(self.subject.events)

@@ -3,17 +3,11 @@
 from typing import Any, cast
 
 from twisted.internet.defer import Deferred
-from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import Operation
 from bridge.plugins.clone.transfer import clone_failed
-from bridge.plugins.operations.job import Progress
-from bridge.plugins.operations.rebuild import EventSink
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
-from bridge.protocol.steps import Step
-from bridge.protocol.wire import unstructure
-from bridge.services.plugins import PluginService, Pushes
+from bridge.services.plugins import PluginService
 from bridge.settings.host import load_profile
 from bridge.settings.options import Paths
 
@@ -147,7 +141,7 @@ class PluginServiceTests(ServiceCase):
         events = {event for event, _ in page.notified}
         self.assertEqual(events, {"progress"})
         self.assertEqual({data["op"] for _, data in page.notified}, {"preview"})
-        self.assertEqual(self.bench.sink.progresses, [])
+        self.assertEqual(self.bench.pushed["progress"], [])
 
     def test_operations(self):
         """What is under way is listed, and how the others ended."""
@@ -250,35 +244,3 @@ class PluginServiceTests(ServiceCase):
         described = self.plugins.describe()
         self.assertEqual(described["cannotBuild"], "cannot build: no bundler")
         self.assertNotIn("cannotBuild", self.plugins.describe())
-
-
-class PushesTests(SynchronousTestCase):
-    """Tests for ``Pushes``."""
-
-    def test_events(self):
-        """Each thing that happens is pushed under its event, as plain JSON."""
-        pushed = []
-        bench = Bench(self)
-        bench.publish("good")
-        entry = self.successResultOf(bench.install(url_of("good")))
-        pushes: EventSink = Pushes(
-            lambda event, data: pushed.append((event, data)), bench.trust
-        )
-        report = {"ok": True, "durationMs": 1, "plugins": ["good"], "errors": []}
-        progress = Progress(
-            Operation.INSTALL, None, Step.CLONE, "Cloning", "12", None, True
-        )
-        pushes.progress(progress)
-        pushes.plugins([entry])
-        pushes.built(bench.builder.report({"good": None}))
-        self.assertEqual(
-            pushed,
-            [
-                ("progress", unstructure(progress)),
-                (
-                    "plugins",
-                    {"plugins": [{**unstructure(entry), "trustedAt": NOW * 1000}]},
-                ),
-                ("build", report),
-            ],
-        )

@@ -10,6 +10,7 @@ import itertools
 import json
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from bridge.plugins.dev.linking import Linking
 from bridge.plugins.installed.exchange import Journal
 from bridge.plugins.installed.keys import Trust
 from bridge.plugins.installed.records import read_records
-from bridge.plugins.installed.trees import ListEntry, Trees
+from bridge.plugins.installed.trees import Trees
 from bridge.plugins.operations.candidate import CandidateFetcher, KeptTree, Pin
 from bridge.plugins.operations.changes import PluginChanges
 from bridge.plugins.operations.jobs import Jobs
@@ -41,6 +42,8 @@ from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
 from bridge.plugins.tree.tree import Verify, read_tree
 from bridge.plugins.upstream.preview import Previewer
 from bridge.protocol.errors import BridgeError, Code
+from bridge.rpc.hub import Event
+from bridge.services.plugins import Pushes
 from bridge.settings.host import load_profile
 from bridge.store.store import Store
 from bridge.system.files import remove
@@ -193,33 +196,6 @@ class FakeBuilder:
         return Report(ok=error is None, duration_ms=1, plugins=plugins, errors=errors)
 
 
-@define(eq=False)
-class FakeSink:
-    """Writes reports to pages into the list of events; see ``EventSinkContract``."""
-
-    events: list[str]
-    progresses: list[Any] = field(factory=list)
-    entries: list[Any] = field(factory=list)
-    reports: list[Report] = field(factory=list)
-
-    def progress(self, progress: Any) -> None:
-        """See ``EventSink``."""
-        self.progresses.append(progress)
-        op = "" if progress.op == "install" else f"{progress.op} "
-        self.events.append(f"{op}{progress.step}")
-
-    def plugins(self, entries: list[ListEntry]) -> None:
-        """See ``EventSink``."""
-        self.entries.append(entries)
-        self.events.append(" ".join(["push plugins", *(e.id for e in entries)]))
-
-    def built(self, report: Report) -> None:
-        """See ``EventSink``."""
-        self.reports.append(report)
-        how = "ok" if report.ok else "failed"
-        self.events.append(" ".join([f"push build {how}", *report.plugins]))
-
-
 class Bench:
     """Everything an installation needs, and what became of it."""
 
@@ -247,7 +223,8 @@ class Bench:
         self.approver = FakeApprover(self.events)
         self.builder = FakeBuilder(self.events, in_thread=self.threads)
         self.scanner = BlockingScanner(self.threads)
-        self.sink = FakeSink(self.events)
+        self.pushed: defaultdict[str, list[Any]] = defaultdict(list)
+        self.sink = Pushes(self.push, self.trust)
         names = itertools.count(1)
         self.jobs = Jobs(
             self.sink,
@@ -275,6 +252,19 @@ class Bench:
         self.previewer = Previewer(*parts)
         parts = (trees, store, PROFILE, self.sink, clock, threads, self.scanner)
         self.linking = Linking(self.jobs, self.rebuild, *parts)
+
+    def push(self, event: str, data: Any) -> None:
+        """Be the pages: keep what they get, by its event, and note it in the events."""
+        self.pushed[event].append(json.loads(json.dumps(data)))
+        if event == Event.PROGRESS:
+            op = "" if data["op"] == "install" else f"{data['op']} "
+            line = f"{op}{data['step']}"
+        elif event == Event.PLUGINS:
+            line = " ".join(["push plugins", *(one["id"] for one in data["plugins"])])
+        else:
+            how = "ok" if data["ok"] else "failed"
+            line = " ".join([f"push build {how}", *data["plugins"]])
+        self.events.append(line)
 
     def ask(self, operation: str, *args: Any, **kwargs: Any) -> Deferred[Any]:
         """Call ``PluginChanges``; what that raises is a failure, as the rest is."""
@@ -345,7 +335,7 @@ class OperationTestCase(SynchronousTestCase):
     def start(self) -> None:
         """Forget what was done so far; what is refused leaves what is there now."""
         self.events.clear()
-        self.bench.sink.progresses.clear()
+        self.bench.pushed.clear()
         self.bench.approver.prompts.clear()
         self.before = self.state()
 

@@ -61,7 +61,7 @@ class CandidateFetcherTests(CandidateTestCase):
         fetching = self.fetch()
         for _ in range(3):
             self.bench.clock.advance(CLONE_REPORT_SECONDS)
-        messages = [p.message for p in self.bench.sink.progresses]
+        messages = [p["message"] for p in self.bench.pushed["progress"]]
         self.assertEqual(messages, ["Cloning from forge.example"] * 4)
         self.bench.clones.go_on()
         self.successResultOf(fetching)

@@ -4,6 +4,7 @@ from typing import Any
 
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
+from bridge.protocol.wire import unstructure
 
 from ...pages import Page
 from .bench import (
@@ -59,11 +60,13 @@ class InstallTests(InstallTestCase):
                 "answer",
             ],
         )
-        committing = [p.step for p in self.bench.sink.progresses if not p.cancellable]
+        progress = self.bench.pushed["progress"]
+        committing = [p["step"] for p in progress if not p["cancellable"]]
         self.assertEqual(committing, ["move", "build"])
-        names = {(p.operation, p.ref) for p in self.bench.sink.progresses}
+        names = {(p["operation"], p["ref"]) for p in progress}
         self.assertEqual(names, {("operation-1", "page-chose-this-1")})
-        self.assertEqual(self.bench.sink.entries, [[entry]])
+        listed = {**unstructure(entry), "trustedAt": NOW * 1000}
+        self.assertEqual(self.bench.pushed["plugins"], [{"plugins": [listed]}])
         self.assertEqual((entry.id, entry.url), ("good", GOOD))
         self.assertEqual((entry.commit, entry.key_id), (COMMIT, KEY))
         self.assertEqual(entry.installed_at, "2023-11-14T22:13:20Z")
@@ -146,7 +149,8 @@ class InstallTests(InstallTestCase):
 
         self.bench.cloner.chunks = chunks()
         self.done("install", GOOD)
-        messages = [p.message for p in self.bench.sink.progresses if p.step == "clone"]
+        progress = self.bench.pushed["progress"]
+        messages = [p["message"] for p in progress if p["step"] == "clone"]
         self.assertEqual(
             messages,
             [

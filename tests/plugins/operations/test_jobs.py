@@ -5,6 +5,7 @@ import itertools
 import os
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from twisted.internet.defer import (
     CancelledError,
@@ -24,7 +25,7 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import OPERATIONS_UNDER_WAY, OUTCOME_SECONDS, OUTCOMES
 
 from ...pages import Page
-from .bench import NOW, FakeSink
+from .bench import NOW
 
 INSTALL = Operation.INSTALL
 ANY = Request(INSTALL)
@@ -37,7 +38,7 @@ class JobTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         """Make one."""
-        self.job = Job(ANY, FakeSink([]))
+        self.job = Job(ANY, mock.Mock())
 
     def test_interrupt(self) -> None:
         """What is waited for is cancelled, nothing goes on, the first reason stays."""
@@ -74,7 +75,7 @@ class JobsTestCase(SynchronousTestCase):
         self.clock.advance(NOW)
         names = itertools.count(1)
         self.jobs = Jobs(
-            FakeSink(self.events),
+            mock.Mock(),
             self.clock,
             lambda: f"{next(names):016x}",
             self.remove,

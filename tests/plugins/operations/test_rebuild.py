@@ -10,6 +10,7 @@ from bridge.plugins.operations.rebuild import Shutdown
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, unavailable
 from bridge.protocol.limits import BUILD_END_SECONDS
+from bridge.protocol.wire import unstructure
 
 from .bench import NOW, Bench, OperationTestCase, files_of, url_of, write_tree
 
@@ -105,7 +106,7 @@ class CoalescingTests(RebuildTestCase):
         for one in others:
             report = self.successResultOf(one)
             self.assertEqual(report.plugins, ["first", "second", "third"])
-            self.assertIs(report, self.bench.sink.reports[-1])
+            self.assertEqual(self.bench.pushed["build"][-1], unstructure(report))
         ids = "first second third"
         self.assertEqual(self.events, [*BUILT, f"run {ids}", f"push build ok {ids}"])
 
@@ -154,12 +155,12 @@ class EndingTests(RebuildTestCase):
 
     def test_attack_bundler_that_hangs(self) -> None:
         """What hangs is killed; who waits for it, and for the next, learns why."""
-        self.bench.sink.reports.clear()
+        self.bench.pushed.clear()
         waiting = [self.rebuild.build() for _ in range(2)]
         self.end()
         for run in [*waiting, self.rebuild.build()]:
             self.assert_unavailable(run)
-        self.assertEqual(self.bench.sink.reports, [])
+        self.assertEqual(self.bench.pushed["build"], [])
 
     def test_build_that_ends(self) -> None:
         """A build that ends by itself is waited for; nothing is killed, or begins."""

@@ -177,7 +177,7 @@ class RecoverTests(OperationTestCase):
             self.events,
             ["rollback", "push plugins good", "run good", "push build ok good"],
         )
-        self.assertEqual({p.id for p in self.bench.sink.progresses}, {None})
+        self.assertEqual({p["id"] for p in self.bench.pushed["progress"]}, {None})
         self.assertEqual(self.state(), self.before)
         (running,) = self.bench.jobs.recent()
         assert running.outcome is not None and running.outcome.error is not None

@@ -143,9 +143,9 @@ class InstallRefusals(RefusalTestCase):
         for answers in ([False], [True, False], [True, True]):
             asked = self.ask("install", url_of(secret), answers=answers)
             self.assertNotIn(secret, self.error(asked))
-        for progress in self.bench.sink.progresses:
-            self.assertNotIn(secret, progress.message)
-            self.assertNotIn("/plugins", progress.message)
+        for progress in self.bench.pushed["progress"]:
+            self.assertNotIn(secret, progress["message"])
+            self.assertNotIn("/plugins", progress["message"])
 
     def test_tree_that_appears_during_the_prompt(self) -> None:
         """What is there when the tree is to be moved is not replaced."""

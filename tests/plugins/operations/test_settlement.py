@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from attrs import evolve
 from twisted.logger import capturedLogs
 
 from bridge.plugins.installed.exchange import Exchange, Journal
@@ -55,6 +56,11 @@ class SettlementTestCase(OperationTestCase):
         self.publish("1.1.0")
         self.start()
 
+    def pushed_version(self) -> str:
+        """The version of ``good`` that pages know of."""
+        version: str = self.bench.pushed["plugins"][-1]["plugins"][0]["version"]
+        return version
+
     def publish(self, version: str) -> None:
         """Publish a later ``good`` by another author."""
         self.bench.publish_later(version, seed=OTHER_SEED)
@@ -92,7 +98,7 @@ class BuildTests(SettlementTestCase):
                     "answer",
                 ],
             )
-            self.assertEqual(self.bench.sink.entries[-1][0].version, "1.0.0")
+            self.assertEqual(self.pushed_version(), "1.0.0")
             self.assertTrue(self.bench.trust.is_trusted(KEY))
             self.assertFalse(self.bench.trust.is_trusted(OTHER_KEY))
             # Nor is it in the generation before.
@@ -152,7 +158,8 @@ class BuildTests(SettlementTestCase):
     def test_linked_meanwhile(self) -> None:
         """What ``plugin-bridge dev`` has linked would be built instead of it."""
         installing = self.ask("install", url_of("fresh"), answers=[None])
-        linked = mock.Mock(entry=mock.Mock(id="fresh"))
+        (good,) = self.bench.trees.entries(read_records(self.bench.store))
+        linked = mock.Mock(entry=evolve(good, id="fresh"))
         self.bench.trees.linked["fresh"] = linked
         self.bench.approver.open[0].callback(None)
         begins = "build_failed: plugin-bridge dev has linked fresh"
@@ -181,7 +188,7 @@ class UnsettledTests(SettlementTestCase):
         self.assertEqual(self.error(self.ask("update", "good")), FAILED)
         self.assertEqual(self.state(), (*self.before[:3], True))
         self.assertFalse(self.bench.trust.is_trusted(OTHER_KEY))
-        self.assertEqual(self.bench.sink.entries[-1][0].version, "1.0.0")
+        self.assertEqual(self.pushed_version(), "1.0.0")
         self.assertEqual(self.events[-2:], ["push build ok good", "answer"])
         with capturedLogs() as logged:
             message = self.error(self.ask("update", "good"))

@@ -128,9 +128,9 @@ class ForgetTests(UninstallTestCase):
         self.assertEqual(names, ["good", "other"])
         self.assertNotIn(KEYS, values)
         self.assertNotIn(MARKS, values)
-        (progress,) = self.bench.sink.progresses
-        self.assertEqual((progress.op, progress.id), ("forget_key", None))
-        self.assertEqual(progress.step, "awaiting_confirmation")
+        (progress,) = self.bench.pushed["progress"]
+        self.assertEqual((progress["op"], progress["id"]), ("forget_key", None))
+        self.assertEqual(progress["step"], "awaiting_confirmation")
         (prompt,) = self.bench.approver.prompts
         self.assertIn(f"Key: {KEY}\n", prompt.body)
         self.assertIn("First accepted for: good (https://forge.example", prompt.body)

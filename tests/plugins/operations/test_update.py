@@ -8,6 +8,7 @@ from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import recorded
 from bridge.plugins.operations.candidate import Pin
+from bridge.protocol.wire import unstructure
 from bridge.store import Put
 from bridge.system.files import remove
 
@@ -68,7 +69,8 @@ class UpdateTests(UpdateTestCase):
                 "answer",
             ],
         )
-        self.assertEqual(self.bench.sink.entries[-1], [entry])
+        listed = {**unstructure(entry), "trustedAt": NOW * 1000}
+        self.assertEqual(self.bench.pushed["plugins"], [{"plugins": [listed]}])
         self.assertEqual((entry.version, entry.key_id), ("1.1.0", KEY))
         self.assertEqual(entry.installed_at, "2023-11-14T22:13:20Z")
         self.assertEqual(entry.updated_at, "2023-11-14T22:14:20Z")
