@@ -10,18 +10,16 @@ import argparse
 import random
 import sys
 import tempfile
-from collections.abc import Iterable
-from multiprocessing import get_context
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from .mutants import mutants
 from .runs import ROOT, Runs
 
 
-def mutate(path: Path, tests: list[str], sample: int, seed: int) -> dict[str, Any]:
+def mutate(path: Path, tests: list[str], sample: int, seed: int) -> Iterator[str]:
     """
-    Try the mutants of one module, and return what is known of them.
+    Try the mutants of one module, and write what was found, line by line.
 
     :param tests: Names that trial can load.
     :param sample: How many mutants to try; all of them if 0.
@@ -30,40 +28,21 @@ def mutate(path: Path, tests: list[str], sample: int, seed: int) -> dict[str, An
     if sample and sample < len(found):
         picked = random.Random(seed).sample(range(len(found)), sample)  # noqa: S311
         found = [found[number] for number in sorted(picked)]
-    tried = []
+    fails: list[bool] = []
     with tempfile.TemporaryDirectory() as scratch:
         runs = Runs.prepare(path, tests, Path(scratch))
-        for mutant in found:
-            selected = runs.covering(mutant.lines)
-            killed = bool(selected) and runs.try_mutant(mutant.tree, selected)
-            tried.append(
-                {
-                    "line": mutant.line,
-                    "change": mutant.change,
-                    "covered": len(selected),
-                    "killed": killed,
-                }
-            )
-            sys.stderr.write("!" if killed is None else "k" if killed else ".")
-            sys.stderr.flush()
-    sys.stderr.write("\n")
-    return {
-        "path": str(path.relative_to(ROOT)),
-        "mutants": tried,
-        "broken": runs.broken,
-    }
-
-
-def report(result: dict[str, Any]) -> Iterable[str]:
-    """Write what was found of a module, line by line."""
-    loaded = [mutant for mutant in result["mutants"] if mutant["killed"] is not None]
-    survivors = [mutant for mutant in loaded if not mutant["killed"]]
-    killed = len(loaded) - len(survivors)
-    yield f"{result['path']}: {killed} of {len(loaded)} mutants killed"
-    for mutant in survivors:
-        line, change, covered = mutant["line"], mutant["change"], mutant["covered"]
-        yield f"  survives: line {line}: {change}  (run by {covered} tests)"
-    yield from (f"  fails without a change: {test}" for test in result["broken"])
+        for one in found:
+            names = runs.covering(one.lines)
+            failed = bool(names) and runs.try_mutant(one.tree, names)
+            if failed is None:
+                continue
+            fails.append(failed)
+            if not failed:
+                run_by = f"(run by {len(names)} tests)"
+                yield f"  survives: line {one.line}: {one.change}  {run_by}"
+    killed = f"{sum(fails)} of {len(fails)} mutants killed"
+    yield f"{path.relative_to(ROOT)}: {killed}"
+    yield from (f"  fails without a change: {test}" for test in runs.broken)
 
 
 def mirrored(path: Path) -> str:
@@ -93,14 +72,9 @@ def main(line: list[str]) -> None:
         folders.append(path if path.is_dir() else path.parent)
     tests = tests or sorted({mirrored(folder) for folder in folders})
     for path in paths:
-        if not list(mutants(path.read_text("utf-8"))):
-            continue
-        sys.stderr.write(f"{path.relative_to(ROOT)} ")
-        # Each begins without any module of ours.
-        with get_context("fork").Pool(1) as pool:
-            arguments = (path, tests, options.sample, options.seed)
-            found = pool.apply(mutate, arguments)
-        sys.stdout.write("\n".join(report(found)) + "\n")
+        if list(mutants(path.read_text("utf-8"))):
+            for found in mutate(path, tests, options.sample, options.seed):
+                print(found, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

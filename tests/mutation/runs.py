@@ -2,9 +2,9 @@
 Runs of tests, each in a process of its own with one module changed.
 
 The processes are forked after the modules of others have been imported, so that each
-imports only ours.  In each, the tests that cover the changed
-lines run until one of them fails.  A test that takes ten times as long as without the
-change hangs, which is noticed too.
+imports only ours.  In each, the tests that cover the changed lines run until one of
+them fails.  A test that takes ten times as long as without the change hangs, which is
+noticed too.
 """
 
 import contextlib
@@ -19,11 +19,12 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import spec_from_file_location
+from functools import partial
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType
 from typing import Any, Final, Self
+from unittest import mock
 
 import coverage
 from attrs import define, field
@@ -59,7 +60,7 @@ class Runs:
         _prepare_process()
         runs = cls(path, scratch)
         known = scratch / "known.json"
-        ended = runs._fork(lambda send: _measure(path, names, known, send), {})
+        ended = runs._fork(partial(_measure, path, names, known), {})
         measured = json.loads(known.read_text("utf-8"))
         runs._importing = set(measured["importing"])
         for name, test in measured["tests"].items():
@@ -84,7 +85,7 @@ class Runs:
         """Whether a test fails with a changed module; ``None`` if none loads."""
         code = compile(tree, self._path, "exec")
         modules = sorted({self.tests[name]["module"] for name in names})
-        run = _run_mutant(self._path, code, modules, set(names))
+        run = partial(_run_mutant, self._path, code, modules, set(names))
         limits = {name: self.tests[name]["seconds"] * 10 for name in names}
         ended = self._fork(run, limits)
         return any(failed for failed, _ in ended.values()) if ended else None
@@ -144,26 +145,6 @@ class _Result(TestResult):
 
     def _count(self) -> int:
         return len(self.errors) + len(self.failures) + len(self.unexpectedSuccesses)
-
-
-class _Finder:
-    """Finds the changed module."""
-
-    def __init__(self, path: Path, code: CodeType) -> None:
-        self._name = _module_name(path)
-        self._path = path
-        self._code = code
-
-    def find_spec(self, name: str, *ignored: object) -> ModuleSpec | None:
-        if name != self._name:
-            return None
-        code = self._code
-
-        class Changed(SourceFileLoader):
-            def get_code(self, fullname: str) -> CodeType:
-                return code
-
-        return spec_from_file_location(name, loader=Changed(name, str(self._path)))
 
 
 def _prepare_process() -> None:
@@ -231,16 +212,23 @@ def _new_waker() -> None:
 
 
 def _run_mutant(
-    path: Path, code: CodeType, modules: list[str], names: set[str]
-) -> Callable[[Callable[..., None]], None]:
-    def run(send: Callable[..., None]) -> None:
-        sys.meta_path.insert(0, _Finder(path, code))
-        result = _Result(send)
-        for test in _each(TestLoader().loadByNames(modules, recurse=True)):
-            if test.id() in names and result.wasSuccessful():
-                test.run(result)
+    path: Path,
+    code: CodeType,
+    modules: list[str],
+    names: set[str],
+    send: Callable[..., None],
+) -> None:
+    """Run tests until one fails, in a process that imports other code of a module."""
+    changed, real = _module_name(path), SourceFileLoader.get_code
 
-    return run
+    def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:
+        return code if name == changed else real(loader, name)
+
+    mock.patch.object(SourceFileLoader, "get_code", get_code).start()
+    result = _Result(send)
+    for test in _each(TestLoader().loadByNames(modules, recurse=True)):
+        if test.id() in names and result.wasSuccessful():
+            test.run(result)
 
 
 def _measure(
