@@ -148,3 +148,9 @@ class NewTests(CommandTestCase):
             ("a" * 39 + "-b", "a" * 39),
         ):
             self.assertEqual(suggested_id(folder), wanted)
+
+    def test_default_host(self):
+        """Its host is the one with the template, also in its help."""
+        for command, host in (("new", "reference"), ("sign", "vrcnext")):
+            _, text, _ = self.run_main(command, "--help")
+            self.assertIn(f"BRIDGE_HOST; default: {host}]", " ".join(text.split()))
