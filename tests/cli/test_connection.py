@@ -30,13 +30,6 @@ class ClientTests(CallCase):
         self.assertIn(start, err)
         return err
 
-    def test_paired(self):
-        """It pairs as a page does, with the token of the data directory."""
-        self.assert_paired()
-        (hello,) = self.server.hellos
-        self.assertEqual(hello["token"], self.token)
-        self.assertRegex(hello["client"], r"^plugin-bridge-client/[0-9.]+$")
-
     def test_attack_address_of_the_configuration(self):
         """The token goes to the control socket, whatever the options name."""
         stranger = socket.create_server(("127.0.0.1", 0))

@@ -74,12 +74,6 @@ class MainTests(CommandTestCase):
                 )
                 self.assertLessEqual(int(counted.stdout), 50)
 
-    def test_version(self):
-        """``--version`` prints it."""
-        text = self.done(self.run_main("--version"))
-        self.assertTrue(text.startswith("plugin-bridge "))
-        self.assertEqual(self.run_main("list", "--version"), (0, text, ""))
-
     def test_usage_errors(self):
         """What is no command, or has wrong options, ends with status 2, in one line."""
         for arguments in (

@@ -8,7 +8,6 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.connection import shows_prompts
 from bridge.cli.session import ProgressLine, Session
 from bridge.protocol.errors import BridgeError
 from bridge.settings.options import locate
@@ -109,21 +108,6 @@ class SessionTests(SynchronousTestCase):
         """Without an operation Ctrl-C ends the command, as anywhere."""
         self.install()
         self.assertRaises(KeyboardInterrupt, self.interrupt)
-
-
-class PromptTests(SynchronousTestCase):
-    """Whether the user is asked to look at the desktop."""
-
-    def test_shown(self):
-        """Only a daemon that can ask does, and one with ``--dev`` approves itself."""
-        for confirmation, others, shown in (
-            ("notification, by dunst", [], True),
-            ("none: no session bus", [], False),
-            ("notification, by dunst", ["remote"], False),
-        ):
-            services: dict[str, Any] = {name: {} for name in others}
-            services["plugins"] = {"confirmation": confirmation}
-            self.assertIs(shows_prompts({"services": services}), shown)
 
 
 class ProgressTests(SynchronousTestCase):

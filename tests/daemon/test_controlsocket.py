@@ -254,12 +254,6 @@ class ListeningTests(TestCase):
         await until(lambda: self.looks)
         self.assertEqual(len(self.looks), 1)
 
-    def test_nobody_to_announce_to(self):
-        """Where no daemon is, an announcement does nothing."""
-        announce_token(self.path)
-        self.path.write_text("precious")
-        announce_token(self.path)
-
     async def test_without_unix_sockets(self):
         """Where there can be none, it is a loopback port, which a file names."""
         long = self.path.with_name("x" * 120)

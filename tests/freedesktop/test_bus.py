@@ -263,14 +263,6 @@ class BusTests(SynchronousTestCase):
         self.connect()
         self.successResultOf(self.bus.connected())
 
-    def test_environment_without_a_bus(self):
-        """An environment that names no bus is not looked at again, unless asked for."""
-        self.environ.clear()
-        self.bus.start()
-        self.assertEqual(self.clock.getDelayedCalls(), [])
-        self.failureResultOf(self.bus.connected(), DesktopError)
-        self.assertEqual((self.opened, self.clock.getDelayedCalls()), ([], []))
-
     def test_no_unix_sockets(self):
         """On a system without Unix sockets nothing is tried."""
         clock = Clock()
@@ -353,11 +345,3 @@ class BusTests(SynchronousTestCase):
         error = self.failureResultOf(asked, DesktopError).value
         self.assertEqual(str(error), "the daemon is shutting down")
         self.assertEqual(self.clock.getDelayedCalls(), [])
-
-    def test_close_between_attempts(self):
-        """No attempt follows."""
-        self.bus.start()
-        self.opened[-1][1].errback(DesktopError("no"))
-        self.successResultOf(self.bus.close())
-        self.bus.start()
-        self.assertEqual((len(self.opened), self.clock.getDelayedCalls()), (1, []))

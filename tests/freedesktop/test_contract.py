@@ -151,12 +151,6 @@ class NotificationsTests(DesktopContract, TestCase):
         """See ``DesktopContract``."""
         await until(lambda: self.server.named("CloseNotification") == [[1]])
 
-    async def test_looked(self):
-        """Once a server was looked for, it is known that there is none."""
-        self.assertFalse(self.desktop.has_looked)
-        await self.assertFailure(self.desktop.find(), DesktopError)
-        self.assertTrue(self.desktop.has_looked)
-
 
 class FakeScreenTests(DesktopContract, TestCase):
     """The double."""

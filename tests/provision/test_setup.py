@@ -184,10 +184,6 @@ class RenewalTests(SetupCase):
             self.assertIn("run: plugin-bridge setup --host reference", self.renew())
         self.assertEqual(installed_sources(self.data), self.old)
 
-    def test_none(self):
-        """Without sources there is nothing to renew."""
-        self.assertEqual(self.renew(), "")
-
 
 class FailureTests(SetupCase):
     """What goes wrong."""

@@ -61,23 +61,6 @@ class DirectoryTests(WorkTreeTestCase):
 class RepositoryTests(WorkTreeTestCase):
     """A git work tree."""
 
-    def test_what_git_ignores(self):
-        """Ignored files are left out; new and changed ones are as they are here."""
-        self.write(".gitignore", "dist/\n")
-        commit(self.root)
-        self.write("dist/bundle.js", "x")
-        self.write("new.ts", "new")
-        self.write("main.ts", "export default 2;\n")
-        (self.root / "src/a.ts").unlink()
-        self.assertEqual(
-            self.read(),
-            {
-                ".gitignore": b"dist/\n",
-                "main.ts": b"export default 2;\n",
-                "new.ts": b"new",
-            },
-        )
-
     def test_line_endings(self):
         """What is committed is read as it was committed."""
         self.write(".gitattributes", "*.ts text eol=crlf\n")

@@ -160,7 +160,7 @@ class RoundTripTests(InstallCase):
         with self.daemon("--dev") as daemon, daemon.page() as page:
             loud = {"ns": "host", "key": "loud"}
             page.result("state", "set", {**loud, "value": [1]})
-            self.transfer("import", daemon, "--replace")
+            self.transfer("import", "--replace")
             found = page.result("state", "get", loud)["value"]
         self.assertEqual(dumps(found), b"[true]")
 
@@ -176,7 +176,7 @@ class RoundTripTests(InstallCase):
         export = Export(1, "plugin-bridge", "", sources, state)
         (self.home / "export.json").write_bytes(dumps(unstructure(export)))
         with self.daemon("--dev") as daemon, daemon.page() as page:
-            done = self.transfer("import", daemon)
+            done = self.transfer("import")
             kept = [page.result("state", "list", {"ns": ns})["entries"] for ns in state]
         self.assertEqual(done.returncode, 1)
         self.assertIn("other: installed\ngood: not in its repository", done.stdout)

@@ -47,9 +47,3 @@ class VerifyTests(SignTestCase):
         (self.plugin / "plugin.json").unlink()
         self.assertIn("no_manifest: ", self.refusal())
         self.assertEqual(self.run_main("verify")[0], 2)
-
-    def test_another_host(self):
-        """A signature for one host is none for another."""
-        self.assertEqual(self.sign("--host", "reference", "--key", str(self.key))[0], 0)
-        self.assertIn("unsigned: ", self.refusal())
-        self.assertEqual(self.run_verify("--host", "reference")[0], 0)
