@@ -384,6 +384,22 @@ export const pageScenarios = {
     equal(model.operations.tasks, []);
   },
 
+  /** After a lost connection, the daemon is asked whether it still works on it. */
+  async an_update_whose_daemon_ended() {
+    const { model, link } = await connectedPage();
+    link.answers.set("plugins/update", () => {
+      throw refused("the connection closed before the answer", "disconnected");
+    });
+    const words = async (): Promise<string | undefined> => (await model.update("x")).problem?.words;
+    const over = "The connection was lost. The bridge isn't working on it any more.";
+    const unknown = "The connection was lost. The bridge may still be working on it.";
+    equal(await words(), over);
+    link.answers.set("plugins/operations", { operations: [{ ref: "ref-2" }] });
+    equal([await words(), await words()], [unknown, over]);
+    link.refuses = "plugins/operations";
+    equal(await words(), unknown);
+  },
+
   /** Cancelling names the daemon's operation, once that is known. */
   async a_cancelled_operation() {
     const { model, link } = await connectedPage();

@@ -2,7 +2,7 @@ import type { ListEntry, OperationEntry, OperationName, Progress } from "../../.
 import type { Link } from "../link.js";
 import { Signal } from "../signal.js";
 import { fields, list, text } from "../wire.js";
-import { type OperationKind, type Problem, explain } from "./words.js";
+import { OVER_WORDS, type OperationKind, type Problem, explain } from "./words.js";
 
 const OWN_KEY = "plugin-bridge.operations";
 const KEPT = 20;
@@ -101,7 +101,7 @@ export class Operations {
       const { plugin } = pluginIn(await this.#needs.link.operate(method, all, { onProgress }));
       return this.#end(ref, "done", undefined, plugin);
     } catch (e) {
-      const problem = explain(e, kind);
+      const problem = await this.#explain(e, kind, ref);
       return this.#end(ref, problem.kind === "cancelled" ? "cancelled" : "refused", problem);
     } finally {
       this.#running.delete(ref);
@@ -146,6 +146,20 @@ export class Operations {
       const { later } = this.#needs;
       this.#askAgain = later(ASK_AGAIN_MILLISECONDS, () => void this.refresh());
     }
+  }
+
+  // A daemon that was restarted meanwhile does not list it.
+  async #explain(error: unknown, kind: OperationKind, ref: string): Promise<Problem> {
+    const problem = explain(error, kind);
+    if (problem.kind !== "disconnected") {
+      return problem;
+    }
+    const asked = this.#needs.link.call("plugins/operations");
+    const isOver = await asked.then(
+      ({ operations }) => operations.every((operation) => operation.ref !== ref),
+      () => false,
+    );
+    return isOver ? { ...problem, words: OVER_WORDS } : problem;
   }
 
   #merge(entry: OperationEntry, own: readonly Own[]): void {

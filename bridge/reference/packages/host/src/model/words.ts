@@ -59,6 +59,9 @@ const FAILURES: { readonly [code: string]: string } = {
   unknown_service: "Update the bridge to do this.",
 };
 
+/** Instead of `disconnected`, once the daemon was asked. */
+export const OVER_WORDS = "The connection was lost. The bridge isn't working on it any more.";
+
 // Those whose reason is of use in the first line, by prefix or code.
 const REASONED: ReadonlySet<string> = new Set([
   "bad_request",
