@@ -32,7 +32,7 @@ from ..store import StoreError, Tables, read_state
 from ..store.generations import Generations
 from ..system.locks import is_held
 from ..system.users import is_own
-from .connection import connect, is_dev, listens_on, other_daemons
+from .connection import UNASKED, connect, is_dev, listens_on, other_daemons
 
 
 class Level(StrEnum):
@@ -262,7 +262,7 @@ def daemon(place: Paths, listen: Address) -> tuple[Finding, bool]:
         version = visible(str(connection.welcome.get("version")))
         text = f"version {version} listens on {address}"
         if is_dev(connection.welcome):
-            text += " with --dev: EVERY operation is approved without asking"
+            text += f" with --dev: {UNASKED}"
             fix = "restart it without --dev, unless you develop plugins"
             return Finding(name, Level.NOTE, text, fix), True
         return Finding(name, Level.OK, text), False

@@ -33,6 +33,9 @@ from .command import NoDaemonError
 from .terminal import CommandError
 
 CONNECT_SECONDS: Final = 10.0
+UNASKED: Final = "EVERY operation is approved without asking"
+"""What ``--dev`` means to a user."""
+
 _CODES: Final = {str(code): code for code in Code}
 _GONE: Final = "the daemon ended before it answered"
 

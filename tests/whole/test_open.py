@@ -50,6 +50,10 @@ class OpenTests(HomeCase):
                 self.assertEqual(command.wait(), 3)
             with daemon.page() as page:
                 self.assertEqual(page.result("plugins", "list")["plugins"], [])
+        with running(self.home, "--dev"), self.opened() as command:
+            command.wait_for("--dev is on: EVERY operation is approved")
+            command.wait_for("^Open  ")
+            self.assertEqual(command.stop(signal.SIGINT), 0)
 
     def test_killed(self) -> None:
         """A daemon that it started does not outlive it, even when it is killed."""

@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -19,6 +20,7 @@ from twisted.internet.task import deferLater
 
 from ...demo.child import spawn_daemon
 from ...demo.forge import make_authority, publish_sample, start_forge
+from ...protocol.errors import UserError
 from ...protocol.limits import BUILD_SECONDS
 from ...provision.readiness import OWN_HOST, build_problem
 from ...provision.setup import Setup
@@ -28,7 +30,7 @@ from ...system.processes import ends_with_terminal, on_hangup
 from ...wiring import oneshot
 from .. import PROGRAM
 from ..command import command, page_port_option
-from ..connection import connect
+from ..connection import UNASKED, connect, is_dev
 from ..hostpage import HostPage, check_own_host, page_endpoint
 from ..terminal import CommandError, confirmed, print_line
 
@@ -226,9 +228,12 @@ async def daemon_of(
         await _until(
             reactor, data.address.exists, _START_SECONDS, "the daemon has no address"
         )
-        if "--dev" in options:
+        dev = "--dev" in options
+        if dev:
             connect(place, dev=True).close()
         print_line(f"using the daemon that runs at {page_endpoint(place)}")
+        if not dev and _approves_all(place):
+            print_line(f"--dev is on: {UNASKED}")
         return Deferred()
     daemon = spawn_daemon(reactor, place, *options)
     try:
@@ -240,6 +245,15 @@ async def daemon_of(
         ) from None
     print_line("started the daemon")
     return daemon.died
+
+
+def _approves_all(place: Paths) -> bool:
+    # The page is shown also of a daemon that no command reaches.
+    with suppress(UserError):
+        connection = connect(place)
+        connection.close()
+        return is_dev(connection.welcome)
+    return False
 
 
 async def _until(

@@ -16,7 +16,7 @@ from ...provision.readiness import build_problem
 from ...settings.options import Paths
 from ...store import StoreError, Tables, read_state
 from ..command import EXIT_STATUS, NO_DAEMON, NoDaemonError, command, json_option
-from ..connection import other_daemons
+from ..connection import UNASKED, other_daemons
 from ..installed import NAMESPACE, is_on, read_plugins
 from ..session import Session, session
 from ..terminal import print_result
@@ -184,7 +184,7 @@ def problems_of(
         problems.append("there is no bundle; run: plugin-bridge doctor")
     confirmation = str(about.get("confirmation", ""))
     if "remote" in described:
-        problems.append("--dev is on: EVERY operation is approved without asking")
+        problems.append(f"--dev is on: {UNASKED}")
     elif confirmation.startswith("none"):
         problems.append(
             "plugins can't be installed or updated, since no prompt can be shown; run: "
