@@ -1,7 +1,6 @@
 """Tests for bridge.http.responseguard; what it refuses is in ``test_hostile``."""
 
-from twisted.internet.protocol import Protocol
-from twisted.internet.testing import StringTransport
+from twisted.internet.testing import AccumulatingProtocol, StringTransport
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http.responseguard import Guarded
@@ -9,30 +8,19 @@ from bridge.http.responseguard import Guarded
 SMALL, LARGE = 8 * 1024, 64 * 1024
 
 
-class Client(Protocol):
-    """Notes what it receives."""
-
-    def __init__(self) -> None:
-        self.received = b""
-
-    def dataReceived(self, data: bytes) -> None:
-        """Note it."""
-        self.received += data
-
-
 class ReadingTests(SynchronousTestCase):
     """Tests for how much is read in one turn."""
 
     def read_in(self, *pieces: bytes) -> int:
         """Receive an answer; the size of the next read."""
-        client = Client()
+        client = AccumulatingProtocol()
         guarded = Guarded(client, lambda count: None)
         transport = StringTransport()
         guarded.makeConnection(transport)
         self.assertEqual(transport.bufferSize, SMALL)
         for piece in pieces:
             guarded.dataReceived(piece)
-        self.assertTrue(client.received.endswith(pieces[-1]))
+        self.assertTrue(client.data.endswith(pieces[-1]))
         size: int = transport.bufferSize
         return size
 

@@ -4,8 +4,7 @@ from typing import Any
 
 from twisted.internet.defer import Deferred, execute, fail
 from twisted.internet.task import Clock
-from twisted.logger import ILogObserver, LogEvent, Logger, LogPublisher, formatEvent
-from zope.interface import implementer
+from twisted.logger import capturedLogs, formatEvent
 
 from bridge.pagelog.pagefile import PageFile
 from bridge.pagelog.writer import LogWriter
@@ -33,7 +32,7 @@ class LogsCase(ServiceCase):
         """Open a file."""
         self.path = fresh_directory(self) / "logs" / "plugins.log"
         self.clock = Clock()
-        self.reported: list[str] = []
+        self._events = self.enterContext(capturedLogs())
         self.serve(self.writer(execute))
 
     def writer(self, in_thread: Any) -> LogWriter:
@@ -45,14 +44,13 @@ class LogsCase(ServiceCase):
     def serve(self, writer: LogWriter | None) -> None:
         """Make the service."""
         self.logs = Logs(writer, self.clock, lambda: ["s3cret"])
-        reported = LogPublisher(self.hear)
-        self.patch(Logs, "_log", Logger("bridge.services.logs", observer=reported))
         self.register(self.logs)
 
-    @implementer(ILogObserver)
-    def hear(self, event: LogEvent) -> None:
-        """Keep what the daemon logs."""
-        self.reported.append(formatEvent(event))
+    @property
+    def reported(self) -> list[str]:
+        """What the service has logged."""
+        own = Logs._log.namespace
+        return [formatEvent(e) for e in self._events if e["log_namespace"] == own]
 
 
 class MethodTests(LogsCase):

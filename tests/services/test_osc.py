@@ -7,13 +7,10 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, execute, fail
 from twisted.internet.task import deferLater
 from twisted.logger import (
-    ILogObserver,
     capturedLogs,
     formatEvent,
-    globalLogPublisher,
 )
 from twisted.trial.unittest import TestCase
-from zope.interface import implementer
 
 from bridge.osc.ports import Listener
 from bridge.protocol.errors import BridgeError, Code
@@ -171,20 +168,13 @@ class ListenTests(OscCase):
 
     async def test_attack_what_a_log_reveals(self) -> None:
         """The start or end of a port logs nothing that is held."""
-        reported: list[str] = []
-
-        @implementer(ILogObserver)
-        def observe(event: dict[str, Any]) -> None:
-            reported.append(formatEvent(event))
-
-        globalLogPublisher.addObserver(observe)
-        self.addCleanup(globalLogPublisher.removeObserver, observe)
+        events = self.enterContext(capturedLogs())
         await self.call("listen", port=self.port)
         await self.call("send", address="/a")
         await self.call("stop")
         await self.osc.close()
-        self.assertTrue(reported)
-        for text in reported:
+        self.assertTrue(events)
+        for text in map(formatEvent, events):
             self.assertLess(len(text), 100, text[:200])
             self.assertNotIn(" object at ", text)
 

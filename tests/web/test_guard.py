@@ -1,11 +1,13 @@
 """Tests for bridge.web.guard."""
 
 import contextlib
+from pathlib import Path
 
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 from twisted.web.http_headers import Headers
 
+from bridge.daemon.token import FollowedToken
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import BridgeError, Code
 from bridge.web.guard import (
@@ -17,19 +19,18 @@ PORT = 42081
 GOOD_HOST = b"127.0.0.1:42081"
 
 
-class OnlyToken:
-    """Knows one token."""
-
-    def matches(self, offered: bytes) -> bool:
-        """Compare."""
-        return offered == b"right"
-
-
 def make_guard(*added: bytes, clock: Clock | None = None) -> Guard:
     """Make a guard with small buckets."""
     now = (clock or Clock()).seconds
     programs, pages, foreign = (TokenBucket(1.0, 5, now) for _ in range(3))
-    return Guard(frozenset(added), OnlyToken(), programs, pages, foreign, PORT)
+    return Guard(
+        frozenset(added),
+        FollowedToken(Path("token"), "right", lambda: 0.0),
+        programs,
+        pages,
+        foreign,
+        PORT,
+    )
 
 
 class OriginTests(SynchronousTestCase):

@@ -8,7 +8,8 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, connectProtocol
 from twisted.internet.error import ConnectionDone
-from twisted.internet.protocol import Protocol, connectionDone
+from twisted.internet.protocol import connectionDone
+from twisted.internet.testing import AccumulatingProtocol
 from twisted.python.failure import Failure
 from twisted.trial.unittest import TestCase
 
@@ -37,24 +38,6 @@ class Client(WebSocketClientProtocol):
         """Note the end."""
         super().connectionLost(reason)
         self.factory.closed.callback(None)
-
-
-class Reader(Protocol):
-    """A client by HTTP, which reads on request."""
-
-    transport: Any
-
-    def __init__(self) -> None:
-        self.got = b""
-        self.ended: Deferred[Any] = Deferred()
-
-    def dataReceived(self, data: bytes) -> None:
-        """Keep what came."""
-        self.got += data
-
-    def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """Note how it ended."""
-        self.ended.callback(reason.value)
 
 
 class TcpTests(TestCase):
@@ -99,7 +82,9 @@ class TcpTests(TestCase):
             return channels[-1]
 
         self.patch(stack.site, "buildProtocol", keep)
-        client = Reader()
+        client: Any = AccumulatingProtocol()
+        ended: Deferred[None] = Deferred()
+        client.closedDeferred = ended
         await connectProtocol(TCP4ClientEndpoint(reactor, "127.0.0.1", port), client)
         call = dumps({"value": "x" * (3 * MIB // 2)})
         path = "/v1/kettle/echo"
@@ -108,8 +93,9 @@ class TcpTests(TestCase):
         client.transport.pauseProducing()
         await until(lambda: channels and channels[0].transport.disconnected)
         client.transport.resumeProducing()
-        self.assertIsInstance(await client.ended, ConnectionDone)
-        self.assertEqual(read_answer(client.got).body, call)
+        await ended
+        self.assertTrue(client.closedReason.check(ConnectionDone))
+        self.assertEqual(read_answer(client.data).body, call)
 
     async def test_attack_page_that_never_reads(self) -> None:
         """A page that reads nothing is dropped: its place is free again."""
