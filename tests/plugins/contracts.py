@@ -10,6 +10,7 @@ from bridge.plugins.clone.history import LogEntry
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import BridgeError, Code
 
+LEFT_OUT = "cc is left out: unsigned"
 _COMMIT = r"\A[0-9a-f]{40}\Z"
 
 
@@ -141,14 +142,15 @@ class BuilderContract:
     def build(self, *ids: str) -> Deferred[Report]:
         """Begin to build a bundle of these plugins."""
         trees = {name: self.tree(name) for name in ids}
-        building: Deferred[Report] = self.subject.build(lambda: (trees, {}))
+        faults = {"cc": "unsigned"}
+        building: Deferred[Report] = self.subject.build(lambda: (trees, faults))
         return building
 
     async def test_report(self):
-        """A report names the plugins, sorted."""
+        """A report names the plugins, sorted, and what was found to be unsound."""
         report = await self.build("bb", "aa")
         self.assertIsInstance(report, Report)
-        self.assertEqual((report.ok, report.errors), (True, []))
+        self.assertEqual((report.ok, report.errors), (True, [LEFT_OUT]))
         self.assertEqual(report.plugins, ["aa", "bb"])
         self.assertIsInstance(report.duration_ms, int)
 
@@ -157,7 +159,8 @@ class BuilderContract:
         self.make_broken()
         report = await self.build("aa")
         self.assertEqual((report.ok, report.plugins), (False, ["aa"]))
-        self.assertEqual(list(map(type, report.errors)), [str])
+        self.assertEqual(list(map(type, report.errors)), [str, str])
+        self.assertEqual(report.errors[-1], LEFT_OUT)
 
     async def test_defect(self):
         """A defect is a failure of the build, and no report."""

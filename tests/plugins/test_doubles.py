@@ -98,7 +98,7 @@ class RealBuilderTests(BuilderContract, TestCase):
 
     def make_slow(self):
         """See ``BuilderContract``."""
-        self.shop.replace_bundler("#!/bin/sh\nexec sleep 600\n")
+        self.shop.put_bundler(b"#!/bin/sh\nexec sleep 600\n")
 
 
 class FakeBuilderTests(BuilderContract, TestCase):

@@ -454,7 +454,7 @@ class BundlerEndTests(BuildCase):
 
     async def hanging(self, clock: SlowClock) -> Deferred[Report]:
         """Begin a build whose bundler does nothing."""
-        self.shop.replace_bundler("#!/bin/sh\nexec sleep 600\n")
+        self.shop.put_bundler(b"#!/bin/sh\nexec sleep 600\n")
         building = self.shop.build("aa", on=clock)
         # Its deadline.
         await until(clock.getDelayedCalls, "the bundler never started")
@@ -487,11 +487,12 @@ class BundlerEndTests(BuildCase):
 
     async def test_limits(self):
         """A bundler has them soon after it is started, and can't raise them."""
-        self.shop.replace_bundler(
+        script = (
             f"#!{sys.executable} -IS\nimport resource, sys, time\ntime.sleep(0.3)\n"
             "kinds = resource.RLIMIT_DATA, resource.RLIMIT_CPU\n"
             "print('panic:', *map(resource.getrlimit, kinds), file=sys.stderr)\n"
         )
+        self.shop.put_bundler(script.encode())
         self.assertEqual(
             await self.refusal(),
             "esbuild crashed: (1073741824, 1073741824) (30, 30)",

@@ -1,7 +1,6 @@
 """A data directory that builds: the real bundler, a small host, and plugins."""
 
 import hashlib
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
@@ -86,25 +85,16 @@ class Workshop:
     def fill(self) -> Self:
         """Put everything in place that a build needs."""
         self.data.create()
-        self.data.bin.mkdir()
-        shutil.copy(esbuild(), self.data.bin / "esbuild")
-        self.sign_bundler()
+        self.put_bundler(esbuild().read_bytes())
         self.write("host/packages/api/src/index.ts", API)
         self.write("host/packages/host/src/index.ts", HOST)
         self.write("host/packages/host/src/realm/runtime.ts", "export {};\n")
         return self
 
-    def sign_bundler(self) -> None:
-        """Make the checksum file fit whatever the bundler is."""
-        digest = hashlib.sha256((self.data.bin / "esbuild").read_bytes()).hexdigest()
-        (self.data.bin / "esbuild.sha256").write_text(digest + "\n", "ascii")
-
-    def replace_bundler(self, script: str) -> None:
-        """Make the bundler a script, with its right checksum."""
-        path = self.data.bin / "esbuild"
-        path.write_text(script, "utf-8")
-        path.chmod(0o755)
-        self.sign_bundler()
+    def put_bundler(self, content: bytes) -> None:
+        """Make this the bundler, with its right checksum."""
+        self.write("bin/esbuild", content)
+        self.write("bin/esbuild.sha256", hashlib.sha256(content).hexdigest() + "\n")
 
     def write(self, path: str, content: str | bytes) -> None:
         """Write a file of the data directory."""
