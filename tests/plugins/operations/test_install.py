@@ -4,6 +4,7 @@ from typing import Any
 
 from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
+from bridge.plugins.installed.records import Record, recorded
 from bridge.protocol.wire import unstructure
 
 from ...pages import Page
@@ -43,8 +44,8 @@ class InstallTestCase(OperationTestCase):
 class InstallTests(InstallTestCase):
     """Tests for what goes well."""
 
-    def test_steps_pushes_and_prompts(self) -> None:
-        """All happens in this order, and the pushes precede the answer."""
+    def test_what_happens(self) -> None:
+        """All happens in this order; tree, record, key and mark are kept, no more."""
         entry = self.done("install", GOOD, ref="page-chose-this-1")
         self.assertEqual(
             self.events,
@@ -63,36 +64,18 @@ class InstallTests(InstallTestCase):
         progress = self.bench.pushed["progress"]
         committing = [p["step"] for p in progress if not p["cancellable"]]
         self.assertEqual(committing, ["move", "build"])
-        names = {(p["operation"], p["ref"]) for p in progress}
-        self.assertEqual(names, {("operation-1", "page-chose-this-1")})
+        called = {(p["operation"], p["ref"]) for p in progress}
+        self.assertEqual(called, {("operation-1", "page-chose-this-1")})
         listed = {**unstructure(entry), "trustedAt": NOW * 1000}
         self.assertEqual(self.bench.pushed["plugins"], [{"plugins": [listed]}])
-        self.assertEqual((entry.id, entry.url), ("good", GOOD))
-        self.assertEqual((entry.commit, entry.key_id), (COMMIT, KEY))
         self.assertEqual(entry.installed_at, "2023-11-14T22:13:20Z")
-
-    def test_what_is_kept(self) -> None:
-        """The tree, the record, the key and its mark are kept; nothing else is."""
-        self.done("install", GOOD)
         names, values = self.bench.left()
-        self.assertEqual(names, ["good"])
-        self.assertEqual(
-            values,
-            {
-                RECORDS: {
-                    "good": {
-                        "url": GOOD,
-                        "commit": COMMIT,
-                        "keyId": KEY,
-                        "signedAt": NOW,
-                        "installedAt": NOW * 1000,
-                        "updatedAt": NOW * 1000,
-                    }
-                },
-                KEYS: {KEY: values[KEYS][KEY]},
-                MARKS: {"good": {KEY: NOW}},
-            },
-        )
+        self.assertEqual((names, set(values)), (["good"], {RECORDS, KEYS, MARKS}))
+        record = recorded(self.bench.store, "good")
+        now = NOW * 1000
+        self.assertEqual(record, Record(GOOD, COMMIT, KEY, NOW, now, now))
+        self.assertEqual(entry, self.bench.trees.entry("good", record))
+        self.assertEqual(values[MARKS], {"good": {KEY: NOW}})
         self.assertEqual(values[KEYS][KEY]["plugins"], ["good"])
         self.done("install", url_of("other"))
         keys = self.bench.store.entries(KEYS)

@@ -134,9 +134,11 @@ class ForgetTests(UninstallTestCase):
         (prompt,) = self.bench.approver.prompts
         self.assertIn(f"Key: {KEY}\n", prompt.body)
         self.assertIn("First accepted for: good (https://forge.example", prompt.body)
-        self.done("uninstall", "good")
-        self.done("install", url_of("good"))
+        # It is as a key that was never accepted, but not another one.
+        self.bench.publish_later()
+        self.done("update", "good")
         self.assertIn("ask trust_key", self.events)
+        self.assertNotIn("ask rotate_key", self.events)
 
     def test_twice(self) -> None:
         """Of two prompts for one key, the second forgets nothing any more."""
