@@ -116,7 +116,7 @@ class LeftOutTests(TextsCase):
         self.assertEqual((report.has("aa"), report.has("bb")), (True, False))
         self.assertEqual(report.why_not("bb"), report.errors[0])
         info = json.loads((self.shop.folder / "info.json").read_bytes())
-        self.assertEqual(info["plugins"], ["aa"])
+        self.assertEqual((info["plugins"], "dev" in info), (["aa"], False))
         self.assertNotIn(b'"bb"', self.shop.bundle.read_bytes())
         [error] = report.errors
         self.assertTrue(error.startswith("bb is left out: "), error)

@@ -63,11 +63,7 @@ class GoodCloneTests(CloneTestCase):
         # Nothing of it may be executed.
         files = filter(Path.is_file, self.into.rglob("*"))
         self.assertEqual({path.stat().st_mode & 0o111 for path in files}, {0})
-
-    async def test_later_fetch(self) -> None:
-        """The clone can be deepened from its remote."""
-        await self.cloning(self.forge.url(self.name))
-        run = partial(run_git, self.into, ca_file=self.forge.ca_file)
+        # It can be deepened from its remote.
         run("fetch", "--quiet", "--depth=50", "origin")
         self.assertEqual(run("rev-list", "--count", "origin/HEAD").strip(), "2")
         self.assertEqual(run("fsck", "--full"), "")
