@@ -22,7 +22,7 @@ from attrs import define, field, frozen
 from autobahn.twisted.testing import create_pumper
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.testing import MemoryReactorClock
-from twisted.logger import LogLevel, globalLogPublisher
+from twisted.logger import LogLevel, eventAsText, globalLogPublisher
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
@@ -243,10 +243,7 @@ class Simulation:
 
     def _logged(self, event: Any) -> None:
         if event.get("log_level") in (LogLevel.error, LogLevel.critical):
-            failure = event.get("log_failure")
-            trace = "" if failure is None else failure.getTraceback()
-            text = str(event.get("log_format")).format_map(_Shown(event))
-            self.errors.append(f"{text}\n{trace}")
+            self.errors.append(eventAsText(event, includeTimestamp=False))
 
     def start(self) -> None:
         """
@@ -347,13 +344,6 @@ class Simulation:
     def health(self) -> Any:
         """Ask for ``GET /v1/health``."""
         return self.web.ask("GET", "/v1/health", host=self.web.host).json
-
-
-class _Shown(dict[str, Any]):
-    """What a log line is formatted with; what is missing is left out."""
-
-    def __missing__(self, name: str) -> str:
-        return ""
 
 
 def be_quiet() -> None:
