@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from attrs import define, field, frozen
 
+from ..webserver import Relay
 from .corpus import Attack
-from .servers import LOOT, Line
+from .servers import LOOT
 from .tab import CommandError, Tab
 
 CONTROL: Final = Attack("none", "none", "Does nothing.")
@@ -61,7 +62,7 @@ class Attacked:
     """
 
     tab: Tab
-    line: Line
+    line: Relay
     page: str
     other: str
     secrets: Secrets

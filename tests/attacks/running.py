@@ -11,13 +11,13 @@ from typing import Final
 
 from attrs import frozen
 
-from ..webserver import serving, serving_directory
+from ..webserver import Relay, serving, serving_directory
 from ..whole.browser import open_browser
 from ..whole.daemon import running
 from .attacked import CONTROL, Attacked, Secrets, Seen
 from .corpus import ATTACKER, VICTIM, Attack, attacks
 from .placing import from_directory, place
-from .servers import PAGES, Elsewhere, Line, lay_out_pages
+from .servers import PAGES, Elsewhere, lay_out_pages
 from .tab import open_tab
 
 TABS: Final = 4
@@ -60,7 +60,7 @@ def open_stand() -> Iterator[Stand]:
         debugger = browser.chrome.capabilities["goog:chromeOptions"]["debuggerAddress"]
         tabs = []
         for _ in range(TABS):
-            line = Line(daemon.port)
+            line = Relay(lambda _: daemon.port)
             stack.callback(line.close)
             tab = stack.enter_context(open_tab(debugger))
             attacked = Attacked(tab, line, page, other, kept)

@@ -5,19 +5,15 @@ One table of outcomes for each kind of page.  Each knows the right token, which 
 would; so what holds is not the token but the guard.
 """
 
-import socket
-import socketserver
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ..webserver import Relay, serving_directory
 from .browser import Browser, open_browser
 from .daemon import Daemon, HomeCase, running
 
-PAGE = (Path(__file__).parent / "attack.html").read_bytes()
+HERE = Path(__file__).parent
 REBINDING_HOST = "127.0.0.2"
 RESOLVER = (
     "--host-resolver-rules=MAP evil.example 127.0.0.1,"
@@ -84,67 +80,6 @@ OUTCOMES = {
 }
 
 
-def serve_page(connection: socket.socket, head: bytes) -> None:
-    """Answer with the page that tries."""
-    found = head.startswith(b"GET /attack")
-    status, body = (b"200 OK", PAGE) if found else (b"404 Not Found", b"")
-    connection.sendall(
-        b"HTTP/1.1 %s\r\nContent-Type: text/html\r\nContent-Length: %d\r\n"
-        b"Connection: close\r\n\r\n%s" % (status, len(body), body)
-    )
-
-
-def relay(source: socket.socket, target: socket.socket) -> None:
-    """Carry bytes one way until there are no more."""
-    try:
-        while piece := source.recv(65536):
-            target.sendall(piece)
-        target.shutdown(socket.SHUT_WR)
-    except OSError:
-        return
-
-
-def relay_to(port: int) -> Callable[[socket.socket, bytes], None]:
-    """Carry what is not for the page to the daemon, as a rebound name would."""
-
-    def carry(connection: socket.socket, head: bytes) -> None:
-        if head.startswith(b"GET /attack"):
-            serve_page(connection, head)
-            return
-        with socket.create_connection(("127.0.0.1", port)) as daemon:
-            daemon.sendall(head)
-            back = threading.Thread(target=relay, args=(daemon, connection))
-            back.start()
-            relay(connection, daemon)
-            back.join()
-
-    return carry
-
-
-@contextmanager
-def listening(
-    address: tuple[str, int], answer: Callable[[socket.socket, bytes], None]
-) -> Iterator[int]:
-    """Answer connections by what they begin with; gives the port."""
-
-    class Handler(socketserver.BaseRequestHandler):
-        def handle(self) -> None:
-            head = self.request.recv(65536)
-            if head:
-                answer(self.request, head)
-
-    class Server(socketserver.ThreadingTCPServer):
-        allow_reuse_address = True
-        daemon_threads = True
-
-    with Server(address, Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
-
-
 class PageTests(HomeCase):
     """Tests for pages that try everything."""
 
@@ -153,10 +88,15 @@ class PageTests(HomeCase):
         own = f"http://127.0.0.1:{daemon.port}"
         rebound = f"http://rebound.example:{daemon.port}"
         found = {}
-        with (
-            listening(("127.0.0.1", 0), serve_page) as port,
-            listening((REBINDING_HOST, daemon.port), relay_to(daemon.port)),
-        ):
+        with serving_directory(HERE) as address:
+            port = int(address.rpartition(":")[2])
+            ports = {True: port, False: daemon.port}
+            relay = Relay(
+                lambda head: ports[head.startswith(b"GET /attack")],
+                REBINDING_HOST,
+                daemon.port,
+            )
+            self.addCleanup(relay.close)
             for place, site, target, call in (
                 ("local", f"http://localhost:{port}", own, "tryAll"),
                 ("foreign", f"http://evil.example:{port}", own, "tryAll"),
@@ -164,7 +104,7 @@ class PageTests(HomeCase):
                 ("rebound", rebound, rebound, "tryAll"),
             ):
                 given = quote(f"{target} {daemon.token} {place}")
-                browser.open(f"{site}/attack?{place}#{given}")
+                browser.open(f"{site}/attack.html?{place}#{given}")
                 found[place] = browser.chrome.execute_async_script(
                     f"{call}().then(arguments[arguments.length - 1])"
                 )
