@@ -62,18 +62,6 @@ class SharesTests(SynchronousTestCase):
         self.end("z")
         self.assertEqual(self.names(), "abvzcd")
 
-    def test_too_many_wait(self) -> None:
-        """So many of one holder may wait, and so many in all."""
-        greedy = Page()
-        kept = [self.look(name, greedy) for name in "abcde"]
-        self.assertEqual(
-            self.refusal(self.look("f", greedy)), "too many looks wait already"
-        )
-        kept += [self.look("n") for _ in range(4)]
-        self.refusal(self.look("o", Page()))
-        for asked in kept:
-            self.assertNoResult(asked)
-
     def test_whoever_goes_gives_everything_back(self) -> None:
         """What waits is dropped, what reads is ended; what has effects goes on."""
         page = Page()
