@@ -384,20 +384,30 @@ export const pageScenarios = {
     equal(model.operations.tasks, []);
   },
 
-  /** After a lost connection, the daemon is asked whether it still works on it. */
+  /** After a lost connection, the page says when the daemon works on nothing any more. */
   async an_update_whose_daemon_ended() {
-    const { model, link } = await connectedPage();
+    const { model, link, said, world } = await connectedPage();
     link.answers.set("plugins/update", () => {
       throw refused("the connection closed before the answer", "disconnected");
     });
-    const words = async (): Promise<string | undefined> => (await model.update("x")).problem?.words;
-    const over = "The connection was lost. The bridge isn't working on it any more.";
-    const unknown = "The connection was lost. The bridge may still be working on it.";
-    equal(await words(), over);
-    link.answers.set("plugins/operations", { operations: [{ ref: "ref-2" }] });
-    equal([await words(), await words()], [unknown, over]);
+    const unknown = "!The connection was lost. The bridge may still be working on it.";
+    const over = "!The connection was lost. The bridge isn't working on it any more.";
+    // The daemon that was started again undoes it first.
+    const undoing = { operation: "1", op: "update", id: "x", ref: null, step: "rollback" };
+    link.answers.set("plugins/operations", { operations: [undoing] });
+    await model.update("x");
+    await answered();
+    equal(said, ["Connected.", unknown]);
     link.refuses = "plugins/operations";
-    equal(await words(), unknown);
+    await world.pass(5_000);
+    link.refuses = "";
+    equal(said.length, 2);
+    link.answers.set("plugins/operations", { operations: [{ ...undoing, outcome: "refused" }] });
+    await model.operations.refresh();
+    equal(said.slice(2), [over]);
+    equal(model.operations.tasks.map((task) => `!${model.outcomeWords(task)}`), [over]);
+    await model.operations.refresh();
+    equal(said.length, 3);
   },
 
   /** Cancelling names the daemon's operation, once that is known. */

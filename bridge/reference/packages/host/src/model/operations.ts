@@ -101,8 +101,12 @@ export class Operations {
       const { plugin } = pluginIn(await this.#needs.link.operate(method, all, { onProgress }));
       return this.#end(ref, "done", undefined, plugin);
     } catch (e) {
-      const problem = await this.#explain(e, kind, ref);
-      return this.#end(ref, problem.kind === "cancelled" ? "cancelled" : "refused", problem);
+      const problem = explain(e, kind);
+      const ended = this.#end(ref, problem.kind === "cancelled" ? "cancelled" : "refused", problem);
+      if (isUnknown(ended)) {
+        void this.refresh();
+      }
+      return ended;
     } finally {
       this.#running.delete(ref);
     }
@@ -134,32 +138,27 @@ export class Operations {
   /** Ask the daemon what is under way; called when a connection opens. */
   async refresh(): Promise<void> {
     this.#askAgain();
-    const none = { operations: [] as readonly OperationEntry[] };
-    const { operations } = await this.#needs.link.call("plugins/operations").catch(() => none);
+    const answer = await this.#needs.link.call("plugins/operations").catch(() => undefined);
     const own = this.#own();
-    const listed = operations.filter(({ op }) => !NOT_SHOWN.has(op));
+    const listed = (answer?.operations ?? []).filter(({ op }) => !NOT_SHOWN.has(op));
     for (const operation of listed) {
       this.#merge(operation, own);
     }
     this.#forgetForeign(new Set(listed.map(refOf)));
+    if (answer !== undefined && listed.every(({ outcome }) => outcomeOf(outcome) !== "")) {
+      this.tasks.filter(isUnknown).forEach((task) => this.#giveUp(task));
+    }
     if (this.tasks.some((task) => task.outcome === "" && !this.#running.has(task.ref))) {
       const { later } = this.#needs;
       this.#askAgain = later(ASK_AGAIN_MILLISECONDS, () => void this.refresh());
     }
   }
 
-  // A daemon that was restarted meanwhile does not list it.
-  async #explain(error: unknown, kind: OperationKind, ref: string): Promise<Problem> {
-    const problem = explain(error, kind);
-    if (problem.kind !== "disconnected") {
-      return problem;
-    }
-    const asked = this.#needs.link.call("plugins/operations");
-    const isOver = await asked.then(
-      ({ operations }) => operations.every((operation) => operation.ref !== ref),
-      () => false,
-    );
-    return isOver ? { ...problem, words: OVER_WORDS } : problem;
+  // Nothing is under way: a daemon that was started again lists nothing of before.
+  #giveUp(task: Task): void {
+    const over: Task = { ...task, problem: { words: OVER_WORDS, details: "", kind: "" } };
+    this.#put(over);
+    this.ended.emit(over);
   }
 
   #merge(entry: OperationEntry, own: readonly Own[]): void {
@@ -311,6 +310,10 @@ const NEW: Task = {
 // Others may have asked without a name.
 function refOf({ ref, operation }: Pick<Progress, "ref" | "operation">): string {
   return ref ?? operation;
+}
+
+function isUnknown({ problem }: Task): boolean {
+  return problem?.kind === "disconnected";
 }
 
 /** The plugin in an answer, which an uninstall has not. */

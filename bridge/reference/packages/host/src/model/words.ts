@@ -59,7 +59,7 @@ const FAILURES: { readonly [code: string]: string } = {
   unknown_service: "Update the bridge to do this.",
 };
 
-/** Instead of `disconnected`, once the daemon was asked. */
+/** Instead of `disconnected`, once nothing is under way. */
 export const OVER_WORDS = "The connection was lost. The bridge isn't working on it any more.";
 
 // Those whose reason is of use in the first line, by prefix or code.
