@@ -477,7 +477,7 @@ export const pageScenarios = {
 
   /** Those of other pages are shown while they run; previews are not. */
   async operations_of_other_pages() {
-    const { link, model } = await connectedPage();
+    const { link, model, world } = await connectedPage();
     const step = { operation: "9", op: "update", id: "other", ref: null, step: "clone" };
     link.answers.set("plugins/operations", { operations: [{ ...step, cancellable: true }] });
     link.push("progress", { ...step, cancellable: true });
@@ -490,8 +490,11 @@ export const pageScenarios = {
     link.answers.set("plugins/operations", { operations });
     await model.operations.refresh();
     equal(model.operations.tasks.map(({ ref }) => ref), ["9"]);
-    link.answers.set("plugins/operations", { operations: [] });
+    // It ends shortly after its build.
     link.push("build", { ok: true, errors: [] });
+    await world.pass(100);
+    link.answers.set("plugins/operations", { operations: [] });
+    await world.pass(400);
     await answered();
     equal(model.operations.tasks, []);
   },

@@ -10,6 +10,8 @@ const KEPT = 20;
 const NOT_SHOWN: ReadonlySet<string> = new Set(["preview", "reach_host", "build"]);
 // An operation of another page is asked about until it ends.
 const ASK_AGAIN_MILLISECONDS = 5_000;
+// What a build belongs to ends soon after it.
+const ENDING_MILLISECONDS = 500;
 
 export type Outcome = "" | "done" | "refused" | "cancelled";
 
@@ -64,7 +66,7 @@ export class Operations {
   constructor(needs: Needs) {
     this.#needs = needs;
     needs.link.on("progress", (step) => this.#advance(step));
-    needs.link.on("build", () => void this.refresh());
+    needs.link.on("build", () => this.#askIn(ENDING_MILLISECONDS));
     needs.link.changed.listen(() => this.changed.emit());
   }
 
@@ -149,9 +151,13 @@ export class Operations {
       this.tasks.filter(isUnknown).forEach((task) => this.#giveUp(task));
     }
     if (this.tasks.some((task) => task.outcome === "" && !this.#running.has(task.ref))) {
-      const { later } = this.#needs;
-      this.#askAgain = later(ASK_AGAIN_MILLISECONDS, () => void this.refresh());
+      this.#askIn(ASK_AGAIN_MILLISECONDS);
     }
+  }
+
+  #askIn(milliseconds: number): void {
+    this.#askAgain();
+    this.#askAgain = this.#needs.later(milliseconds, () => void this.refresh());
   }
 
   // Nothing is under way: a daemon that was started again lists nothing of before.
