@@ -1,7 +1,5 @@
 """How sources are read, and by which names."""
 
-from hypothesis import given
-from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.esbuild.language import (
@@ -35,10 +33,3 @@ class NameTests(SynchronousTestCase):
                 self.assertEqual(suffix_of(name), "", name)
         for name in ("a", "a.", "a.TS", "a.Json", "a.css", "a.ts ", "a.js/b", "", "."):
             self.assertFalse(is_source_name(name) or is_data_name(name), name)
-
-    @given(st.text(max_size=12), st.sampled_from(sorted(SOURCES | DATA)))
-    def test_any_name(self, stem, suffix):
-        """A name is of one kind at most, and directories do not count."""
-        for name in (stem, stem + suffix):
-            self.assertFalse(is_source_name(name) and is_data_name(name))
-            self.assertEqual(suffix_of(name), suffix_of(f"x.ts/{name}"))
