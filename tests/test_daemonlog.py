@@ -46,15 +46,6 @@ class OutputCase(SynchronousTestCase):
 class TextTests(OutputCase):
     """Tests for lines of text."""
 
-    def test_form(self) -> None:
-        """Time, level padded to five, source, message."""
-        self.logger("text", no_secrets).info("a {what}", what="socket")
-        self.assertRegex(
-            self.written(),
-            r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO  "
-            r"\[web\.site\] a socket\n\Z",
-        )
-
     def test_traceback(self) -> None:
         """A traceback follows its message, indented."""
         broken = Failure(ZeroDivisionError("by nothing"))

@@ -135,17 +135,6 @@ class DataDirTests(SynchronousTestCase):
         self.patch(os, "name", "nt")
         self.assertIsNone(DataDir(self.root).create())
 
-    def test_a_file_in_the_way(self) -> None:
-        """A file where the directory should be is an error, and kept."""
-        self.root.parent.mkdir(parents=True)
-        self.root.write_bytes(b"x")
-        error = self.assertRaises(DataDirError, DataDir(self.root).create)
-        self.assertEqual(str(error), f"{self.root} is not a directory")
-        self.assertEqual(self.root.read_bytes(), b"x")
-        below = DataDir(self.root / "data")
-        error = self.assertRaises(DataDirError, below.create)
-        self.assertEqual(str(error), f"{self.root} is not a directory")
-
     def test_paths(self) -> None:
         """Everything is where the documentation puts it."""
         data, root = DataDir(Path("/d")), Path("/d")

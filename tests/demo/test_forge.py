@@ -83,12 +83,6 @@ class ForgeTests(TestCase):
             self.assertEqual(raw, "b\n")
 
     @inlineCallbacks
-    def test_missing(self):
-        """A repository that is not there is not found."""
-        reported = yield self.git("ls-remote", self.forge.url("missing"))
-        self.assertIn("not found", reported)
-
-    @inlineCallbacks
     def test_no_pushes(self):
         """Nothing can be pushed."""
         into = self.base / "p"

@@ -275,17 +275,8 @@ class NamesTests(CommandLines):
         path.write_text(GOOD + names)
         return str(path)
 
-    def test_original_names(self) -> None:
-        """Everything the earlier daemon of VRCNext took is taken; the last wins."""
-        config = self.config(
-            *("--listen", "127.0.0.1:1", "--sink", "wayvr", "--sink", "freedesktop"),
-            *("--wayvr-addr", "127.0.0.1:2", "--data-dir", "/d", "--rate", "2.5"),
-            *("--burst", "3", "--threads", "2", "--log", "debug", "--log-file", "/l"),
-            *("--log-max-bytes", "5000", "--no-log-capture", "--dev"),
-            *("--allow-origin", "http://a", "--print-token", "--build-plugins"),
-        )
-        self.assertEqual(config.sink, ("wayvr", "freedesktop"))
-        self.assertEqual(config.overlay_addr.port, 2)
+    def test_flags(self) -> None:
+        """A flag of the profile is as good as ours, and the last one wins."""
         both = ["--wayvr-addr=127.0.0.1:5", "--overlay-addr=127.0.0.1:6"]
         self.assertEqual(self.config(*both).overlay_addr.port, 6)
         self.assertEqual(self.config(*reversed(both)).overlay_addr.port, 5)

@@ -8,17 +8,6 @@ class CallTests(CallCase):
 
     command = "call"
 
-    def test_result(self):
-        """The result is printed, indented; the parameters went out as they were."""
-        self.answering({"value": [1, {"a": None}]})
-        out = self.done(self.call("state/get", '{"ns": "host", "key": "é"}'))
-        self.assertEqual(
-            out,
-            '{\n  "value": [\n    1,\n    {\n      "a": null\n    }\n  ]\n}\n',
-        )
-        params = {"ns": "host", "key": "é"}
-        self.assertEqual(self.server.asked, [("state", "get", params)])
-
     def test_parameters(self):
         """They are an argument, standard input, or nothing."""
         for line, stdin, params in (
