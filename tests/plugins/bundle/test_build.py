@@ -189,6 +189,7 @@ class PublishingTests(BuildCase):
         for plugins in ("modules", "texts"):
             for shop in (self.shop, other):
                 shop.profile = evolve(shop.profile, plugins=plugins)
+                shop.write("host/packages/host/src/realm/runtime.ts", "export {};\n")
                 shop.write("plugins/aa/ü %20 x.ts", "export default 1;")
                 shop.write("plugins/aa/main.ts", main)
                 report = await shop.build("aa")
@@ -356,6 +357,7 @@ class MissingTests(BuildCase):
     async def test_what_is_missing(self):
         """The error names what is missing and the command that brings it."""
         self.shop.profile = load_profile("reference")
+        self.shop.write("host/packages/host/src/realm/runtime.ts", "export {};\n")
         for path, what in (
             ("bin/esbuild", "bundler missing"),
             ("bin/esbuild.sha256", "bundler missing"),

@@ -83,12 +83,11 @@ class Workshop:
         return self.folder / f"{self.profile.bundle_name}.js.map"
 
     def fill(self) -> Self:
-        """Put everything in place that a build needs."""
+        """Put everything in place that a build of modules needs."""
         self.data.create()
         self.put_bundler(esbuild().read_bytes())
         self.write("host/packages/api/src/index.ts", API)
         self.write("host/packages/host/src/index.ts", HOST)
-        self.write("host/packages/host/src/realm/runtime.ts", "export {};\n")
         return self
 
     def put_bundler(self, content: bytes) -> None:
