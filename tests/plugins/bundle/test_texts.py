@@ -80,10 +80,7 @@ class TextsTests(TextsCase):
         self.assertEqual(sorted(plugin["map"]["sources"]), sources)
         self.assertRegex(plugin["map"]["mappings"], "^;.*[A-Z]")
         self.assertEqual(plugin["map"].keys(), {"sources", "mappings"})
-
-    async def test_published(self):
-        """The table is on the disk; the bundle's map has no source of a plugin."""
-        await self.table("aa")
+        # The table is on the disk; the bundle's map has no source of a plugin.
         self.assertEqual(
             sorted(path.name for path in self.shop.data.build.iterdir()),
             ["lock", "static-plugins.ts"],
