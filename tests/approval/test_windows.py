@@ -36,31 +36,20 @@ class Boxes:
         return button
 
 
-class InMemoryContractTests(ApproverContract, SynchronousTestCase):
-    """It is an approver, while a person would think."""
-
-    def approver(self):
-        """See ``ApproverContract``."""
-        boxes = Boxes()
-        self.addCleanup(boxes.buttons.put, IDNO)
-        return WindowsApprover("Sample", Quiet(), Clock(), boxes)
-
-
-class Quiet:
-    """A reactor that nobody runs."""
-
-    def callFromThread(self, f, *args):
-        """See ``IReactorFromThreads``."""
-
-
-class WindowsApproverTests(TestCase):
+class WindowsApproverTests(ApproverContract, TestCase):
     """Tests for ``WindowsApprover``."""
 
     def setUp(self):
         """An approver of the real reactor, with boxes of ours."""
         self.boxes = Boxes()
         self.clock = Clock()
-        self.approver = WindowsApprover("Sample", reactor, self.clock, self.boxes)
+        self.asker = WindowsApprover("Sample", reactor, self.clock, self.boxes)
+        self.addCleanup(until, lambda: not self.asker._is_standing)
+        self.addCleanup(self.boxes.buttons.put, IDNO)
+
+    def approver(self):
+        """See ``ApproverContract``."""
+        return self.asker
 
     async def refusal(self, approving):
         """The message of a refusal."""
@@ -69,7 +58,7 @@ class WindowsApproverTests(TestCase):
 
     async def test_yes(self):
         """Yes confirms; the box is topmost, warns, and No is its default."""
-        approving = self.approver.approve(PROMPT)
+        approving = self.asker.approve(PROMPT)
         self.boxes.buttons.put(IDYES)
         await approving
         ((owner, text, title, style),) = self.boxes.shown
@@ -82,7 +71,7 @@ class WindowsApproverTests(TestCase):
         """No, and every other button, refuses."""
         for button in (IDNO, 2, -1):
             self.boxes.buttons.put(button)
-            message = await self.refusal(self.approver.approve(PROMPT))
+            message = await self.refusal(self.asker.approve(PROMPT))
             self.assertEqual(message, "denied: the user declined")
 
     async def test_no_box(self):
@@ -90,7 +79,7 @@ class WindowsApproverTests(TestCase):
         why = "approval_unavailable: no message box can be shown"
         for button in (0, None):
             self.boxes.buttons.put(button)
-            message = await self.refusal(self.approver.approve(PROMPT))
+            message = await self.refusal(self.asker.approve(PROMPT))
             self.assertEqual(message, why)
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
@@ -106,31 +95,31 @@ class WindowsApproverTests(TestCase):
 
     async def test_error_after_its_time(self):
         """An error that nobody waits for any more is logged."""
-        approving = self.approver.approve(PROMPT)
+        approving = self.asker.approve(PROMPT)
         await until(lambda: self.boxes.shown)
         self.clock.advance(PROMPT_SECONDS)
         self.assertIn("denied: the prompt was not", await self.refusal(approving))
         self.boxes.buttons.put(None)
-        await until(lambda: not self.approver._is_standing)
+        await until(lambda: not self.asker._is_standing)
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
     async def test_nobody_answers(self):
         """The box stays, and what is pressed later confirms nothing."""
-        approving = self.approver.approve(PROMPT)
+        approving = self.asker.approve(PROMPT)
         await until(lambda: self.boxes.shown)
         self.clock.advance(PROMPT_SECONDS)
         self.assertIn("denied: the prompt was not", await self.refusal(approving))
-        message = await self.refusal(self.approver.approve(PROMPT))
+        message = await self.refusal(self.asker.approve(PROMPT))
         self.assertIn("an earlier prompt is still on the screen", message)
         self.boxes.buttons.put(IDYES)
-        await until(lambda: not self.approver._is_standing)
+        await until(lambda: not self.asker._is_standing)
         self.boxes.buttons.put(IDNO)
-        message = await self.refusal(self.approver.approve(PROMPT))
+        message = await self.refusal(self.asker.approve(PROMPT))
         self.assertEqual(message, "denied: the user declined")
 
     async def test_its_thread_does_not_outlive_the_daemon(self):
         """A box that stands keeps no process from ending."""
-        approving = self.approver.approve(PROMPT)
+        approving = self.asker.approve(PROMPT)
         (thread,) = [t for t in threading.enumerate() if t.name == "prompt"]
         self.assertTrue(thread.daemon)
         self.boxes.buttons.put(IDYES)

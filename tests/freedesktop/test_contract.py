@@ -6,14 +6,12 @@ from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 from zope.interface.verify import verifyObject
 
-from bridge.freedesktop import DesktopError, INotifications, Note, Server
+from bridge.freedesktop import DesktopError, INotifications, Server
 
 from ..approval.screens import FakeScreen
 from ..waiting import until
-from .buses import SessionBus, notifications, serve
-
-NOTE = Note("Sample", "Title", "Body")
-CHOICES = [("yes-1", "Yes"), ("no-1", "No")]
+from .buses import serve
+from .test_notifications import CHOICES, NOTE, NotificationsCase
 
 
 class DesktopContract:
@@ -115,15 +113,13 @@ class DesktopContract:
         self.assertEqual(heard, ["up", "down"])
 
 
-class NotificationsTests(DesktopContract, TestCase):
+class NotificationsTests(DesktopContract, NotificationsCase):
     """The real one, on a real bus."""
 
     async def setUp(self):  # type: ignore[override]
         """See ``DesktopContract``."""
-        self.bus = SessionBus()
-        self.addCleanup(self.bus.remove)
-        self.desktop = notifications(self.bus)
-        self.addCleanup(self.desktop.close)
+        await super().setUp()
+        self.desktop = self.client
         self.desktop.start()
 
     async def begin(self, *capabilities):
