@@ -44,14 +44,6 @@ class FollowerCase(SynchronousTestCase):
 class LastTests(FollowerCase):
     """Tests for the last lines."""
 
-    def test_nothing(self) -> None:
-        """Without a file, and in an empty one, there are none."""
-        self.assertEqual(self.last(), [])
-        self.assertFalse(self.follower.found)
-        self.open()
-        self.assertEqual(self.last(), [])
-        self.assertTrue(self.follower.found)
-
     @given(
         st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line)),
         st.integers(0, 12),
@@ -99,18 +91,6 @@ class LastTests(FollowerCase):
 
 class MoreTests(FollowerCase):
     """Tests for following."""
-
-    def test_writer_that_can_not_reopen(self) -> None:
-        """Lines that go on in the renamed file are given; so is the new file."""
-        file = self.open(4)
-        file.append(b"one\n")
-        self.assertEqual(self.last(), [b"one"])
-        full = OSError(24, "too many")
-        with mock.patch("bridge.pagelog.pagefile.os.open", side_effect=full):
-            file.append(b"two\n")
-        self.assertEqual(self.more(), [b"two"])
-        file.append(b"three\n")
-        self.assertEqual(self.more(), [b"three"])
 
     def test_removed(self) -> None:
         """After the file was removed, the new one is given, and nothing again."""

@@ -55,27 +55,6 @@ class WriterTests(TestCase):
         self.assertFalse(self.writer.overloaded)
         await self.writer.write(b"again\n")
 
-    async def test_failed_write(self) -> None:
-        """A failed write is reported to its caller; the next one is tried."""
-        real, calls = PageFile.append, []
-
-        def full(file: PageFile, lines: bytes) -> None:
-            calls.append(lines)
-            if len(calls) == 1:
-                raise OSError(28, "No space left on device")
-            real(file, lines)
-
-        self.patch(PageFile, "append", full)
-        failed, later = self.writer.write(b"1\n"), self.writer.write(b"2\n")
-        error: Any = await self.assertFailure(failed, BridgeError)
-        self.assertEqual(error.code, Code.INTERNAL)
-        self.assertEqual(
-            error.message, "the log file could not be written: No space left on device"
-        )
-        await later
-        self.assertEqual(self.path.read_bytes(), b"2\n")
-        self.assertFalse(self.writer._unwritten)
-
     async def test_reopened(self) -> None:
         """A file that was moved away is left, and one of its name begun."""
         await self.writer.write(b"old\n")
