@@ -1,7 +1,5 @@
 """The bundler's output as tokens; what they mean, the corpus has."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.javascript.tokens import Code, Kind, UnreadableError
@@ -54,19 +52,3 @@ class BracketTests(SynchronousTestCase):
             at = code.texts.index("a")
             self.assertEqual(code.is_group(code.parent[at]), is_group, text)
         self.assertFalse(Code("a;").is_group(0))
-
-
-class PropertyTests(SynchronousTestCase):
-    """What holds of any text."""
-
-    @given(st.text("ab1.\"'/\\*+-()[]{}=;,\n #$", max_size=40))
-    @settings(deadline=None)
-    def test_places(self, text: str) -> None:
-        """Every token's text is at its place, and between them is nothing."""
-        try:
-            code = Code(text)
-        except UnreadableError:
-            return
-        for start, token in zip(code.starts, code.texts, strict=True):
-            self.assertEqual(text[start : start + len(token)], token)
-        self.assertEqual(len(code.parent), len(code.kinds))
