@@ -13,11 +13,6 @@ KNOWN = ("install", "uninstall", "list")
 class NearestTests(SynchronousTestCase):
     """Tests for ``nearest``."""
 
-    def test_near_and_far(self):
-        """A word that is like none has no hint."""
-        self.assertEqual(nearest("instal", KNOWN), "; did you mean install?")
-        self.assertEqual(nearest("zz", KNOWN), "")
-
     @given(st.text())
     def test_only_known_words(self, word):
         """Whatever was sent, the hint consists of known words."""

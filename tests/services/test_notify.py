@@ -97,10 +97,8 @@ class SendTests(NotifyCase):
         self.send(sinks=["desk"], overrides={"overlay": wrong, "nobody": wrong})
         patches: tuple[Any, ...] = ({"size": 1}, [], "x")
         for patch in patches:
-            for sink in self.sinks:
-                sink.shown.clear()
             self.assertEqual(
-                self.rule(overrides={"nobody": patch}),
+                self.refused("send", title="Door", overrides={"nobody": patch}).message,
                 "overrides: each an object, with no field but those of a notification",
             )
 
@@ -125,10 +123,9 @@ class SendTests(NotifyCase):
             self.assertEqual(len(icon), NOTIFY_ICON_CHARACTERS)
             self.send(icon=icon, useBase64Icon=True)
             self.assertEqual(self.shown("overlay").image, icon)
-            self.start(FakeSink("overlay"))
-            longer = base64.b64encode(whole + b"\0").decode("ascii")
-            self.assertIn("icon: ", self.rule(icon=longer, useBase64Icon=True))
-            self.start(FakeSink("overlay"), FakeSink("desk"))
+            longer = {"icon": base64.b64encode(whole + b"\0").decode("ascii")}
+            error = self.refused("send", title="Door", useBase64Icon=True, **longer)
+            self.assertIn("icon: ", error.message)
 
     def test_failures(self) -> None:
         """Each failure is listed with a reason; one delivery is success."""

@@ -118,27 +118,18 @@ class RefusedTests(StoreCase):
     """Tests for commits that fail."""
 
     def test_failed_write(self) -> None:
-        """A write that fails is undone, named, and answered as internal."""
+        """All that is not durable yet is undone: later commits may rest on it."""
         self.put(1)
         self.thread.let_through()
-        commit = self.store.commit([Put("host", "k", 2), Put("new", "k", 2)])
+        commits = [self.put(2), self.put(3), self.put(3, "k", "new")]
         self.fail_write()
-        error = self.refused(commit)
-        self.assertEqual(error.code, Code.INTERNAL)
-        self.assertEqual(
-            error.message, "state.json could not be written: No space left on device"
-        )
+        words = "state.json could not be written: No space left on device"
+        for commit in commits:
+            error = self.refused(commit)
+            self.assertEqual((error.code, error.message), (Code.INTERNAL, words))
         self.assertEqual(self.store.namespaces(), ["host"])
         self.assertEqual(self.store.get("host", "k"), 1)
         self.assertEqual(self.in_file(), {"host": {"k": 1}})
-
-    def test_shared_failure(self) -> None:
-        """All that is not durable yet is undone: later commits may rest on it."""
-        commits = [self.put(1), self.put(2), self.put(3, "l")]
-        self.fail_write()
-        for commit in commits:
-            self.refused(commit)
-        self.assertEqual(self.store.namespaces(), [])
 
     def test_writes_after_a_failure_even_what_is_unchanged(self) -> None:
         """Nothing is answered from memory alone while the file may not be durable."""
