@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable
+from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
@@ -26,14 +27,15 @@ from bridge.schemas import HOST_FILE, manifest_file, read_schema
 from bridge.settings.host import SHIPPED, ProfileError, load_profile, read_fields
 
 from ..npm import ROOT
-from ..services.found import services
 from .checking import DOCUMENT, exact, is_partial, validator
 from .generating import Maker, edges
 
 PARAMS = {
     f"{name}/{m.name}": m.params
-    for name, service in services().items()
-    for m in methods_of(service)
+    for name in DOCUMENT["services"]
+    for kind in vars(import_module(f"bridge.services.{name}")).values()
+    if isinstance(kind, type)
+    for m in methods_of(kind)
 }
 
 slow = settings(suppress_health_check=list(HealthCheck))
