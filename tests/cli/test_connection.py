@@ -62,7 +62,8 @@ class ClientTests(CallCase):
         port = listening.getsockname()[1]
         self.data.control_socket.write_text(f"127.0.0.1:{port}\n")
         self.assert_paired()
-        self.assertEqual(len(self.server.hellos), 1)
+        (hello,) = self.server.hellos
+        self.assertEqual(hello["token"], self.token)
 
     def test_attack_link_in_its_place(self):
         """A link is no socket of this user, wherever it leads."""

@@ -1,11 +1,11 @@
 """Tests for bridge.daemon.banner."""
 
+from unittest import mock
+
 from attrs import evolve
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
-from zope.interface import implementer
 
-from bridge.approval import IApprover
 from bridge.daemon.banner import Banner
 from bridge.rpc.registry import Registry
 from bridge.settings.options import config_of, daemon_command, locate, parsed
@@ -15,17 +15,6 @@ from tests.sinks.fake import FakeSink
 
 class Kettle:
     """Boils water."""
-
-
-@implementer(IApprover)
-class Screen:
-    """Asks on a desktop."""
-
-    description = "desktop notification"
-
-    def approve(self, prompt):
-        """See ``IApprover``."""
-        raise NotImplementedError
 
 
 class BannerTests(SynchronousTestCase):
@@ -40,7 +29,7 @@ class BannerTests(SynchronousTestCase):
             locate("vrcnext", None, None),
             registry,
             Fanout(Clock()),
-            Screen(),
+            mock.Mock(description="desktop notification"),
             "/data/log",
         )
 
@@ -90,13 +79,9 @@ class BannerTests(SynchronousTestCase):
         """Developer mode, no prompt, added origins and notices are warned of."""
         given = ["--dev", "--allow-origin=file://"]
         config = config_of(parsed(daemon_command(), given, "run"))
-        refusing = Screen()
-        refusing.description = "none: privileged operations will be refused"
+        refusing = mock.Mock(description="none: privileged operations will be refused")
         banner = evolve(
-            self.banner,
-            config=config,
-            approver=refusing,
-            notices=("found y",),
+            self.banner, config=config, approver=refusing, notices=("found y",)
         )
         warned = [line for level, line in banner.lines() if level == "warn"]
         for reported in ("none: privileged", "ON", "file://", "found y"):

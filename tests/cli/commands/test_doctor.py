@@ -49,7 +49,7 @@ class DoctorTests(HomeCase):
     """Tests for the command."""
 
     def setUp(self) -> None:
-        """A home, set up, and a desktop session with a notification server."""
+        """A home that is set up."""
         super().setUp()
         set_up(self.home)
 
