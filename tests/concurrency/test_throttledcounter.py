@@ -9,24 +9,6 @@ from bridge.concurrency.throttledcounter import ThrottledCounter
 class TallyTests(SynchronousTestCase):
     """Tests for counting."""
 
-    def test_once_a_second(self) -> None:
-        """The first is reported at once, what comes within a second when it is over."""
-        clock = Clock()
-        printed: list[int] = []
-        tally = ThrottledCounter(clock, printed.append)
-        for _ in range(10):
-            tally.add(2)
-        self.assertEqual(printed, [2])
-        clock.advance(1.0)
-        self.assertEqual(printed, [2, 18])
-        tally.add(1)
-        self.assertEqual(printed, [2, 18])
-        clock.advance(1.0)
-        self.assertEqual(printed, [2, 18, 1])
-        clock.advance(1.0)
-        tally.add(3)
-        self.assertEqual(printed, [2, 18, 1, 3])
-
     def test_the_rest(self) -> None:
         """At the end the rest is reported, once, and what comes later at once."""
         clock = Clock()

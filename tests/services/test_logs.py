@@ -106,8 +106,14 @@ class FrameTests(LogsCase):
         self.clock.advance(1)
         self.logs.frame("nothing")
         self.assertEqual(self.counted(), [2, 8])
-        self.logs.close()
+        self.clock.advance(1)
         self.assertEqual(self.counted(), [2, 8, 1])
+        self.clock.advance(1)
+        for number in (3, 4):
+            self.logs.frame([None] * number)
+        self.assertEqual(self.counted(), [2, 8, 1, 3])
+        self.logs.close()
+        self.assertEqual(self.counted(), [2, 8, 1, 3, 4])
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def counted(self) -> list[int]:

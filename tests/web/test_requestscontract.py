@@ -58,6 +58,7 @@ NOWHERE = (
     *("/v1/health/", "/v1//health", "/../v1/health", "/v1/ws/"),
     *("/v1/%ff", "/v1/%ff/%fe", f"{CALL}/", "/v1/health;x=y", "/v1/h%65alth"),
     *("/v1%2fhealth", f"https://{HOST}/v1/health", f"http://{HOST}/v1/health/"),
+    *(f"/{SECRET}", f"/v1/health/{SECRET}?{SECRET}=<b>", f"/v1/{SECRET}%e4/{SECRET}"),
 )
 """Paths that are nowhere, whatever the daemon's options."""
 
@@ -385,7 +386,7 @@ class RequestsContract:
         for headers in (
             *((("Origin", origin),) for origin in (EVIL[1], "null", "*", "file://")),
             (("Origin", "http://localhost.evil.example"),),
-            (("Origin", ""),),
+            *((("Origin", ""),), (("Origin", SECRET),)),
             (PAGE, PAGE),
             *(
                 tuple(("Sec-Fetch-Site", site) for site in sites)
@@ -408,7 +409,7 @@ class RequestsContract:
             *((), ("",), ("text/plain",), ("application/x-www-form-urlencoded",)),
             *(("multipart/form-data; boundary=x",), ("text/plain; application/json",)),
             *(("application/jsonp",), ("application/json, text/plain",), ("\xff",)),
-            (JSON[1], JSON[1]),
+            *((JSON[1], JSON[1]), (SECRET,)),
         ):
             form = [("Content-Type", kind) for kind in kinds]
             self.check(
