@@ -81,21 +81,16 @@ class OpeningTests(SynchronousTestCase):
             shutil.copy(f"{self.path}{end}", f"{crashed}{end}")
         self.path = crashed
 
-    def test_without_companions(self) -> None:
-        """They are made, as any reader's are; the owner's file is as it was."""
-        before = self.path.read_bytes()
+    def test_companions(self) -> None:
+        """They are made, as any reader's are; a log is read, also without its index."""
+        whole, before = self.path, self.path.read_bytes()
         self.assertEqual(self.count(), [{"n": 2}])
         self.assertEqual(self.path.read_bytes(), before)
-
-    def test_with_companions(self) -> None:
-        """What the owner has written since is read too."""
-        self.change()
-        self.assertEqual(self.count(), [{"n": 3}])
-
-    def test_after_a_crash(self) -> None:
-        """A log without its index, as a kill may leave it, is read."""
         self.crash()
-        self.assertEqual(self.count(), [{"n": 3}])
+        # What the owner has written since is read, and what a killed one has left.
+        for path in (whole, self.path):
+            self.path = path
+            self.assertEqual(self.count(), [{"n": 3}])
 
     def test_read_only_directory_without_companions(self) -> None:
         """No process can be writing: the file is read as it is, opened each time."""

@@ -154,10 +154,10 @@ class Page:
     client: Any
     got: list[Any] = field(factory=list)
 
-    def send(self, frame: Any, binary: bool = False) -> Self:
+    def send(self, frame: Any) -> Self:
         """Send a frame: bytes as they are, anything else as JSON."""
         text = frame if type(frame) is bytes else json.dumps(frame).encode("ascii")
-        self.client.sendMessage(text, isBinary=binary)
+        self.client.sendMessage(text)
         self.stack.flush()
         return self
 
@@ -297,7 +297,6 @@ class Stack:
         rate: float = 1000.0,
         burst: int = 1000,
         requests: tuple[float, int] = (1000.0, 1000),
-        added: Iterable[bytes] = (),
         clock: Any = None,
     ) -> None:
         """Build it; ``rate`` and ``burst`` are HTTP's, ``requests`` a socket's."""
@@ -309,7 +308,7 @@ class Stack:
             TokenBucket(rate, burst, self.clock.seconds) for _ in range(3)
         )
         self.guard = Guard(
-            frozenset(added),
+            frozenset(),
             FollowedToken(Path("token"), TOKEN, lambda: 0.0),
             programs,
             pages,

@@ -50,11 +50,10 @@ class ChannelCase(RequestCase):
 class EarlyTests(ChannelCase):
     """Tests for refusals while the body is still to come."""
 
-    def early(self, *headers: tuple[str, str], path: str = CALL) -> Any:
+    def early(self, *headers: tuple[str, str]) -> Any:
         """Send the head of a call with a body that does not come."""
         channel, transport = self.connect()
-        length = () if any("Transfer" in n for n, _ in headers) else (LENGTH,)
-        channel.dataReceived(write_request("POST", path, (*headers, *length)))
+        channel.dataReceived(write_request("POST", CALL, (*headers, LENGTH)))
         return channel, transport
 
     def test_attack_endless_body_after_a_refusal(self) -> None:
