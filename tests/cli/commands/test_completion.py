@@ -149,11 +149,8 @@ class CompletionTests(CommandTestCase):
         """The values of every kind, in bash."""
         self.assert_values(self.in_bash)
         complete = self.in_bash
-        self.assertEqual(complete("set"), {"setup"})
-        self.assertEqual(complete("logs", "--level", ""), set(LOG_LEVELS))
         self.assertEqual(complete("list", "--host", ""), set(SHIPPED))
         self.assertIn("freedesktop", complete("run", "--sink", "f"))
-        self.assertIn("plugins/list", complete("call", "pl"))
         self.assertEqual(complete("completion", ""), {"bash", "zsh", "fish"})
         where = ("--host", "reference", "--data-dir", str(self.root / "data"))
         self.assertEqual(complete("disable", *where, "we"), {"weather"})
