@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 from twisted.internet import reactor
-from twisted.internet.defer import CancelledError, Deferred, fail, succeed
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.monkey import MonkeyPatcher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
@@ -38,47 +38,29 @@ def _no_room(thread: threading.Thread) -> None:
 class StoppableTests(SynchronousTestCase):
     """Tests for work in a thread that can be stopped."""
 
-    def setUp(self):
-        """Begin some work, whose thread is this one, later."""
-        self.calling: Deferred[str] = Deferred()
-        self.checks: list[Any] = []
-        self.working = Deferred.fromCoroutine(stoppable(self.in_thread, lambda _: "x"))
-
-    def in_thread(self, work: Any, check: Any) -> Deferred[str]:
-        """Keep what notices that the work is to end."""
-        self.checks.append(check)
-        return self.calling
-
-    def test_result(self):
-        """It returns what the work does, and nothing stops it."""
-        self.checks[0]()
-        self.calling.callback("done")
-        self.assertEqual(self.successResultOf(self.working), "done")
-
     def test_cancelled(self):
         """Once cancelled, it waits until the thread has noticed."""
-        self.working.cancel()
-        self.assertNoResult(self.working)
-        self.assertRaises(CancelledError, self.checks[0])
-        self.calling.errback(CancelledError())
-        self.failureResultOf(self.working, CancelledError)
+        calling: Deferred[str] = Deferred()
+        checks: list[Any] = []
+
+        def in_thread(work: Any, check: Any) -> Deferred[str]:
+            checks.append(check)
+            return calling
+
+        working = Deferred.fromCoroutine(stoppable(in_thread, lambda _: "x"))
+        working.cancel()
+        self.assertNoResult(working)
+        self.assertRaises(CancelledError, checks[0])
+        calling.errback(CancelledError())
+        self.failureResultOf(working, CancelledError)
 
 
 class SettledTests(SynchronousTestCase):
     """Waiting for what can't be stopped at once."""
 
-    def wait(self, work: Deferred[Any], stop=lambda: None) -> Deferred[Any]:
-        """Wait for it."""
-        return Deferred.fromCoroutine(settled(work, stop))
-
-    def test_result(self):
-        """A result or a failure is passed on."""
-        self.assertEqual(self.successResultOf(self.wait(succeed(7))), 7)
-        self.failureResultOf(self.wait(fail(ValueError())), ValueError)
-
     def test_ends_at_once_when_asked(self):
         """What ends as soon as it is asked is waited for no longer."""
         work: Deferred[int] = Deferred()
-        waiting = self.wait(work, lambda: work.callback(1))
+        waiting = Deferred.fromCoroutine(settled(work, lambda: work.callback(1)))
         waiting.cancel()
         self.failureResultOf(waiting, CancelledError)

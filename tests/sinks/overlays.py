@@ -88,7 +88,6 @@ class Toast:
     icon: Any = None
     opened: str | None = None
     height: float | None = None
-    opacity: float = 1.0
     from_: str = ""
 
 
@@ -130,7 +129,6 @@ def panel(given: dict[str, Any]) -> Toast:
         icon,
         opened,
         given.get("height", 175.0),
-        given.get("opacity", 1.0) or 1.0,
         given.get("sourceApp", ""),
     )
 
