@@ -18,7 +18,7 @@ class PoolTests(TestCase):
     async def test_no_more_threads(self):
         """Without room for a thread a call fails, later ones are made; it can end."""
         anything: Any = reactor
-        pool = Pool(anything, "test", 2)
+        pool = Pool(anything, "test", 1)
         pool.start()
         self.addCleanup(pool.stop)
         full = MonkeyPatcher((threading.Thread, "start", _no_room))
