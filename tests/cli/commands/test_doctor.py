@@ -2,8 +2,10 @@
 
 import json
 import stat
+import subprocess
 import tarfile
 from pathlib import Path
+from typing import Any
 
 from twisted.internet.defer import Deferred, fail
 from twisted.trial.unittest import SynchronousTestCase
@@ -14,7 +16,9 @@ from bridge.cli.commands import doctor
 from bridge.settings.options import locate
 
 from ...directories import fresh_directory
-from ...whole.daemon import HomeCase, run, running, set_up
+from ...freedesktop.session import Session, notification_server
+from ...waiting import wait_until
+from ...whole.daemon import ROOT, HomeCase, command, run, running, set_up
 
 
 class AnsweredTests(SynchronousTestCase):
@@ -28,8 +32,7 @@ class AnsweredTests(SynchronousTestCase):
         """Whatever the user chose is fine; that nobody could choose is not."""
         confirmed: Deferred[None] = Deferred()
         confirmed.callback(None)
-        found = self.found(confirmed)
-        self.assertEqual((found.level, found.text), (Level.OK, "you confirmed it"))
+        self.assertEqual(self.found(confirmed).level, Level.OK)
         self.assertEqual(self.found(fail(denied("no"))).level, Level.OK)
         self.assertEqual(self.found(fail(unavailable("no"))).level, Level.WRONG)
 
@@ -51,6 +54,8 @@ class DoctorTests(HomeCase):
     def setUp(self) -> None:
         """A home that is set up."""
         super().setUp()
+        # The usual port may be somebody else's here.
+        self.anywhere = "--listen=127.0.0.1:0"
         set_up(self.home)
 
     def test_daemon_and_bundle(self) -> None:
@@ -109,7 +114,6 @@ class DoctorTests(HomeCase):
         with running(self.home, "--dev"):
             done = run(self.home, "doctor", *self.where, "--json", f"--bundle={file}")
         report = json.loads(done.stdout)
-        self.assertEqual((done.returncode, report["ok"]), (0, True))
         found = {f["name"]: f for f in report["findings"]}
         self.assertEqual(found["daemon"]["level"], Level.NOTE)
         self.assertIn("with --dev", found["daemon"]["text"])
@@ -119,8 +123,32 @@ class DoctorTests(HomeCase):
 
     def test_no_prompt_is_shown(self) -> None:
         """Without a server, nobody is asked to answer a prompt."""
-        # The usual port may be somebody else's here.
-        anywhere = "--listen=127.0.0.1:0"
-        done = run(self.home, "doctor", *self.where, anywhere, "--prompt")
+        done = run(self.home, "doctor", *self.where, self.anywhere, "--prompt")
         self.assertEqual(done.stderr, "")
         self.assertIn("WRONG test prompt: approval_unavailable", done.stdout)
+
+    def test_prompt_is_clicked(self) -> None:
+        """The test prompt is a real one: a click on Confirm is reported."""
+        session = Session()
+        self.addCleanup(session.end)
+        session.serve(notification_server("notification-daemon"))
+        wait_until(session.has_server)
+        before = session.picture()
+        process = subprocess.Popen(
+            command("doctor", *self.where, self.anywhere, "--prompt", "--json"),
+            cwd=self.home,
+            env={**session.environment, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        box: Any = session.settled(before).changed(before)
+        session.save("doctor-prompt.png")
+        buttons = session.buttons(box)
+        session.click(*buttons[0].middle)
+        printed, _ = process.communicate(timeout=60)
+        report = json.loads(printed)
+        found = {f["name"]: f for f in report["findings"]}
+        self.assertEqual(found["test prompt"]["text"], "you confirmed it")
+        self.assertIn("Notification Daemon", found["notification server"]["text"])
+        self.assertIs(report["ok"], True)
+        self.assertEqual(process.returncode, 0)
