@@ -3,7 +3,7 @@
 import re
 
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -117,7 +117,6 @@ class SenderTests(SynchronousTestCase):
 class PromptTests(SynchronousTestCase):
     """Tests for ``Prompt`` and ``Prompts``."""
 
-    @settings(deadline=None)
     @given(texts)
     def test_attack_text_in_a_prompt(self, text):
         """No text, wherever it goes, brings markup, control characters or a line."""

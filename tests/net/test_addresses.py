@@ -2,7 +2,7 @@
 
 import ipaddress
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -62,7 +62,6 @@ class IsPublicTests(SynchronousTestCase):
         for text in NOT_ADDRESSES:
             self.assertFalse(is_public(text), text)
 
-    @settings(deadline=None)
     @given(st.ip_addresses())
     def test_stricter_than_the_standard_library(
         self, address: ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -71,7 +70,6 @@ class IsPublicTests(SynchronousTestCase):
         if is_public(str(address)):
             self.assertTrue(address.is_global)
 
-    @settings(deadline=None)
     @given(st.text())
     def test_any_text(self, text: str) -> None:
         """Any text has an answer."""

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -236,7 +236,6 @@ class MetafileTests(SynchronousTestCase):
         check_metafile(written({ENTRY: [pattern]}), BUNDLE)
         check_metafile(metafile((ENTRY, url), left=[url]), BUNDLE)
 
-    @settings(deadline=None)
     @given(st.text(st.characters(codec="utf-8"), max_size=60), st.text(max_size=9))
     def test_any_path(self, path, plugin_id):
         """Whatever an input is called, it is in a area or it is refused."""

@@ -55,7 +55,7 @@ class WalkTests(SynchronousTestCase):
     """``compare``."""
 
     @given(graphs(), st.data())
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_as_git(self, graph: list[Object], data: st.DataObject) -> None:
         """Count and order are those of ``git rev-list`` for any two commits."""
         latest, current = (data.draw(st.sampled_from(graph)) for _ in range(2))

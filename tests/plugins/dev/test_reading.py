@@ -64,7 +64,7 @@ class ReadFilesTests(SynchronousTestCase):
         (self.root / "src").symlink_to(outside)
         self.assertEqual(self.refusal("src/a.ts"), "policy: src:1 symlink")
 
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     @given(
         st.text(max_size=12).map(lambda text: f"../{text}")
         | st.sampled_from(("", "/etc/passwd", "a/../../secret"))

@@ -7,7 +7,7 @@ import os
 from unittest import mock
 
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -207,7 +207,6 @@ class JournalTests(SynchronousTestCase):
             self.assertIn(str(self.path), str(error))
             self.assertTrue(self.path.exists())
 
-    @settings(deadline=None)
     @given(st.binary(max_size=200))
     def test_any_bytes(self, content):
         """Whatever is in the file, it is a journal or refused."""

@@ -1,7 +1,7 @@
 """Tests for ``bridge.plugins.installed.records``."""
 
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -39,7 +39,6 @@ class RecordTests(SynchronousTestCase):
         old = {k: v for k, v in FIELDS.items() if k not in ("keyId", "signedAt")}
         self.assertEqual(read_record(old), evolve(RECORD, key_id="", signed_at=0))
 
-    @settings(deadline=None)
     @given(loose | st.fixed_dictionaries(dict.fromkeys(FIELDS, loose)))
     def test_damaged_record(self, value):
         """Whatever a record has become, it is read, and can be written."""

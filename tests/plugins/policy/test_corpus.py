@@ -63,7 +63,7 @@ class CommentTests(SynchronousTestCase):
         st.sampled_from(["", "// a window, eval(x)", "/* fetch\n */", "'use x';"]),
         st.sampled_from(["", "\n// eval(x)\n", "\n/* a `${ it's <script */ "]),
     )
-    @settings(deadline=None, max_examples=150)
+    @settings(max_examples=150)
     def test_attack_comments(self, snippet: Snippet, above: str, below: str) -> None:
         """What stands above or below a construct hides it nowhere."""
         if {"packed source", "syntax error"}.isdisjoint(snippet.rules):

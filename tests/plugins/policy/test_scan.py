@@ -210,7 +210,7 @@ class PropertyTests(SynchronousTestCase):
     """What holds of any source."""
 
     @given(st.binary(max_size=300), st.sampled_from(["a.ts", "b.tsx", "c/d.mjs"]))
-    @settings(deadline=None, max_examples=150)
+    @settings(max_examples=150)
     def test_any_bytes(self, content: bytes, name: str) -> None:
         """Any bytes are scanned without an exception."""
         for hit in scan_source(name, content):

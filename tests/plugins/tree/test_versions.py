@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import semver
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -45,7 +45,6 @@ class PrecedenceTests(SynchronousTestCase):
             self.assertTrue(is_lower(lower, higher), (lower, higher))
             self.assertFalse(is_lower(higher, lower), (lower, higher))
 
-    @settings(deadline=None)
     @given(full_versions(), full_versions())
     def test_as_an_independent_implementation(self, one: str, other: str):
         """Any two versions are ordered as the semver package orders them."""
@@ -165,7 +164,6 @@ class AdmitsTests(SynchronousTestCase):
         """What is no version is an error, not an answer."""
         self.assertRaises(ValueError, admits, "*", "1.2")
 
-    @settings(deadline=None)
     @given(st.from_regex(r"[v0-3.xX*|<>=~^ a+-]{0,30}", fullmatch=True))
     def test_any_range(self, text: str) -> None:
         """Every range has an answer."""

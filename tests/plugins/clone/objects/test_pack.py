@@ -3,7 +3,7 @@
 import tracemalloc
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -157,7 +157,6 @@ class HostilePackTests(SynchronousTestCase):
         self.assertIn("takes too long", self.message(pack, delta_steps=99))
         self.assertEqual(len(take(pack, delta_steps=100).index), 2)
 
-    @settings(deadline=None)
     @given(st.binary(max_size=80), st.integers(0, 3))
     def test_attack_any_bytes(self, raw: bytes, count: int) -> None:
         """Any bytes are a pack or are refused as one."""
@@ -166,7 +165,6 @@ class HostilePackTests(SynchronousTestCase):
         except BridgeError as e:
             self.assertIn("clone_failed: ", e.message)
 
-    @settings(deadline=None)
     @given(st.integers(0, 200), st.integers(0, 255))
     def test_attack_any_changed_byte(self, at: int, byte: int) -> None:
         """A pack with any byte changed, its checksum right, is read or refused."""

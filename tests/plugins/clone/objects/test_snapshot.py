@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import SynchronousTestCase
@@ -140,7 +140,6 @@ class ReadSnapshotTests(SynchronousTestCase):
         read(CONTENT, most, commit(most))
         read(CONTENT, in_long, long, commit(long), path_bytes=201)
 
-    @settings(deadline=None)
     @given(st.binary(max_size=100))
     def test_attack_any_directory(self, content: bytes) -> None:
         """Any bytes as a directory are read or refused."""

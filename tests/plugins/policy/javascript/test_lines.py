@@ -27,7 +27,7 @@ class LinesTests(SynchronousTestCase):
     """Places of real output."""
 
     @given(st.lists(st.sampled_from(STATEMENTS), max_size=12))
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_every_line(self, statements: list[str]) -> None:
         """Every name is found on the line where it stands in the source."""
         source = "".join(text.format(n=n) for n, text in enumerate(statements))

@@ -69,7 +69,7 @@ class CompilingTests(SynchronousTestCase):
         self.assertEqual(compiled(known), list(map(is_regex, known)))
 
     @given(st.lists(LITERAL, min_size=50, max_size=100))
-    @settings(deadline=None, max_examples=10)
+    @settings(max_examples=10)
     def test_as_an_engine_does(self, given: list[str]):
         """Whatever Node.js compiles is accepted, and hardly anything else."""
         pairs = zip(given, compiled(given), strict=True)

@@ -1,6 +1,6 @@
 """The rules on imports."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -16,7 +16,6 @@ class ImportTests(SynchronousTestCase):
     """What a specifier may be; the corpus has the verdict on each kind."""
 
     @given(st.text(max_size=60))
-    @settings(deadline=None)
     def test_any_text(self, specifier: str) -> None:
         """Any specifier gets a verdict."""
         rules = (imports.OUTSIDE, imports.TEST_FILE, imports.TOOLING)
@@ -73,7 +72,6 @@ class EscapeTests(SynchronousTestCase):
         self.assertEqual(unescape(r"\n\t\0\q\\\u{110000}"), "\n\t\0q\\\ufffd")
 
     @given(st.text(st.sampled_from("\\ux{}0123456789abcdefn\n"), max_size=30))
-    @settings(deadline=None)
     def test_any_escape(self, text: str) -> None:
         """Any text is decoded to no more characters than it had."""
         self.assertLessEqual(len(unescape(text)), len(text))
