@@ -544,15 +544,24 @@ export const pageScenarios = {
     equal(bar.fragment, "#/plugins/two-x");
   },
 
-  /** A switch that could not be saved is reported, and where it stands. */
+  /** A switch that could not be saved is shown and announced, and where it stands. */
   async a_switch_that_is_not_saved() {
     const { model, runtime, said } = await connectedPage([installed("some-one")]);
     runtime.saves = false;
     await model.setEnabled("some-one", false);
-    equal(said.at(-1), "!Couldn't save. some-one is still on.");
+    const words = "Couldn't save. some-one is still on.";
+    equal([said.at(-1), model.failure], [`!${words}`, words]);
+    model.dismissFailure();
+    equal(model.failure, "");
+    await model.setEnabled("some-one", false);
+    equal(model.failure, words);
+    model.navigation.go({ view: "log" });
+    await model.navigation.follow();
+    equal(model.failure, "");
+    await model.setEnabled("some-one", false);
     runtime.saves = true;
     await model.setEnabled("some-one", false);
-    equal(said.at(-1), "some-one is off.");
+    equal([said.at(-1), model.failure], ["some-one is off.", ""]);
   },
 
   /** What a reload is of use for is said of what waits for it. */

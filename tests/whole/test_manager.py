@@ -378,10 +378,13 @@ class ManagerTests(SynchronousTestCase):
         stand.call("state/set", {**place, "key": "loud", "value": True})
         browser.type("#setting-volume", "60")
         browser.click("#save")
-        self.said("Saved.")
+        browser.until_text("#said", "Saved.")
+        self.audit("settings-saved")
         stored = stand.call("state/list", place)["entries"]
         self.assertEqual(stored, {"volume": 60, "loud": True})
         browser.find("#setting-loud[aria-checked=true]")
+
+        self.saves_once_connected()
 
         stand.go("/home")
         browser.find('[data-testid="plugin-card-speaker-box"]')
@@ -409,6 +412,27 @@ class ManagerTests(SynchronousTestCase):
         self.confirm_all("#outcome")
         browser.until_text("#keys", "No keys yet.")
         self.assertNotEqual(stand.focus(), "BODY")
+
+    def saves_once_connected(self) -> None:
+        """The form says what was not saved until it is edited; it is not lost."""
+        stand, browser = self.stand, self.browser
+        port = stand.daemon.port
+        stand.stop_daemon()
+        browser.until_text("#trouble", "The bridge isn't running.")
+        browser.type("#setting-volume", "70")
+        self.assertFalse(self.is_shown("#said.good"))
+        self.assertEqual(self.script("return document.all.said.textContent"), "")
+        browser.click("#setting-loud")
+        browser.click("#save")
+        browser.until_text("#said.error", "Couldn't save: Volume, Loud.")
+        self.audit("settings-not-saved")
+        browser.type("#setting-volume", "75")
+        self.assertEqual(self.script("return document.all.said.textContent"), "")
+        stand.start_daemon(port=port)
+        self.retry()
+        browser.until_text("#bridge-state", "Connected")
+        browser.click("#save")
+        browser.until_text("#said", "Saved.")
 
     def test_handles_by_keyboard(self) -> None:
         """Every handle works without a pointer."""

@@ -63,6 +63,7 @@ export class PageModel {
   #trouble: "" | "absent" | "lost" | "stalled" = "";
   #buildErrors: readonly string[] = [];
   #rebuilt = false;
+  #failure = "";
 
   constructor({ environment, tab, ...parts }: Parts) {
     const { link, state, runtime, log } = parts;
@@ -88,6 +89,7 @@ export class PageModel {
       this.cards.changed,
       this.questions.changed,
     ];
+    this.navigation.changed.listen(() => (this.#failure = ""));
     this.catalog.listed.listen((entries) => void runtime.installed(entries.map(installedOf)));
     this.operations.ended.listen((task) => this.#settle(task));
     link.changed.listen(() => this.#follow());
@@ -132,6 +134,26 @@ export class PageModel {
   get route(): Route {
     const running = this.runtime.plugins().some(({ stage }) => stage === "running");
     return this.navigation.route ?? { view: running ? "home" : "plugins" };
+  }
+
+  /** What could not be saved, until it is dismissed or another view is shown; else empty. */
+  get failure(): string {
+    return this.#failure;
+  }
+
+  /** Show that something could not be saved, and announce it. */
+  fail(words: string): void {
+    this.#show(words);
+    this.announcer.urgent(words);
+  }
+
+  dismissFailure(): void {
+    this.#show("");
+  }
+
+  #show(failure: string): void {
+    this.#failure = failure;
+    this.operations.changed.emit();
   }
 
   /** The last build that failed; empty when the last one did not. */
@@ -274,10 +296,11 @@ export class PageModel {
   /** Switch a plugin on or off. */
   async setEnabled(id: string, on: boolean): Promise<void> {
     const name = this.nameOf(id);
+    this.dismissFailure();
     if (await this.runtime.setEnabled(id, on)) {
       this.announcer.polite(`${name} is ${on ? "on" : "off"}.`);
     } else {
-      this.announcer.urgent(`Couldn't save. ${name} is still ${on ? "off" : "on"}.`);
+      this.fail(`Couldn't save. ${name} is still ${on ? "off" : "on"}.`);
     }
   }
 

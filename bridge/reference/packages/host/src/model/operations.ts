@@ -2,7 +2,7 @@ import type { ListEntry, OperationEntry, OperationName, Progress } from "../../.
 import type { Link } from "../link.js";
 import { Signal } from "../signal.js";
 import { fields, list, text } from "../wire.js";
-import { OVER_WORDS, type OperationKind, type Problem, explain } from "./words.js";
+import { OVER_WORDS, type Problem, type TaskKind, explain } from "./words.js";
 
 const OWN_KEY = "plugin-bridge.operations";
 const KEPT = 20;
@@ -20,7 +20,7 @@ export interface Task {
   readonly ref: string;
   /** The daemon's name of it; empty until that is known. */
   readonly operation: string;
-  readonly kind: OperationKind;
+  readonly kind: TaskKind;
   /** The plugin's id; empty while it is not known. */
   readonly id: string;
   /** The plugin's name, or where it comes from; empty while neither is known. */
@@ -87,7 +87,7 @@ export class Operations {
    * @returns How it ended; never rejects.
    */
   async run(
-    kind: Exclude<OperationKind, "">,
+    kind: Exclude<TaskKind, "">,
     name: string,
     params: { readonly [key: string]: unknown },
   ): Promise<Task> {
@@ -327,7 +327,7 @@ function pluginIn(answer: object | undefined): { readonly plugin?: ListEntry } {
   return answer ?? {};
 }
 
-function kindOf(op: string): OperationKind {
+function kindOf(op: string): TaskKind {
   return op === "install" || op === "update" || op === "uninstall" || op === "forget_key"
     ? op
     : "";

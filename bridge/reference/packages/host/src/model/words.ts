@@ -10,8 +10,11 @@ export interface Problem {
   readonly kind: string;
 }
 
+/** An operation that is shown; empty for any other. */
+export type TaskKind = "install" | "update" | "uninstall" | "forget_key" | "";
+
 /** What was to be done, as it begins a sentence about a failure. */
-export type OperationKind = "install" | "update" | "uninstall" | "preview" | "forget_key" | "";
+type OperationKind = TaskKind | "preview";
 
 const NOT_DONE: { readonly [kind in OperationKind]: string } = {
   install: "Not installed",

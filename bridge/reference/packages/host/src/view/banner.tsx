@@ -14,11 +14,18 @@ import { Button, ButtonLink, Reason, useSeconds } from "./parts.js";
 
 const ANSWER_MILLISECONDS = 120_000;
 
-/** Show the first of: connection, safe mode, operation, build, reload, updates. */
+/** Show the first of: connection, a failure to save, safe mode, operation, build, reload, updates. */
 export function Banner({ model }: ViewProps) {
   const task = model.operations.tasks.at(-1);
   if (model.trouble !== "") {
     return <TroubleBanner model={model} />;
+  }
+  if (model.failure !== "") {
+    return (
+      <Frame id="failure" tone="bad" words={<p>{model.failure}</p>}>
+        <Dismiss onPress={() => model.dismissFailure()} />
+      </Frame>
+    );
   }
   if (model.runtime.isSafe) {
     return (
@@ -109,7 +116,6 @@ const TITLES = {
   install: "Installing",
   update: "Updating",
   uninstall: "Removing",
-  preview: "Looking at",
   forget_key: "Forgetting the key of",
   "": "Another page is changing",
 } as const;
@@ -192,11 +198,6 @@ function EndedBanner({ model, task }: ViewProps & { readonly task: Task }) {
   const { outcome, problem, id, ref } = task;
   const done = outcome === "done";
   const reload = done && (model.rows.some((row) => row.reload) || model.isRebuilt);
-  const dismiss = (
-    <Button id="dismiss" kind="quiet" name="Dismiss the notice" onPress={() => model.operations.dismiss(ref)}>
-      Dismiss
-    </Button>
-  );
   return (
     <Frame
       id="outcome"
@@ -211,8 +212,16 @@ function EndedBanner({ model, task }: ViewProps & { readonly task: Task }) {
         </Button>
       ) : null}
       <AfterFailure model={model} kind={problem?.kind ?? ""} id={id} />
-      {dismiss}
+      <Dismiss onPress={() => model.operations.dismiss(ref)} />
     </Frame>
+  );
+}
+
+function Dismiss({ onPress }: { readonly onPress: () => void }) {
+  return (
+    <Button id="dismiss" kind="quiet" name="Dismiss the notice" onPress={onPress}>
+      Dismiss
+    </Button>
   );
 }
 

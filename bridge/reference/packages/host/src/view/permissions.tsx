@@ -77,6 +77,6 @@ async function takeBack(model: PageModel, id: string, permission: string): Promi
     model.announcer.polite("It will ask again.");
     (buttons[at + 1] ?? buttons[at - 1])?.focus();
   } else {
-    model.announcer.urgent("Couldn't save. It is still allowed.");
+    model.fail("Couldn't save. It is still allowed.");
   }
 }

@@ -49,6 +49,8 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
   const { runtime, announcer, navigation } = model;
   const [draft, setDraft] = useState<Values>({});
   const [problems, setProblems] = useState<{ readonly [key: string]: string }>({});
+  // What became of the form, until it is edited again.
+  const [[words, look], say] = useState(["", ""]);
   const saved = runtime.settings(id);
   const changes = changesOf(schema, saved, draft);
   const dirty = Object.keys(changes).length > 0;
@@ -58,6 +60,7 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
   }, [dirty]);
 
   const change = (field: KeyedField, written: Json): void => {
+    say(["", ""]);
     setDraft({ ...draft, [field.key]: written });
     const problem = problemOf(field, readValue(field, written));
     const { [field.key]: _, ...others } = problems;
@@ -72,17 +75,19 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
       announcer.urgent(`${wrong.label}: ${String(found[wrong.key])}`);
       document.getElementById(`setting-${wrong.key}`)?.focus();
     } else if (saving.outcome === "not-saved") {
-      announcer.urgent(`Couldn't save: ${saving.labels.join(", ")}.`);
+      say([`Couldn't save: ${saving.labels.join(", ")}.`, "error"]);
     } else {
       setDraft({});
-      announcer.polite(done);
+      say([done, "good"]);
     }
   };
   const save = async (): Promise<void> => {
     if (!dirty) {
-      announcer.polite("Nothing has changed.");
+      say(["Nothing has changed.", "dim"]);
       return;
     }
+    // The same words again are announced only when they were gone meanwhile.
+    say(["", ""]);
     report(await runtime.saveSettings(id, changes), "Saved.");
   };
   const reset = async (): Promise<void> => {
@@ -92,6 +97,7 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
       { yes: "Reset", no: "Keep them", danger: true },
     );
     if (sure) {
+      say(["", ""]);
       report(await runtime.resetSettings(id), "Reset.");
     }
   };
@@ -119,6 +125,10 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
         <Button id="reset" onPress={() => void reset()}>
           Reset…
         </Button>
+        {/* There from the start, so that screen readers watch it. */}
+        <p id="said" class={look} role="status" dir="auto">
+          {words}
+        </p>
       </div>
     </form>
   );

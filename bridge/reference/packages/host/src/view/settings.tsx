@@ -60,7 +60,7 @@ function UpdateCheck({ model }: ViewProps) {
       await state.setChecksDaily(on);
       announcer.polite(on ? "Updates are looked for once a day." : "Not any more.");
     } catch {
-      announcer.urgent("Couldn't save. Nothing changed.");
+      model.fail("Couldn't save. Nothing changed.");
     }
   };
   return (

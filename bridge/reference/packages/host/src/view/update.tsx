@@ -116,7 +116,7 @@ async function skip(
     model.announcer.polite(`${preview.manifest.version} is skipped.`);
     onLeave();
   } catch {
-    model.announcer.urgent("Couldn't save. The update isn't skipped.");
+    model.fail("Couldn't save. The update isn't skipped.");
   }
 }
 
