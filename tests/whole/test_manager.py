@@ -385,6 +385,16 @@ class ManagerTests(SynchronousTestCase):
         browser.find("#setting-loud[aria-checked=true]")
 
         self.saves_once_connected()
+        os.kill(stand.daemon.process.pid, signal.SIGSTOP)
+        browser.type("#setting-volume", "65")
+        browser.click("#save")
+        browser.type("#setting-words", "typed meanwhile")
+        os.kill(stand.daemon.process.pid, signal.SIGCONT)
+        browser.until_text("#said", "Saved.")
+        typed = self.script("return document.getElementById('setting-words').value")
+        self.assertEqual(typed, "typed meanwhile")
+        browser.click("#save")
+        browser.find("#save[aria-disabled=true]")
 
         stand.go("/home")
         browser.find('[data-testid="plugin-card-speaker-box"]')

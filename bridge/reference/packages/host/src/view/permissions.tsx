@@ -73,6 +73,7 @@ function Allowed({ model, id, permission, grants }: AllowedProps) {
 async function takeBack(model: PageModel, id: string, permission: string): Promise<void> {
   const buttons = [...document.querySelectorAll<HTMLElement>("#permissions .allowed button")];
   const at = buttons.findIndex((button) => button === document.activeElement);
+  model.dismissFailure();
   if (await model.runtime.revoke(id, permission)) {
     model.announcer.polite("It will ask again.");
     (buttons[at + 1] ?? buttons[at - 1])?.focus();

@@ -77,7 +77,10 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
     } else if (saving.outcome === "not-saved") {
       say([`Couldn't save: ${saving.labels.join(", ")}.`, "error"]);
     } else {
-      setDraft({});
+      // What was typed meanwhile stays.
+      setDraft((now) =>
+        Object.fromEntries(Object.entries(now).filter(([key, value]) => value !== draft[key])),
+      );
       say([done, "good"]);
     }
   };

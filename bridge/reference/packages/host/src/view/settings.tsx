@@ -56,6 +56,7 @@ function Connection({ model }: ViewProps) {
 function UpdateCheck({ model }: ViewProps) {
   const { state, announcer } = model;
   const change = async (on: boolean): Promise<void> => {
+    model.dismissFailure();
     try {
       await state.setChecksDaily(on);
       announcer.polite(on ? "Updates are looked for once a day." : "Not any more.");
