@@ -606,6 +606,7 @@ class ManagerTests(SynchronousTestCase):
         self.audit("page-settings")
         browser.click("#daily")
         self.said("Not any more.")
+        browser.until_text("#daily", "Off")
         browser.click("#daily")
         self.said("Updates are looked for once a day.")
 
