@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import signal
+import socket
 import stat
 import sys
 from typing import Any
@@ -204,6 +205,19 @@ class DaemonTests(TestCase):
             ended = self.assertRaises(SystemExit, make)
         return ended.code, printed.getvalue()
 
+    def test_taken_port(self):
+        """The supervisor gets the reason; the exit status is 1."""
+        supervisor = mock.Mock()
+        self.patch(tap, "this_process", lambda: supervisor)
+        taken = self.enterContext(socket.create_server(("127.0.0.1", 0)))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        options = self.options(f"--listen={address}")
+        status, line = self.refused(lambda: tap.makeService(options))
+        self.assertEqual(status, 1)
+        (why,) = supervisor.failed.call_args.args
+        self.assertIn(f"cannot listen on {address}", why)
+        self.assertEqual(line, f"plugin-bridge: {why}\n")
+
     def test_locked_directory(self):
         """A directory in use, and one that can't be made, are reported in one line."""
         options = self.options()
@@ -252,6 +266,30 @@ class DaemonTests(TestCase):
         status, other = self.refused(lambda: self.options("--rotate-token"))
         self.assertEqual((status, other), (0, token.read_text("ascii")))
         self.assertNotEqual(other, first)
+
+    def test_token_of_another_host(self):
+        """``--print-token`` creates nothing when another program listens."""
+        self.patch(tap, "KNOCK_SECONDS", 0.05)
+        other = self.enterContext(socket.create_server(("127.0.0.1", 0)))
+        listen = f"--listen=127.0.0.1:{other.getsockname()[1]}"
+
+        def vrcnext():
+            words = ["--print-token", f"--data-dir={self.data}", listen]
+            tap.Options().parseOptions(words)
+
+        status, line = self.refused(vrcnext)
+        self.assertEqual(status, 1)
+        self.assertIn("nothing was created: no daemon of the host vrcnext", line)
+        self.assertFalse(self.data.exists())
+        # Who names the host as well has chosen; what is there is printed to anybody.
+        for ask in (lambda: self.options("--print-token", listen), vrcnext):
+            status, printed = self.refused(ask)
+            warning, token = printed.splitlines(True)
+            self.assertEqual((status, token), (0, (self.data / "token").read_text()))
+            self.assertIn("warning: no daemon of the host", warning)
+        lock = acquire(self.data / "lock")
+        self.addCleanup(lock.release)
+        self.assertEqual(self.refused(vrcnext), (0, token))
 
     def test_build_mode(self):
         """``--build-plugins`` prints its report; its status shows errors."""

@@ -5,6 +5,7 @@ import os
 import shutil
 import ssl
 import subprocess
+from contextlib import closing
 from http import client
 
 from twisted.internet import reactor
@@ -93,39 +94,24 @@ class ForgeTests(TestCase):
         self.assertIn("403", reported)
 
     @inlineCallbacks
-    def test_request_bodies(self):
-        """Chunked and gzipped requests are understood."""
-        ask = b"0014command=ls-refs\n00010009peel\n0000"
-        zipped = gzip.compress(ask)
-        half = len(zipped) // 2
-        answers = []
-        for body, encoding in (
-            (ask, "identity"),
-            (zipped, "gzip"),
-            (iter([zipped[:half], zipped[half:]]), "gzip"),
-        ):
-            answer = yield deferToThread(self.post, body, encoding)
-            answers.append(answer)
-        self.assertIn(self.second.encode("ascii"), answers[0])
-        self.assertEqual(answers[1:], answers[:1] * 2)
+    def test_request_body(self):
+        """A request that is chunked and gzipped is understood."""
+        zipped = gzip.compress(b"0014command=ls-refs\n00010009peel\n0000")
+        answer = yield deferToThread(self.post, iter([zipped[:9], zipped[9:]]))
+        self.assertIn(self.second.encode("ascii"), answer)
 
-    def post(self, body, encoding: str) -> bytes:
+    def post(self, body) -> bytes:
         """Ask for the refs in version 2 of the protocol."""
-        context = ssl.create_default_context(cafile=str(self.ca_file))
-        connection = client.HTTPSConnection(
-            "127.0.0.1", self.forge.port, context=context
-        )
         headers = {
             "Content-Type": "application/x-git-upload-pack-request",
-            "Content-Encoding": encoding,
+            "Content-Encoding": "gzip",
             "Git-Protocol": "version=2",
         }
-        try:
+        context = ssl.create_default_context(cafile=str(self.ca_file))
+        where = client.HTTPSConnection("127.0.0.1", self.forge.port, context=context)
+        with closing(where) as connection:
             connection.request("POST", "/demo.git/git-upload-pack", body, headers)
-            with connection.getresponse() as response:
-                return response.read()
-        finally:
-            connection.close()
+            return connection.getresponse().read()
 
 
 class PublishTests(SynchronousTestCase):

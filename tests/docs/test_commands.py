@@ -30,9 +30,9 @@ STANDING: Final = {
         "runs what also runs alone",
         ".venv/bin/python -m twisted.trial tests.protocol.test_session",
     ),
-    "tests/whole/test_load.py::test_attack_connections_without_end": (
+    "tests/whole/test_edge.py::test_over_the_rate": (
         "runs what also runs alone",
-        ".venv/bin/python -m pytest tests/whole/test_load.py",
+        ".venv/bin/python -m pytest tests/whole/test_edge.py",
     ),
     "tests/packaging/test_wheel.py::test_pipx": (
         "installs libraries; the wheel is installed so",

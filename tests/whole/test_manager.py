@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, ClassVar, Final
+from urllib.parse import quote
 
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
@@ -85,6 +86,13 @@ export default definePlugin({
   deactivate() {},
 });
 """
+# A page with one of each thing that the audit finds.
+BAD = """\
+<!doctype html><html lang="en"><title>Bad</title><main><h1>Bad</h1>
+<p style="color: #ccc; background: #fff">Hardly to be read.</p>
+<div style="width: 500px" id="one">wide</div>
+<button style="height: 20px" id="one">small</button></main>
+"""
 THROWS = "throw new Error('it breaks while it is loaded');\nexport default {};\n"
 
 
@@ -132,6 +140,15 @@ class ManagerTests(SynchronousTestCase):
         focused = self.stand.focus()
         self.assertEqual(self.auditor.problems(name), [])
         self.assertEqual(self.stand.focus(), focused)
+
+    def test_audit(self) -> None:
+        """It finds a width, a size, an id and a contrast."""
+        self.browser.open(f"data:text/html,{quote(BAD)}")
+        found = "\n".join(self.auditor.problems("bad"))
+        for wrong in ("320 px: wider", "too small: BUTTON", "the id one"):
+            self.assertIn(wrong, found)
+        self.assertIn("light: color-contrast", found)
+        self.assertNotIn("1000 px: wider", found)
 
     def focused(self, *expected: str) -> None:
         """Wait until one of these has the focus."""

@@ -35,6 +35,9 @@ class RealPageTests(HomeCase):
             begun = time.monotonic()
             answers = start(page, port)
             self.assertLess(time.monotonic() - begun, START_SECONDS)
+            for reserved in (daemon.port, 42069):  # its own, and the overlay's
+                params = {"address": "/a", "port": reserved}
+                self.assertIn("port: not", page.refusal("osc", "send", params))
         self.assertEqual(answers[: PLUGINS + 2], [{"entries": {}}] * (PLUGINS + 2))
         self.assertEqual([one["started"] for one in answers[-3:]], [True, False, False])
         # It listens only once.

@@ -101,6 +101,8 @@ class ShutdownTests(SynchronousTestCase):
         self.assertNotEqual(clock.getDelayedCalls(), [])
         for part in made.finish:
             maybeDeferred(part.close)
+        late = {"database": "vrcnext", "sql": "SELECT 1"}
+        asked.append(Deferred.fromCoroutine(calls.call("sql", "query", late)))
         for asking in asked:
             asking.addErrback(lambda failure: failure.trap(BridgeError))
             self.assertTrue(asking.called)

@@ -1,6 +1,9 @@
 """Tests for bridge.cli.commands.settings."""
 
+import json
+import os
 import tomllib
+from unittest import mock
 
 from ..commandcase import CommandTestCase
 
@@ -19,3 +22,25 @@ class ConfigTests(CommandTestCase):
         self.assertIs(values["dev"], True)
         self.assertEqual(values["sink"], ["overlay"])
         self.assertIsInstance(values["burst"], int)
+
+    def test_origins(self):
+        """Values have their origins; a wrong key ends a start with 2 and a hint."""
+        file = self.root / "plugin-bridge" / "config.toml"
+        file.parent.mkdir()
+        file.write_text('host = "reference"\nrate = 8\nburst = 70\nthreads = 2\n')
+        more = {"BRIDGE_BURST": "71", "BRIDGE_THREADS": "3"}
+        with mock.patch.dict(os.environ, XDG_CONFIG_HOME=str(self.root), **more):
+            printed = json.loads(self.run_main("config", "--threads=5", "--json")[1])
+            file.write_text("rat = 8\n")
+            wrong = self.run_main("run")
+        self.assertEqual(printed["file"], str(file))
+        for name, value, origin in (
+            ("host", "reference", "config.toml"),
+            ("rate", 8.0, "config.toml"),
+            ("burst", 71, "BRIDGE_BURST"),
+            ("threads", 5, "--threads"),
+            ("log", "info", "default"),
+        ):
+            found = printed["options"][name]
+            self.assertEqual(found, {"value": value, "origin": origin})
+        self.assert_fails("rat: unknown option; did you mean rate?", wrong, 2)
