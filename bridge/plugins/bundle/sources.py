@@ -26,8 +26,8 @@ PACKAGE: Final = "package.json"
 # The kinds that an import may ask for by an attribute.
 _ASKED: Final = {"json": "json", "text": "text", "bytes": "binary"}
 
-# In the place of any other file: the check of what was read will refuse it, in better
-# words, and nothing of it can be quoted.
+# In the place of any other file: the check of what was read, or of the source map, will
+# refuse it, in better words, and nothing of it can be quoted.
 _NOTHING: Final = {"contents": b"module.exports = {}", "loader": "js"}
 
 
@@ -70,7 +70,9 @@ class Sources:
         loaded: dict[str, Any] = {"id": asked["ids"][0]}
         content = self.files.get(path)
         kind = asked["with"].get("type")
-        if content is None:
+        # Sources of a map have to be UTF-8, and the bundler never ends writing the map
+        # of one whose last character is cut off.
+        if content is None or not _is_utf8(content):
             return loaded | _NOTHING
         return loaded | {"contents": content, "loader": _ASKED.get(kind, "default")}
 
@@ -121,6 +123,14 @@ class Sources:
                 found = read_bounded(f"{self.root}{os.sep}{path}", BUILD_BUNDLE_BYTES)
             if found != self.files.get(path):
                 raise BuildError(f"{shown(path)} was changed during the build")
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _folders(path: str) -> Iterator[str]:

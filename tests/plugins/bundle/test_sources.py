@@ -228,3 +228,11 @@ class ScannedTests(BuildCase):
             "export default [a, b, c, d];\n",
         )
         await self.built()
+
+    async def test_attack_character_cut_off(self):
+        """The bundler would fill its memory with such a file's source map."""
+        self.shop.write(
+            "plugins/aa/main.ts", "import x from './x.txt'; export default x;"
+        )
+        (self.shop.data.plugin("aa") / "x.txt").write_bytes(b"caf\xe9\n")
+        self.assertIn("plugins/aa/x.txt is not UTF-8", await self.refusal())
