@@ -3,7 +3,6 @@
 import grp
 import os
 import pwd
-import stat
 from types import SimpleNamespace
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -13,8 +12,6 @@ from bridge.datadir.ownership import (
     NotOwnError,
     check,
     check_tree,
-    make_directories,
-    write_file,
 )
 from bridge.system import users
 
@@ -177,32 +174,3 @@ class TreeTests(OwnershipCase):
         message = self.refusal(self.root, of=check_tree)
         self.assertIn(f"{folder} belongs to another user", message)
         self.assertTrue(message.endswith(f' "$USER" {self.root}'), message)
-
-
-class MakingTests(OwnershipCase):
-    """Tests for what makes files that pass."""
-
-    def setUp(self):
-        """Have the most generous umask."""
-        super().setUp()
-        self.addCleanup(os.umask, os.umask(0))
-
-    def test_directories(self):
-        """Every directory that is made is the user's alone; one there stays."""
-        (self.root / "old").mkdir(mode=0o755)
-        make_directories(self.root / "old" / "b" / "c")
-        make_directories(self.root / "old" / "b" / "c")
-        modes = {
-            path.name: stat.S_IMODE(path.stat().st_mode)
-            for path in (self.root / "old").rglob("*")
-        }
-        self.assertEqual(modes, {"b": 0o700, "c": 0o700})
-        self.assertEqual(stat.S_IMODE((self.root / "old").stat().st_mode), 0o755)
-        self.assertRaises(OSError, make_directories, self.path / "below")
-
-    def test_file(self):
-        """A file is the user's alone, and replaces none."""
-        write_file(self.root / "new", b"content")
-        self.assertEqual((self.root / "new").read_bytes(), b"content")
-        self.assertEqual(stat.S_IMODE((self.root / "new").stat().st_mode), 0o600)
-        self.assertRaises(FileExistsError, write_file, self.root / "new", b"")

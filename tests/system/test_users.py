@@ -20,19 +20,6 @@ class UsersTests(SynchronousTestCase):
         self.found = self.path.stat()
         self.other = self.found.st_uid + 1
 
-    def test_own(self) -> None:
-        """A file is its owner's, and that of the users who are named."""
-        self.assertTrue(is_own(self.found))
-        self.patch(os, "geteuid", lambda: self.other)
-        self.assertFalse(is_own(self.found))
-        self.assertTrue(is_own(self.found, self.found.st_uid))
-
-    def test_user(self) -> None:
-        """A number is the user's or not; one that nobody knows is."""
-        self.assertTrue(is_user(os.geteuid()))
-        self.assertTrue(is_user(None))
-        self.assertFalse(is_user(os.geteuid() + 1))
-
     def test_without_owners(self) -> None:
         """Where files have no owners, everything is the user's."""
         self.patch(users, "owner", lambda found: self.other)

@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from typing import Any
 
-from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
@@ -88,23 +87,17 @@ def metafile(*edges: tuple[str, str], left: Collection[str] = ()) -> bytes:
     return written(read, left)
 
 
-def written(
-    read: dict[str, list[Any]], left: Collection[str] = (), **more: Any
-) -> bytes:
+def written(read: dict[str, list[Any]], left: Collection[str] = ()) -> bytes:
     """
     Write a metafile.
 
     :param read: The inputs, and the imports of each.
     :param left: What the outputs leave for the browser to import.
-    :param more: Further fields of every input.
     """
     imports = [{"path": path, "external": True} for path in left]
     return dumps(
         {
-            "inputs": {
-                p: {"bytes": 1, "imports": i, **more.get(p, {})}
-                for p, i in read.items()
-            },
+            "inputs": {p: {"bytes": 1, "imports": i} for p, i in read.items()},
             "outputs": {f"../x/{name}": {"imports": imports} for name in OUTPUTS},
         }
     )
@@ -175,23 +168,6 @@ class MetafileTests(SynchronousTestCase):
                 refusal = f"{MAIN} may not import {path}{why}"
                 self.assertEqual(self.refused(metafile((MAIN, path))), refusal)
         check_metafile(metafile((ENTRY, "host/node_modules/pk/cli")), BUNDLE)
-
-    def test_attack_attributes(self):
-        """Source is not read as data, and an attribute opens no other file."""
-        alone = evolve(BUNDLE, entry=MAIN)
-        for name, why in (
-            ("x.ts", "which is source, as data"),
-            ("x.html", NEITHER),
-            ("x.test.json", "which is a test file"),
-        ):
-            path = f"plugins/aa/{name}"
-            for key in (path, f"{path} with {{ type: 'text' }}"):
-                asked = {"with": {"type": "text"}}
-                read = {MAIN: [{"path": key} | asked], key: []}
-                refusal = self.refused(written(read, **{key: asked}), alone)
-                self.assertEqual(refusal, f"{MAIN} may not import {path}, {why}")
-        odd = f"{MAIN} with {{ }}"
-        self.assertIn("neither", self.refused(metafile((MAIN, odd))))
 
     def test_attack_others(self):
         """What else has no business in a bundle, or is not named by an import."""
@@ -272,10 +248,6 @@ class PlaceTests(SynchronousTestCase):
         """A text made to be slow to search is searched as fast as any."""
         for word in (b"from", b"import(", b"require"):
             self.assertEqual(place("./x", word + b" " * 2_000_000), "m.ts")
-
-    def test_pattern(self):
-        """What stands for many files is found by what is known of it."""
-        self.assertEqual(place("./x/**/*.ts", b"\n\nimport(`./x/${n}`)"), "m.ts:3")
 
     def test_not_found(self):
         """An import that is spelled in another way has no line."""

@@ -140,17 +140,6 @@ class StagingTests(SynchronousTestCase):
         sweep(self.shop.folder)
         self.assertTrue(directory.is_dir())
 
-    def test_one_at_a_time(self):
-        """While a build has the theme's folder, none of another daemon's gets it."""
-        other = Staging(self.shop.folder, self.shop.root / "lock")
-        self.assertTrue(self.staging.claim())
-        self.assertFalse(other.claim())
-        other.release()
-        self.assertFalse(other.claim())
-        self.staging.release()
-        self.assertTrue(other.claim())
-        other.release()
-
 
 class CurrentTests(SynchronousTestCase):
     """Tests for ``is_current``."""

@@ -191,9 +191,15 @@ def unscanned() -> Iterator[tuple[str, str, dict[str, str]]]:
     for kind in ("text", "json", "bytes"):
         asked = f"import x from './x.html' with {{ type: '{kind}' }}"
         yield asked, f"may not import {own}x.html, {NEITHER}", {"x.html": '"<b>"'}
-    asked = "import x from './y.js' with { type: 'text' }"
-    error = f"may not import {own}y.js, which is source, as data"
-    yield asked, error, {"y.js": CODE}
+    for name, why in (
+        ("y.js", "which is source, as data"),
+        ("y.ts", "which is source, as data"),
+        ("y.test.json", "which is a test file"),
+    ):
+        asked = f"import x from './{name}' with {{ type: 'text' }}"
+        yield asked, f"may not import {own}{name}, {why}", {name: CODE}
+    both = "import './y.js'; import x from './y.js' with { type: 'text' }"
+    yield both, f"may not import {own}y.js, which is source, as data", {"y.js": CODE}
     for name in ("x.css", "x.module.css", ".css"):
         error = f"may not import {own}{name}, which is a style sheet"
         yield f"import x from './{name}'", error, {name: "a { color: red }"}

@@ -130,9 +130,3 @@ class KeysTests(TrustTestCase):
     def listed(self) -> list[str]:
         """The ids of the keys, as listed."""
         return [row.key_id for row in self.trust.keys({})]
-
-    def test_forget_unknown(self):
-        """A key that is not accepted cannot be forgotten, and is not repeated."""
-        error = self.assertRaises(BridgeError, self.trust.forgetting, "Zq9")
-        self.assertTrue(error.message.startswith("not_trusted: "))
-        self.assertNotIn("Zq9", error.message)

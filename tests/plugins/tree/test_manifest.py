@@ -87,7 +87,7 @@ class AcceptedTests(SynchronousTestCase):
         """Plain ones everywhere; SemVer 2 and any range where the host wants them."""
         for profile, field, texts in (
             (PLAIN, "apiVersion", ("0.2.0 =0.2.0 ^0.2.0 ~0.2.1", ">=0.2.0 <1.0.0")),
-            (PLAIN, "apiVersion", [">0.1.0 <=0.9.9"]),
+            (PLAIN, "apiVersion", (">0.1.0 <=0.9.9", " ^1.0.0  <2.0.0 ")),
             (FREE, "version", ("1.2.3-beta.1+b", f"{'9' * 60}.0.0")),
             (FREE, "apiVersion", ("*", "1.x", "||", "1.0.0 - 2.0.0", ">= 1.2 || ~3")),
         ):
@@ -153,8 +153,10 @@ class RefusedTests(SynchronousTestCase):
             (["$schema"], (None, 5, ["./schema.json"])),
             (["version"], ("1.2", "v1.2.3", "1.2.3-beta", "01.2.3", "1.2.3\n", "")),
             (["version"], (1, None)),
-            (["apiVersion"], ("", "*", "1.x", "||", ">= 1.2.3", "^1.0.0\t<2.0.0", 1)),
-            (["apiVersion"], [None]),
+            (["apiVersion"], ("", "  ", "*", "1.x", "||", "1", "1.2", ">= 1.2.3", 1)),
+            (["apiVersion"], ("^1.2.3-beta", "1.0.0 - 2.0.0", "1.0.0 || 2.0.0", None)),
+            (["apiVersion"], ("~>1.2.3", "v1.2.3", "^01.2.3", "==1.2.3", "1.0.0\n")),
+            (["apiVersion"], ("^1.0.0\t<2.0.0", "1.0.0 " * 4 + "1.0.0")),
             (texts, ("", "  ", "n" * 201, "a\nb", "a\x1b[2J", "a\x85", 1, ["a"])),
             (["description"], ("d" * 201, " ", "\u3000\ufe0f", "a\nb", None, 1)),
             # Nothing turns a shown text around, or is there without being seen.

@@ -85,20 +85,6 @@ class RangeTests(SynchronousTestCase):
         for text in NOT_RANGES:
             self.assertFalse(is_range(text), text)
 
-    def test_plain_ranges(self):
-        """Up to four plain versions, each with its operator, are a plain range."""
-        for text in (
-            *("0.2.0", "=0.2.0", "^0.2.0", "~0.2.1", ">=0.2.0 <1.0.0"),
-            *(">0.1.0 <=0.9.9", "0.2.0 =0.2.0 ^0.2.0 ~0.2.1", " ^1.0.0  <2.0.0 "),
-        ):
-            self.assertTrue(is_plain_range(text) and is_range(text), text)
-        for text in (
-            *("", "  ", "*", "1.x", "||", "1", "1.2", ">= 1.2.3", "^1.2.3-beta"),
-            *("1.0.0 - 2.0.0", "1.0.0 || 2.0.0", "~>1.2.3", "v1.2.3", "^01.2.3"),
-            *("1.0.0 1.0.0 1.0.0 1.0.0 1.0.0", "1.0.0\t1.0.1", "1.0.0\n", "==1.0.0"),
-        ):
-            self.assertFalse(is_plain_range(text), text)
-
     def test_attack_backtracking(self):
         """Text made to send a matcher back and forth is parsed in one pass."""
         for bad in (

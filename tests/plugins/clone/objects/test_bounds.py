@@ -2,11 +2,8 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.objects.bounds import TreeSize, check_name
-from bridge.plugins.clone.transfer import CloneLimits
+from bridge.plugins.clone.objects.bounds import check_name
 from bridge.protocol.errors import BridgeError
-
-LIMITS = CloneLimits(files=2, tree_bytes=8, tree_depth=3, path_bytes=5)
 
 
 class CheckNameTests(SynchronousTestCase):
@@ -65,26 +62,3 @@ class CheckNameTests(SynchronousTestCase):
                 check_name(raw)
             words = caught.exception.message
             self.assertIn("clone_failed: an unsafe file name", words)
-
-
-class TreeSizeTests(SynchronousTestCase):
-    """Each limit may be reached, and not exceeded."""
-
-    def test_limits(self) -> None:
-        """Directories, bytes of a path, files, and the bytes of all files."""
-        size = TreeSize(LIMITS)
-        size.check_depth(3)
-        size.check_path(b"abcde")
-        size.add_file()
-        size.add_file()
-        size.add_bytes(5)
-        self.assertEqual(size.bytes_left, 3)
-        size.add_bytes(3)
-        for words, over, *arguments in (
-            ("more than 3 directories deep", size.check_depth, 4),
-            ("a path of more than 5 bytes", size.check_path, b"abcdef"),
-            ("more than 2 files", size.add_file),
-            ("files of more than 8 bytes", size.add_bytes, 1),
-        ):
-            error = self.assertRaises(BridgeError, over, *arguments)
-            self.assertEqual(error.message, f"clone_failed: {words}")

@@ -125,19 +125,23 @@ class ReadSnapshotTests(SynchronousTestCase):
         entries = [(FILE, b"%05d" % number, CONTENT) for number in range(2001)]
         most, many = tree(*entries[1:]), tree(*entries)
         large = blob(bytes(1024 * 1024))
-        wide = tree(*[(FILE, b"%02d" % number, large) for number in range(17)])
+        named = [(FILE, b"%02d" % number, large) for number in range(17)]
+        full, wide = tree(*named[1:]), tree(*named)
+        deep, deeper = nested(32, 1), nested(33, 1)
         long = tree((DIRECTORY, b"y" * 100, tree((FILE, b"x" * 100, CONTENT))))
         in_long = tree((FILE, b"x" * 100, CONTENT))
         for objects, limits, words in (
             ([many], {}, "more than 2000 files"),
             ([large, wide], {}, "files of more than 16777216 bytes"),
             ([in_long, long], {"path_bytes": 200}, "a path of more than 200 bytes"),
-            (nested(100, 1), {}, "more than 32 directories deep"),
+            (deeper, {}, "more than 32 directories deep"),
             (nested(10, 10), {}, "too many files and directories"),
         ):
             message = self.message(*objects, **limits)
             self.assertEqual(message, f"clone_failed: {words}")
         read(CONTENT, most, commit(most))
+        read(large, full, commit(full))
+        read(*deep, commit(deep[-1]))
         read(CONTENT, in_long, long, commit(long), path_bytes=201)
 
     @given(st.binary(max_size=100))

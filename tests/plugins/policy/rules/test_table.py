@@ -4,7 +4,6 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.rules.table import (
     ADVICE,
-    advice,
 )
 
 
@@ -18,8 +17,3 @@ class AdviceTests(SynchronousTestCase):
             self.assertTrue(0 < len(text) <= 120, (rule, len(text)))
             self.assertFalse(text.endswith("."), rule)
             self.assertFalse(text[0].isupper(), rule)
-
-    def test_unknown(self) -> None:
-        """A rule of another version, which a daemon may report, has none."""
-        self.assertEqual(advice("no such rule"), "")
-        self.assertEqual(advice("fetch"), ADVICE["fetch"])
