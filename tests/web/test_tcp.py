@@ -1,86 +1,58 @@
 """Tests of the web over real TCP, for what only a real transport does."""
 
-import json
+from socket import socket
 from typing import Any
 
-from autobahn.twisted.websocket import WebSocketClientFactory, WebSocketClientProtocol
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred
-from twisted.internet.protocol import connectionDone
-from twisted.python.failure import Failure
 from twisted.trial.unittest import TestCase
 
 from bridge.protocol.limits import MIB
-from bridge.protocol.strictjson import dumps
 
 from ..freedesktop.buses import HastyReactor
+from ..rawsocket import close_frame, connected
 from ..waiting import until
-from .stack import TOKEN, Stack
-
-
-class Client(WebSocketClientProtocol):
-    """A page over TCP."""
-
-    def onOpen(self) -> None:
-        """Send hello."""
-        self.sendMessage(dumps({"type": "hello", "token": TOKEN, "client": "c"}))
-
-    def onMessage(self, payload: bytes, isBinary: bool) -> None:
-        """Note the welcome."""
-        if json.loads(payload)["type"] == "welcome":
-            self.factory.opened.callback(self)
-
-    def connectionLost(self, reason: Failure = connectionDone) -> None:
-        """Note the end."""
-        super().connectionLost(reason)
-        self.factory.closed.callback(None)
+from .stack import Stack, write_request
+from .test_requestscontract import UPGRADE
+from .websocket.test_framing import HELLO
 
 
 class TcpTests(TestCase):
-    """Tests over real TCP, for what only a real transport does."""
+    """Pages that read nothing; the system keeps little for them."""
 
-    def connect(self, stack: Stack) -> Deferred[Any]:
-        """Listen, and open a socket whose page reads on request."""
+    async def connect(self, stack: Stack) -> socket:
+        """Listen, and open the socket of a page that has sent hello."""
         tcp: Any = reactor
         listening = tcp.listenTCP(0, stack.site, interface="127.0.0.1")
         self.addCleanup(listening.stopListening)
-        stack.guard.port = listening.getHost().port
-        factory = WebSocketClientFactory(f"ws://127.0.0.1:{stack.guard.port}/v1/ws")
-        factory.protocol = Client
-        # Its timers, on the global reactor, would outlive a test.
-        factory.setProtocolOptions(
-            closeHandshakeTimeout=0, serverConnectionDropTimeout=0
-        )
-        factory.opened = Deferred()
-        factory.closed = Deferred()
-        connector = tcp.connectTCP("127.0.0.1", stack.guard.port, factory)
-        self.addCleanup(lambda: factory.closed)
-        self.addCleanup(connector.disconnect)
-        opened: Deferred[Any] = factory.opened
-        return opened
+        stack.guard.port = port = listening.getHost().port
+        page = connected(port, 4096)
+        self.addCleanup(page.close)
+        host = f"127.0.0.1:{port}"
+        page.sendall(write_request("GET", "/v1/ws", UPGRADE, host=host) + HELLO)
+        await until(lambda: len(stack.hub) == 1)
+        return page
+
+    async def assert_leaves(self, stack: Stack) -> None:
+        """Wait until its place is free again."""
+        await until(lambda: not stack.sockets._sockets_authenticated)
+        self.assertEqual(len(stack.hub), 0)
 
     async def test_attack_page_that_never_reads(self) -> None:
-        """A page that reads nothing is dropped: its place is free again."""
+        """A page that reads nothing is dropped."""
         stack = Stack(clock=HastyReactor())
-        client = await self.connect(stack)
-        client.transport.pauseProducing()
+        await self.connect(stack)
         socket: Any = next(iter(stack.sockets._sockets_authenticated))
         for _ in range(20):
             socket.conversation.send_queue.put(b'"%s"' % (b"x" * 4 * MIB))
         self.assertEqual(len(stack.hub), 1)
-        await until(lambda: not stack.sockets._sockets_authenticated)
-        self.assertEqual(len(stack.hub), 0)
-        client.transport.resumeProducing()
+        await self.assert_leaves(stack)
 
     async def test_attack_close_without_reading(self) -> None:
-        """A page that sends a close frame, but reads nothing, loses its place soon."""
+        """A page that sends a close frame, but reads nothing, is dropped soon."""
         stack = Stack(clock=reactor)
-        client = await self.connect(stack)
-        client.transport.pauseProducing()
+        page = await self.connect(stack)
         socket: Any = next(iter(stack.sockets._sockets_authenticated))
         for _ in range(3):
             socket.conversation.send_queue.put(b'"%s"' % (b"x" * 8 * MIB))
-        client.sendClose(1000)
-        await until(lambda: not stack.sockets._sockets_authenticated)
-        self.assertEqual(len(stack.hub), 0)
-        client.transport.resumeProducing()
+        page.sendall(close_frame(1000))
+        await self.assert_leaves(stack)

@@ -146,17 +146,23 @@ class CompletionTests(CommandTestCase):
         return set(hits.read_text().split()) if hits.exists() else set()
 
     def test_bash(self) -> None:
-        """The values of every kind, in bash."""
+        """The values of every kind, and those of each command, in bash."""
         self.assert_values(self.in_bash)
         complete = self.in_bash
         self.assertEqual(complete("list", "--host", ""), set(SHIPPED))
         self.assertIn("freedesktop", complete("run", "--sink", "f"))
         self.assertEqual(complete("completion", ""), {"bash", "zsh", "fish"})
+        self.assertEqual(complete("call", "state/g"), {"state/get"})
         where = ("--host", "reference", "--data-dir", str(self.root / "data"))
         self.assertEqual(complete("disable", *where, "we"), {"weather"})
+        self.assertEqual(complete("update", *where, ""), {"weather", "wind"})
+        self.assertEqual(complete("forget-key", *where, ""), {"abcd"})
+        words = ("run", "--dev", "--wayvr")
+        found = complete(*words, command="vrcnext-bridge")
+        self.assertEqual(found, {"--wayvr-addr"})
         equals = ("run", "--log", "=", "wa")
-        self.assertEqual(self.in_bash(*equals), {"warn"})
-        self.assertEqual(self.in_bash("run", "--log", "="), set(LOG_LEVELS))
+        self.assertEqual(complete(*equals), {"warn"})
+        self.assertEqual(complete("run", "--log", "="), set(LOG_LEVELS))
 
     def test_bad_file(self) -> None:
         """A configuration file that can't be read does not end completion."""
@@ -189,21 +195,14 @@ class CompletionTests(CommandTestCase):
         self.assertEqual(found, {f"--data-dir={self.root}/data/"})
 
     def assert_values(self, complete: Callable[..., set[str]]) -> None:
-        """Complete commands, options, and values of every kind."""
+        """Complete commands, options, and values of the kinds that shells know."""
         self.assertEqual(complete(""), set(COMMANDS))
         self.assertEqual(complete("check", "--un"), {"--unsigned"})
         self.assertEqual(complete("run", "--log", "wa"), {"warn"})
-        self.assertEqual(complete("call", "state/g"), {"state/get"})
         found = complete("run", "--data-dir", f"{self.root}/")
         self.assertEqual({path.rstrip("/").rpartition("/")[2] for path in found}, DIRS)
-        where = ("--host", "reference", "--data-dir", str(self.root / "data"))
-        self.assertEqual(complete("update", *where, ""), {"weather", "wind"})
-        self.assertEqual(complete("forget-key", *where, ""), {"abcd"})
         self.assertEqual(complete("run", "--rate", ""), set())
-        # The command of a host: commands, and the options of run under both names.
+        # The command of a host: commands, and the options of run.
         host = "vrcnext-bridge"
         self.assertEqual(complete("set", command=host), {"setup"})
         self.assertEqual(complete("--print", command=host), {"--print-token"})
-        self.assertEqual(complete("--log", "wa", command=host), {"warn"})
-        words = ("run", "--dev", "--wayvr")
-        self.assertEqual(complete(*words, command=host), {"--wayvr-addr"})
