@@ -215,7 +215,11 @@ class DaemonTests(TestCase):
         status, line = self.refused(lambda: tap.makeService(options))
         self.assertEqual(status, 1)
         (why,) = supervisor.failed.call_args.args
-        self.assertIn(f"cannot listen on {address}", why)
+        self.assertEqual(
+            why,
+            f"cannot listen on {address}: another program does; "
+            "end it, or set --listen or BRIDGE_LISTEN",
+        )
         self.assertEqual(line, f"plugin-bridge: {why}\n")
 
     def test_locked_directory(self):

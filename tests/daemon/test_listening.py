@@ -163,17 +163,6 @@ class InheritTests(InheritCase):
 class BindTests(SynchronousTestCase):
     """Tests for a port of its own."""
 
-    def test_taken_port(self) -> None:
-        """A port in use is reported in one line."""
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            error = self.assertRaises(StartError, bind, Address("127.0.0.1", port))
-        self.assertEqual(
-            str(error),
-            f"cannot listen on 127.0.0.1:{port}: another program does; "
-            "end it, or set --listen or BRIDGE_LISTEN",
-        )
-
     def test_address_of_no_interface(self) -> None:
         """An error of the system is reported in its words, with the address once."""
         error = self.assertRaises(StartError, bind, Address("192.0.2.1", 1))

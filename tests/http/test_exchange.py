@@ -8,10 +8,9 @@ from unittest import mock
 from twisted.internet.defer import Deferred
 
 from bridge.protocol.errors import Code
-from bridge.protocol.limits import MIB, OUTBOUND_INTERIM_HEADS
+from bridge.protocol.limits import OUTBOUND_INTERIM_HEADS
 
 from ..outbound.servers import HERE, OutboundCase, Server, responding, sending
-from ..waiting import until
 
 
 class RequestTests(OutboundCase):
@@ -59,17 +58,6 @@ class RequestTests(OutboundCase):
         proxy = {"http_proxy": "http://127.0.0.1:1", "PATH": ""}
         with mock.patch.object(os, "environ", proxy):
             await self.received()
-
-    async def test_large_body(self):
-        """A body of 1 MiB arrives whole."""
-        port = self.serve(lambda visit: None)
-        calling = self.calling(
-            {"url": f"http://{HERE}:{port}/", "method": "POST", "body": "x" * MIB}
-        )
-        visits = self.server.visits
-        await until(lambda: visits and len(visits[0].received) >= MIB)
-        self.server.visits[0].ok(b"done")
-        self.assertEqual((await calling)["body"], "done")
 
 
 class AnswerTests(OutboundCase):
@@ -139,15 +127,6 @@ class AnswerTests(OutboundCase):
             head = b"HTTP/1.1 " + status + b"\r\nContent-Length: 999999999\r\n"
             none = sending(head + b"Content-Encoding: gzip\r\n\r\n")
             self.assertEqual((await self.fetched(none, method=method))["body"], "")
-
-    async def test_next_address(self):
-        """When one checked address does not answer, the next is asked."""
-        port = self.serve(responding(b"x"))
-        self.allowed.add(("127.0.0.9", port))
-        self.names["good.net"] = ["127.0.0.9", HERE]
-        answer = await self.fetch(f"http://good.net:{port}/")
-        self.assertEqual(answer["body"], "x")
-        self.assertIn(b"Host: good.net:%d\r\n" % port, self.server.visits[0].received)
 
     async def test_nobody_there(self):
         """A port without a listener is reported."""

@@ -15,7 +15,6 @@ from bridge.protocol.wire import (
     converter,
     make_converter,
     structure,
-    unstructure,
 )
 
 from ..strategies import SECRET, secretive
@@ -102,17 +101,6 @@ class StructureTests(SynchronousTestCase):
                 structure(converter, offered, Note)
                 continue
             self.assertNotIn(SECRET, self.refusal(offered))
-
-
-class UnstructureTests(SynchronousTestCase):
-    """Tests for writing values."""
-
-    def test_absent_stays_absent(self) -> None:
-        """Fields are spelled as on the wire; an optional one with nothing is left."""
-        written = unstructure(Note("a", 1.0))
-        self.assertEqual(written["timeoutSecs"], 1.0)
-        self.assertNotIn("sinks", written)
-        self.assertNotIn("value", written)
 
 
 @frozen

@@ -12,8 +12,8 @@ from bridge.settings.host import load_profile
 from bridge.settings.options import Paths
 
 from ..pages import Page
-from ..plugins.clone.remotes import LATEST, FakeRemotes
-from ..plugins.operations.bench import COMMIT, KEY, NOW, Bench, url_of
+from ..plugins.clone.remotes import FakeRemotes
+from ..plugins.operations.bench import KEY, NOW, Bench, url_of
 from .case import ServiceCase
 
 
@@ -86,38 +86,6 @@ class PluginServiceTests(ServiceCase):
         self.assertEqual(list(answer), ["plugin", "updated"])
         self.assertEqual((answer["plugin"]["id"], answer["updated"]), ("good", True))
         self.assert_refused("update", {"id": "../x"}, "invalid_id: ")
-
-    def test_preview(self):
-        """The answer shows what would be installed, and nothing is."""
-        preview = self.call("preview", url=url_of("good"))
-        pin = self.bench.pin_of("good")
-        self.assertEqual((preview["commit"], preview["digest"]), (COMMIT, pin.digest))
-        self.assertEqual(preview["manifest"]["name"], "A plugin")
-        self.assertEqual(preview["expiresAt"], (NOW + 600) * 1000)
-        self.assertEqual(preview["key"], {"keyId": KEY, "trusted": False})
-        gained = {field: held["gained"] for field, held in preview["changes"].items()}
-        fields = ("permissions", "optionalPermissions", "hosts", "actions", "events")
-        self.assertEqual(gained, {field: [] for field in fields})
-        self.assertEqual(self.call("list")["plugins"], [])
-
-    def test_preview_of_an_update(self):
-        """What is installed, and what is new since, is shown."""
-        self.call("install", url=url_of("good"))
-        self.bench.cloner.commit = LATEST
-        preview = self.call("preview", id="good")
-        self.assertEqual(
-            preview["installed"],
-            {
-                "version": "1.0.0",
-                "commit": COMMIT,
-                "url": url_of("good"),
-                "keyId": KEY,
-            },
-        )
-        (commit,) = preview["changelog"]["commits"]
-        self.assertEqual(commit["commit"], LATEST)
-        key = {"keyId": KEY, "trusted": True, "trustedAt": NOW * 1000}
-        self.assertEqual(preview["key"], key)
 
     def test_about(self):
         """What an installed plugin shows of itself is what its author has signed."""

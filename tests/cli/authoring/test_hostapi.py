@@ -74,13 +74,6 @@ class FindTests(SynchronousTestCase):
             self.assertIn("there is no tsc on PATH", str(e))
             return None
 
-    def test_found(self) -> None:
-        """The first on PATH is taken; without one there is none."""
-        self.assertEqual(self.find("/none", self.outside), str(self.outside / "tsc"))
-        self.assertIsNone(self.find("/none"))
-        self.patch(os, "environ", {})
-        self.assertRaises(EndedError, find_compiler, self.root)
-
     def test_attack_compiler_of_the_plugin(self) -> None:
         """A program in the plugin's tree is never the compiler, however it is named."""
         self.assertIsNone(self.find(self.inside))

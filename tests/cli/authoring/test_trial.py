@@ -8,18 +8,15 @@ from unittest import mock
 
 from attrs import evolve
 from twisted.internet import reactor
-from twisted.trial.unittest import SynchronousTestCase, TestCase
+from twisted.trial.unittest import TestCase
 
-from bridge.cli.authoring.reading import ShownHit
 from bridge.cli.authoring.trial import STEPS, Trial
 from bridge.cli.authoring.verdict import (
     Outcome,
-    StepResult,
     Verdict,
     verdict_lines,
 )
 from bridge.cli.authoring.worktree import Difference
-from bridge.plugins.policy.rules.table import ADVICE
 from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.protocol.wire import unstructure
 from bridge.settings.options import Paths
@@ -151,7 +148,11 @@ class TrialTests(TestCase):
         (hit,) = made.hits
         fix = 'correct the syntax: Unexpected ";"'
         self.assertEqual((hit.line, hit.rule, hit.advice), (2, "syntax error", fix))
-        self.assertEqual(str(verdict_lines(made)).count("Unexpected"), 1)
+        lines = list(verdict_lines(made))
+        self.assertEqual(str(lines).count("Unexpected"), 1)
+        shown = ["  main.ts:2 syntax error", "      let = ;", f"      fix: {fix}"]
+        policy = lines.index("policy     refused: policy: 1 hit")
+        self.assertEqual(lines[policy + 1 : policy + 4], shown)
         self.assert_outcomes(id="not_done", types="not_done", build="not_done")
 
     async def test_changed_since_signed(self):
@@ -250,36 +251,6 @@ class TrialTests(TestCase):
             self.assertEqual(reported, not lines)
 
 
-class PrintingTests(SynchronousTestCase):
-    """What is printed."""
-
-    verdict = Verdict.begin("reference")
-    verdict.steps += [
-        StepResult("files", Outcome.OK, "2 files, 10 bytes"),
-        StepResult("manifest", Outcome.OK, "demo 1.0.0"),
-        StepResult("policy", Outcome.REFUSED, "policy: 1 hit"),
-        StepResult("signature", Outcome.LEFT_OUT, "--unsigned"),
-        StepResult("build", Outcome.NOT_DONE, "one\ntwo"),
-    ]
-    verdict.hits.append(ShownHit("main.ts", 1, "eval", "eval('1')", ADVICE["eval"]))
-    verdict.finish()
-
-    def test_text(self):
-        """A line for each step, the hits below theirs."""
-        self.assertEqual(
-            "\n".join(verdict_lines(self.verdict)),
-            "files      ok: 2 files, 10 bytes\n"
-            "manifest   ok: demo 1.0.0\n"
-            "policy     refused: policy: 1 hit\n"
-            "  main.ts:1 eval\n"
-            "      eval('1')\n"
-            f"      fix: {ADVICE['eval']}\n"
-            "signature  left out: --unsigned\n"
-            "build      not done: one\n"
-            "  two",
-        )
-
-
 class CheckTests(CommandTestCase):
     """The command around it; ``tests/whole/test_commands.py`` runs all of it."""
 
@@ -298,6 +269,7 @@ class CheckTests(CommandTestCase):
         status, out = self.run_check("--unsigned")
         self.assertEqual(status, 4)
         self.assertIn("manifest   ok: demo 1.0.0\n", out)
+        self.assertIn("signature  left out: --unsigned\n", out)
         self.assertIn("build      not done: there is no bin/esbuild", out)
 
     def test_json(self):
