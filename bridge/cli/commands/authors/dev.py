@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,6 +38,9 @@ from ...hostpage import HostPage
 from ...terminal import CommandError, print_line, reported
 
 IGNORED: Final = frozenset({GIT_FOLDER, PACKAGES_FOLDER})
+
+# What editors keep beside a file while it is open, and write while its author types.
+_OF_EDITOR: Final = re.compile(r"(?:.*/)?(?:\.#[^/]*|#[^/]*#)|.*~|.*\.sw[a-z]")
 _TIME: Final = "%H:%M:%S"
 _LEVEL_WIDTH: Final = len("error")
 
@@ -51,7 +56,7 @@ def snapshot(root: Path) -> Snapshot:
     found = {}
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in IGNORED]
-        for name in files:
+        for name in filterfalse(_OF_EDITOR.fullmatch, files):
             path = os.path.join(folder, name)
             with suppress(OSError):
                 about = os.lstat(path)
@@ -83,6 +88,7 @@ class Link:
     _clock_text: Callable[[], str] = lambda: time.strftime(_TIME)
     _seen: Snapshot | None = field(default=None, init=False)
     _due: bool = field(default=True, init=False)
+    _sent: Any = field(default=None, init=False)
     _linked_as: tuple[str, str] | None = field(default=None, init=False)
     _follower: Follower | None = field(default=None, init=False)
     _ended: bool = field(default=False, init=False)
@@ -136,20 +142,26 @@ class Link:
             self._seen, self._due = found, True
         elif self._due:
             self._due = False
-            self._link()
+            self._link(found)
 
-    def _link(self) -> None:
-        """Have the daemon link the tree, and show what it answers."""
+    def _link(self, found: Snapshot) -> None:
+        """
+        Have the daemon link the tree, and show what it answers; unless all that has
+        changed is what git ignores.
+        """
         try:
-            names = published(self._root, IGNORED)
-            for name in names:
-                name.encode()
+            names = [*filterfalse(_OF_EDITOR.fullmatch, published(self._root, IGNORED))]
+            "".join(names).encode()
         except CommandError as e:
             self._show_at(f"not sent: {e}")
             return
         except UnicodeEncodeError:
             self._show_at("not sent: the name of a file is not UTF-8")
             return
+        sent = [(name, found.get(os.path.join(self._root, name))) for name in names]
+        if sent == self._sent:
+            return
+        self._sent = sent
         tree = {"directory": str(self._root), "files": names}
         try:
             result = self._connection.call("dev", "link", tree)

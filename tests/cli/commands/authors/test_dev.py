@@ -1,6 +1,7 @@
 """The link of a working tree; ``tests/whole/test_dev.py`` has one with a daemon."""
 
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -144,6 +145,19 @@ class LinkTests(CallCase):
         self.assertEqual(len(self.sent()), 1)
         self.looked(3)
         self.assertEqual(self.sent()[1].files, ["main.ts", "src/b.ts"])
+
+    def test_what_no_clone_would_have(self) -> None:
+        """Nothing is built for an editor's own files, or for what git ignores."""
+        subprocess.run(["git", "init", "-q", str(self.tree)], check=True)
+        self.write(".gitignore", "/.test/\n")
+        self.looked()
+        self.write("src/.main.ts.swp", "typed")
+        (self.tree / ".#main.ts").symlink_to("author@computer.1")
+        self.write(".test/main.js", "compiled")
+        self.looked()
+        self.assertEqual(len(self.sent()), 1)
+        self.again()
+        self.assertEqual(self.sent()[1].files, [".gitignore", "main.ts", "more.ts"])
 
     def test_linked_is_shown(self) -> None:
         """What is linked is shown once, and each build with its warnings."""
