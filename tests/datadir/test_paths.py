@@ -15,7 +15,7 @@ from bridge.datadir.paths import (
 )
 
 from ..directories import fresh_directory, planted
-from ..store.faults import FaultyOs, running_on
+from ..disk import going_wrong
 
 
 class DataDirTests(SynchronousTestCase):
@@ -155,7 +155,7 @@ class WriteTests(SynchronousTestCase):
     def test_synced_before_and_after_the_rename(self) -> None:
         """The content is durable before it gets its name, the name after."""
         path = fresh_directory(self) / "file"
-        with running_on(FaultyOs()) as watched:
+        with going_wrong(None) as watched:
             write_atomically(path, b"x")
         calls = [name for name, _ in watched.calls if name in ("fsync", "replace")]
         self.assertEqual(calls, ["fsync", "replace", "fsync"])

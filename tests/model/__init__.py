@@ -4,7 +4,6 @@ A stateful test of the assembled daemon against a small model.
 ::
 
     published       what the double of a git server has: versions of plugins
-    disk            file-system calls that fail, or at which the process dies
     schedule        threads whose work is done in an order that a seed decides
     simulation      the daemon that ``bridge.tap`` assembles, in memory, on real files
     expected        the model: what must be there

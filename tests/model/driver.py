@@ -15,7 +15,7 @@ from bridge.datadir.token import TokenError
 from bridge.plugins.installed.exchange import JournalError
 from bridge.store import StoreError
 
-from .disk import Plan, going_wrong, in_a_child
+from ..disk import Plan, going_wrong, in_a_child
 from .expected import OK, OPERATIONS, Answer, Ask, Model
 from .observing import PAGES, Excuses, Observer, expect
 from .published import PLUGINS, Forge

@@ -7,7 +7,7 @@ from attrs import frozen
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from .disk import Plan
+from ..disk import Plan
 from .driver import Driver
 from .expected import OPERATIONS, Ask
 from .observing import PAGES

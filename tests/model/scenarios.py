@@ -19,7 +19,7 @@ from bridge.plugins.installed.exchange import Journal
 from bridge.store import Remove
 from bridge.store.store import Store
 
-from .disk import Plan
+from ..disk import Plan
 from .driver import Driver
 from .expected import Ask
 from .observing import MismatchError

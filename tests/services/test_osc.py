@@ -21,9 +21,9 @@ from bridge.services.osc import Osc
 from bridge.store import Put
 from bridge.store.store import Store
 from tests.directories import fresh_directory
+from tests.disk import ALL, full, going_wrong
 from tests.osc.liblo import oscsend
 from tests.ports import free_udp_port
-from tests.store.faults import FaultyOs, running_on
 
 from ..pages import Page
 from ..schemas.checking import CheckedDispatcher
@@ -289,5 +289,5 @@ class RestartTests(OscCase):
 
     async def test_not_written(self) -> None:
         """A disk that is full keeps no page from listening."""
-        with running_on(FaultyOs(0, ever_after=True)):
+        with going_wrong(full(0, ALL)):
             self.assertTrue((await self.call("listen", port=self.port))["started"])

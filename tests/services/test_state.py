@@ -9,7 +9,7 @@ from bridge.services.state import State
 from bridge.store import Put
 from bridge.store.store import Store
 from tests.directories import fresh_directory
-from tests.store.faults import FaultyOs, running_on
+from tests.disk import full, going_wrong
 
 from .case import ServiceCase
 
@@ -86,7 +86,7 @@ class RefusalTests(StateCase):
 
     def test_full_disk(self) -> None:
         """A failed write is answered as internal, and changes nothing."""
-        with running_on(FaultyOs(0)):
+        with going_wrong(full()):
             error = self.refused("set", ns="a", key="k", value=1)
         self.assertEqual(error.code, Code.INTERNAL)
         self.assertEqual(self.call("list", ns="a"), {"entries": {}})

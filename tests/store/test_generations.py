@@ -4,6 +4,7 @@ A file and the generation before it.
 That a kill at any call leaves one of them whole is in ``plugins.operations.crashes``.
 """
 
+import errno
 import os
 from collections.abc import Iterator
 from itertools import product
@@ -15,7 +16,7 @@ from bridge.store import generations
 from bridge.store.generations import Generations, NotDurableError, StoreError
 
 from ..directories import fresh_directory
-from .faults import FaultyOs, running_on
+from ..disk import ALL, full, going_wrong
 
 FIRST, SECOND, THIRD, REFUSED = (b'{"a":{"k":%d}}' % n for n in range(4))
 
@@ -40,7 +41,7 @@ class ReplaceTests(GenerationsCase):
 
     def test_order(self) -> None:
         """The content is durable before it has the name, the name before the end."""
-        with running_on(FaultyOs()) as watched:
+        with going_wrong(None) as watched:
             self.file.replace([THIRD])
         calls = [c for c in watched.calls if c[0] in ("fsync", "link", "replace")]
         names = [name for name, _ in calls]
@@ -66,21 +67,24 @@ class ReplaceTests(GenerationsCase):
 
     def test_full_disk_at_every_call(self) -> None:
         """Whichever calls fail, the file is as it was, or is known not to be."""
-        for links, ever_after in product((True, False), repeat=2):
-            with running_on(FaultyOs(links=links)) as watched:
+        # As on a file system without links.
+        none = mock.Mock(side_effect=PermissionError(errno.EPERM, "not permitted"))
+        for link, count in product((os.link, none), (1, ALL)):
+            self.enterContext(mock.patch.object(os, "link", link))
+            with going_wrong(None) as watched:
                 self.file.replace([SECOND])
             for at in range(len(watched.calls)):
-                what = (links, ever_after, at)
-                faulty = FaultyOs(at, links=links, ever_after=ever_after)
-                with running_on(faulty), self.assertRaises(OSError) as caught:
+                what = (link, count, at)
+                failing = going_wrong(full(at, count))
+                with failing, self.assertRaises(OSError) as caught:
                     self.file.replace([REFUSED])
-                # Then the directory is opened and synced.
-                renamed = at >= len(watched.calls) - 2
+                # Then the directory is synced.
+                renamed = at == len(watched.calls) - 1
                 known = isinstance(caught.exception, NotDurableError)
                 self.assertEqual(known, renamed, what)
                 expected = REFUSED if renamed else SECOND
                 self.assertEqual(self.file.path.read_bytes(), expected, what)
-                if not ever_after:
+                if count == 1:
                     self.assertEqual(self.names(), {"kept", "kept.bak"}, what)
                 self.file.replace([SECOND])
 

@@ -19,7 +19,7 @@ from bridge.store.generations import Generations
 from bridge.store.store import Store
 
 from ..directories import fresh_directory, planted
-from .faults import FaultyOs, no_space, running_on
+from ..disk import ALL, full, going_wrong
 from .test_tables import edited, edits
 
 
@@ -74,7 +74,7 @@ class StoreCase(SynchronousTestCase):
 
     def fail_write(self) -> None:
         """Let the write that waits fail."""
-        with running_on(FaultyOs(0)):
+        with going_wrong(full()):
             self.thread.let_through()
 
     def fail_to_sync(self) -> None:
@@ -82,11 +82,11 @@ class StoreCase(SynchronousTestCase):
         other = Generations(self.path.with_name("other"))
         if self.path.exists():
             other.replace([b"{}"])
-        with running_on(FaultyOs()) as watched:
+        with going_wrong(None) as watched:
             other.replace([b"{}"])
         names = [name for name, _ in watched.calls]
         at = len(names) - names[::-1].index("replace")
-        with running_on(FaultyOs(at, ever_after=True)):
+        with going_wrong(full(at, ALL)):
             self.thread.let_through()
 
 
@@ -257,7 +257,7 @@ class OpenTests(StoreCase):
     def test_unusable_directory(self) -> None:
         """A file that can be neither read nor set aside is a start-up failure."""
         self.path.write_bytes(b"damaged")
-        with running_on(FaultyOs(3, no_space, ever_after=True)):
+        with going_wrong(full(0, ALL)):
             error = self.assertRaises(StoreError, self.reopened)
         self.assertIn("No space left", str(error))
         self.assertEqual(self.path.read_bytes(), b"damaged")
@@ -334,7 +334,7 @@ class PropertyTests(SynchronousTestCase):
                     made = store.commit(argument) if argument else store.insist([])
                     pending.append((made, argument))
                 elif step == "write" and thread.waiting:
-                    with running_on(FaultyOs(argument)):
+                    with going_wrong(None if argument is None else full(argument)):
                         thread.let_through()
                 elif step == "reopen":
                     self.killed(pending, durable, path)

@@ -25,7 +25,7 @@ from bridge.store import Edit, Put, Remove
 from bridge.system.files import remove
 
 from ...directories import fresh_directory, planted
-from ...store.faults import FaultyOs, running_on
+from ...disk import full, going_wrong
 from ..operations.bench import Bench
 
 NEW, OLD = ".tmp-0000000000000001", ".tmp-0000000000000002"
@@ -37,10 +37,6 @@ KINDS = {
     "uninstall": Exchange(Operation.UNINSTALL, "good", None, OLD, None),
     "forget": Exchange(Operation.UNINSTALL, "good", None, None, None),
 }
-
-
-class CrashError(Exception):
-    """The process is gone."""
 
 
 class ExchangeTests(SynchronousTestCase):
@@ -92,12 +88,8 @@ class ExchangeTests(SynchronousTestCase):
             self.assertEqual([call.args[0] for call in synced.mock_calls], places)
 
     def crashing(self, call, at):
-        """Call something that crashes at a file-system call, counted from 0."""
-
-        def crash():
-            raise CrashError
-
-        with running_on(FaultyOs(at, crash), module), contextlib.suppress(CrashError):
+        """Call something that ends at a file-system call, counted from 0."""
+        with going_wrong(full(at)), contextlib.suppress(OSError):
             call(self.directory)
 
     def test_crash_between_any_two_calls(self):

@@ -10,72 +10,47 @@ import itertools
 import json
 import os
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
 
-from bridge.plugins.installed import exchange
 from bridge.plugins.installed.records import read_records
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError
 from bridge.store import Put
 
-from ...store.faults import FaultyOs, running_on
+from ...disk import ALL, Plan, Report, going_wrong, in_a_child
 from .bench import Bench
 from .worlds import World, code_of, outcome, snapshot
 
-HANDLED: Final = (exchange, shutil)
-"""Whose file-system calls are counted, besides the store's."""
+
+def killed(work: Callable[[Bench], object], bench: Bench, at: int) -> bool:
+    """Do something in a child that dies at a file-system call; whether it did."""
+
+    def work_to_the_end(report: Report) -> None:
+        work(bench)
+        report(True)
+
+    return not in_a_child(work_to_the_end, Plan(at))
 
 
-def die() -> None:
-    """End as by ``kill -9``."""
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def killed(work: Callable[[], object]) -> bool:
-    """Do something in a child; whether it was killed."""
-    child = os.fork()
-    if not child:
-        status = 1
-        try:
-            work()
-            status = 0
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(child, 0)
-    assert status == 0 or os.WIFSIGNALED(status), "the child failed"
-    return status != 0
-
-
-def at_call(world: World, root: Path, at: int) -> None:
-    """Carry the operation out; the process dies at a file-system call."""
-    bench = world.bench(root)
-    with running_on(FaultyOs(at, die), *HANDLED):
-        world.run(bench)
-
-
-def at_call_of_recovery(world: World, root: Path, at: int) -> None:
-    """Start again; the process dies at a file-system call."""
-    bench = world.bench(root)
-    with running_on(FaultyOs(at, die), *HANDLED):
-        recovered = recover(bench.journal, bench.store, bench.trees)
-        if recovered is not None:
-            bench.settlement.resume(bench.jobs, recovered)
+def start_again(bench: Bench) -> None:
+    """Recover as a start does."""
+    recovered = recover(bench.journal, bench.store, bench.trees)
+    if recovered is not None:
+        bench.settlement.resume(bench.jobs, recovered)
 
 
 def kill_at_every_call(world: World) -> Iterator[bool]:
     """Kill the operation at each call, until it survives; whether it was done."""
     for at in itertools.count():
         root = world.fresh()
-        dead = killed(partial(at_call, world, root, at))
+        dead = killed(world.run, world.bench(root), at)
         yield world.assert_recovered(root)
         if not dead:
             return
@@ -85,11 +60,11 @@ def kill_the_recovery(world: World) -> Iterator[bool]:
     """Kill the operation at some calls, and then the recovery at each of its own."""
     for at in itertools.count(step=7):
         root = world.fresh()
-        dead = killed(partial(at_call, world, root, at))
+        dead = killed(world.run, world.bench(root), at)
         for second in itertools.count():
             copy = Path(tempfile.mkdtemp(dir=world.base)) / "root"
             shutil.copytree(root, copy, symlinks=True)
-            dead_again = killed(partial(at_call_of_recovery, world, copy, second))
+            dead_again = killed(start_again, world.bench(copy), second)
             yield world.assert_recovered(copy)
             shutil.rmtree(copy)
             if not dead_again:
@@ -102,23 +77,18 @@ ERRORS: Final = (errno.ENOSPC, errno.EIO, errno.EACCES)
 SETTING: Final = Put("acknowledged", "colour", "blue")
 
 
-def fail_at_every_call(world: World, number: int, ever_after: bool) -> Iterator[bool]:
+def fail_at_every_call(world: World, number: int, count: int = 1) -> Iterator[bool]:
     """
-    Let each file-system call fail, or all from it on; whether it was done.
+    Let each file-system call fail, or so many from it on; whether it was done.
 
     What was answered as refused is not there: neither at once, nor in the bundle or
     after a kill; and once the disk works again, settings are kept and the next
     operation is not refused for it.
     """
-
-    def fault() -> None:
-        raise OSError(number, os.strerror(number))
-
     for at in itertools.count():
         root = world.fresh()
         bench = world.bench(root)
-        faulty = FaultyOs(at, fault, ever_after)
-        with running_on(faulty, *HANDLED):
+        with going_wrong(Plan(at, count, number, spared=())) as plan:
             result = world.run(bench)
             is_refused = isinstance(result, Failure)
             assert_answered(world, bench, result)
@@ -128,7 +98,7 @@ def fail_at_every_call(world: World, number: int, ever_after: bool) -> Iterator[
         assert done != is_refused, (at, result)
         yield done
         assert_goes_on(world, bench)
-        if len(faulty.calls) <= at:
+        if len(plan.calls) <= at:
             return
 
 
@@ -173,8 +143,8 @@ def in_every_way(world: World) -> dict[str, list[bool]]:
     }
     for number in ERRORS:
         name = errno.errorcode[number]
-        ways[name] = list(fail_at_every_call(world, number, False))
-    ways["for good"] = list(fail_at_every_call(world, errno.EIO, True))
+        ways[name] = list(fail_at_every_call(world, number))
+    ways["for good"] = list(fail_at_every_call(world, errno.EIO, ALL))
     return ways
 
 

@@ -39,9 +39,8 @@ class PublishingBuilder(FakeBuilder):
             error = "no such module"
         if error is None:
             published = {name: code_of(self.bench, name) for name in trees}
-            temporary = self.bench.data.root.with_name("bundle.tmp")
-            temporary.write_text(json.dumps(published))
-            temporary.replace(temporary.with_name("bundle"))
+            bundle = self.bench.data.root.with_name("bundle")
+            bundle.write_text(json.dumps(published))
         return super().report(trees, error)
 
 
