@@ -329,7 +329,8 @@ def empty_fragments(port: int, token: str) -> None:
     def begun() -> socket.socket:
         page = paired(port, token)
         page.send(frame(TEXT, b"{", fin=False))
-        return page.socket
+        opened: socket.socket = page.socket
+        return opened
 
     pump(frame(CONTINUATION, fin=False) * 5000, 4, begun, read=True)
 

@@ -92,6 +92,7 @@ class RawSocket:
 
     :param early: What is sent in one packet with the handshake.
     :param connection: What is used for a socket; by default a new one to ``port``.
+    :ivar unread: What was received and not read yet.
     """
 
     def __init__(
@@ -103,8 +104,8 @@ class RawSocket:
         origin: str | None = None,
         connection: Any = None,
     ) -> None:
-        self.socket = connection or connected(port, receive_bytes)
-        self._received = b""
+        self.socket: Any = connection or connected(port, receive_bytes)
+        self.unread = b""
         self.final = True
         head = (
             f"GET /v1/ws HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
@@ -114,11 +115,11 @@ class RawSocket:
         if origin is not None:
             head += f"Origin: {origin}\r\n"
         self.socket.sendall(f"{head}\r\n".encode("ascii") + early)
-        while b"\r\n\r\n" not in self._received:
+        while b"\r\n\r\n" not in self.unread:
             if not (more := self.socket.recv(65536)):
                 break
-            self._received += more
-        received, _, self._received = self._received.partition(b"\r\n\r\n")
+            self.unread += more
+        received, _, self.unread = self.unread.partition(b"\r\n\r\n")
         self.status = int(received.split(b" ")[1])
 
     def __enter__(self) -> Self:
@@ -197,7 +198,7 @@ class RawSocket:
         return End(code, reason, reset, before)
 
     def _exactly(self, length: int) -> bytes | None:
-        parts, missing = [self._received], length - len(self._received)
+        parts, missing = [self.unread], length - len(self.unread)
         while missing > 0:
             more = self.socket.recv(min(missing, 1 << 20))
             if not more:
@@ -206,5 +207,5 @@ class RawSocket:
             parts.append(more)
             missing -= len(more)
         whole = b"".join(parts)
-        self._received = whole[length:]
+        self.unread = whole[length:]
         return whole[:length]

@@ -104,7 +104,7 @@ class Observer:
         """Cut the connection of a page."""
         page = self.pages[number]
         if page is not None:
-            page.client.transport.abortConnection()
+            page.raw.socket.close()
             self.pages[number] = None
 
     def received(self) -> Iterator[Answer]:

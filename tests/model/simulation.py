@@ -19,7 +19,6 @@ from typing import Any, Final
 from unittest import mock
 
 from attrs import define, field, frozen
-from autobahn.twisted.testing import create_pumper
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.testing import MemoryReactorClock
 from twisted.logger import LogLevel, eventAsText, globalLogPublisher
@@ -165,7 +164,7 @@ class Web(Stack):
 
     def __init__(self, clock: Any, site: Any, host: str) -> None:
         self.clock, self.site, self.host = clock, site, host
-        self.pumper = create_pumper()
+        self.pages = []
 
 
 @define(eq=False)
@@ -337,7 +336,8 @@ class Simulation:
 
     def open_page(self, token: str) -> Page:
         """Open a page's socket, and send hello; it may be refused."""
-        page = self.web.open(PAGE, host=self.web.host)
+        port = int(self.web.host.rpartition(":")[2])
+        page = self.web.open(PAGE, port=port)
         page.send({"type": "hello", "token": token, "client": "model/1.0.0"})
         return page
 

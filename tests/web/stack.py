@@ -1,5 +1,6 @@
 """The whole web stack in memory: site, guard, routes, upgrade, session, dispatcher."""
 
+import contextlib
 import json
 from collections.abc import Awaitable, Iterable, Iterator
 from http.client import HTTPResponse
@@ -8,17 +9,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from attrs import define, field, frozen
-from autobahn.twisted.testing import (
-    MemoryReactorClockResolver,
-    create_memory_agent,
-    create_pumper,
-)
-from autobahn.twisted.websocket import WebSocketClientProtocol
 from twisted.internet.address import IPv4Address
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.error import ConnectionDone
 from twisted.internet.interfaces import IHalfCloseableProtocol
-from twisted.internet.testing import StringTransport
+from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 
 from bridge.daemon.token import FollowedToken
@@ -36,6 +31,7 @@ from bridge.web.site import GuardedSite, Health
 from bridge.web.websocket.conversation import SharedContext
 from bridge.web.websocket.socket import BridgeFactory
 
+from ..rawsocket import CLOSE, CONTINUATION, PING, PONG, TEXT, RawSocket, frame, text
 from ..schemas.checking import check_frame
 from ..strategies import SECRET
 
@@ -146,18 +142,29 @@ class Answer:
         return self.json["error"]["code"]
 
 
-@define
+@define(eq=False)
 class Page:
-    """One WebSocket client, and all it has received."""
+    """
+    One page's socket, and all it has received.
+
+    :ivar answers: Whether it answers pings and a close, as pages do.
+    """
 
     stack: "Stack"
-    client: Any
+    raw: RawSocket
     got: list[Any] = field(factory=list)
+    answers: bool = True
+    _text: bytes = b""
+    _closed: tuple[int, str] | None = None
 
-    def send(self, frame: Any) -> Self:
-        """Send a frame: bytes as they are, anything else as JSON."""
-        text = frame if type(frame) is bytes else json.dumps(frame).encode("ascii")
-        self.client.sendMessage(text)
+    def send(self, value: Any) -> Self:
+        """Send a value as JSON."""
+        return self.send_frames(text(value))
+
+    def send_frames(self, *frames: bytes) -> Self:
+        """Send what is written already, unless the daemon has ended the connection."""
+        with contextlib.suppress(ConnectionError):
+            self.raw.send(*frames)
         self.stack.flush()
         return self
 
@@ -184,30 +191,34 @@ class Page:
         """Return what was received since the last time."""
         self.stack.flush()
         got, self.got[:] = list(self.got), []
-        for frame in got:
-            check_frame(frame)
+        for one in got:
+            check_frame(one)
         return got
 
     @property
     def closed(self) -> tuple[int, str] | None:
-        """With which code and reason the daemon closed, as the client reads it."""
+        """With which code and reason the daemon closed."""
         self.stack.flush()
-        if self.client.remoteCloseCode is None:
-            return None
-        return self.client.remoteCloseCode, self.client.remoteCloseReason
+        return self._closed
 
-
-class _Client(WebSocketClientProtocol):
-    """A client whose timers do not run on the global reactor, outliving a test."""
-
-    def connectionMade(self) -> None:
-        """Take the timers away before the first is set."""
-        self.factory._batched_timer = self
-        super().connectionMade()
-
-    def call_later(self, delay: float, call: Any, *args: Any) -> Any:
-        """Call later by the clock of the test."""
-        return self.factory.reactor.callLater(delay, call, *args)
+    def read(self) -> bool:
+        """Read what has come; gives whether the connection goes on."""
+        while self.raw.unread or self.raw.socket.has_more:
+            opcode, payload = self.raw.read() or (CLOSE, b"")
+            if opcode in (TEXT, CONTINUATION):
+                self._text += payload
+                if self.raw.final:
+                    self.got.append(json.loads(self._text))
+                    self._text = b""
+                continue
+            if opcode == CLOSE:
+                self._closed = int.from_bytes(payload[:2]), payload[2:].decode()
+            if self.answers and opcode in (PING, CLOSE):
+                with contextlib.suppress(ConnectionError):
+                    self.raw.send(frame(PONG if opcode == PING else CLOSE, payload))
+        if self.raw.socket.has_ended:
+            self.raw.socket.close()
+        return not self.raw.socket.has_ended
 
 
 class Connection(StringTransport):
@@ -260,7 +271,7 @@ class MemorySocket:
 
     def sendall(self, data: bytes) -> None:
         """Send bytes, unless the connection has ended."""
-        if self._has_ended:
+        if self.has_ended:
             raise ConnectionError
         self._transport.protocol.dataReceived(data)
 
@@ -271,7 +282,7 @@ class MemorySocket:
             if found:
                 self._read += len(found)
                 return found
-            if self._has_ended:
+            if self.has_ended:
                 return b""
             self._stack.clock.advance(step)
         raise TimeoutError
@@ -282,7 +293,13 @@ class MemorySocket:
         self._stack.clock.advance(0)
 
     @property
-    def _has_ended(self) -> bool:
+    def has_more(self) -> bool:
+        """Whether something has come that was not read."""
+        return self._transport.io.tell() > self._read
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the daemon has ended the connection."""
         connection = self._transport
         # Twisted tells TCP by an interface that this one has not: its end is a cut.
         return connection.half_closed or connection.disconnecting or connection.aborting
@@ -300,7 +317,7 @@ class Stack:
         clock: Any = None,
     ) -> None:
         """Build it; ``rate`` and ``burst`` are HTTP's, ``requests`` a socket's."""
-        self.clock = clock or MemoryReactorClockResolver()
+        self.clock = clock or MemoryReactorClock()
         self.kettle, self.hub, self.logs = Kettle(), Hub(), Sink()
         self.registry = Registry()
         self.registry.register("kettle", self.kettle)
@@ -330,7 +347,7 @@ class Stack:
         health = Health(version, self.registry.names()).body
         routes = Routes(version, dispatcher, health, dev, self.sockets)
         self.site = GuardedSite(self.guard, routes, self.clock)
-        self.pumper = create_pumper()
+        self.pages: list[Page] = []
 
     def add_state(self) -> None:
         """Add the service ``state`` with an empty store."""
@@ -339,10 +356,9 @@ class Stack:
         self.registry.register("state", State(store, str(path)))
 
     def flush(self) -> None:
-        """Carry all bytes that are on their way, and begin a new turn."""
-        self.pumper._flush()
+        """Begin a new turn, and have every page read what has come."""
         self.clock.advance(0)
-        self.pumper._flush()
+        self.pages = [page for page in self.pages if page.read()]
 
     def advance(self, seconds: float) -> None:
         """Let time pass, in steps short enough for every timer."""
@@ -389,20 +405,13 @@ class Stack:
             "POST", f"/v1/kettle/{method}", BEARER, JSON, *headers, body=body
         )
 
-    def open(self, *headers: Header, host: str = HOST) -> Page:
+    def open(self, *headers: Header, port: int = PORT) -> Page:
         """Open a socket."""
-        opening = create_memory_agent(
-            self.clock, self.pumper, lambda: self.site.buildProtocol(None)
-        ).open(f"ws://{host}/v1/ws", {"headers": dict(headers)}, _Client)
-        self.flush()
-        opened: list[Any] = []
-        opening.addCallback(opened.append)
-        (client,) = opened
-        page = Page(self, client)
-        client.on(
-            "message",
-            lambda message, is_binary=False: page.got.append(json.loads(message)),
-        )
+        origin = dict(headers).get("Origin")
+        raw = RawSocket(port, origin=origin, connection=MemorySocket(self))
+        assert raw.status == 101, raw.status
+        page = Page(self, raw)
+        self.pages.append(page)
         return page
 
 

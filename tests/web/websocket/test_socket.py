@@ -13,6 +13,7 @@ from bridge.protocol.limits import (
     SOCKETS_AWAITING_HELLO,
 )
 
+from ...rawsocket import PING, PONG, close_frame, frame
 from ..stack import (
     HOST,
     PAGE,
@@ -50,7 +51,7 @@ class AuthenticatedTests(SocketCase):
 
     def test_dead_peer_is_gone_within_a_minute(self) -> None:
         """A page that answers no ping is dropped within 60 s."""
-        self.page.client.onPing = lambda payload: None
+        self.page.answers = False
         self.stack.advance(60)
         self.assertEqual(len(self.stack.hub), 0)
 
@@ -79,7 +80,7 @@ class AuthenticatedTests(SocketCase):
 
     def test_pushed_to_while_closing(self) -> None:
         """What is sent to a socket that is closing is let go."""
-        self.page.client.onCloseFrame = lambda *args: None
+        self.page.answers = False
         self.stack.sockets.close_all(CloseReason.SHUTDOWN)
         self.stack.hub.push("log", {})
         self.assertEqual(self.page.take(), [])
@@ -115,19 +116,12 @@ class PendingSocketsTests(SocketCase):
 
     def test_attack_control_frames_before_hello(self) -> None:
         """Eight are read; the next one closes the socket, and nothing after it is."""
-        for send in ("sendPing", "sendPong"):
-            page = self.stack.open()
-            for _ in range(CONTROLS_BEFORE_HELLO):
-                getattr(page.client, send)(b"x")
-            self.stack.advance(0)
+        for opcode in (PING, PONG):
+            eight = frame(opcode, b"x") * CONTROLS_BEFORE_HELLO
+            page = self.stack.open().send_frames(eight)
             self.assertIsNone(page.hello().closed)
-            for _ in range(2 * CONTROLS_BEFORE_HELLO):
-                getattr(page.client, send)(b"x")
-            self.stack.advance(0)
-            self.assertIsNone(page.closed)
-            flood = self.stack.open()
-            for _ in range(CONTROLS_BEFORE_HELLO + 1):
-                getattr(flood.client, send)(b"x")
+            self.assertIsNone(page.send_frames(eight * 2).closed)
+            flood = self.stack.open().send_frames(eight, frame(opcode, b"x"))
             self.assertEqual(flood.hello().closed, (1008, "hello_required"))
 
     def test_attack_upgrades_without_an_origin(self) -> None:
@@ -156,7 +150,7 @@ class PendingSocketsTests(SocketCase):
         pages = [self.stack.open().hello() for _ in range(SOCKETS_AUTHENTICATED)]
         answer = self.stack.ask("GET", "/v1/ws", *UPGRADE)
         self.assertEqual((answer.status, answer.code), (503, "unavailable"))
-        pages[0].client.sendClose(1000)
+        pages[0].send_frames(close_frame(1000))
         self.stack.advance(2)
         self.assertIsNone(self.stack.open().hello().closed)
 
