@@ -8,7 +8,7 @@ from typing import Any, Self
 from attrs import frozen
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 MASK = b"\x37\xfa\x21\x3d"
 _IDENTITY = bytes(range(256))
 _TABLES = [bytes(byte ^ key for byte in _IDENTITY) for key in MASK]

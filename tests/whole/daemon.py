@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from twisted.trial.unittest import SynchronousTestCase
-from websocket import WebSocket, create_connection
 
 from ..directories import fresh_directory
 from ..npm import setup_options
+from ..rawsocket import CLOSE, RawSocket, frame, text
 from ..schemas.checking import (
     check_frame,
     check_push,
@@ -309,35 +309,30 @@ class Daemon(Command):
 class Page:
     """A page's end of the socket."""
 
-    def __init__(self, port: int, **options: Any) -> None:
-        self.socket: WebSocket = create_connection(
-            f"ws://127.0.0.1:{port}/v1/ws",
-            timeout=PATIENCE_SECONDS,
-            origin="http://localhost:9000",
-            **options,
-        )
+    def __init__(self, port: int) -> None:
+        self.raw = RawSocket(port, origin="http://localhost:9000")
         self.welcome: Any = None
         self.pushes: list[dict[str, Any]] = []
         self._next = 0
 
-    def send(self, frame: Any) -> None:
+    def send(self, value: Any) -> None:
         """Send one frame."""
-        self.socket.send(json.dumps(frame))
+        self.raw.send(text(value))
 
     def receive(self) -> Any:
         """Receive one frame."""
-        frame = json.loads(self.socket.recv())
-        check_frame(frame)
-        if frame["type"] == "push":
-            check_push(frame)
-        return frame
+        got = self.raw.receive()
+        check_frame(got)
+        if got["type"] == "push":
+            check_push(got)
+        return got
 
     def begin(self, service: str, method: str, params: Any = None) -> str:
         """Send a request; gives its id."""
         self._next += 1
         request_id = str(self._next)
-        frame = {"type": "request", "id": request_id, "service": service}
-        self.send({**frame, "method": method, "params": params or {}})
+        asked = {"type": "request", "id": request_id, "service": service}
+        self.send({**asked, "method": method, "params": params or {}})
         return request_id
 
     def answered(self, request_id: str) -> Any:
@@ -370,14 +365,15 @@ class Page:
 
     def closed_with(self) -> tuple[int, str]:
         """Wait for the daemon to close the socket: its code and reason."""
-        while True:
-            opcode, data = self.socket.recv_data(control_frame=True)
-            if opcode == 8:
-                return int.from_bytes(data[:2], "big"), data[2:].decode("utf-8")
+        while (found := self.raw.read()) is not None and found[0] != CLOSE:
+            pass
+        assert found is not None, "the connection ended"
+        self.raw.send(frame(CLOSE, found[1]))
+        return int.from_bytes(found[1][:2]), found[1][2:].decode("utf-8")
 
     def close(self) -> None:
         """Drop the socket."""
-        self.socket.shutdown()
+        self.raw.socket.close()
 
 
 @contextmanager
