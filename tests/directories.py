@@ -28,6 +28,15 @@ def write_files(root: Path, files: Mapping[str, str | bytes]) -> None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+def read_files(root: Path) -> dict[str, bytes]:
+    """Read every file below a directory, by its path with ``/``."""
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
 def planted(test: SynchronousTestCase, path: Path) -> None:
     """Make a file or a directory another user's: really, when root runs the tests."""
     if os.geteuid() == 0:

@@ -16,10 +16,11 @@ from bridge.plugins.installed.exchange import JournalError
 from bridge.store import StoreError
 
 from ..disk import Plan, going_wrong, in_a_child
+from ..plugins.operations.bench import NOW
 from .expected import OK, OPERATIONS, Answer, Ask, Model
 from .observing import PAGES, Excuses, Observer, expect
 from .published import PLUGINS, Forge
-from .simulation import NOW, Simulation
+from .simulation import Simulation
 
 START_ERRORS: Final = (DataDirError, JournalError, StartError, StoreError, TokenError)
 

@@ -9,7 +9,8 @@ from attrs import define, field, frozen
 
 from bridge.protocol.limits import SIGNED_AHEAD_SECONDS
 
-from .published import KEYS, Forge, Version, url_of
+from ..plugins.operations.bench import url_of
+from .published import KEYS, Forge, Version
 
 OPERATIONS: Final = ("install", "update", "uninstall")
 OK: Final = "ok"

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from attrs import define, field
 
+from ..directories import read_files
 from ..web.stack import Page
 from .expected import Answer, Model, read_answer
-from .published import NAMESPACES, read_files
+from .published import NAMESPACES
 from .simulation import Simulation
 
 PAGES: Final = 2

@@ -1,7 +1,6 @@
 """Versions of plugins, and the double of a git server that has them."""
 
 import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Self
@@ -10,24 +9,25 @@ from attrs import define, field, frozen
 from twisted.internet.defer import execute
 
 from bridge.concurrency.threads import Check, InThread, stoppable
-from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
+from bridge.plugins.tree.signature import sign_tree
 from bridge.plugins.tree.tree import Tree
-from bridge.settings.host import load_profile
 
 from ..directories import write_files
+from ..plugins.operations.bench import (
+    KEY,
+    OTHER_KEY,
+    OTHER_SEED,
+    PROFILE,
+    SEED,
+    manifest,
+)
 
-PROFILE: Final = load_profile("reference")
 PLUGINS: Final = ("alpha", "beta")
 NAMESPACES: Final = ("host", *(f"plugin:{one}" for one in PLUGINS))
-SEEDS: Final = (b"\x01" * 32, b"\x02" * 32)
-KEYS: Final = tuple(key_id(public_key_of(seed)) for seed in SEEDS)
+SEEDS: Final = (SEED, OTHER_SEED)
+KEYS: Final = (KEY, OTHER_KEY)
 BROKEN: Final = "BROKEN"
 """In the code of what cannot be built."""
-
-
-def url_of(plugin_id: str) -> str:
-    """Return the URL of a plugin's repository."""
-    return f"https://forge.example/{plugin_id}.git"
 
 
 @frozen
@@ -56,15 +56,6 @@ class Version:
         return hashlib.sha1(text, usedforsecurity=False).hexdigest()
 
 
-def read_files(root: Path) -> dict[str, bytes]:
-    """Read every file below a directory."""
-    return {
-        path.relative_to(root).as_posix(): path.read_bytes()
-        for path in root.rglob("*")
-        if path.is_file()
-    }
-
-
 @define
 class Forge:
     """
@@ -88,15 +79,9 @@ class Forge:
         is_broken: bool = False,
     ) -> None:
         """Write and sign a version, the latest; no two have the same code."""
-        manifest = {
-            "id": plugin_id,
-            "name": "A plugin",
-            "version": f"1.{number}.0",
-            "apiVersion": "^0.1.0",
-        }
         code = f"export default '{plugin_id} {number} {author} {signed_at}';\n"
         texts = {
-            "plugin.json": json.dumps(manifest),
+            "plugin.json": manifest(plugin_id, version=f"1.{number}.0"),
             "main.ts": code + f"// {BROKEN}\n" * is_broken,
             f"src/part{number}.ts": "export {};\n",
         }

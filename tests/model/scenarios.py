@@ -20,11 +20,12 @@ from bridge.store import Remove
 from bridge.store.store import Store
 
 from ..disk import Plan
+from ..plugins.operations.bench import NOW
 from .driver import Driver
 from .expected import Ask
 from .observing import MismatchError
 from .published import KEYS
-from .simulation import NOW, be_quiet
+from .simulation import be_quiet
 
 HOST = Ask("set", "host", "x", 1)
 SETTING = Ask("set", "plugin:alpha", "x", 1)

@@ -33,11 +33,11 @@ from bridge.approval import IApprover, denied, unavailable
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY, TABLE_FILE
 from bridge.settings.host import shipped_profile
 
+from ..plugins.operations.bench import NOW
 from ..web.stack import PAGE, Page, Stack
 from .published import BROKEN, Forge
 from .schedule import Pool, Schedule
 
-NOW: Final = 1_700_000_000
 IDLE_ROUNDS: Final = 200
 """How often time passes a little, before what is waited for must have happened."""
 

@@ -21,7 +21,7 @@ from bridge.provision.hostsources import (
 )
 from bridge.provision.npm import SetupError
 
-from ..directories import fresh_directory, write_files
+from ..directories import fresh_directory, read_files, write_files
 
 NEEDED = {
     "packages/api/src/index.ts": b"api",
@@ -222,14 +222,6 @@ class InstallingTests(SourcesCase):
             {**NEEDED, "packages/old.ts": b""}, self.data, "1.0", force=False
         )
 
-    def installed(self) -> dict[str, bytes]:
-        """What is there now, of everything."""
-        return {
-            path.relative_to(self.root).as_posix(): path.read_bytes()
-            for path in self.root.rglob("*")
-            if path.is_file()
-        }
-
     def expected(self) -> dict[str, bytes]:
         """The needed sources, their record, and what was there besides."""
         record = {"version": "1.0", "digest": digest_of(NEEDED)}
@@ -254,7 +246,7 @@ class InstallingTests(SourcesCase):
             record = installed_record(self.data)
             assert record is not None
             self.assertEqual(record.version, version)
-        self.assertEqual(self.installed(), self.expected())
+        self.assertEqual(read_files(self.root), self.expected())
 
     def test_durable(self):
         """When it is done, the files and then the directory's name are on the disk."""
@@ -310,7 +302,7 @@ class InstallingTests(SourcesCase):
 
     def test_failures(self):
         """Wherever it fails, the old sources are there, and nothing else is left."""
-        before = self.installed()
+        before = read_files(self.root)
         real = Path.rename
         for fails in ("host", ".host-new"):
 
@@ -321,14 +313,14 @@ class InstallingTests(SourcesCase):
 
             with mock.patch.object(Path, "rename", rename), self.assertRaises(OSError):
                 install_sources(NEEDED, self.data, "1.0", force=False)
-            self.assertEqual(self.installed(), before)
+            self.assertEqual(read_files(self.root), before)
         full = OSError(28, "No space left on device")
         with (
             mock.patch("bridge.provision.hostsources.write_file", side_effect=full),
             self.assertRaises(OSError),
         ):
             install_sources(NEEDED, self.data, "1.0", force=False)
-        self.assertEqual(self.installed(), before)
+        self.assertEqual(read_files(self.root), before)
 
     def test_interrupted(self):
         """A setup that died half-way is completed by the next."""
@@ -336,5 +328,5 @@ class InstallingTests(SourcesCase):
         self.data.host.rename(self.root / ".host-old")
         (self.root / ".host-new").mkdir()
         self.assertFalse(install_sources(NEEDED, self.data, "1.0", force=False))
-        self.assertEqual(self.installed(), self.expected())
+        self.assertEqual(read_files(self.root), self.expected())
         self.assertEqual(len(list(self.root.iterdir())), 2)

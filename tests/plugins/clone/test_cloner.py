@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from bridge.http.addresspolicy import NotPublicError
 from bridge.protocol.errors import BridgeError
 
-from ...directories import write_files
+from ...directories import read_files, write_files
 from ...forge import PROJECT
 from .clones import CloneTestCase, run_git
 from .packs import commit, tree
@@ -44,12 +44,8 @@ class GoodCloneTests(CloneTestCase):
 
     def files(self) -> dict[str, bytes]:
         """The files of the clone."""
-        found = {}
-        for path in self.into.rglob("*"):
-            relative = path.relative_to(self.into)
-            if path.is_file() and relative.parts[0] != ".git":
-                found[str(relative)] = path.read_bytes()
-        return found
+        files = read_files(self.into).items()
+        return {path: text for path, text in files if not path.startswith(".git/")}
 
     async def test_clone(self) -> None:
         """Every file arrives as it was published, in a repository without a fault."""
