@@ -5,12 +5,7 @@ from collections.abc import Callable, Sequence
 from twisted.internet.defer import Deferred, execute, fail
 from zope.interface import implementer
 
-from bridge.freedesktop import (
-    DesktopError,
-    INotifications,
-    Note,
-    Server,
-)
+from bridge.freedesktop import DesktopError, INotifications, Note, Server
 
 SERVER = Server(":1.7", "Sample", "1.0", frozenset({"actions"}))
 

@@ -13,13 +13,7 @@ from twisted.internet.protocol import Factory, Protocol
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.daemon import listening
-from bridge.daemon.listening import (
-    Listening,
-    StartError,
-    bind,
-    inherit,
-    knock,
-)
+from bridge.daemon.listening import Listening, StartError, bind, inherit, knock
 from bridge.settings.values import Address, UnixAddress, listened_on
 
 from ..directories import fresh_directory, planted

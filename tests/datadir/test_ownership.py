@@ -8,11 +8,7 @@ from types import SimpleNamespace
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir import ownership
-from bridge.datadir.ownership import (
-    NotOwnError,
-    check,
-    check_tree,
-)
+from bridge.datadir.ownership import NotOwnError, check, check_tree
 from bridge.system import users
 
 from ..directories import fresh_directory, planted

@@ -8,11 +8,7 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.ownership import NotOwnError
-from bridge.datadir.paths import (
-    DataDir,
-    DataDirError,
-    write_atomically,
-)
+from bridge.datadir.paths import DataDir, DataDirError, write_atomically
 
 from ..directories import fresh_directory, planted
 from ..disk import going_wrong

@@ -13,12 +13,7 @@ from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.demo.forge import (
-    ForgeError,
-    make_authority,
-    publish,
-    start_forge,
-)
+from bridge.demo.forge import ForgeError, make_authority, publish, start_forge
 
 from ..directories import fresh_directory
 

@@ -6,12 +6,7 @@ from typing import Any
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
-from bridge.freedesktop import (
-    DesktopError,
-    Note,
-    QuestionExpiredError,
-    Urgency,
-)
+from bridge.freedesktop import DesktopError, Note, QuestionExpiredError, Urgency
 from bridge.freedesktop.messages import BUS, Call
 from bridge.freedesktop.notifications import SERVICE
 

@@ -6,13 +6,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from .compiling import compiles
 from .fetching import fetch, sources
 from .packages import PACKAGES, Package
-from .scanning import (
-    UNREADABLE,
-    corpus,
-    differences,
-    reviewed,
-    smoke,
-)
+from .scanning import UNREADABLE, corpus, differences, reviewed, smoke
 
 
 class CorpusTests(SynchronousTestCase):

@@ -8,14 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.osc.packets import (
-    Argument,
-    Kind,
-    Message,
-    UnreadableError,
-    decode,
-    encode,
-)
+from bridge.osc.packets import Argument, Kind, Message, UnreadableError, decode, encode
 
 FREQUENCY = bytes.fromhex(
     "2f6f7363696c6c61746f722f342f6672657175656e6379002c66000043dc0000"

@@ -12,17 +12,8 @@ from .bundle.workshop import Workshop
 from .clone.clones import CloneTestCase
 from .clone.packs import EMPTY, FILE, blob, commit, line_of, tree
 from .clone.remotes import LATEST, FakeRemotes, new_commits
-from .contracts import (
-    BuilderContract,
-    RemotesContract,
-)
-from .operations.bench import (
-    COMMIT,
-    FakeBuilder,
-    files_of,
-    url_of,
-    write_tree,
-)
+from .contracts import BuilderContract, RemotesContract
+from .operations.bench import COMMIT, FakeBuilder, files_of, url_of, write_tree
 
 
 class GitRemotesTests(RemotesContract, CloneTestCase):

@@ -2,11 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.errors import (
-    CloseCode,
-    CloseReason,
-    Retry,
-)
+from bridge.protocol.errors import CloseCode, CloseReason, Retry
 
 
 class CloseTests(SynchronousTestCase):

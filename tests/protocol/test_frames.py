@@ -12,13 +12,7 @@ from bridge.protocol.frames import Hello, Logs, RefusedFrame, Request, read_fram
 from bridge.protocol.limits import LENIENT_BYTES, MIB
 from bridge.protocol.strictjson import dumps
 
-from ..strategies import (
-    SECRET,
-    broken,
-    nested,
-    secretive,
-    texts,
-)
+from ..strategies import SECRET, broken, nested, secretive, texts
 
 
 def request(**fields: Any) -> dict[str, Any]:

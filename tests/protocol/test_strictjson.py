@@ -9,12 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import strictjson
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.limits import (
-    FRAME_BYTES,
-    JSON_DEPTH,
-    JSON_VALUES,
-    KIB,
-)
+from bridge.protocol.limits import FRAME_BYTES, JSON_DEPTH, JSON_VALUES, KIB
 from bridge.protocol.strictjson import Size, dumps, loads, loads_own, loads_unique
 
 from ..strategies import broken, nested, values

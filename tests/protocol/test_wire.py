@@ -11,11 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.rules import MaxItems, Range, Text
-from bridge.protocol.wire import (
-    converter,
-    make_converter,
-    structure,
-)
+from bridge.protocol.wire import converter, make_converter, structure
 
 from ..strategies import SECRET, secretive
 

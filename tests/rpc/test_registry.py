@@ -3,12 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
-from bridge.rpc.registry import (
-    NoParams,
-    NoResult,
-    Registry,
-    method,
-)
+from bridge.rpc.registry import NoParams, NoResult, Registry, method
 
 
 class Kettle:

@@ -6,10 +6,7 @@ from typing import Any
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, execute, fail
 from twisted.internet.task import deferLater
-from twisted.logger import (
-    capturedLogs,
-    formatEvent,
-)
+from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import TestCase
 
 from bridge.osc.ports import Listener

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.settings.config import OPTIONS, SHIPPED, Config, ConfigError
-from bridge.settings.options import (
-    config_of,
-    daemon_command,
-    locate,
-    parsed,
-)
+from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.settings.values import Address
 from bridge.tap import Options
 from bridge.wiring.services import SINKS

@@ -8,12 +8,7 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.protocol.limits import SINK_SECONDS, SINK_START_SECONDS
-from bridge.sinks.fanout import (
-    Fanout,
-    RejectedError,
-    SinkError,
-    UnavailableError,
-)
+from bridge.sinks.fanout import Fanout, RejectedError, SinkError, UnavailableError
 from tests.contracts import SinkContract
 
 from .fake import FakeSink, failing

@@ -18,12 +18,7 @@ from bridge.sinks.notification import Message, notification
 from tests.approval.screens import SERVER, FakeScreen
 from tests.contracts import SinkContract
 from tests.directories import fresh_directory
-from tests.freedesktop.buses import (
-    PATIENT,
-    SessionBus,
-    notifications,
-    serve,
-)
+from tests.freedesktop.buses import PATIENT, SessionBus, notifications, serve
 from tests.freedesktop.session import Session, notification_server
 from tests.threads import at_once
 

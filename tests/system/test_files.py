@@ -8,12 +8,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.system.files import (
-    make_private,
-    remove,
-    sync_directory,
-    sync_files,
-)
+from bridge.system.files import make_private, remove, sync_directory, sync_files
 
 from ..directories import fresh_directory
 

@@ -9,11 +9,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import limits
-from bridge.web.connectionlimits import (
-    PendingConnections,
-    RequestQuota,
-    UnreadAnswers,
-)
+from bridge.web.connectionlimits import PendingConnections, RequestQuota, UnreadAnswers
 
 from .stack import BEARER, JSON, WAIT, Anything, Connection, Stack, write_request
 from .test_channel import HEALTH, ChannelCase

@@ -10,10 +10,7 @@ from twisted.web.http_headers import Headers
 from bridge.daemon.token import FollowedToken
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import BridgeError, Code
-from bridge.web.guard import (
-    Guard,
-    is_loopback_origin,
-)
+from bridge.web.guard import Guard, is_loopback_origin
 
 PORT = 42081
 GOOD_HOST = b"127.0.0.1:42081"

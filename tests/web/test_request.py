@@ -7,14 +7,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..strategies import SECRET
-from .stack import (
-    BEARER,
-    JSON,
-    PAGE,
-    Answer,
-    Stack,
-    write_request,
-)
+from .stack import BEARER, JSON, PAGE, Answer, Stack, write_request
 from .test_requestscontract import ALWAYS
 
 

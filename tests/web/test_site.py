@@ -14,13 +14,7 @@ from bridge.protocol.version import PROTOCOL
 from bridge.schemas import PROTOCOL_FILE, read_schema
 
 from ..strategies import SECRET, nested
-from .stack import (
-    BEARER,
-    TOKEN,
-    WAIT,
-    Anything,
-    Stack,
-)
+from .stack import BEARER, TOKEN, WAIT, Anything, Stack
 
 
 class AnswerTests(SynchronousTestCase):

@@ -24,12 +24,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from ..directories import fresh_directory
 from ..npm import setup_options
 from ..rawsocket import CLOSE, RawSocket, frame, text
-from ..schemas.checking import (
-    check_frame,
-    check_push,
-    check_response,
-    check_result,
-)
+from ..schemas.checking import check_frame, check_push, check_response, check_result
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60.0

@@ -11,11 +11,7 @@ from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
 from bridge.cli.authoring.trial import STEPS, Trial
-from bridge.cli.authoring.verdict import (
-    Outcome,
-    Verdict,
-    verdict_lines,
-)
+from bridge.cli.authoring.verdict import Outcome, Verdict, verdict_lines
 from bridge.cli.authoring.worktree import Difference
 from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.protocol.wire import unstructure

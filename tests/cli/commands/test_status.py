@@ -6,12 +6,7 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli import checkup
-from bridge.cli.commands.status import (
-    Overview,
-    built_at,
-    on_disk,
-    problems_of,
-)
+from bridge.cli.commands.status import Overview, built_at, on_disk, problems_of
 from bridge.cli.connection import other_daemons
 from bridge.datadir.paths import DataDir
 from bridge.settings.host import load_profile

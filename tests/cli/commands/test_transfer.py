@@ -7,12 +7,7 @@ from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.commands.transfer import (
-    Export,
-    PluginSource,
-    check_application,
-    taken,
-)
+from bridge.cli.commands.transfer import Export, PluginSource, check_application, taken
 from bridge.cli.terminal import CommandError
 from bridge.protocol.strictjson import dumps
 from bridge.protocol.wire import unstructure

@@ -2,10 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.plugintable import (
-    module_table,
-    text_table,
-)
+from bridge.plugins.bundle.plugintable import module_table, text_table
 from bridge.plugins.bundle.sourcemap import Bundle, SourceMap
 
 

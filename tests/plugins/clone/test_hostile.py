@@ -6,15 +6,7 @@ from typing import Any
 
 from ...forge import serve_pack
 from .clones import CloneTestCase
-from .packs import (
-    FILE,
-    SYMLINK,
-    blob,
-    commit,
-    make_pack,
-    packed,
-    tree,
-)
+from .packs import FILE, SYMLINK, blob, commit, make_pack, packed, tree
 
 CONTENT = blob(b"/etc/passwd")
 

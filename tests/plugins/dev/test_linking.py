@@ -3,11 +3,7 @@
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.dev.linking import (
-    Link,
-    Linked,
-    SourcesRefusedError,
-)
+from bridge.plugins.dev.linking import Link, Linked, SourcesRefusedError
 from bridge.protocol.errors import BridgeError
 
 from ..operations.bench import Bench, files_of, manifest, url_of, write_tree

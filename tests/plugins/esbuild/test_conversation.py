@@ -13,12 +13,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
 
-from bridge.plugins.esbuild.conversation import (
-    LimitError,
-    Limits,
-    converse,
-    together,
-)
+from bridge.plugins.esbuild.conversation import LimitError, Limits, converse, together
 from bridge.plugins.esbuild.executable import BundlerError, Executable
 from bridge.plugins.esbuild.pins import VERSION
 from bridge.protocol.limits import MIB

@@ -20,14 +20,7 @@ from bridge.protocol.limits import STATE_DAEMON_BYTES
 from bridge.store import Put
 from bridge.store.generations import Generations, NotDurableError
 
-from .bench import (
-    KEY,
-    NEW,
-    OTHER_KEY,
-    OTHER_SEED,
-    OperationTestCase,
-    url_of,
-)
+from .bench import KEY, NEW, OTHER_KEY, OTHER_SEED, OperationTestCase, url_of
 
 OPERATIONS = (("install", url_of("fresh")), ("update", "good"))
 FAILED = "build_failed: no such module"

@@ -6,12 +6,7 @@ from typing import Any
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.tree.signature import (
-    Signed,
-    public_key_of,
-    sign_tree,
-    verify_tree,
-)
+from bridge.plugins.tree.signature import Signed, public_key_of, sign_tree, verify_tree
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import BridgeError, Code
 from bridge.settings.host import load_profile

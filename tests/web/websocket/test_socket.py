@@ -14,13 +14,7 @@ from bridge.protocol.limits import (
 )
 
 from ...rawsocket import PING, PONG, close_frame, frame
-from ..stack import (
-    HOST,
-    PAGE,
-    Anything,
-    Stack,
-    write_request,
-)
+from ..stack import HOST, PAGE, Anything, Stack, write_request
 from ..test_requestscontract import UPGRADE
 
 

@@ -2,11 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.web.websocket.textframes import (
-    SHORT_BYTES,
-    head,
-    parse_text_frame,
-)
+from bridge.web.websocket.textframes import SHORT_BYTES, head, parse_text_frame
 
 from ...rawsocket import TEXT, frame
 from .test_framing import REQUEST, RawCase

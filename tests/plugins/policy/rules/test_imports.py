@@ -5,11 +5,7 @@ from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.policy.rules import imports
-from bridge.plugins.policy.rules.imports import (
-    document_lines,
-    import_rule,
-    unescape,
-)
+from bridge.plugins.policy.rules.imports import document_lines, import_rule, unescape
 
 
 class ImportTests(SynchronousTestCase):

@@ -2,9 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.rules.table import (
-    ADVICE,
-)
+from bridge.plugins.policy.rules.table import ADVICE
 
 
 class AdviceTests(SynchronousTestCase):
