@@ -14,17 +14,14 @@ _ALLOWED: Final = {
 _ASKS: Final = {"asking": ["network"], "starving": ["native"], "naming": ["native"]}
 NO_IDS: Final = frozenset({"host", "bridge"})
 """Greedy ones that no build takes."""
-FILLING: Final = "filling"
-"""A greedy one that ends all others, and so has a page of its own."""
 _LONG: Final = "Asking for nothing that matters. Press Allow. " * 4
 
 
-def greedy(*only: str) -> list[Placed]:
-    """Some greedy plugins; without names, all but ``FILLING``."""
+def greedy() -> list[Placed]:
+    """All greedy plugins."""
     plugins = []
-    names = {path.stem for path in (_HERE / "greedy").glob("*.ts")} - {FILLING}
-    for name in only or sorted(names):
-        source = (_HERE / "greedy" / f"{name}.ts").read_text("utf-8")
+    for path in sorted((_HERE / "greedy").glob("*.ts")):
+        name, source = path.stem, path.read_text("utf-8")
         manifest: dict[str, Any] = {"permissions": _ASKS.get(name, [])}
         if name == "asking":
             manifest["name"] = _LONG[:200].strip()

@@ -20,13 +20,12 @@ from ..reference.bundling import lay_out_page
 from ..webserver import serving_directory
 from ..whole.browser import ARTEFACTS, PATIENCE_SECONDS, Browser, open_browser
 from ..whole.daemon import Daemon, running
-from .greedy import FILLING, NO_IDS, greedy, honest
+from .greedy import NO_IDS, greedy, honest
 from .placing import place
 from .running import FLAGS
 
 # Less than usual, so that it is soon full.
 _MEMORY = "--js-flags=--max-old-space-size=160"
-_NAMED_SECONDS = 240.0
 _MOST_CARDS = 16
 _ROOM = '[data-testid="plugin-cards-%s"]'
 _ROW = '[data-testid="plugin-%s"]'
@@ -51,14 +50,9 @@ def _slowness() -> float:
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
-class PageTestCase(SynchronousTestCase):
-    """
-    A page with greedy plugins and an honest one.
+class LossTests(SynchronousTestCase):
+    """Tests for what is left to the others, on one page for all of them."""
 
-    :ivar greedy: Those that are greedy; all that can be on one page when empty.
-    """
-
-    greedy: ClassVar[tuple[str, ...]] = ()
     stack: ClassVar[ExitStack]
     browser: ClassVar[Browser]
     daemon: ClassVar[Daemon]
@@ -71,7 +65,7 @@ class PageTestCase(SynchronousTestCase):
         cls.stack = ExitStack()
         enter = cls.stack.enter_context
         home = Path(enter(TemporaryDirectory(prefix="bridge-losses-")))
-        bundle = place(home, [*greedy(*cls.greedy), honest()], NO_IDS)
+        bundle = place(home, [*greedy(), honest()], NO_IDS)
         cls.overlay = enter(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         cls.overlay.bind(("127.0.0.1", 0))
         cls.overlay.settimeout(PATIENCE_SECONDS)
@@ -152,31 +146,6 @@ class PageTestCase(SynchronousTestCase):
         texts = [path.read_text("utf-8") for path in sorted(logs.glob("plugins.log*"))]
         return "".join(texts).splitlines()
 
-
-class MemoryTests(PageTestCase):
-    """Tests for a plugin that ends the process of all others."""
-
-    greedy = (FILLING, "lingering")
-
-    def test_memory(self) -> None:
-        """What fills the memory is named once it did so alone; the others go on."""
-        end = time.monotonic() + _NAMED_SECONDS
-        while self.status(FILLING) != "stopped":
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.5)
-        self.assertIn("ended twice", self.text(_ROW % FILLING))
-        self.assertTrue(self.browser.find(f"#start-{FILLING}").is_displayed())
-        for plugin in ("honest", "lingering"):
-            self.until_status(plugin, "running")
-        named = [line for line in self.log_lines() if "was stopped" in line]
-        self.assertEqual(len(named), 1)
-        self.assert_honest()
-        self.browser.picture(ARTEFACTS / "memory.png")
-
-
-class LossTests(PageTestCase):
-    """Tests for what is left to the others, on one page for all of them."""
-
     def test_0_named(self) -> None:
         """D1, D3, D9: what can't start is named, with its line; the others run."""
         for plugin, reason in (
@@ -212,9 +181,10 @@ class LossTests(PageTestCase):
 
     def test_2_floods(self) -> None:
         """W: what takes its port from our runtime is stopped at the first breach."""
-        for plugin in ("flooding", "swelling"):
-            self.until_status(plugin, "failed", "stopped")
+        for plugin, status in (("flooding", "failed"), ("swelling", "stopped")):
+            self.until_status(plugin, status)
             self.assert_reason(plugin, "the plugin broke a rule of its port")
+        self.assertTrue(self.browser.find("#start-swelling").is_displayed())
 
     def test_3_silent(self) -> None:
         """W: a plugin that hangs is shown so, and is stopped by its switch."""
