@@ -98,14 +98,14 @@ class NpmPackage:
         Download the package, and verify it.
 
         :param environ: What npm may be configured by; only that is handed on.
-        :raise SetupError: Why it could not be had, and the command to run.
+        :raise SetupError: Why it could not be had, and what to do.
         """
         try:
             packed = _pack(self.spec, environ)
         except SetupError as e:
             raise SetupError(
-                f"there is no {self.part}, and {e}; run this where npm works: npm pack "
-                f"{self.spec} && plugin-bridge setup --{self.part} {self.file}"
+                f"there is no {self.part}, and {e}; where npm works, run npm pack "
+                f"{self.spec}, and give this setup {self.file} with --{self.part}"
             ) from None
         return self.verified(packed)
 

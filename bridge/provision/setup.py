@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
@@ -19,8 +19,10 @@ from ..classes import frozen
 from ..datadir.paths import DataDir, DataDirError
 from ..plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from ..plugins.esbuild.pins import BINARY_NAME, VERSION, Pin, pin_for
+from ..protocol.limits import NPM_SECONDS
 from ..settings.host import HostProfile
 from ..settings.options import Paths
+from ..system.locks import LockedError, acquire
 from .bundlersource import (
     find_bundler,
     install_bundler,
@@ -95,6 +97,10 @@ class Setup:
             self.data.create()
         except DataDirError as e:
             raise SetupError(str(e)) from None
+        with _alone(self.data, NPM_SECONDS):
+            self._install_all(bundler_only)
+
+    def _install_all(self, bundler_only: bool) -> None:
         failures = []
         others = () if bundler_only else (self._install_host, self._install_sample)
         for step in (self._install_bundler, *others):
@@ -170,15 +176,38 @@ def renew_sources(place: Paths) -> str:
     if not problem or record is None or place.profile.name != OWN_HOST:
         return problem
     try:
-        if unmodified_sources(data) is None or not (library := library_at_hand(data)):
-            return problem
-        install_sources({**own_sources(), **library}, data, __version__, force=True)
+        with _alone(data):
+            library = library_at_hand(data)
+            if unmodified_sources(data) is None or not library:
+                return problem
+            install_sources({**own_sources(), **library}, data, __version__, force=True)
     except (OSError, SetupError):
         return problem
     return (
         f"the host's sources of version {record.version} were replaced by those of "
         f"version {__version__}"
     )
+
+
+@contextlib.contextmanager
+def _alone(data: DataDir, patience: float = 0.0) -> Iterator[None]:
+    """
+    Keep builds and other setups away from what is being replaced.
+
+    :param patience: Seconds to wait for them.
+    :raise SetupError: They took longer, or the lock can't be made.
+    """
+    try:
+        lock = acquire(data.build / "lock", patience)
+    except LockedError:
+        raise SetupError("another setup, or a build, has not ended") from None
+    except OSError as e:
+        why = f"the data directory cannot be written: {e.strerror}"
+        raise SetupError(why) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def own_sources() -> Sources:

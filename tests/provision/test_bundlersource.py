@@ -131,10 +131,10 @@ class FindingTests(SourceCase):
         self.assertFalse(Path((self.root / "cwd").read_text().strip()).exists())
 
     def test_npm_that_fails(self):
-        """Whatever is wrong with npm, the one command to run is reported."""
+        """Whatever is wrong with npm, what to run elsewhere is reported."""
         help_text = (
-            f"run this where npm works: npm pack {self.pin.name}@0.28.2 && "
-            f"plugin-bridge setup --bundler esbuild-{self.pin.platform}-0.28.2.tgz"
+            f"where npm works, run npm pack {self.pin.name}@0.28.2, and give this "
+            f"setup esbuild-{self.pin.platform}-0.28.2.tgz with --bundler"
         )
         environ = self.npm("exit 1")
         late = subprocess.TimeoutExpired("npm", 120)

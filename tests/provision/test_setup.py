@@ -17,6 +17,7 @@ from bridge.provision.npm import SetupError
 from bridge.provision.setup import Setup, own_sources, renew_sources
 from bridge.settings.host import load_profile
 from bridge.settings.options import locate
+from bridge.system.locks import acquire
 
 from ..directories import fresh_directory
 from ..npm import esbuild, library
@@ -55,6 +56,7 @@ class SetupCase(SynchronousTestCase):
         return {
             path: (path.stat().st_ino, path.stat().st_mtime_ns)
             for path in self.root.rglob("*")
+            if path.name != "lock"
         }
 
 
@@ -84,6 +86,16 @@ class ReferenceTests(SetupCase):
             all("already installed" in line for line in self.printed), self.printed
         )
         self.assertEqual(len(self.printed), 3)
+        self.assertEqual(self.tree(), before)
+
+    def test_two_at_once(self):
+        """It waits for builds and for other setups: they would break each other."""
+        self.setup_host()
+        before = self.tree()
+        lock = acquire(self.data.build / "lock")
+        self.addCleanup(lock.release)
+        self.patch(command, "NPM_SECONDS", 0.1)
+        self.assertIn("another setup", self.refused(force=True))
         self.assertEqual(self.tree(), before)
 
     def test_bundler_only(self):
