@@ -74,13 +74,6 @@ class CheckTests(OwnershipCase):
         self.assertTrue(message.isprintable(), message)
         self.assertIn("a??[31m??", message)
 
-    def test_top(self):
-        """The command is for the whole that a file is a part of."""
-        planted(self, self.path)
-        message = self.refusal(self.path, self.root)
-        self.assertIn(f"{self.path} belongs", message)
-        self.assertTrue(message.endswith(f'"$USER" {self.root}'), message)
-
     def test_root(self):
         """What root made is used by everybody."""
         self.patch(users, "owner", lambda found: 0)

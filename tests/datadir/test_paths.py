@@ -91,7 +91,7 @@ class DataDirTests(SynchronousTestCase):
         (tree / "src" / "main.ts").write_bytes(b"")
         (tree / "src" / "main.ts").chmod(0o666)
         error = self.assertRaises(NotOwnError, data.checked, tree)
-        self.assertIn(f"run: chmod -R go-w {tree}", str(error))
+        self.assertTrue(str(error).endswith(f"run: chmod -R go-w {tree}"), error)
         (tree / "src" / "main.ts").chmod(0o644)
         self.assertEqual(data.checked(tree), tree)
         (tree / "src" / "main.ts").chmod(0o666)

@@ -20,15 +20,6 @@ class LockTests(SynchronousTestCase):
         """A path."""
         self.path = fresh_directory(self) / "lock"
 
-    def test_held_once(self):
-        """A second process learns the holder, and gets the lock once it is released."""
-        first = acquire(self.path)
-        refused = self.assertRaises(LockedError, acquire, self.path)
-        self.assertEqual(refused.pid, os.getpid())
-        first.release()
-        acquire(self.path).release()
-        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
-
     def test_patience(self):
         """A patient taker waits, and gets the lock when it becomes free."""
         first = acquire(self.path)
@@ -41,6 +32,7 @@ class LockTests(SynchronousTestCase):
 
         acquire(self.path, 10.0, sleep).release()
         self.assertEqual(len(waits), 3)
+        self.assertEqual(stat.S_IMODE(self.path.stat().st_mode), 0o600)
 
     def test_patience_ends(self):
         """Patience has an end."""
@@ -101,16 +93,6 @@ class LockTests(SynchronousTestCase):
 
 class DirectoryTests(SynchronousTestCase):
     """Tests for locks of directories."""
-
-    def test_held_once(self):
-        """Who comes second is refused; nothing is left in the directory."""
-        path = fresh_directory(self)
-        first = acquire_directory(path)
-        self.assertRaises(LockedError, acquire_directory, path)
-        first.release()
-        acquire_directory(path).release()
-        self.assertEqual(list(path.iterdir()), [])
-        self.assertRaises(OSError, acquire_directory, path / "no")
 
     def test_no_locks_there(self):
         """On a file system without locks everybody gets one."""

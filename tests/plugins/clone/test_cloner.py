@@ -36,7 +36,8 @@ class GoodCloneTests(CloneTestCase):
         super().setUp()
         worktree = self.base / "worktree"
         write_files(worktree, CONTENT)
-        self.name = f"good-{os.urandom(6).hex()}"
+        # A semicolon begins a comment in a configuration of git's.
+        self.name = f"good;{os.urandom(6).hex()}"
         (worktree / "old.txt").write_bytes(b"old")
         self.forge.publish(worktree, self.name)
         (worktree / "old.txt").unlink()
@@ -56,6 +57,12 @@ class GoodCloneTests(CloneTestCase):
         self.assertEqual(run("status", "--porcelain"), "")
         self.assertEqual(run("rev-parse", "HEAD").strip(), self.commit)
         self.assertEqual(run("rev-list", "--count", "HEAD").strip(), "1")
+        # Git agrees with the index of the pack.
+        [index] = (self.into / ".git/objects/pack").glob("*.idx")
+        own = index.read_bytes()
+        index.unlink()
+        run("index-pack", str(index.with_suffix(".pack")))
+        self.assertEqual(index.read_bytes(), own)
         # Nothing of it may be executed.
         files = filter(Path.is_file, self.into.rglob("*"))
         self.assertEqual({path.stat().st_mode & 0o111 for path in files}, {0})
@@ -196,6 +203,8 @@ class DialTests(CloneTestCase):
             also = frozenset({(host, self.forge.port)})
             at = url.replace("127.0.0.1", host)
             await self.cloning(at, self.cloner().public(also))
+            # Nothing is missing: its commit has no parent.
+            self.assertFalse((self.into / ".git/shallow").exists())
             self.into.rename(self.base / host)
 
     async def test_attack_another_host_than_was_allowed(self) -> None:
