@@ -2,21 +2,21 @@
 
 import pytest
 
+from ..programs import python
 from .scenarios import defects
-from .test_model import run
 
 WALK = "tests.model.scenarios"
 
 
 def test_no_defect() -> None:
     """The daemon is as the model says."""
-    done = run(WALK)
+    done = python("-m", WALK)
     assert done.returncode == 0, done.stderr[-9000:]
 
 
 @pytest.mark.parametrize("defect", sorted(defects()))
 def test_defect_is_found(defect: str) -> None:
     """The walk ends where the daemon differs from the model."""
-    done = run(WALK, defect)
+    done = python("-m", WALK, defect)
     assert done.returncode == 1, done.stderr[-3000:]
     assert "Traceback" not in done.stderr.partition("logged:")[0], done.stderr[-9000:]

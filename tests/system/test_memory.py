@@ -2,16 +2,14 @@
 
 import ctypes
 import linecache
-import subprocess
-import sys
-from pathlib import Path
 
 from attrs import define
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.system import memory
 
-ROOT = Path(__file__).parents[2]
+from ..programs import python
+
 PROGRAM = """
 import re
 from pathlib import Path
@@ -54,10 +52,8 @@ class LargeBlocksTests(SynchronousTestCase):
 
     def printed(self, program: str, *, mapped: bool) -> int:
         """Return the number that a program prints."""
-        line = [sys.executable, "-c", program % mapped]
-        done = subprocess.run(
-            line, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
-        )
+        done = python("-c", program % mapped)
+        self.assertEqual(done.returncode, 0, done.stderr)
         return int(done.stdout)
 
     def kept(self, *, mapped: bool) -> int:

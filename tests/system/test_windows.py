@@ -1,18 +1,15 @@
 """Tests for what the code needs of the system that it runs on."""
 
 import ast
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..directories import fresh_directory
+from ..programs import ROOT, python
 from . import windows
 
-ROOT: Final = Path(__file__).parents[2]
 ROOM: Final = "bridge/system/"
 NATIVE: Final = windows.MODULES | {"_winapi", "ctypes", "msvcrt", "winreg"}
 ASKED: Final = {
@@ -92,14 +89,8 @@ class WindowsTests(SynchronousTestCase):
 
     def test_imports_and_data_directory(self) -> None:
         """Every module imports, and the data directory can be made, locked and used."""
-        command = [sys.executable, "-W", "error", "-m", windows.__name__]
-        done = subprocess.run(
-            [*command, fresh_directory(self)],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        where = str(fresh_directory(self))
+        done = python("-W", "error", "-m", windows.__name__, where)
         self.assertEqual(done.returncode, 0, done.stderr)
         modules = len(list(windows.names()))
         self.assertGreater(modules, 200)

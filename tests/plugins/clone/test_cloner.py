@@ -1,8 +1,6 @@
 """Whole clones from real and from hostile servers."""
 
 import os
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,7 +11,7 @@ from bridge.http.addresspolicy import NotPublicError
 from bridge.protocol.errors import BridgeError
 
 from ...directories import read_files, write_files
-from ...forge import PROJECT
+from ...programs import python
 from .clones import CloneTestCase, run_git
 from .packs import commit, tree
 
@@ -135,15 +133,8 @@ cloning = Deferred.fromCoroutine(
 cloning.addBoth(lambda commit: print(commit, seen)).addBoth(lambda _: reactor.stop())
 reactor.run()
 """
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            cwd=PROJECT,
-            env={**os.environ, **poison},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        self.assertEqual(done.stdout, f"{self.commit} []\n")
+        done = python("-c", script, **poison)
+        self.assertEqual(done.stdout, f"{self.commit} []\n", done.stderr)
         self.assertEqual(self.files(), CONTENT)
         self.assertFalse(ran.exists() or (self.base / "keys").exists())
 

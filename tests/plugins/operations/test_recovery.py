@@ -2,9 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -16,9 +13,8 @@ from bridge.plugins.operations.settlement import notice_of, recover
 from bridge.protocol.errors import BridgeError, Code
 
 from ...disk import going_wrong
+from ...programs import python
 from .bench import OTHER_SEED, Bench, OperationTestCase, url_of, write_tree
-
-ROOT = Path(__file__).parents[3]
 
 
 class InterruptedTests(SynchronousTestCase):
@@ -31,16 +27,7 @@ class InterruptedTests(SynchronousTestCase):
 
     def interrupt(self, *operation: str) -> dict[str, tuple[int, int]]:
         """Interrupt it; by the way, how often the set was old, and new."""
-        done = subprocess.run(
-            [sys.executable, "-m", "tests.plugins.operations.crashes", *operation],
-            check=False,
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-            # What runs there hundreds of times runs in this process, too: measuring
-            # its coverage there would only double the time.
-            env={k: v for k, v in os.environ.items() if not k.startswith("COV")},
-        )
+        done = python("-m", "tests.plugins.operations.crashes", *operation)
         self.assertEqual(done.returncode, 0, done.stderr[-3000:])
         numbers: dict[str, tuple[int, int]] = json.loads(done.stdout)
         for way, (old, new) in numbers.items():
