@@ -10,16 +10,15 @@ from unittest import mock
 
 from attrs import evolve
 from twisted.internet import reactor
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
-from twisted.internet.threads import deferToThread
 
 from bridge.plugins.bundle import build, bundling, metafile
-from bridge.plugins.bundle.build import Report
 from bridge.settings.host import load_profile
 from bridge.system.locks import acquire_directory
 
 from ...directories import fresh_directory, planted
+from ...threads import Threads
 from ...waiting import until
 from .workshop import BuildCase, SlowClock, Workshop
 
@@ -449,18 +448,13 @@ class PlantedTests(BuildCase):
 class BundlerEndTests(BuildCase):
     """Bundlers that misbehave; that none is left then, ``test_conversation`` has."""
 
-    async def hanging(self, clock: SlowClock) -> Deferred[Report]:
-        """Begin a build whose bundler does nothing."""
+    async def test_attack_that_hangs(self):
+        """It is killed at the deadline."""
+        clock = SlowClock()
         self.shop.put_bundler(b"#!/bin/sh\nexec sleep 600\n")
         building = self.shop.build("aa", on=clock)
         # Its deadline.
         await until(clock.getDelayedCalls, "the bundler never started")
-        return building
-
-    async def test_attack_that_hangs(self):
-        """It is killed at the deadline."""
-        clock = SlowClock()
-        building = await self.hanging(clock)
         clock.advance(60)
         report = await building
         self.assertEqual(report.errors, ["esbuild did not finish within 60s"])
@@ -497,33 +491,22 @@ class BundlerEndTests(BuildCase):
 
     async def test_cancelled_while_a_thread_works(self):
         """A build cancelled in a thread's work ends when that has ended."""
-        begun: Deferred[None] = Deferred()
-        go_on: Deferred[None] = Deferred()
 
         def copies() -> int:
             gc.collect()
             opened = [os.readlink(fd.path) for fd in os.scandir("/proc/self/fd")]
             return sum("memfd:bundler" in path for path in opened)
 
-        before = copies()
-
-        async def late(work, *args):
-            if not begun.called:
-                begun.callback(None)
-            await go_on
-            return await deferToThread(work, *args)
-
-        def defer(work, *args):
-            return Deferred.fromCoroutine(late(work, *args))
-
-        building = self.shop.build("aa", defer_to_thread=defer)
-        await begun
+        before, threads = copies(), Threads(slow="prepare")
+        building = self.shop.build("aa", defer_to_thread=threads)
+        self.assertEqual(len(threads.waiting), 1)
         building.cancel()
         self.assertNoResult(building)
-        go_on.callback(None)
+        threads.go_on()
         await self.assertFailure(building, CancelledError)
         self.assertEqual(self.shop.published(), {})
         # Nor does a copy of the bundler stay.
+        del building
         await deferLater(reactor, 0.01)
         self.assertLessEqual(copies(), before)
 
