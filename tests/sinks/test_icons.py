@@ -4,7 +4,6 @@ import io
 import stat
 import struct
 import zlib
-from functools import partial
 from typing import Any
 
 from hypothesis import given
@@ -19,6 +18,7 @@ from bridge.sinks.icons import IconFiles, ImageError, small_png
 from tests.directories import fresh_directory
 
 from ..pages import Page
+from ..threads import Threads
 from .samples import chunk, png, text64
 
 
@@ -134,16 +134,10 @@ class FileTests(SynchronousTestCase):
         return self.successResultOf(self.asking(image))
 
     def held(self):
-        """What is begun in the thread: to be done, and to be answered by the test."""
-        begun: list[tuple[Any, Deferred[Any]]] = []
-
-        def in_thread(write: Any, *arguments: Any) -> Deferred[Any]:
-            done: Deferred[Any] = Deferred()
-            begun.append((partial(write, *arguments), done))
-            return done
-
-        self.files = IconFiles(self.directory, self.clock, in_thread)
-        return begun
+        """What holds up the thread in which files are written."""
+        threads = Threads(slow="_write")
+        self.files = IconFiles(self.directory, self.clock, threads)
+        return threads
 
     def there(self):
         """Which files there are."""
@@ -155,39 +149,35 @@ class FileTests(SynchronousTestCase):
 
     def test_same_icon_twice_at_once(self):
         """Two notifications with one new icon share its file, made once."""
-        begun = self.held()
+        threads = self.held()
         pair = [self.asking(png()) for _ in range(2)]
-        ((write, done),) = begun
-        write()
-        done.callback(None)
+        threads.step()
         first, second = map(self.successResultOf, pair)
-        self.assertEqual((first, len(begun)), (second, 1))
+        self.assertEqual((first, threads.waiting), (second, []))
         self.assertEqual(self.there(), [first])
         self.files.close()
 
     def test_attack_icons_that_wait(self):
         """One is decoded at a time, four of a page wait, and none is at the stop."""
-        begun = self.held()
+        threads = self.held()
         page, other = Page(), Page()
         asked = [self.asking(self.image(n), page) for n in range(7)]
         for refused in asked[5:]:
             self.failureResultOf(refused, ImageError)
         last = self.asking(png(), other)
-        self.assertEqual(len(begun), 1)
+        self.assertEqual(len(threads.waiting), 1)
         page.go()
         for dropped in asked[1:5]:
             self.failureResultOf(dropped, ImageError)
-        begun[0][1].callback(None)
+        threads.step()
         self.failureResultOf(asked[0], ImageError)
-        self.assertEqual(len(begun), 2)
+        self.assertEqual(len(threads.waiting), 1)
         waiting = self.asking(self.image(9), other)
         self.files.close()
         self.failureResultOf(waiting, ImageError)
-        write, done = begun[1]
-        write()
-        done.callback(None)
+        threads.step()
         self.failureResultOf(last, ImageError)
-        self.assertEqual(len(begun), 2)
+        self.assertEqual(threads.waiting, [])
         # What a thread still writes at the end is removed, and leaves no timer.
         self.assertEqual(self.there(), [])
         self.assertEqual(self.clock.getDelayedCalls(), [])

@@ -2,11 +2,9 @@
 
 import json
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred, execute
@@ -20,28 +18,8 @@ from bridge.store.store import Store
 
 from ..directories import fresh_directory, planted
 from ..disk import ALL, full, going_wrong
+from ..threads import Threads
 from .test_tables import edited, edits
-
-
-@define
-class Turnstile:
-    """Calls each function when the test lets it."""
-
-    waiting: list[tuple[Deferred[Any], Callable[[], Any]]] = field(factory=list)
-    passed: int = 0
-
-    def __call__(self, f: Callable[..., Any], *args: Any) -> Deferred[Any]:
-        """Wait to be let through."""
-        done: Deferred[Any] = Deferred()
-        self.waiting.append((done, lambda: f(*args)))
-        return done
-
-    def let_through(self) -> None:
-        """Call the one function that waits."""
-        [(done, f)] = self.waiting
-        self.waiting.clear()
-        self.passed += 1
-        execute(f).chainDeferred(done)
 
 
 class StoreCase(SynchronousTestCase):
@@ -51,7 +29,7 @@ class StoreCase(SynchronousTestCase):
         """Open an empty one."""
         self.directory = fresh_directory(self)
         self.path = self.directory / "state.json"
-        self.thread = Turnstile()
+        self.thread = Threads(slow="replace")
         self.store = Store.open(self.path, self.thread)
 
     def in_file(self) -> Any:
@@ -75,7 +53,7 @@ class StoreCase(SynchronousTestCase):
     def fail_write(self) -> None:
         """Let the write that waits fail."""
         with going_wrong(full()):
-            self.thread.let_through()
+            self.thread.step()
 
     def fail_to_sync(self) -> None:
         """Let the write that waits fail once its file is in place."""
@@ -87,7 +65,7 @@ class StoreCase(SynchronousTestCase):
         names = [name for name, _ in watched.calls]
         at = len(names) - names[::-1].index("replace")
         with going_wrong(full(at, ALL)):
-            self.thread.let_through()
+            self.thread.step()
 
 
 class CommitTests(StoreCase):
@@ -98,14 +76,14 @@ class CommitTests(StoreCase):
         commits = [self.put(number, f"k{number}") for number in range(10)]
         self.assertNoResult(commits[0])
         self.assertFalse(self.path.exists())
-        self.thread.let_through()
+        self.thread.step()
         self.successResultOf(commits[0])
         for commit in commits[1:]:
             self.assertNoResult(commit)
-        self.thread.let_through()
+        self.thread.step()
         for commit in commits[1:]:
             self.successResultOf(commit)
-        self.assertEqual(self.thread.passed, 2)
+        self.assertEqual(self.thread.waiting, [])
         self.assertEqual(self.reopened().entries("host")["k9"], 9)
 
     def test_nothing_changed(self) -> None:
@@ -120,7 +98,7 @@ class RefusedTests(StoreCase):
     def test_failed_write(self) -> None:
         """All that is not durable yet is undone: later commits may rest on it."""
         self.put(1)
-        self.thread.let_through()
+        self.thread.step()
         commits = [self.put(2), self.put(3), self.put(3, "k", "new")]
         self.fail_write()
         words = "state.json could not be written: No space left on device"
@@ -138,7 +116,7 @@ class RefusedTests(StoreCase):
         self.refused(commit)
         unchanged = self.put(1)
         self.assertNoResult(unchanged)
-        self.thread.let_through()
+        self.thread.step()
         self.successResultOf(unchanged)
         self.successResultOf(self.put(1))
 
@@ -149,11 +127,8 @@ class RefusedTests(StoreCase):
             (ZeroDivisionError(), "ZeroDivisionError"),
             (no_thread, "could not be written: no room for a thread"),
         ):
-            commit = self.put(1)
-            [(done, _)] = self.thread.waiting
-            self.thread.waiting.clear()
-            done.errback(error)
-            self.assertIn(words, self.refused(commit).message)
+            self.thread.failing = {"replace": error}
+            self.assertIn(words, self.refused(self.put(1)).message)
 
     def test_bad_value(self) -> None:
         """A refused value fails at once, and nothing is written."""
@@ -171,16 +146,16 @@ class InsistTests(StoreCase):
         super().setUp()
         self.previous = self.path.with_name("state.json.bak")
         self.put(1)
-        self.thread.let_through()
+        self.thread.step()
 
     def test_committed_before_a_write_that_is_owed(self) -> None:
         """Memory and file agree on what came before the second write of an insisted."""
         for is_durable in (False, True):
             self.store.insist([Put("host", "k", 2)]).addErrback(lambda _: None)
             later = self.put(3)
-            self.thread.let_through()
+            self.thread.step()
             if is_durable:
-                self.thread.let_through()
+                self.thread.step()
                 self.successResultOf(later)
             else:
                 self.fail_to_sync()
@@ -201,7 +176,7 @@ class InsistTests(StoreCase):
         again = self.put(2)
         for _ in range(2):
             self.assertNoResult(again)
-            self.thread.let_through()
+            self.thread.step()
         self.successResultOf(again)
         self.assertEqual(self.in_file(), {"host": {"k": 2}})
 
@@ -211,7 +186,7 @@ class InsistTests(StoreCase):
         self.fail_write()
         closed = self.store.close()
         for _ in range(2):
-            self.thread.let_through()
+            self.thread.step()
         self.successResultOf(closed)
         self.assertEqual(self.in_file(), {"host": {"k": 2}})
 
@@ -220,7 +195,7 @@ class InsistTests(StoreCase):
         large = "x" * STATE_DAEMON_BYTES
         insisted = self.store.insist([Put("bridge.x", "k", large)])
         for _ in range(2):
-            self.thread.let_through()
+            self.thread.step()
         self.successResultOf(insisted)
 
     def test_closed(self) -> None:
@@ -325,7 +300,7 @@ class PropertyTests(SynchronousTestCase):
         """After a restart the store holds what was acknowledged, and nothing else."""
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "state.json"
-            thread = Turnstile()
+            thread = Threads(slow="replace")
             store = Store.open(path, thread)
             durable: dict[str, dict[str, Any]] = {}
             pending: list[tuple[Deferred[None], list[Any]]] = []
@@ -335,10 +310,10 @@ class PropertyTests(SynchronousTestCase):
                     pending.append((made, argument))
                 elif step == "write" and thread.waiting:
                     with going_wrong(None if argument is None else full(argument)):
-                        thread.let_through()
+                        thread.step()
                 elif step == "reopen":
                     self.killed(pending, durable, path)
-                    thread = Turnstile()
+                    thread = Threads(slow="replace")
                     store = Store.open(path, thread)
                     pending = []
                 pending = self.settled(pending, durable, path)
