@@ -52,7 +52,7 @@ CONTRACTS: Final = {
         "sinks.test_overlay.SocketTests",
     ),
     "threads.Threads": (
-        "test_threads.HeldContract",
+        "test_threads.InThreadContract",
         "test_threads.ThreadsTests",
         "test_threads.PoolTests",
     ),

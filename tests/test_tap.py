@@ -14,7 +14,7 @@ from unittest import mock
 
 import treq
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred, ensureDeferred, maybeDeferred
+from twisted.internet.defer import Deferred, ensureDeferred, execute, maybeDeferred
 from twisted.internet.task import deferLater
 from twisted.logger import ILogObserver, capturedLogs
 from twisted.python.components import Componentized
@@ -31,7 +31,6 @@ from bridge.wiring.oneshot import make_builder
 from .directories import fresh_directory
 from .npm import esbuild, library
 from .reactors import brief_reactor
-from .threads import at_once
 from .waiting import until
 
 
@@ -327,7 +326,7 @@ class DaemonTests(TestCase):
         """A build makes its directories again, for the user alone."""
         place = self.options().paths
         place.data.create()
-        builder = make_builder(reactor, place, at_once)
+        builder = make_builder(reactor, place, execute)
         shutil.rmtree(place.data.build)
         shutil.rmtree(place.data.plugins)
         report = await builder.build(lambda: ({}, {}))
@@ -339,7 +338,7 @@ class DaemonTests(TestCase):
         """A daemon does not build with what was planted since it was opened again."""
         place = self.options().paths
         place.data.create()
-        builder = make_builder(reactor, place, at_once)
+        builder = make_builder(reactor, place, execute)
         place.data.root.chmod(0o777)
         place.data.build.chmod(0o777)
         report = await builder.build(lambda: ({}, {}))

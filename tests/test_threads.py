@@ -10,7 +10,7 @@ from twisted.trial.unittest import TestCase
 
 from bridge.concurrency.threads import InThread, Pool
 
-from .threads import Threads, at_once
+from .threads import Threads
 from .waiting import until
 
 ARGUMENTS = "https://forge.example/slow.git", "c0ffee", threading.Event()
@@ -25,7 +25,8 @@ class InThreadContract:
     """
     Facts about every ``InThread``.
 
-    The test case makes one in ``setUp``, as ``self.in_thread``.
+    The test case makes one in ``setUp``, as ``self.in_thread``; ``hold`` begins a call
+    of ``function``, and returns its Deferred and what lets the call go on.
     """
 
     in_thread: InThread
@@ -34,10 +35,6 @@ class InThreadContract:
         """The function gets the arguments; the Deferred fires with its result."""
         result = await self.in_thread(lambda *given: [*given, 7], *ARGUMENTS)
         self.assertEqual(result, [*ARGUMENTS, 7])
-
-    async def test_none(self):
-        """A function without a result is one with the result ``None``."""
-        self.assertIsNone(await self.in_thread(lambda *_: None, *ARGUMENTS))
 
     async def test_failure(self):
         """What the function raises is the failure; the call itself raises nothing."""
@@ -55,15 +52,6 @@ class InThreadContract:
         for number in range(5):
             await self.in_thread(_appending(made, number), *ARGUMENTS)
         self.assertEqual(made, [0, 1, 2, 3, 4])
-
-
-class HeldContract(InThreadContract):
-    """
-    Facts about calls that take a while.
-
-    ``hold`` begins a call of ``function``, and returns its Deferred and what lets the
-    call go on.
-    """
 
     def hold(
         self, function: Callable[..., object]
@@ -102,7 +90,7 @@ class HeldContract(InThreadContract):
         await until(lambda: ended)
 
 
-class PoolTests(HeldContract, TestCase):
+class PoolTests(InThreadContract, TestCase):
     """Real threads."""
 
     def setUp(self):
@@ -114,7 +102,7 @@ class PoolTests(HeldContract, TestCase):
         self.in_thread = self.pool.call
 
     def hold(self, function):
-        """See ``HeldContract``."""
+        """See ``InThreadContract``."""
         going = threading.Event()
         self.addCleanup(going.set)
 
@@ -125,15 +113,7 @@ class PoolTests(HeldContract, TestCase):
         return self.in_thread(held, *ARGUMENTS), going.set
 
 
-class AtOnceTests(InThreadContract, TestCase):
-    """A call made in this thread."""
-
-    def setUp(self):
-        """See ``InThreadContract``."""
-        self.in_thread = at_once
-
-
-class ThreadsTests(HeldContract, TestCase):
+class ThreadsTests(InThreadContract, TestCase):
     """Threads that are held up by the name of a function."""
 
     def setUp(self):
@@ -141,7 +121,7 @@ class ThreadsTests(HeldContract, TestCase):
         self.in_thread = self.threads = Threads()
 
     def hold(self, function):
-        """See ``HeldContract``."""
+        """See ``InThreadContract``."""
         self.threads.slow = function.__name__
         return self.in_thread(function, *ARGUMENTS), self.threads.go_on
 

@@ -1,13 +1,14 @@
-"""Doubles for threads; ``tests/test_threads.py`` compares them with real ones."""
+"""
+A double for threads; ``tests/test_threads.py`` compares it with real ones.
+
+Where nothing is held up and nothing fails, Twisted's ``execute`` calls at once.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
 from twisted.internet.defer import Deferred, execute, fail
-
-at_once = execute
-"""An ``InThread`` that calls in this thread, before it returns."""
 
 
 @define(eq=False)
@@ -33,9 +34,9 @@ class Threads:
             return fail(self.failing[name])
         if name == self.slow:
             later: Deferred[Any] = Deferred()
-            self.waiting.append(lambda: at_once(call, *arguments).chainDeferred(later))
+            self.waiting.append(lambda: execute(call, *arguments).chainDeferred(later))
             return later
-        return at_once(call, *arguments)
+        return execute(call, *arguments)
 
     def step(self) -> None:
         """Let the only call run that is held up; what it begins is held up, too."""

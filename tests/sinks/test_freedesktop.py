@@ -4,7 +4,7 @@ from typing import Any
 
 from attrs import evolve
 from twisted.internet import reactor
-from twisted.internet.defer import CancelledError, Deferred, fail
+from twisted.internet.defer import CancelledError, Deferred, execute, fail
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
@@ -20,7 +20,6 @@ from tests.contracts import SinkContract
 from tests.directories import fresh_directory
 from tests.freedesktop.buses import PATIENT, SessionBus, notifications, serve
 from tests.freedesktop.session import Session, notification_server
-from tests.threads import at_once
 
 from ..waiting import until
 from .samples import FULL, LEAST, png, text64
@@ -102,7 +101,7 @@ class SinkCase(TestCase):
 
     def sink(self) -> Any:
         """Make the sink."""
-        icons = IconFiles(self.icons, reactor, at_once)
+        icons = IconFiles(self.icons, reactor, execute)
         sink = Freedesktop(self.desktop, icons, self.reactor, "sample")
         self.addCleanup(sink.close)
         return sink
@@ -154,7 +153,7 @@ class LifeTests(SynchronousTestCase):
     def setUp(self) -> None:
         """A desktop with a server, and a sink for it."""
         self.screen, self.clock = FakeScreen(), Clock()
-        icons = IconFiles(fresh_directory(self) / "icons", self.clock, at_once)
+        icons = IconFiles(fresh_directory(self) / "icons", self.clock, execute)
         self.sink = Freedesktop(self.screen, icons, self.clock, "sample")
 
     def skipped(self) -> None:
