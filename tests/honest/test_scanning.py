@@ -1,12 +1,38 @@
 """Published sources are accepted, except for what was looked at by hand."""
 
+import subprocess
+from typing import Final
+
 import pytest
 from twisted.trial.unittest import SynchronousTestCase
 
-from .compiling import compiles
+from bridge.plugins.esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
+
+from ..npm import esbuild
 from .fetching import fetch, sources
 from .packages import PACKAGES, Package
 from .scanning import UNREADABLE, corpus, differences, reviewed, smoke
+
+SECONDS: Final = 60.0
+
+
+def compiles(name: str, content: bytes) -> bool:
+    """Whether the bundler compiles a source at all, with the options of the build."""
+    run = subprocess.run(
+        [
+            str(esbuild()),
+            f"--loader={LOADERS[suffix_of(name)]}",
+            f"--tsconfig-raw={TSCONFIG_RAW}",
+            "--target=es2022",
+            "--log-level=silent",
+        ],
+        input=content,
+        capture_output=True,
+        check=False,
+        env={},
+        timeout=SECONDS,
+    )
+    return run.returncode == 0
 
 
 class CorpusTests(SynchronousTestCase):

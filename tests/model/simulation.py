@@ -33,6 +33,7 @@ from bridge.approval import IApprover, denied, unavailable
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY, TABLE_FILE
 from bridge.settings.host import shipped_profile
 
+from ..directories import write_files
 from ..plugins.operations.bench import NOW
 from ..web.stack import PAGE, Page, Stack
 from .published import BROKEN, Forge
@@ -104,14 +105,9 @@ class Clean:
 
 def set_up(data: Path) -> None:
     """Put in place what ``setup`` puts there; the bundler is never run."""
-    for entry in (HOST_ENTRY, API_ENTRY):
-        file = data / entry
-        file.parent.mkdir(parents=True)
-        file.write_text("export {};\n")
-    (data / "bin").mkdir()
-    (data / "bin" / "esbuild").write_bytes(b"a double")
+    write_files(data, dict.fromkeys((HOST_ENTRY, API_ENTRY), "export {};\n"))
     digest = hashlib.sha256(b"a double").hexdigest()
-    (data / "bin" / "esbuild.sha256").write_text(f"{digest}\n")
+    write_files(data / "bin", {"esbuild": "a double", "esbuild.sha256": digest})
 
 
 @frozen

@@ -5,6 +5,8 @@ from typing import Any
 
 from attrs import evolve
 
+from bridge.plugins.bundle.build import Report
+
 from ...npm import run_node
 from .workshop import BuildCase
 
@@ -118,6 +120,16 @@ class LeftOutTests(TextsCase):
         [error] = report.errors
         self.assertTrue(error.startswith("bb is left out: "), error)
         return error.removeprefix("bb is left out: ")
+
+    def test_report(self):
+        """The reason is the plugin's own; without a new bundle all errors are it."""
+        lines = ["aa-b is left out: x", "aa is left out: y"]
+        report = Report(ok=True, duration_ms=1, plugins=["bb"], errors=lines)
+        self.assertEqual((report.has("aa"), report.has("bb")), (False, True))
+        self.assertEqual(report.why_not("aa"), lines[1])
+        self.assertEqual(report.why_not("cc"), lines[0])
+        report = Report(ok=False, duration_ms=1, plugins=["aa"], errors=["x", "y"])
+        self.assertEqual((report.has("aa"), report.why_not("aa")), (False, "x\ny"))
 
     async def test_attack_other_files(self):
         """A plugin is made of its own files, and the API is no file of it."""

@@ -43,6 +43,14 @@ class VerdictTests(SynchronousTestCase):
         of_trees = {"too complex to check"} | {r for r in ADVICE if "more than" in r}
         self.assertEqual(set(ADVICE), set(count) | of_trees)
 
+    def test_advice(self) -> None:
+        """Each refusal comes with one short phrase that a terminal can show."""
+        for rule, text in ADVICE.items():
+            self.assertTrue(text.isascii() and text.isprintable(), rule)
+            self.assertTrue(0 < len(text) <= 120, (rule, len(text)))
+            self.assertFalse(text.endswith("."), rule)
+            self.assertFalse(text[0].isupper(), rule)
+
     def test_places(self) -> None:
         """Refused and accepted snippets stand in directories of their own."""
         for path in FILES:
