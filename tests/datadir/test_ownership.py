@@ -81,11 +81,15 @@ class CheckTests(OwnershipCase):
         check(self.path)
 
     def test_windows(self):
-        """Modes mean nothing there."""
+        """Neither modes nor owners mean anything there."""
         self.path.chmod(0o666)
+        self.patch(users, "owner", lambda found: os.geteuid() + 1)
         self.patch(os, "name", "nt")
         check(self.path)
         check_tree(self.root)
+        self.assertTrue(users.is_own(self.path.stat()))
+        self.assertTrue(users.is_user(os.geteuid() + 1))
+        self.assertTrue(users.is_group_of_one.__wrapped__(1, 2))
 
 
 class GroupTests(OwnershipCase):
