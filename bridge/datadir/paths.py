@@ -139,6 +139,11 @@ class DataDir:
             raise DataDirError(f"{self.root} belongs to another user")
         if not self.is_open():
             return None
+        if found.st_mode & stat.S_ISVTX or self.root.parent == self.root:
+            raise DataDirError(
+                f"{self.root} is for all users; choose another directory with "
+                "--data-dir"
+            )
         self.root.chmod(0o700)
         self._checked.clear()
         return (

@@ -40,6 +40,14 @@ class DataDirTests(SynchronousTestCase):
             self.assertEqual(stat.S_IMODE(self.root.stat().st_mode), 0o700)
             self.assertIsNone(DataDir(self.root).create())
 
+    def test_directory_for_all(self) -> None:
+        """A directory such as ``/tmp`` is not taken away from the others."""
+        root = fresh_directory(self)
+        root.chmod(0o1777)
+        self.assertRaisesRegex(DataDirError, "for all users", DataDir(root).create)
+        self.assertEqual(stat.S_IMODE(root.stat().st_mode), 0o1777)
+        self.assertEqual(list(root.iterdir()), [])
+
     def test_attack_directory_of_another_user(self) -> None:
         """Another user's directory is refused: its owner could change everything."""
         self.root.mkdir(parents=True)
