@@ -10,7 +10,6 @@ import contextlib
 import functools
 import json
 import shutil
-import socket
 import ssl
 import subprocess
 import sys
@@ -18,11 +17,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from http.client import parse_headers
 from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Any
 from unittest import TestCase
 
-from attrs import define, field
+from attrs import define
 from twisted.internet.protocol import Protocol
 
 from bridge.demo.forge import make_authority, publish, start_forge
@@ -162,36 +163,47 @@ def sign(
     (tree / "plugin.sig").write_bytes(signature)
 
 
-@define(eq=False)
-class RogueServer:
+class _Answers(StreamRequestHandler):
+    """Answers a request of a server that follows no rules, and closes."""
+
+    server: "RogueServer"
+    timeout = 10
+
+    def handle(self) -> None:
+        """See ``BaseRequestHandler.handle``."""
+        with contextlib.suppress(OSError):
+            line = self.rfile.readline().decode("ascii").strip()
+            length = int(parse_headers(self.rfile).get("Content-Length", "0"))
+            body = self.rfile.read(length)
+            self.server.requests.append(line)
+            for piece in self.server.script(line, body):
+                self.wfile.write(piece)
+
+
+class RogueServer(ThreadingTCPServer):
     """
     An HTTPS server that answers with whatever bytes a script yields.
 
-    :ivar script: Given a request's first line and its body; what it yields is sent
+    :param script: Given a request's first line and its body; what it yields is sent
         piece by piece, then the connection is closed.
-    :ivar issuer: The name of the authority of its certificate.
-    :ivar ca_file: Where that authority's certificate is written.
+    :param ca_file: Where its authority's certificate is written.
+    :param issuer: The name of that authority.
     """
 
-    script: Script
-    ca_file: Path
-    issuer: str = "rogue"
-    port: int = field(init=False)
-    requests: list[str] = field(factory=list, init=False)
-    closing: threading.Event = field(factory=threading.Event, init=False)
-    _listening: socket.socket = field(init=False)
-    _context: ssl.SSLContext = field(init=False)
-    _threads: list[threading.Thread] = field(factory=list, init=False)
-
-    def __attrs_post_init__(self) -> None:
-        authority(self.issuer).cert_pem.write_to_path(str(self.ca_file))
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        certificate("127.0.0.1", "localhost", issuer=self.issuer).configure_cert(
-            self._context
+    def __init__(self, script: Script, ca_file: Path, issuer: str = "rogue") -> None:
+        super().__init__(("127.0.0.1", 0), _Answers)
+        authority(issuer).cert_pem.write_to_path(str(ca_file))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        trusted = certificate("127.0.0.1", "localhost", issuer=issuer)
+        trusted.configure_cert(context)
+        self.socket = context.wrap_socket(
+            self.socket, server_side=True, do_handshake_on_connect=False
         )
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
-        self._start(self._accept)
+        self.script, self.ca_file = script, ca_file
+        self.requests: list[str] = []
+        self.port: int = self.server_address[1]
+        self._closing = threading.Event()
+        threading.Thread(target=self.serve_forever, args=(0.01,)).start()
 
     @property
     def url(self) -> str:
@@ -200,51 +212,14 @@ class RogueServer:
 
     def pause(self, seconds: float) -> None:
         """Wait, but not longer than the server lives."""
-        if self.closing.wait(seconds):
+        if self._closing.wait(seconds):
             raise ConnectionAbortedError
 
     def stop(self) -> None:
         """Close everything and wait for the threads."""
-        self.closing.set()
-        # A blocked accept is woken by a last connection.
-        with contextlib.suppress(OSError):
-            socket.create_connection(("127.0.0.1", self.port)).close()
-        for thread in self._threads:
-            thread.join(10)
-        self._listening.close()
-
-    def _start(self, target: Callable[[], None]) -> None:
-        thread = threading.Thread(target=target, daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self) -> None:
-        while not self.closing.is_set():
-            connection, _ = self._listening.accept()
-            self._start(functools.partial(self._serve, connection))
-
-    def _serve(self, connection: socket.socket) -> None:
-        connection.settimeout(10)
-        with connection, contextlib.suppress(OSError):
-            self._answer(self._context.wrap_socket(connection, server_side=True))
-
-    def _answer(self, secured: ssl.SSLSocket) -> None:
-        with secured, secured.makefile("rb") as stream:
-            line = stream.readline().decode("ascii").strip()
-            body = _read_body(stream)
-            self.requests.append(line)
-            for piece in self.script(line, body):
-                secured.sendall(piece)
-
-
-def _read_body(stream: Any) -> bytes:
-    length = 0
-    while (line := stream.readline().strip()) != b"":
-        name, _, value = line.partition(b":")
-        if name.lower() == b"content-length":
-            length = int(value)
-    body: bytes = stream.read(length)
-    return body
+        self._closing.set()
+        self.shutdown()
+        self.server_close()
 
 
 def respond(status: str, body: bytes = b"", **headers: str) -> bytes:
