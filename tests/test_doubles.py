@@ -32,7 +32,7 @@ CONTRACTS: Final = {
         "freedesktop.test_contract.NotificationsTests",
     ),
     "plugins.clone.remotes.FakeRemotes": (
-        "plugins.contracts.RemotesContract",
+        "plugins.test_doubles.RemotesContract",
         "plugins.test_doubles.FakeRemotesTests",
         "plugins.test_doubles.GitRemotesTests",
     ),
@@ -42,7 +42,7 @@ CONTRACTS: Final = {
         "approval.test_desktop.InMemoryTests",
     ),
     "plugins.operations.bench.FakeBuilder": (
-        "plugins.contracts.BuilderContract",
+        "plugins.test_doubles.BuilderContract",
         "plugins.test_doubles.FakeBuilderTests",
         "plugins.test_doubles.RealBuilderTests",
     ),

@@ -1,6 +1,7 @@
 """Tests for ``bridge.system.files``."""
 
 import os
+import shutil
 import threading
 from pathlib import Path
 from unittest import mock
@@ -9,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.system.files import make_private, remove, sync_directory, sync_files
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, write_files
 
 
 class FilesTests(SynchronousTestCase):
@@ -105,6 +106,28 @@ class RemovingTests(SynchronousTestCase):
         self.patch(os, "rmdir", lambda *_, **__: os.close(-1))
         self.assertRaises(OSError, remove, path)
         self.assertTrue(path.is_dir())
+
+    def test_read_only_files(self) -> None:
+        """Folders that nobody may write to go like any other, and no link's target."""
+        root = fresh_directory(self)
+        path, kept = root / "path", root / "kept"
+        write_files(root, {"kept": "", "path/src/a.ts": ""})
+        (path / "link").symlink_to(kept)
+        kept.chmod(0o600)
+        (path / "src" / "a.ts").chmod(0o400)
+        (path / "src").chmod(0o500)
+        really = shutil.rmtree
+
+        # The tests may run as root, whom no mode stops.
+        def as_a_user(one: Path) -> None:
+            if not os.stat(path / "src").st_mode & 0o200:
+                raise PermissionError
+            really(one)
+
+        with mock.patch.object(shutil, "rmtree", as_a_user):
+            remove(path)
+        self.assertEqual(os.listdir(root), ["kept"])
+        self.assertEqual(kept.stat().st_mode & 0o777, 0o600)
 
 
 def name_of(fd: int) -> str:

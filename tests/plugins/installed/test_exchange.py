@@ -20,7 +20,7 @@ from bridge.plugins.installed.records import Former, former
 from bridge.store import Edit, Put, Remove
 from bridge.system.files import remove
 
-from ...directories import fresh_directory, planted
+from ...directories import fresh_directory, planted, read_files, write_files
 from ...disk import full, going_wrong
 from ..operations.bench import Bench
 
@@ -51,24 +51,16 @@ class ExchangeTests(SynchronousTestCase):
             self.write(exchange.new, "new")
         if exchange.old is not None:
             self.write("good", "old")
-        return self.names()
+        return read_files(self.directory)
 
     def write(self, name, content):
         """Write a tree."""
-        (self.directory / name).mkdir()
-        (self.directory / name / "main.ts").write_text(content)
-
-    def names(self):
-        """What is where."""
-        return {
-            path.name: (path / "main.ts").read_text()
-            for path in self.directory.iterdir()
-        }
+        write_files(self.directory, {f"{name}/main.ts": content})
 
     def after(self, exchange):
         """What is there after an exchange."""
-        there = {} if exchange.new is None else {"good": "new"}
-        return there if exchange.old is None else {**there, OLD: "old"}
+        there = {} if exchange.new is None else {"good/main.ts": b"new"}
+        return there if exchange.old is None else {**there, f"{OLD}/main.ts": b"old"}
 
     def test_durable(self):
         """What was done, undone or ended survives a loss of power."""
@@ -99,7 +91,7 @@ class ExchangeTests(SynchronousTestCase):
             self.crashing(kind.undo if back else kind.do, at)
             (kind.do if on else kind.undo)(self.directory)
             expected = self.after(kind) if on else before
-            self.assertEqual(self.names(), expected, (kind, at, back, on))
+            self.assertEqual(read_files(self.directory), expected, (kind, at, back, on))
 
     def test_it_replaces_nothing(self):
         """What is in the way stays: a tree, an empty directory, a dead link."""

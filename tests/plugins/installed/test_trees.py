@@ -51,40 +51,6 @@ class TreesTestCase(SynchronousTestCase):
         return sorted(path.name for path in self.data.plugins.iterdir())
 
 
-class MovingTests(TreesTestCase):
-    """Tests for trees that come and go."""
-
-    def clone(self):
-        """Write a clone."""
-        clone = self.trees.fresh()
-        write_tree(clone, files_of("sample"), "sample")
-        return clone
-
-    def test_remove_read_only_files(self):
-        """Folders that nobody may write to are removed like any other."""
-        clone = self.clone()
-        (clone / "src").mkdir()
-        (clone / "src" / "a.ts").write_text("")
-        (clone / "link").symlink_to(self.data.root / "state.json")
-        (self.data.root / "state.json").write_text("{}")
-        (self.data.root / "state.json").chmod(0o600)
-        (clone / "src" / "a.ts").chmod(0o400)
-        (clone / "src").chmod(0o500)
-        really = shutil.rmtree
-
-        # The tests may run as root, whom no mode stops.
-        def as_a_user(path):
-            if not os.stat(clone / "src").st_mode & 0o200:
-                raise PermissionError
-            really(path)
-
-        with patch.object(shutil, "rmtree", as_a_user):
-            remove(clone)
-        self.assertEqual(self.names(), [])
-        mode = os.stat(self.data.root / "state.json").st_mode & 0o777
-        self.assertEqual(mode, 0o600)
-
-
 class ListingTests(TreesTestCase):
     """Tests for what is installed."""
 
