@@ -32,10 +32,10 @@ class _Part:
     """A path in the directory."""
 
     def __init__(self, *names: str) -> None:
-        self._names = names
+        self.names = names
 
     def __get__(self, data: DataDir, owner: object) -> Path:
-        return data.root.joinpath(*self._names)
+        return data.root.joinpath(*self.names)
 
 
 @frozen
@@ -122,6 +122,12 @@ class DataDir:
             check_tree(part)
             self._checked.add(part)
         return part
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """List how the names of what is in the directory begin."""
+        parts = (part for part in vars(cls).values() if isinstance(part, _Part))
+        return tuple(part.names[0] for part in parts)
 
     def _check_above(self) -> None:
         """Check that nobody else can put another directory in this one's place."""

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from ..plugins.bundle.publishing import INFO_FILE, STAGING_PREFIX
+from ..plugins.tree.files import shown
 from ..settings.options import Paths
 from ..system.locks import LockedError, acquire
 from .npm import SetupError
 
 _PATIENCE_SECONDS: Final = 15.0
+
+# Of what a killed setup leaves, and of the page that ``open`` shows the browser.
+_OTHER_NAMES: Final = (".host-", "page.html")
 
 
 def published(place: Paths) -> list[Path]:
@@ -25,7 +30,7 @@ def check_removable(place: Paths) -> None:
     """
     Check that a directory is the daemon's, before all in it is deleted.
 
-    :raise SetupError: It is a link, holds your home directory, or looks like another.
+    :raise SetupError: It is a link, holds your home directory, or has other files.
     """
     data, root = place.data, place.data.root
     if not root.exists():
@@ -33,9 +38,21 @@ def check_removable(place: Paths) -> None:
     home = Path.home().resolve()
     if root.is_symlink() or root.resolve() in (home, *home.parents):
         raise SetupError(f"{root} is no data directory of its own; nothing was removed")
-    own = (data.token, data.state, data.lock, data.bin, data.host)
-    if any(root.iterdir()) and not any(path.exists() for path in own):
-        raise SetupError(f"{root} is no data directory; nothing was removed")
+    own = (*data.names(), *_OTHER_NAMES, *_placed_names(place))
+    for path in sorted(root.iterdir()):
+        if not path.name.startswith(own):
+            raise SetupError(
+                f"{shown(str(path))} is not plugin-bridge's; nothing was removed"
+            )
+
+
+def _placed_names(place: Paths) -> Iterator[str]:
+    """List the names in the data directory that the host's profile chooses."""
+    root, profile = place.data.root, place.profile
+    databases = (profile.database(alias, root) for alias in profile.databases)
+    for path in (place.theme_dir, *databases):
+        if path.is_relative_to(root):
+            yield from path.relative_to(root).parts[:1]
 
 
 def remove_all(place: Paths, patience: float = _PATIENCE_SECONDS) -> None:

@@ -114,3 +114,6 @@ class RemoveTests(CommandTestCase, SystemctlCase):
                 "nothing was removed", "--yes", f"--data-dir={path}"
             )
         self.assertTrue((documents / "letter").exists())
+        # A daemon that was once started with such a directory does not make it ours.
+        (self.place.data.root / "letter").touch()
+        self.assert_nothing_removed("letter is not plugin-bridge's", "--yes")
