@@ -3,15 +3,14 @@
 from typing import Any
 
 from attrs import evolve
-from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.tree.signature import Signed, key_id, public_key_of
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.wire import unstructure
-from bridge.store import Edit, Put
+from bridge.store import Put
 
-from ..operations.bench import Bench
+from ..operations.bench import OperationTestCase
 
 ONE = public_key_of(b"\x01" * 32)
 TWO = public_key_of(b"\x02" * 32)
@@ -20,26 +19,22 @@ SIGNED = Signed(key_id(ONE), ONE, 1000, "00" * 32)
 BY_TWO = Signed(key_id(TWO), TWO, 500, "00" * 32)
 
 
-class TrustTestCase(SynchronousTestCase):
+class TrustTestCase(OperationTestCase):
     """A test with a real, empty store."""
 
     def setUp(self):
         """Open the store."""
-        bench = Bench(self)
-        self.store, self.trust = bench.store, bench.trust
+        super().setUp()
+        self.trust = self.bench.trust
 
     def record(self) -> dict[str, Any]:
         """The record of the first key."""
-        record: dict[str, Any] = self.store.entries(KEYS)[SIGNED.key_id]
+        record: dict[str, Any] = self.bench.store.entries(KEYS)[SIGNED.key_id]
         return record
-
-    def commit(self, edits: list[Edit]) -> None:
-        """Commit edits."""
-        self.successResultOf(self.store.commit(edits))
 
     def accept(self, plugin_id: str, signed: Signed, now_ms: int = 5) -> None:
         """Commit a tree of a plugin, as an operation would."""
-        self.commit(self.trust.acceptance(plugin_id, URL, signed, now_ms))
+        self.commit(*self.trust.acceptance(plugin_id, URL, signed, now_ms))
 
 
 class AcceptanceTests(TrustTestCase):
@@ -68,7 +63,7 @@ class AcceptanceTests(TrustTestCase):
             *(None, 1, [], {}, {**good, "publicKey": TWO}, {**good, "plugins": "one"}),
             *({**good, "publicKey": ONE.upper()}, {**good, "trustedAt": "5"}),
         ):
-            self.commit([Put(KEYS, SIGNED.key_id, bad)])
+            self.commit(Put(KEYS, SIGNED.key_id, bad))
             self.assertFalse(self.trust.is_trusted(SIGNED.key_id), bad)
             self.assertEqual(self.trust.keys({}), [])
         self.accept("one", SIGNED)
@@ -99,17 +94,17 @@ class MarkTests(TrustTestCase):
         )
         self.trust.check_mark("one", BY_TWO)
         self.trust.check_mark("two", SIGNED)
-        self.commit(self.trust.forgetting(SIGNED.key_id))
+        self.commit(*self.trust.forgetting(SIGNED.key_id))
         self.assertFalse(self.trust.is_trusted(SIGNED.key_id))
         self.assertTrue(self.trust.is_trusted(BY_TWO.key_id))
         self.trust.check_mark("one", SIGNED)
-        self.assertEqual(self.store.entries(MARKS), {"one": {BY_TWO.key_id: 500}})
+        self.assertEqual(self.bench.store.entries(MARKS), {"one": {BY_TWO.key_id: 500}})
 
     def test_damaged(self):
         """What is no mark counts as none."""
         bad: Any
         for bad in (1, [], {SIGNED.key_id: "1"}, {SIGNED.key_id: True}):
-            self.commit([Put(MARKS, "one", bad)])
+            self.commit(Put(MARKS, "one", bad))
             self.assertEqual(self.trust.mark("one", SIGNED.key_id), 0)
 
 

@@ -16,7 +16,7 @@ from bridge.plugins.installed.records import (
 from bridge.store import Drop, Edit, Put, Remove
 
 from ...strategies import loose
-from ..operations.bench import Bench
+from ..operations.bench import OperationTestCase
 
 RECORD = Record("https://forge.example/a.git", "c0ffee", "1bc6", 5, 1000, 2000)
 FIELDS = {
@@ -47,21 +47,13 @@ class RecordTests(SynchronousTestCase):
         self.assertEqual(read_record(edit.value), record)
 
 
-class ReadRecordsTests(SynchronousTestCase):
+class ReadRecordsTests(OperationTestCase):
     """Tests for the records of a store."""
-
-    def setUp(self):
-        """Open a store."""
-        self.store = Bench(self).store
-
-    def commit(self, *edits):
-        """Commit edits."""
-        self.successResultOf(self.store.commit(edits))
 
     def test_path_in_a_key(self):
         """A key that is no plugin id never becomes a path."""
         self.commit(*(RECORD.put(key) for key in ("../x", "a/b", "", "A", "sample")))
-        self.assertEqual(list(read_records(self.store)), ["sample"])
+        self.assertEqual(list(read_records(self.bench.store)), ["sample"])
 
     def test_former_values_restore_every_value(self):
         """What edits changed, added, removed or dropped is as before."""
@@ -71,7 +63,7 @@ class ReadRecordsTests(SynchronousTestCase):
             Put("other", "gone", 2),
             Put(settings_namespace("sample"), "a", {"b": 1}),
         )
-        before = {ns: self.store.entries(ns) for ns in self.store.namespaces()}
+        before = self.bench.left()
         edits: list[Edit] = [
             Put(RECORDS, "sample", {}),
             Put(RECORDS, "new", {}),
@@ -81,9 +73,8 @@ class ReadRecordsTests(SynchronousTestCase):
             Drop(settings_namespace("sample")),
             Drop(settings_namespace("empty")),
         ]
-        kept = former(self.store, edits)
+        kept = former(self.bench.store, edits)
         self.commit(*edits)
         self.commit(Put(settings_namespace("empty"), "made", "meanwhile"))
         self.commit(*(one.edit() for one in kept))
-        after = {ns: self.store.entries(ns) for ns in self.store.namespaces()}
-        self.assertEqual(after, before)
+        self.assertEqual(self.bench.left(), before)
