@@ -98,6 +98,8 @@ class LinkTests(SynchronousTestCase):
         self.command.go()
         self.successResultOf(self.links.close())
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+        self.assertEqual(self.bench.trees.linked, {})
+        self.assertFalse(self.bench.jobs.commit_lock.locked)
 
     def test_attack_too_many(self) -> None:
         """More trees than there is room for are refused, until one goes."""

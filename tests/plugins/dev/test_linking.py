@@ -88,14 +88,6 @@ class LinkTests(LinkingTestCase):
         (entry,) = self.bench.trees.listing({}).plugins
         self.assertLess(entry.installed_at, entry.updated_at)
 
-    def test_end_that_breaks(self):
-        """When even removing it fails, the daemon has forgotten it."""
-        self.linked()
-        self.bench.threads.failing["link"] = OSError(5, "I/O error")
-        self.failureResultOf(ensureDeferred(self.link.end()), OSError)
-        self.assertEqual(self.bench.trees.linked, {})
-        self.assertFalse(self.bench.jobs.commit_lock.locked)
-
     def test_install_waits(self):
         """An install commits after a link that is being built, not within it."""
         self.bench.publish("good")

@@ -1,6 +1,5 @@
 """Scans as the daemon makes them: with the real reactor, threads and bundler."""
 
-import gc
 import os
 from hashlib import sha256
 from pathlib import Path
@@ -8,8 +7,6 @@ from typing import Any
 from unittest import mock
 
 from twisted.internet import reactor
-from twisted.internet.defer import CancelledError, Deferred
-from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
@@ -21,7 +18,6 @@ from bridge.plugins.tree.tree import read_tree
 
 from ...directories import fresh_directory, write_files
 from ...npm import esbuild
-from ...waiting import until
 
 
 class ScannerCase(TestCase):
@@ -146,16 +142,3 @@ class BundlerTests(ScannerCase):
                     "b.ts:1 too complex to check",
                 ],
             )
-
-    async def test_cancelled(self) -> None:
-        """Once cancelled nothing is left of it."""
-        self.write("a.ts", "x = 1")
-        scanner = self.scanner(self.bundler(b"#!/bin/sh\nexec sleep 600\n"))
-        scan = Deferred.fromCoroutine(scanner.scan(read_tree(self.root)))
-        await until(lambda: self.copies)
-        await deferLater(reactor, 0.05)
-        scan.cancel()
-        await self.assertFailure(scan, CancelledError)
-        await deferLater(reactor, 0)
-        gc.collect()
-        self.assertFalse(os.path.exists(self.copies[0]))

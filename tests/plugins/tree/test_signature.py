@@ -175,13 +175,10 @@ class UnusableTests(SignatureTestCase):
         """What is not one object with the fields of version 1 is refused."""
         text = json.dumps(FILE)[:-1].encode()
         place = f"plugin.sig:1:{len(text) + 3} unknown field"
-        twice = f"plugin.sig:1:{len(text) + 2}"
         not_usable = "plugin.sig is not usable: "
         digits = "64 characters, matching [0-9A-Fa-f]+"
         for value, words in (
-            (b"", "plugin.sig:1:1 not JSON: "),
             (b"\xef\xbb\xbf{}", "plugin.sig:1:1 not JSON: Unexpected UTF-8 BOM"),
-            (text + b',"id":"demo"}', f"{twice} an object has this key twice"),
             (b" " * 65_537, f"{not_usable}it is larger than 65536 bytes"),
             *(
                 (one, f"{not_usable}must be an object")
@@ -205,7 +202,6 @@ class UnusableTests(SignatureTestCase):
                 f"{place}; the fields are version, algorithm, id, publicKey, digest, "
                 "signature, signedAt",
             ),
-            ({**FILE, "public_key": 1}, f"{place}; did you mean publicKey?"),
             *(
                 ({**FILE, field: one}, f"{not_usable}{field}: {rule}")
                 for field, rule, values in (
