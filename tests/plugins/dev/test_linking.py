@@ -4,6 +4,7 @@ from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.dev.linking import Link, Linked, SourcesRefusedError
+from bridge.plugins.installed.records import read_records
 from bridge.protocol.errors import BridgeError
 
 from ..operations.bench import Bench, files_of, manifest, url_of, write_tree
@@ -106,15 +107,11 @@ class RefusedTests(LinkingTestCase):
     """What is refused, and what stays then."""
 
     def test_policy(self):
-        """A refused change is reported whole, and the good copy stays in the bundle."""
+        """A change is refused before the good copy is touched, and nothing is built."""
         self.linked()
         self.bench.events.clear()
-        self.write("main.ts", "eval('1');\nfetch('x');\n")
-        failure = self.failureResultOf(self.update(), SourcesRefusedError)
-        self.assertEqual(
-            [hit.report for hit in failure.value.hits],
-            ["main.ts:1 eval", "main.ts:2 fetch"],
-        )
+        self.write("main.ts", "eval('1');\n")
+        self.failureResultOf(self.update(), SourcesRefusedError)
         self.assertEqual(self.in_copy(), "export default 1;\n")
         self.assertEqual(self.kept(), [LINK])
         self.assertEqual(self.bench.events, [])
@@ -191,23 +188,28 @@ class RefusedTests(LinkingTestCase):
 
 
 class ShadowTests(LinkingTestCase):
-    """A link alongside an installed plugin of its id."""
-
-    def setUp(self):
-        """Install it."""
-        super().setUp()
-        self.bench.publish("mine")
-        self.successResultOf(self.bench.install(url_of("mine")))
-        self.installed = self.bench.left()
-        self.bench.events.clear()
+    """A link alongside an installed plugin of its id, and another one."""
 
     def test_shadowed(self):
-        """The link stands for the installed tree, of which nothing is changed."""
-        linked = self.linked()
-        self.assertTrue(linked.shadows)
-        self.assertIn(f"run {LINK}", self.bench.events)
-        names, state = self.bench.left()
-        self.assertEqual((names, state), ([LINK, "mine"], self.installed[1]))
+        """It is listed, read and built in place of the installed tree, which stays."""
+        for name in ("also", "mine"):
+            self.bench.publish(name)
+            self.successResultOf(self.bench.install(url_of(name)))
+        installed = self.bench.left()
+        self.write("README.md", "linked")
+        self.names.append("README.md")
+        self.assertTrue(self.linked().shadows)
+        self.assertIn(f"run also {LINK}", self.bench.events)
+        self.assertEqual(self.bench.left(), ([LINK, "also", "mine"], installed[1]))
+        records, trees = read_records(self.bench.store), self.bench.trees
+        listing = trees.listing(records)
+        found = [(entry.id, entry.dev) for entry in listing.plugins]
+        self.assertEqual(found, [("also", None), ("mine", True)])
+        self.assertEqual(
+            (listing.plugins, listing.broken), (trees.entries(records), [])
+        )
+        self.assertEqual(trees.about("mine", records).readme, "linked")
+        self.assertEqual(trees.about("also", records).readme, "")
         self.end()
-        self.assertIn("run mine", self.bench.events)
-        self.assertEqual(self.bench.left(), self.installed)
+        self.assertIn("run also mine", self.bench.events)
+        self.assertEqual(self.bench.left(), installed)

@@ -2,14 +2,13 @@
 
 import os
 import shutil
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.installed.records import Record
-from bridge.plugins.installed.trees import Broken, LinkedTree, ListEntry
-from bridge.plugins.tree.manifest import load_manifest
+from bridge.plugins.installed.trees import Broken, LinkedTree
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import BridgeError
 from bridge.system.files import remove
@@ -20,7 +19,6 @@ from ..operations.bench import (
     NOW,
     OTHER_KEY,
     OTHER_SEED,
-    PROFILE,
     Bench,
     files_of,
     manifest,
@@ -148,44 +146,11 @@ class ListingTests(TreesTestCase):
 
 
 class LinkedTests(TreesTestCase):
-    """Tests for linked trees."""
-
-    def setUp(self):
-        """Link one."""
-        super().setUp()
-        files = {path: text.encode() for path, text in files_of("sample").items()}
-        self.tree = Tree({**files, "README.md": b"linked"})
-        entry = ListEntry.of(
-            load_manifest(self.tree, PROFILE),
-            url="",
-            commit="",
-            installed_at="",
-            updated_at="",
-            key_id="",
-            dev=True,
-        )
-        self.trees.linked["sample"] = LinkedTree(entry, self.tree)
-
-    def test_it_stands_for_the_installed_one(self):
-        """It is listed and built in place of the installed tree of its id."""
-        self.write()
-        self.write("other")
-        records = {"other": RECORD, "sample": RECORD}
-        listing = self.trees.listing(records)
-        self.assertEqual(self.trees.about("sample", {}).readme, "linked")
-        self.assertEqual(self.trees.about("other", records).readme, "")
-        self.assertEqual([p.id for p in listing.plugins], ["other", "sample"])
-        self.assertEqual(listing.broken, [])
-        self.assertEqual(listing.plugins, self.trees.entries(records))
-        self.assertEqual([p.dev for p in listing.plugins], [None, True])
-        sound, faults = self.trees.verified_trees(records)
-        self.assertEqual(sorted(sound), [".tmp-dev-sample", "other"])
-        self.assertIs(sound[".tmp-dev-sample"], self.tree)
-        self.assertEqual(faults, {})
+    """Tests for linked trees; what they stand for, ``test_linking`` has."""
 
     def test_failed_link(self):
         """When the new one can't be written, the old one is there still."""
-        linked = self.trees.linked["sample"]
+        linked = LinkedTree(Mock(), Tree({"main.ts": b""}))
         self.trees.link("sample", linked)
         full = patch.object(Tree, "write", side_effect=OSError(28, "No space"))
         with full, self.assertRaises(OSError):
