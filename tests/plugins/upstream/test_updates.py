@@ -79,22 +79,6 @@ class AnswerTests(UpdatesTestCase):
         expected = Update("one", COMMIT, LATEST, 2, new_commits(2).changelog)
         self.assertEqual(answer, UpdatesResult([expected], [], []))
 
-    def test_unreachable(self) -> None:
-        """A remote that cannot be reached is named, and logged once a minute."""
-        self.install("dead", "good")
-        self.upstream.answers[url_of("dead")] = clone_failed("nobody is there")
-        with capturedLogs() as logged:
-            for _ in range(2):
-                answer = self.successResultOf(self.check())
-                self.assertEqual(ids_of(answer), ["good"])
-                reason = "clone_failed: nobody is there"
-                self.assertEqual(answer.unknown, [Unknown("dead", reason)])
-                self.assertEqual(answer.pending, [])
-        self.assertEqual(
-            [formatEvent(event) for event in logged],
-            ["not known whether dead is behind: clone_failed: nobody is there"],
-        )
-
     def test_defect(self) -> None:
         """A defect is logged whole, and costs what is known of one plugin."""
         self.install("good", "odd")
@@ -134,15 +118,21 @@ class FreshnessTests(UpdatesTestCase):
     """How long an outcome is good for."""
 
     def test_fresh(self) -> None:
-        """No remote is asked twice within 60 s, whatever it answered."""
+        """No remote is asked twice, or reported as unreachable, within 60 s."""
         self.install("dead", "new", "same")
         self.upstream.answers[url_of("same")] = None
         self.upstream.answers[url_of("dead")] = clone_failed("nobody is there")
-        self.behind()
-        self.assertEqual(self.asked(), ["dead", "new", "same"])
-        self.clock.advance(FRESH - 0.1)
-        self.assertEqual(self.behind(), ["new"])
-        self.assertEqual(self.asked(), [])
+        unknown = [Unknown("dead", "clone_failed: nobody is there")]
+        with capturedLogs() as logged:
+            for pause, asked in ((0, ["dead", "new", "same"]), (FRESH - 0.1, [])):
+                self.clock.advance(pause)
+                answer = self.successResultOf(self.check())
+                self.assertEqual((ids_of(answer), answer.unknown), (["new"], unknown))
+                self.assertEqual((answer.pending, self.asked()), ([], asked))
+        self.assertEqual(
+            [formatEvent(event) for event in logged],
+            ["not known whether dead is behind: clone_failed: nobody is there"],
+        )
         self.clock.advance(0.1)
         self.behind()
         self.assertEqual(sorted(self.asked()), ["dead", "new", "same"])
