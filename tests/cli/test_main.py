@@ -16,6 +16,7 @@ from bridge.cli.main import COMMANDS, SECTIONS, find, main
 from bridge.tap import Options
 
 from ..directories import fresh_directory
+from ..programs import python
 from .commandcase import CommandTestCase
 
 _COUNT = """
@@ -62,17 +63,9 @@ class MainTests(CommandTestCase):
         """What asks the daemon imports little more than that takes."""
         data = fresh_directory(self)
         for command in (["list"], ["install", "https://forge.example/x"], ["status"]):
-            with self.subTest(command=command[0]):
-                counted = subprocess.run(
-                    [
-                        *(sys.executable, "-c", _COUNT),
-                        *(*command, "--host=reference", f"--data-dir={data}"),
-                    ],
-                    check=True,
-                    capture_output=True,
-                    text=True,
-                )
-                self.assertLessEqual(int(counted.stdout), 50)
+            where = "--host=reference", f"--data-dir={data}"
+            counted = python("-c", _COUNT, *command, *where)
+            self.assertLessEqual(int(counted.stdout), 50, command)
 
     def test_usage_errors(self):
         """What is no command, or has wrong options, ends with status 2, in one line."""
@@ -115,10 +108,8 @@ class MainTests(CommandTestCase):
         entry = "from bridge.__main__ import main; sys.exit(main())"
         module = "import runpy; runpy.run_module('bridge', run_name='__main__')"
         for start in (entry, module):
-            done = subprocess.run(
-                [sys.executable, "-c", stop + start], capture_output=True, check=False
-            )
-            self.assertEqual((done.returncode, done.stderr), (130, b"\n"), start)
+            done = python("-c", stop + start)
+            self.assertEqual((done.returncode, done.stderr), (130, "\n"), start)
         setup = configparser.ConfigParser()
         setup.read(Path(bridge.__file__).parent.with_name("setup.cfg"))
         scripts = setup["options.entry_points"]["console_scripts"].split("\n")

@@ -3,10 +3,10 @@
 import atexit
 import functools
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from ..programs import python
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -21,13 +21,8 @@ def built(builder: str) -> Path:
     """
     scratch = _scratch()
     to = scratch / builder
-    line = [sys.executable, "-m", "sphinx", "-b", builder, "-q", "-W", "--keep-going"]
-    done = subprocess.run(
-        [*line, "-d", scratch / "doctrees", DOCS, to],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    line = "-m", "sphinx", "-b", builder, "-q", "-W", "--keep-going"
+    done = python(*line, "-d", str(scratch / "doctrees"), str(DOCS), str(to))
     assert done.returncode == 0, done.stderr
     return to
 

@@ -1,12 +1,9 @@
 """The runner of mutants finds what tests notice."""
 
-import subprocess
-import sys
-
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..programs import python
 from .mutants import mutants
-from .runs import ROOT
 
 _CHANGES = {
     "x = a < b": {"a < b -> a <= b", "a < b -> a >= b"},
@@ -45,13 +42,7 @@ class RunTests(SynchronousTestCase):
         command = ("-m", "tests.mutation", "bridge/protocol/bucket.py")
         tests = "tests.protocol.test_bucket"
         options = ("--sample=4", "--seed=1")
-        run = subprocess.run(
-            (sys.executable, *command, tests, *options),
-            check=True,
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-        )
+        run = python(*command, tests, *options)
         survivors = run.stdout.count("survives: ")
         self.assertIn(f"{4 - survivors} of 4 mutants killed", run.stdout)
         self.assertLess(survivors, 4)

@@ -1,8 +1,6 @@
 """Tests for bridge.web.site."""
 
 import json
-import subprocess
-import sys
 
 from twisted.internet.error import ConnectionLost
 from twisted.python.failure import Failure
@@ -13,6 +11,7 @@ from bridge.protocol.limits import JSON_DEPTH
 from bridge.protocol.version import PROTOCOL
 from bridge.schemas import PROTOCOL_FILE, read_schema
 
+from ..programs import python
 from ..strategies import SECRET, nested
 from .stack import BEARER, TOKEN, WAIT, Anything, Stack
 
@@ -94,7 +93,5 @@ for dev in (False, True):
             assert stack.ask(method, path, body=b"").status < 500
 print([name for name in sys.modules if name.startswith(("klein", "werkzeug"))])
 """
-        ran = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        self.assertEqual(ran.stdout.strip(), "[]")
+        done = python("-c", code)
+        self.assertEqual(done.stdout.strip(), "[]", done.stderr)
