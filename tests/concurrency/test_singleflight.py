@@ -1,7 +1,6 @@
 """Tests for bridge.concurrency.singleflight."""
 
-from collections.abc import Callable
-from typing import Any
+from unittest import mock
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.trial.unittest import SynchronousTestCase
@@ -33,20 +32,12 @@ class SingleFlightTests(SynchronousTestCase):
     def test_failing_before_it_waits(self) -> None:
         """A body that raises at once fails as any other; so does a worse error."""
         for error in (ZeroDivisionError, SystemExit):
-            flight = SingleFlight("testing", self.raising(error))
+            flight = SingleFlight("testing", mock.Mock(side_effect=error))
             for _ in range(2):
                 flight.ask()
                 self.assertFalse(flight.is_running)
                 self.successResultOf(flight.idle())
                 self.assertEqual(len(self.flushLoggedErrors(error)), 1)
-
-    def raising(self, error: type[BaseException]) -> Callable[[], Any]:
-        """Make a body that raises."""
-
-        def body() -> Any:
-            raise error
-
-        return body
 
     def test_asked_for_by_who_waited(self) -> None:
         """Who is answered may ask again, and that run begins."""

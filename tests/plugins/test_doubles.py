@@ -112,12 +112,8 @@ class RemotesContract:
             self.assertRegex(entry.commit, _COMMIT)
             self.assertRegex(entry.time, r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
 
-    def make_same(self) -> None:
-        """Prepare for a look with the tip, which finds nothing."""
-
     async def test_tip(self):
         """The tip is behind by nothing, and can be asked for alone."""
-        self.make_same()
         self.assertIsNone(await self.looking(self.url, self.tip))
         self.assertEqual(await self.subject.tip(self.url), self.tip)
 
@@ -161,10 +157,6 @@ class FakeRemotesTests(RemotesContract, TestCase):
     def make_slow(self):
         """See ``RemotesContract``."""
         self.subject.waits.slow = "clone"
-
-    def make_same(self):
-        """See ``RemotesContract``."""
-        self.subject.answers[self.url] = None
 
 
 class BuilderContract:

@@ -82,7 +82,8 @@ class FakeRemotes:
         if url in self.slow:
             self._busy[url] = Deferred(lambda _: self.cancelled.append(url))
             await self._busy[url]
-        return self._answer(url)
+        answer = self._answer(url)
+        return None if answer is None or answer.latest == current else answer
 
     def end(self, url: str) -> None:
         """Let the last slow look end."""

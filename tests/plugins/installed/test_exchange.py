@@ -75,11 +75,6 @@ class ExchangeTests(SynchronousTestCase):
             places = [self.directory, self.directory, self.bench.data.root]
             self.assertEqual([call.args[0] for call in synced.mock_calls], places)
 
-    def crashing(self, call, at):
-        """Call something that ends at a file-system call, counted from 0."""
-        with going_wrong(full(at)), contextlib.suppress(OSError):
-            call(self.directory)
-
     def test_crash_between_any_two_calls(self):
         """Wherever either way was interrupted, both ways go on from there."""
         for kind, at, back, on in itertools.product(
@@ -88,7 +83,8 @@ class ExchangeTests(SynchronousTestCase):
             before = self.before(kind)
             if back:
                 kind.do(self.directory)
-            self.crashing(kind.undo if back else kind.do, at)
+            with going_wrong(full(at)), contextlib.suppress(OSError):
+                (kind.undo if back else kind.do)(self.directory)
             (kind.do if on else kind.undo)(self.directory)
             expected = self.after(kind) if on else before
             self.assertEqual(read_files(self.directory), expected, (kind, at, back, on))

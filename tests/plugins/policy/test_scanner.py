@@ -45,15 +45,12 @@ class ScannerCase(TestCase):
         """What scans it with the bundler of a directory."""
 
         def copy() -> Executable:
-            found = HeldCopy().get(directory) if directory else self.real()
+            real = Executable(str(esbuild()))
+            found = HeldCopy().get(directory) if directory else real
             self.copies.append(found.path)
             return found
 
         return Scanner(reactor, deferToThread, copy, os.urandom)  # type: ignore[arg-type]
-
-    def real(self) -> Executable:
-        """The bundler, without a copy."""
-        return Executable(str(esbuild()))
 
     async def reports(self, scanner: Scanner | None = None) -> list[str]:
         """What a scan reports."""
