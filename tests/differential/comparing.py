@@ -1,6 +1,5 @@
 """Compare what the scan finds with what is live in the real bundle."""
 
-import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,13 +10,12 @@ from attrs import define, field, frozen
 
 from bridge.plugins.policy.rules.table import UNKNOWN
 
+from ..directories import IN_MEMORY
 from ..plugins.policy.scanning import every_hit
 from .building import Build
 from .programs import Program
 from .writer import Choices
 
-# Hundreds of small files are written and removed a second.
-_MEMORY: Final = next(filter(os.path.isdir, ["/dev/shm"]), None)  # noqa: S108
 FAILED: Final = "the scan fails:"
 _WHOLE: Final = frozenset({"syntax error", "minified", "packed source"})
 _SHAPES: Final = frozenset({"invisible characters", "escape sequences", "minified"})
@@ -111,7 +109,7 @@ def _rules(hits: dict[str, list[tuple[int, str]]], name: str) -> set[str]:
 @contextmanager
 def building() -> Iterator[Build]:
     """Return a build in a directory of its own, which is removed."""
-    with tempfile.TemporaryDirectory(prefix="differential-", dir=_MEMORY) as scratch:
+    with tempfile.TemporaryDirectory(prefix="differential-", dir=IN_MEMORY) as scratch:
         yield Build(Path(scratch) / "build")
 
 

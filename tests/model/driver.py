@@ -1,6 +1,5 @@
 """Carries steps out on a simulated daemon; compares it with the model after each."""
 
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from bridge.datadir.token import TokenError
 from bridge.plugins.installed.exchange import JournalError
 from bridge.store import StoreError
 
+from ..directories import IN_MEMORY
 from ..disk import Plan, going_wrong, in_a_child
 from ..plugins.operations.bench import NOW
 from .expected import OK, OPERATIONS, Answer, Ask, Model
@@ -36,10 +36,9 @@ class Driver:
     observer: Observer = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        where = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
         for plugin_id in PLUGINS:
             self.forge.publish(plugin_id, 0, 0, NOW)
-        root = Path(tempfile.mkdtemp(prefix="model-", dir=where))
+        root = Path(tempfile.mkdtemp(prefix="model-", dir=IN_MEMORY))
         self.simulation = Simulation(root, self.forge)
         self.simulation.start()
         self.observer = Observer(self.simulation)

@@ -8,7 +8,6 @@ import errno
 import gc
 import itertools
 import json
-import os
 import shutil
 import sys
 import tempfile
@@ -27,7 +26,7 @@ from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError
 from bridge.store import Put
 
-from ...directories import read_files
+from ...directories import IN_MEMORY, read_files
 from ...disk import ALL, Plan, going_wrong, in_a_child
 from .bench import NEW, OTHER_SEED, Bench, FakeBuilder, url_of
 
@@ -267,11 +266,6 @@ def assert_goes_on(world: World, bench: Bench) -> None:
     assert published == {name: code_of(bench, name) for name in sound}, published
 
 
-def in_memory() -> str | None:
-    """Where no disk slows files down; ``None`` when there is no such place."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
-
-
 def in_every_way(world: World) -> dict[str, list[bool]]:
     """Interrupt an operation; for each way, whether it was done, by the call."""
     way = kill_the_recovery(world)
@@ -293,7 +287,7 @@ def main() -> None:
     # A collection in a child would copy every page of memory that it has of this one.
     gc.freeze()
     gc.disable()
-    with tempfile.TemporaryDirectory(dir=in_memory()) as directory:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as directory:
         world = World.make(Path(directory), sys.argv[1], "broken" in sys.argv[2:])
         ways = in_every_way(world)
     numbers = {way: (done.count(False), done.count(True)) for way, done in ways.items()}
