@@ -1,6 +1,7 @@
 """Tests for ``bridge.freedesktop.bus`` and ``bridge.freedesktop.connection``."""
 
 from typing import Any
+from unittest import mock
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
@@ -21,30 +22,6 @@ from ..waiting import until
 from .buses import HastyReactor, SessionBus, fake_bus, join
 
 GUID = b"OK 0123456789abcdef0123456789abcdef\r\n"
-
-
-class Follower:
-    """A bus's user, who writes down what happens."""
-
-    def __init__(self):
-        self.links, self.signals, self.losses = [], [], 0
-        self.joining = None
-
-    async def joined(self, link):
-        """See ``User``."""
-        self.links.append(link)
-        if isinstance(self.joining, Deferred):
-            await self.joining
-        elif self.joining is not None:
-            raise self.joining
-
-    def received(self, signal):
-        """See ``User``."""
-        self.signals.append(signal)
-
-    def lost(self):
-        """See ``User``."""
-        self.losses += 1
 
 
 class ConnectTests(TestCase):
@@ -97,9 +74,7 @@ class ConnectionTests(TestCase):
         """A bus, us, and another program."""
         self.bus = SessionBus()
         self.addCleanup(self.bus.remove)
-        self.signals: list[Any] = []
         self.us = await join(self, self.bus)
-        self.us.link.received = self.signals.append
         self.other = await join(self, self.bus)
         self.remote = RemoteInterface(self.other.name, "/x", "x.y.Z")
 
@@ -210,7 +185,7 @@ class BusTests(SynchronousTestCase):
     def setUp(self):
         """A bus of which every opening is the test's to answer."""
         self.clock = MemoryReactorClock()
-        self.user = Follower()
+        self.user = mock.Mock(joined=mock.AsyncMock())
         self.opened = []
         self.environ = {VARIABLE: "unix:path=/a"}
         self.patch(bus, "connect", self.open)
@@ -276,7 +251,7 @@ class BusTests(SynchronousTestCase):
         link = self.connect()
         self.clock.advance(3600)
         lose(link)
-        self.assertEqual(self.user.losses, 1)
+        self.user.lost.assert_called_once_with()
         self.assertEqual(len(self.opened), 1)
         self.clock.advance(0)
         self.assertEqual(len(self.opened), 2)
@@ -292,12 +267,12 @@ class BusTests(SynchronousTestCase):
 
     def test_user_that_cannot_settle_in(self):
         """A connection of no use is dropped; what breaks is logged."""
-        self.user.joining = DesktopError("no")
+        self.user.joined.side_effect = DesktopError("no")
         asked = self.bus.connected()
         link = self.connect()
         self.failureResultOf(asked, DesktopError)
         self.assertTrue(link.transport.disconnected)
-        self.user.joining = ZeroDivisionError()
+        self.user.joined.side_effect = ZeroDivisionError()
         asked = self.bus.connected()
         self.connect()
         self.failureResultOf(asked, DesktopError)
@@ -305,7 +280,11 @@ class BusTests(SynchronousTestCase):
 
     def test_attack_mute_bus(self):
         """A bus that is silent once we are in is dropped."""
-        self.user.joining = Deferred()
+
+        async def joined(link):
+            await Deferred()
+
+        self.user.joined = joined
         asked = self.bus.connected()
         link = self.connect()
         self.clock.advance(DESKTOP_SECONDS)
