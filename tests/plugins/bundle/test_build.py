@@ -11,7 +11,7 @@ from unittest import mock
 from attrs import evolve
 from twisted.internet import reactor
 from twisted.internet.defer import CancelledError
-from twisted.internet.task import deferLater
+from twisted.internet.task import Clock, deferLater
 
 from bridge.plugins.bundle import build, bundling, metafile
 from bridge.settings.host import load_profile
@@ -20,7 +20,7 @@ from bridge.system.locks import acquire_directory
 from ...directories import fresh_directory, planted
 from ...threads import Threads
 from ...waiting import until
-from .workshop import BuildCase, SlowClock, Workshop
+from .workshop import BuildCase, Workshop
 
 SECRET = "hunter2-secret"
 _MAP = '{"version":3,"sources":["%s"],"sourcesContent":["%s"],"mappings":"AAAA"}'
@@ -379,18 +379,17 @@ class MissingTests(BuildCase):
 
     async def test_attack_bundler_swapped_between_hash_and_run(self):
         """What runs is what was hashed, whatever the file is by then."""
-        witness = self.shop.root / "ran"
+        witness, spawn = self.shop.root / "ran", reactor.spawnProcess
 
-        class Swapping(SlowClock):
-            def spawnProcess(clock, *args, **kwargs):  # noqa: N805
-                path = self.shop.data.bin / "esbuild"
-                path.unlink()
-                path.write_text(f"#!/bin/sh\ntouch {witness}\n")
-                path.chmod(0o755)
-                return super().spawnProcess(*args, **kwargs)
+        def swap(*arguments):
+            path = self.shop.data.bin / "esbuild"
+            path.unlink()
+            path.write_text(f"#!/bin/sh\ntouch {witness}\n")
+            path.chmod(0o755)
+            return spawn(*arguments)
 
-        report = await self.shop.build("aa", on=Swapping())
-        self.assertEqual(report.errors, [])
+        self.patch(reactor, "spawnProcess", swap)
+        await self.built()
         self.assertFalse(witness.exists())
 
 
@@ -447,7 +446,8 @@ class BundlerEndTests(BuildCase):
 
     async def test_attack_that_hangs(self):
         """It is killed at the deadline."""
-        clock = SlowClock()
+        clock = Clock()
+        clock.spawnProcess = reactor.spawnProcess
         self.shop.put_bundler(b"#!/bin/sh\nexec sleep 600\n")
         building = self.shop.build("aa", on=clock)
         # Its deadline.

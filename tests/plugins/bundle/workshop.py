@@ -8,7 +8,6 @@ from typing import Any, Self
 from attrs import Factory, define, evolve
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred
-from twisted.internet.task import Clock
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
@@ -33,14 +32,6 @@ MAIN = """\
 import { definePlugin } from "@bridge/plugin-api";
 export default definePlugin({ activate() { console.log("MARK"); } });
 """
-
-
-class SlowClock(Clock):
-    """Processes of the real reactor, in time that a test makes pass."""
-
-    def spawnProcess(self, *args, **kwargs):
-        """See ``IReactorProcess``."""
-        return reactor.spawnProcess(*args, **kwargs)
 
 
 @define

@@ -25,24 +25,6 @@ LIMITS = Limits(50, 30, 10 * MIB, 512 * MIB)
 GREETING = rf"\00{len(VERSION):o}\000\000\000{VERSION}"
 
 
-class Spy:
-    """The real reactor, and the processes that it starts."""
-
-    def __init__(self) -> None:
-        self.pids: list[int] = []
-
-    def spawnProcess(self, *arguments: Any) -> Any:
-        """Start one."""
-        process = reactor.spawnProcess(*arguments)
-        # One that dies at once may have been waited for already.
-        if process.pid is not None:
-            self.pids.append(process.pid)
-        return process
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(reactor, name)
-
-
 def is_running(pid: int) -> bool:
     """Whether a process computes; a dead one may not have been waited for."""
     try:
@@ -64,12 +46,22 @@ class ConversationTests(TestCase):
     timeout = 60
 
     def setUp(self) -> None:
-        """No process runs yet."""
-        self.spy: Any = Spy()
+        """Note which processes are started."""
+        self.pids: list[int] = []
+        spawn = reactor.spawnProcess
+
+        def spawn_process(*arguments: Any) -> Any:
+            process = spawn(*arguments)
+            # One that dies at once may have been waited for already.
+            if process.pid is not None:
+                self.pids.append(process.pid)
+            return process
+
+        self.patch(reactor, "spawnProcess", spawn_process)
 
     def tearDown(self) -> None:
         """No process is left, and no call of the deadline's."""
-        for pid in self.spy.pids:
+        for pid in self.pids:
             self.assertRaises(ProcessLookupError, os.kill, pid, 0)
 
     def converse(
@@ -77,7 +69,8 @@ class ConversationTests(TestCase):
     ) -> Deferred[Any]:
         """Do what asks a program, the bundler if there is no other one."""
         executable = Executable(str(path or esbuild()))
-        asking = converse(self.spy, executable, evolve(LIMITS, **limits), work)
+        on: Any = reactor
+        asking = converse(on, executable, evolve(LIMITS, **limits), work)
         return Deferred.fromCoroutine(asking)
 
     def ask(
@@ -115,7 +108,7 @@ class ConversationTests(TestCase):
         self.assertEqual(answers[0]["code"], "let a = 1;\n")
         self.assertEqual(answers[1]["errors"][0]["location"]["line"], 1)
         self.assertGreater(len(answers[2]["code"]), MIB)
-        self.assertEqual(len(self.spy.pids), 1)
+        self.assertEqual(len(self.pids), 1)
         # Nor does anything wait for the deadline.
         times = [call.getTime() for call in reactor.getDelayedCalls()]
         left = [one - reactor.seconds() for one in times]
