@@ -86,9 +86,8 @@ class ArchiveTests(SourcesCase):
             files = {prefix + name: content for name, content in wanted.items()}
             more = {prefix + "README.md": b"", prefix + "packages/host/.npmrc": b""}
             for mode in ("w", "w:gz"):
-                with self.subTest(prefix=prefix, mode=mode):
-                    given = archive({**files, **more}, folder, mode=mode)
-                    self.assertEqual(self.read(given), wanted)
+                given = archive({**files, **more}, folder, mode=mode)
+                self.assertEqual(self.read(given), wanted, (prefix, mode))
 
     def test_attack_path_traversal(self):
         """A path that leaves its place refuses the archive."""
@@ -102,9 +101,8 @@ class ArchiveTests(SourcesCase):
             "../packages/x",
             "/packages/x",
         ):
-            with self.subTest(path=path):
-                reported = self.refused(archive({**NEEDED, path: b"evil"}))
-                self.assertEqual(reported, "the archive has an unsafe path")
+            reported = self.refused(archive({**NEEDED, path: b"evil"}))
+            self.assertEqual(reported, "the archive has an unsafe path", path)
 
     def test_attack_links_and_devices(self):
         """A link or a device refuses the archive."""
@@ -147,8 +145,7 @@ class ArchiveTests(SourcesCase):
         """What is no archive, or is cut short, is refused."""
         packed = archive(NEEDED, mode="w:gz")
         for given_bytes in (b"x" * 600, b"", packed[:-20], b"\x1f\x8bxx", packed[:12]):
-            with self.subTest(given=given_bytes[:9]):
-                self.refused(given_bytes)
+            self.refused(given_bytes)
         self.assertEqual(
             self.refused(self.root / "none"),
             "cannot be read: No such file or directory",
