@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 from attrs import evolve
 from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerProtocol
 from twisted.internet import reactor
-from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.defer import maybeDeferred
 from twisted.internet.protocol import Factory, Protocol
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
@@ -97,11 +97,7 @@ class WebSocketCase(TestCase):
         """Listen."""
         self.server = Server()
         self.port = self.server.listen()
-        self.addCleanup(self.stop)
-
-    def stop(self) -> Deferred[None]:
-        """Stop the server."""
-        return Deferred.fromCoroutine(self.server.stop())
+        self.addCleanup(self.server.stop)
 
     def sink(self) -> Any:
         """Make a sink."""

@@ -105,15 +105,12 @@ class PreviewTests(PreviewTestCase):
         self.assertEqual(self.steps[self.page], STEPS)
 
     def test_refused_like_an_install(self) -> None:
-        """What an install would refuse is refused, and nothing is kept."""
+        """What an install would refuse is, a URL unfetched; nothing is kept."""
+        self.refused("not_https", self.preview("http://forge.example/x"))
+        self.assertEqual(self.bench.jobs.recent(), [])
         self.bench.publish("good", {"main.ts": "eval('a');\n"})
         self.refused("policy")
         self.assertEqual(self.bench.left(), ([], {}))
-
-    def test_url_is_checked(self) -> None:
-        """A URL that can't be installed is not fetched either."""
-        self.refused("not_https", self.preview("http://forge.example/x"))
-        self.assertEqual(self.bench.jobs.recent(), [])
 
 
 class InstalledTests(PreviewTestCase):
