@@ -423,6 +423,8 @@ class ManagerTests(SynchronousTestCase):
         browser.click("#question-key summary")
         browser.until_text("#question-key", "-")
         browser.answer("yes")
+        self.desktop.until_shown()
+        self.desktop.clear()
         stand.go("/plugins/speaker-box/permissions")
         browser.until_text("#permissions", "You allowed it to")
         self.audit("permissions")
