@@ -4,9 +4,9 @@ import gzip
 import os
 import shutil
 import ssl
-import subprocess
 from contextlib import closing
 from http import client
+from subprocess import CalledProcessError
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, inlineCallbacks
@@ -16,6 +16,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from bridge.demo.forge import ForgeError, make_authority, publish, start_forge
 
 from ..directories import fresh_directory
+from ..plugins.clone.clones import run_git
 
 
 class ForgeTests(TestCase):
@@ -42,25 +43,7 @@ class ForgeTests(TestCase):
 
     def git(self, *words: str) -> Deferred[str]:
         """What git prints, run in a thread."""
-        environment = {
-            "PATH": os.defpath,
-            "HOME": str(self.base),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_SSL_CAINFO": str(self.ca_file),
-        }
-
-        def run() -> str:
-            done = subprocess.run(
-                ["git", *words],
-                cwd=self.base,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            return done.stdout + done.stderr
-
-        return deferToThread(run)
+        return deferToThread(run_git, self.base, *words, ca_file=self.ca_file)
 
     @inlineCallbacks
     def test_clone(self):
@@ -83,10 +66,9 @@ class ForgeTests(TestCase):
         """Nothing can be pushed."""
         into = self.base / "p"
         yield self.git("clone", self.forge.url("demo"), str(into))
-        reported = yield self.git(
-            "-C", str(into), "push", "origin", "HEAD:refs/heads/x"
-        )
-        self.assertIn("403", reported)
+        pushing = self.git("-C", str(into), "push", "origin", "HEAD:refs/heads/x")
+        error = yield self.assertFailure(pushing, CalledProcessError)
+        self.assertIn("403", error.stderr)
 
     @inlineCallbacks
     def test_request_body(self):

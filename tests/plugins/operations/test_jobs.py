@@ -186,12 +186,6 @@ class OutcomeTests(JobsTestCase):
 class EndTests(JobsTestCase):
     """Tests for ``Jobs.cancel`` and ``Jobs.close``."""
 
-    def refuse(self, name: str) -> None:
-        """Expect that it can't be cancelled."""
-        message = self.error(maybeDeferred(self.jobs.cancel, name)).message
-        self.assertTrue(message.startswith("not_cancellable: "), message)
-        self.assertNotIn(name, message)
-
     def test_cancelled(self) -> None:
         """Its clone is removed, its caller refused, and only then it is answered."""
         asked = self.begin(self.withdrawn())
@@ -206,7 +200,9 @@ class EndTests(JobsTestCase):
         self.assertEqual((job.outcome.end, job.outcome.error), (End.CANCELLED, error))
         # What has ended, and what never was, can't be cancelled.
         for name in ("nothing", job.name):
-            self.refuse(name)
+            message = self.error(maybeDeferred(self.jobs.cancel, name)).message
+            self.assertTrue(message.startswith("not_cancellable: "), message)
+            self.assertNotIn(name, message)
 
     def test_closed(self) -> None:
         """A waiting operation ends, undone, and nothing begins any more."""
