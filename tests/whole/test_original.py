@@ -46,7 +46,8 @@ class OriginalTests(HomeCase):
         """Lay a home directory out as the earlier daemon did."""
         super().setUp()
         self.data = self.home / ".vrcnext-plugins"
-        self.theme = self.home / ".config/VRCNext/custom-themes/vrcnext-plugin-system"
+        theme = self.home / ".config/VRCNext/custom-themes/vrcnext-plugin-system"
+        self.bundle = theme / "vrcnext-plugin-host.js"
         self.forge = empty_forge(self)
         # It made the root by the umask, and some directories for itself alone.
         self.data.mkdir(mode=0o755)
@@ -112,20 +113,25 @@ class OriginalTests(HomeCase):
         commit = self.forge.publish(tree, "good")
         return self.forge.url("good"), commit
 
-    def daemon(self, *options, **environ):
+    def daemon(self, **environ):
         """Start the daemon by the name that its users know."""
-        listen = ("--listen", "127.0.0.1:0", f"--ca-file={self.forge.ca_file}")
-        process = popen([*self.script(), *listen, *options], self.home, environ)
+        path = self.home / "vrcnext-bridge"
+        path.write_text(
+            "import sys\nfrom bridge.cli.main import main\nsys.exit(main())\n"
+        )
+        options = "--dev", "--sink=wayvr", "--listen=127.0.0.1:0"
+        trust = f"--ca-file={self.forge.ca_file}"
+        line = [sys.executable, "-u", str(path), *options, trust]
+        process = popen(line, self.home, environ)
         return self.enterContext(ending(Daemon(process, self.data)))
 
     def test_nothing_is_lost(self):
-        """Token, settings, records, keys and the overlay's address are as they were."""
+        """Token, settings, records, keys and overlay are as they were, and go on."""
         overlay = self.enterContext(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         overlay.bind(("127.0.0.1", 0))
         overlay.settimeout(30)
         address = f"127.0.0.1:{overlay.getsockname()[1]}"
-        named = {"VRCNEXT_BRIDGE_WAYVR_ADDR": address}
-        daemon = self.daemon("--sink", "wayvr", **named)
+        daemon = self.daemon(VRCNEXT_BRIDGE_WAYVR_ADDR=address)
         self.assertEqual(daemon.token, TOKEN)
         with daemon.page() as page:
             listed = page.result("plugins", "list")
@@ -149,36 +155,26 @@ class OriginalTests(HomeCase):
             sent = {"title": "Hello", "content": "", "sinks": ["wayvr"]}
             self.assertEqual(page.result("notify", "send", sent)["failed"], [])
             self.assertIn("Hello", overlay.recv(65535).decode())
+            self.assertIn("Marker of 1.0.0", self.bundle.read_text())
+            left = {path.name for path in (self.data / "plugins").iterdir()}
+            self.assertEqual(left, {"good"})
+            self.goes_on(page)
         daemon.stop()
-        bundle = (self.theme / "vrcnext-plugin-host.js").read_text()
-        self.assertIn("Marker of 1.0.0", bundle)
-        left = {path.name for path in (self.data / "plugins").iterdir()}
-        self.assertEqual(left, {"good"})
         self.assertNotIn("set aside", "".join(daemon.lines))
         self.assertNotIn("Traceback", "".join(daemon.lines))
 
-    def test_goes_on(self):
+    def goes_on(self, page):
         """Its plugins are updated and uninstalled as any; an older tree is refused."""
-        with self.daemon("--dev").page() as page:
-            for older in (("0.9.0", int(time.time())), ("1.1.0", SIGNED_AT - 1)):
-                self.publish(*older)
-                refused = page.refusal("plugins", "update", {"id": "good"})
-                self.assertIn("downgrade", refused)
-            self.publish("1.1.0", int(time.time()))
-            updated = page.result("plugins", "update", {"id": "good"})["plugin"]
-            self.assertEqual(updated["version"], "1.1.0")
-            self.assertEqual(updated["installedAt"], "2023-11-14T22:13:20Z")
-            bundle = (self.theme / "vrcnext-plugin-host.js").read_text()
-            self.assertIn("Marker of 1.1.0", bundle)
-            page.result("plugins", "uninstall", {"id": "good"})
-            self.assertEqual(page.result("plugins", "list")["plugins"], [])
-            listed = page.result("state", "list", {"ns": "plugin:good"})
-            self.assertEqual(listed["entries"], {})
-
-    def script(self):
-        """Install the command's entry point; return what starts it."""
-        path = self.home / "vrcnext-bridge"
-        path.write_text(
-            "import sys\nfrom bridge.cli.main import main\nsys.exit(main())\n"
-        )
-        return [sys.executable, "-u", str(path)]
+        for older in (("0.9.0", int(time.time())), ("1.1.0", SIGNED_AT - 1)):
+            self.publish(*older)
+            refused = page.refusal("plugins", "update", {"id": "good"})
+            self.assertIn("downgrade", refused)
+        self.publish("1.1.0", int(time.time()))
+        updated = page.result("plugins", "update", {"id": "good"})["plugin"]
+        self.assertEqual(updated["version"], "1.1.0")
+        self.assertEqual(updated["installedAt"], "2023-11-14T22:13:20Z")
+        self.assertIn("Marker of 1.1.0", self.bundle.read_text())
+        page.result("plugins", "uninstall", {"id": "good"})
+        self.assertEqual(page.result("plugins", "list")["plugins"], [])
+        listed = page.result("state", "list", {"ns": "plugin:good"})
+        self.assertEqual(listed["entries"], {})
