@@ -50,12 +50,14 @@ class LockTests(SynchronousTestCase):
         refused = self.assertRaises(LockedError, acquire, self.path)
         self.assertIsNone(refused.pid)
         self.assertFalse(self.path.exists())
-        self.path.write_bytes(b"1\n")
+        self.path.write_bytes(b"1234567890\n")
         self.assertTrue(is_held(self.path))
-        self.assertEqual(self.assertRaises(LockedError, acquire, self.path).pid, 1)
+        refused = self.assertRaises(LockedError, acquire, self.path)
+        self.assertEqual(refused.pid, 1234567890)
         first.release()
         self.assertFalse(is_held(self.path))
         acquire(self.path).release()
+        self.assertEqual(self.path.read_text(), f"{os.getpid()}\n")
 
     def test_attack_pipe(self):
         """A pipe in its place keeps nobody waiting."""
