@@ -115,7 +115,7 @@ def _directory(place: Paths) -> _Found:
         fix = f"run: chmod 700 {quote(str(root))}"
         return level, f"{root} is open to other users", fix
     for path in (root, place.data.plugins, place.data.build):
-        if path.exists() and not os.access(path, os.W_OK | os.X_OK):
+        if os.path.exists(path) and not os.access(path, os.W_OK | os.X_OK):
             fix = f"make it writable, or {another}"
             return Level.WRONG, f"{path} cannot be written", fix
     return Level.OK, str(root), ""
@@ -151,7 +151,7 @@ def _state(place: Paths) -> Iterator[Finding]:
         fix = "follow this message, then start the daemon"
         yield Finding("journal", Level.WRONG, str(e), fix)
     # What an operation has under way, or left, will be settled.
-    if view is not None and not journal.exists():
+    if view is not None and not os.path.exists(place.data.journal):
         yield from _installed(place, read_records(view))
 
 
@@ -184,7 +184,7 @@ def _loss(place: Paths) -> str:
     view = None
     with suppress(StoreError):
         view = read_state(previous)
-    if view is None or not previous.exists():
+    if view is None or not os.path.exists(previous):
         return f"a start would lose all settings, and forget every plugin; {aside}"
     return (
         f"a start would load the previous version ({_counted(view)}, "
@@ -198,7 +198,7 @@ def _bundler(place: Paths) -> _Found:
         return Level.WRONG, f"no esbuild {VERSION} for this system", ""
     if installed_bundler(place.data, pin):
         return Level.OK, f"esbuild {VERSION}, with the right digest", ""
-    if not (place.data.bin / BINARY_NAME).exists():
+    if not os.path.exists(place.data.bin / BINARY_NAME):
         return Level.WRONG, f"bin/{BINARY_NAME} is missing", fix
     text = f"bin/{BINARY_NAME} is not the pinned esbuild {VERSION}"
     if would_run(place.data):
@@ -224,7 +224,7 @@ def _theme(place: Paths) -> _Found:
     text, _, fix = theme_problem(place).partition("; ")
     if text:
         return Level.WRONG, text, fix
-    if place.bundle.is_file():
+    if os.path.isfile(place.bundle):
         return Level.OK, f"{place.bundle} is published", ""
     return Level.NOTE, f"no bundle in {place.theme_dir} yet", _run_setup(place)
 
@@ -233,7 +233,7 @@ def _databases(place: Paths) -> Iterator[Finding]:
     for alias in sorted(place.profile.databases):
         path = place.profile.database(alias, place.data.root)
         name = f"database {alias}"
-        if path.is_file():
+        if os.path.isfile(path):
             yield Finding(name, Level.OK, str(path))
         else:
             yield Finding(name, Level.NOTE, f"{path} does not exist yet")

@@ -42,7 +42,8 @@ def check(path: Path | str, top: Path | str | None = None) -> None:
     """
     Check that only the user and root can have written a file or a directory.
 
-    What is not there passes.  Of a symbolic link, its owner and its target count.
+    What is not there passes, and what we can't look at: we can't read it either.  Of
+    a symbolic link, its owner and its target count.
 
     :param top: The directory that the command is for, when it is not ``path`` itself.
     :raise NotOwnError: Another user owns it, or may write it.
@@ -54,7 +55,7 @@ def check(path: Path | str, top: Path | str | None = None) -> None:
         if stat.S_ISLNK(found.st_mode):
             _check_owner(found, path, top)
             found = os.stat(path)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return
     _check_owner(found, path, top)
     if _may_be_written(found, path):

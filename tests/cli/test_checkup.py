@@ -6,6 +6,7 @@ import shutil
 import socket
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from attrs import evolve
@@ -193,6 +194,20 @@ class DiskTests(SynchronousTestCase):
             found = self.found()[name]
             self.assertEqual(found.level, WRONG)
             self.assertIn("belongs to another user", found.text)
+
+    def test_closed_directory(self) -> None:
+        """What cannot be looked at is reported like what is not there."""
+        self.data.create()
+        really = os.stat
+
+        def as_a_user(path: Path, **options: Any) -> os.stat_result:
+            if str(path).startswith(f"{self.root}/"):
+                raise PermissionError
+            return really(path, **options)
+
+        with patch("os.stat", as_a_user), patch("os.lstat", as_a_user):
+            found = self.found()
+        self.assertIn("is missing", found["bundler"].text)
 
     def test_token(self) -> None:
         """The token's file is validated as by the daemon, and never shown."""

@@ -4,6 +4,7 @@ import grp
 import os
 import pwd
 from types import SimpleNamespace
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -40,6 +41,8 @@ class CheckTests(OwnershipCase):
         (self.root / "link").symlink_to("no")
         for path in ("", "no", "a b/below", "link"):
             check(self.root / path)
+        with mock.patch("os.lstat", side_effect=PermissionError):
+            check(self.path)
 
     def test_attack_planted(self):
         """Another user's file is refused; the message has path and command."""

@@ -44,9 +44,10 @@ class ReadinessTests(SynchronousTestCase):
         planted(self, folder)
         self.assertIn(str(folder), build_problem(self.place))
 
-    def test_theme_directory_below_a_closed_one(self):
-        """One that can't even be looked for is reported, and ends no start."""
+    def test_below_a_closed_directory(self):
+        """What can't even be looked for is reported, and ends no start."""
         place = locate("reference", self.root, self.root / "closed" / "themes")
+        closed = locate("reference", self.root / "closed", None)
         really = os.stat
 
         # The tests may run as root, whom no mode stops.
@@ -60,6 +61,7 @@ class ReadinessTests(SynchronousTestCase):
             mock.patch("os.access", return_value=False),
         ):
             self.assertIn("closed/themes cannot be written", build_problem(place))
+            self.assertIn("no bundler", build_problem(closed))
 
     def test_system_without_esbuild(self):
         """A system for which there is no esbuild needs no setup."""
