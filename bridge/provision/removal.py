@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,7 @@ def published(place: Paths) -> list[Path]:
     """Return what was published for the host application, as far as it is there."""
     bundle = place.bundle
     files = (bundle, bundle.with_name(f"{bundle.name}.map"))
-    return [path for path in (*files, bundle.with_name(INFO_FILE)) if path.is_file()]
+    return [p for p in (*files, bundle.with_name(INFO_FILE)) if os.path.isfile(p)]
 
 
 def check_removable(place: Paths) -> None:

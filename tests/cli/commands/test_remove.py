@@ -1,7 +1,9 @@
 """Tests for ``plugin-bridge remove``."""
 
 from pathlib import Path
+from unittest import mock
 
+from bridge.provision.removal import published
 from bridge.provision.service import install_service
 from bridge.settings.options import locate
 
@@ -62,6 +64,11 @@ class RemoveTests(CommandTestCase, SystemctlCase):
         self.assertIn(f"left {config / 'signing-key'}, the key", out)
         self.assertEqual(self.asked(), [])
         self.assertEqual(self.remove("--yes")[1], "there is nothing to remove\n")
+
+    def test_closed_theme_directory(self) -> None:
+        """What cannot be looked at is not listed; the attempt to remove it fails."""
+        with mock.patch("os.stat", side_effect=PermissionError):
+            self.assertEqual(published(self.place), [])
 
     def test_asks(self) -> None:
         """Only a yes removes anything; without a terminal, nobody can be asked."""
