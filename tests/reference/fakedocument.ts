@@ -27,6 +27,12 @@ export class FakeElement {
     }
   }
 
+  insertBefore(added: FakeElement, next: FakeElement | null): void {
+    added.parent = this;
+    const place = next === null ? this.children.length : this.children.indexOf(next);
+    this.children.splice(place, 0, added);
+  }
+
   replaceChildren(...added: FakeElement[]): void {
     this.children = [];
     this.append(...added);

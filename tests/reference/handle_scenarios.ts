@@ -67,6 +67,21 @@ function textsOf(element: FakeElement): string {
 }
 
 export const handleScenarios = {
+  /** A place for each plugin, where people look for its name. */
+  places_of_plugins_are_in_the_order_of_names: () =>
+    withDocument(() => {
+      const cards = new PluginCards();
+      for (const id of ["plugin-10", "plugin-9", "a-plugin", "plugin-9b"]) {
+        const manifest = readManifest({ id });
+        if (manifest !== undefined) {
+          cards.place(manifest, console);
+        }
+      }
+      const rooms = (cards.element as unknown as FakeElement).children;
+      const names = rooms.map(({ dataset }) => dataset["name"]);
+      equal(names, ["a-plugin", "plugin-9", "plugin-9b", "plugin-10"]);
+    }),
+
   /** Every part is drawn, and changed by its handle. */
   handles_draw_every_part: () =>
     withDocument(() => {

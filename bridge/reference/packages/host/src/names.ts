@@ -5,6 +5,9 @@ const MOST_CHARACTERS = 60;
 const OWN_NAMES = ["host", "bridge", "plugin bridge", "the bridge", "home", "log", "settings"];
 const FROM_RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Bidi_Control}]/u;
 
+// As people count: 2 before 10.
+export const ORDER = new Intl.Collator(undefined, { numeric: true });
+
 export interface Named {
   readonly id: string;
   readonly name: string;

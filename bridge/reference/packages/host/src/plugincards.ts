@@ -14,11 +14,11 @@ import {
 } from "./cardparts.js";
 import { describe } from "./log.js";
 import type { Manifest } from "./manifest.js";
-import { alone } from "./names.js";
+import { ORDER, alone } from "./names.js";
 import { Signal } from "./signal.js";
 
 /**
- * The places of the plugins' cards, in the order they start.
+ * The places of the plugins' cards, by the plugins' names.
  *
  * What is on a card changes without the page's views, so these are elements.
  */
@@ -35,7 +35,12 @@ export class PluginCards {
   place(manifest: Manifest, logger: Logger): { readonly ui: Ui; remove(): void } {
     const room = made("div", "room");
     room.dataset["testid"] = `plugin-cards-${manifest.id}`;
-    this.element.append(room);
+    room.dataset["name"] = manifest.name;
+    const rooms = [...this.element.children] as HTMLElement[];
+    const next = rooms.find(
+      ({ dataset }) => ORDER.compare(dataset["name"] ?? "", manifest.name) > 0,
+    );
+    this.element.insertBefore(room, next ?? null);
     const screen: Screen = {
       card: (title) => {
         const { element, screen: added } = cardOf(manifest, title, () => {

@@ -1,10 +1,7 @@
 import type { ListEntry } from "../../../client/src/index.js";
-import { shownNames } from "../names.js";
+import { ORDER, shownNames } from "../names.js";
 import type { PluginState } from "../pageruntime.js";
 import type { Stage } from "../plugins.js";
-
-// As people count: 2 before 10.
-const ORDER = new Intl.Collator(undefined, { numeric: true });
 
 export type Status =
   | Stage
