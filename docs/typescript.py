@@ -210,10 +210,7 @@ def _tables(document: Mapping[str, Any]) -> Iterator[str]:
         name: {key: method[key] for key in ("since", "rate", "timeoutMs")}
         for name, method in document["methods"].items()
     }
-    closes = {
-        name: {key: close[key] for key in ("code", "retry")}
-        for name, close in document["closes"].items()
-    }
+    closes = {name: close["retry"] for name, close in document["closes"].items()}
     yield _table("METHODS", "How each method is called.", methods)
     limits = {name: document["limits"][name] for name in PAGE_LIMITS}
     yield _list("EVENTS", "Every event.", document["events"])
@@ -224,7 +221,7 @@ def _tables(document: Mapping[str, Any]) -> Iterator[str]:
         document["prefixes"],
     )
     yield "export type Prefix = (typeof PREFIXES)[number];\n"
-    yield _table("CLOSES", "Why the daemon closes a socket, by the reason.", closes)
+    yield _table("CLOSES", "When to connect again, by the reason of a close.", closes)
     yield "export type CloseReason = keyof typeof CLOSES;\n"
     yield _table("LIMITS", "What bounds every page, the unit in the name.", limits)
 

@@ -93,6 +93,7 @@ class Retry(WireString):
 
     YES = "yes", "after a pause that grows with each attempt"
     LATER = "later", "after five seconds at least"
+    ONCE = "once", "once, as a busy page is late with its hello; then as `paired`"
     PAIRED = "paired", "only with a token that its user has given it since"
 
 
@@ -107,7 +108,9 @@ class CloseReason(WireString):
     @property
     def retry(self) -> Retry:
         """When a page may connect again."""
-        if self.code is CloseCode.POLICY or self is CloseReason.TOKEN_ROTATED:
+        if self is CloseReason.HELLO_REQUIRED:
+            return Retry.ONCE
+        if self in (CloseReason.UNAUTHORIZED, CloseReason.TOKEN_ROTATED):
             return Retry.PAIRED
         return Retry.LATER if self.code is CloseCode.TRY_AGAIN_LATER else Retry.YES
 

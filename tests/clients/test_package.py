@@ -49,7 +49,7 @@ export const progress: Events["progress"] = {
 export const code: ErrorCode = "rate_limited";
 export const prefix: Prefix = PREFIXES[0];
 export const name: MethodName = "plugins/check_updates";
-export const numbers: number[] = [METHODS[name].timeoutMs, CLOSES.shutdown.code];
+export const retry: "yes" = CLOSES.shutdown, time: number = METHODS[name].timeoutMs;
 export const version: string = PROTOCOL_VERSION;
 """
 

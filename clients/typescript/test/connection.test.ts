@@ -124,10 +124,10 @@ test("1001 shutdown and 1006 are waited out", async () => {
 });
 
 test("after each close of the protocol it does what the protocol says", async () => {
-  const states = { yes: "waiting", later: "waiting", paired: "unpaired" };
-  for (const [reason, { code, retry }] of Object.entries(CLOSES)) {
+  const states = { yes: "waiting", later: "waiting", once: "waiting", paired: "unpaired" };
+  for (const [reason, retry] of Object.entries(CLOSES)) {
     const { world, bridge } = await connected();
-    world.socket.drop(code, reason);
+    world.socket.drop(retry === "later" ? 1013 : 1000, reason);
     assert.equal(bridge.state, states[retry], reason);
     assert.equal((bridge.details.retryInMs ?? 0) >= 5_000, retry === "later", reason);
   }
@@ -153,6 +153,18 @@ test("the waits go on growing until a connection has lasted 10 s", async () => {
     world.socket.welcome();
   }
   assert.deepEqual(waits, [1_000, 2_000, 5_000, 1_000]);
+});
+
+test("a hello that came too late is said once more, and then not again", async () => {
+  const world = new World();
+  const bridge = await world.bridge();
+  world.socket.open();
+  world.socket.drop(1008, "hello_required");
+  assert.equal(bridge.state, "waiting");
+  await world.pass(bridge.details.retryInMs ?? 0);
+  world.socket.open();
+  world.socket.drop(1008, "hello_required");
+  assert.equal(bridge.state, "unpaired");
 });
 
 test("1008 is not retried before pair, moveTo or retry", async () => {

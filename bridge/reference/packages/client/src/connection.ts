@@ -29,7 +29,7 @@ const CONNECT_MILLISECONDS = 6_000;
 const STEADY_MILLISECONDS = 10_000;
 const OVERLOADED_MILLISECONDS = 5_000;
 
-// The daemon closes with it only to refuse a hello; asking again would not help.
+// The daemon closes with it only to refuse a hello; asking again would seldom help.
 const POLICY = 1008;
 const TRY_AGAIN_LATER = 1013;
 const ROTATED = "token_rotated";
@@ -205,7 +205,9 @@ export class Connection implements SocketOwner {
 
   closed(close: Close): void {
     this.#end(close);
-    if (close.code === POLICY || retryAfter(close.reason) === "paired") {
+    const retry = retryAfter(close.reason);
+    const again = retry === "once" && this.#failures === 0;
+    if (!again && (close.code === POLICY || retry === "paired")) {
       const reason = close.reason === ROTATED ? "rotated" : "refused";
       this.#enter("unpaired", { reason, close });
     } else {

@@ -49,6 +49,6 @@ export function isPrefix(word: string): boolean {
 }
 
 /** When to connect again after a close, if the daemon has closed for a known reason. */
-export function retryAfter(reason: string): "yes" | "later" | "paired" | undefined {
-  return Object.hasOwn(CLOSES, reason) ? CLOSES[reason as CloseReason].retry : undefined;
+export function retryAfter(reason: string): (typeof CLOSES)[CloseReason] | undefined {
+  return Object.hasOwn(CLOSES, reason) ? CLOSES[reason as CloseReason] : undefined;
 }

@@ -708,20 +708,20 @@ export const PREFIXES = ["not_https", "denied", "approval_unavailable", "clone_f
 
 export type Prefix = (typeof PREFIXES)[number];
 
-/** Why the daemon closes a socket, by the reason. */
+/** When to connect again, by the reason of a close. */
 export const CLOSES = {
-  hello_required: { code: 1008, retry: "paired" },
-  unauthorized: { code: 1008, retry: "paired" },
-  shutdown: { code: 1001, retry: "yes" },
-  token_rotated: { code: 1001, retry: "paired" },
-  protocol_error: { code: 1002, retry: "yes" },
-  text_frames_only: { code: 1003, retry: "yes" },
-  not_utf8: { code: 1007, retry: "yes" },
-  frame_too_large: { code: 1009, retry: "yes" },
-  slow_reader: { code: 1013, retry: "later" },
-  logs_behind: { code: 1013, retry: "later" },
-  log_flood: { code: 1013, retry: "later" },
-  too_many_sockets: { code: 1013, retry: "later" },
+  hello_required: "once",
+  unauthorized: "paired",
+  shutdown: "yes",
+  token_rotated: "paired",
+  protocol_error: "yes",
+  text_frames_only: "yes",
+  not_utf8: "yes",
+  frame_too_large: "yes",
+  slow_reader: "later",
+  logs_behind: "later",
+  log_flood: "later",
+  too_many_sockets: "later",
 } as const;
 
 export type CloseReason = keyof typeof CLOSES;
