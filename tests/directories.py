@@ -1,5 +1,6 @@
 """Directories for tests to write in."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -52,3 +53,9 @@ def planted(test: SynchronousTestCase, path: Path) -> None:
         return _NOBODY if same else owner(status)
 
     test.patch(users, "owner", another)
+
+
+def open_files() -> int:
+    """Count the files that this process has open, and nothing forgotten will close."""
+    gc.collect()
+    return len(os.listdir("/proc/self/fd"))

@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.token import TokenError, make_token, read_or_make_token, read_token
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, open_files
 
 OPEN = (0o640, 0o604, 0o620, 0o601, 0o644)
 """Modes that give something to group or others."""
@@ -73,7 +73,7 @@ class RefusedTests(TokenCase):
     def test_attack_other_kinds(self) -> None:
         """Links, even to a good token, and what others own or read are refused."""
         read_or_make_token(self.directory / "other")
-        before = len(os.listdir("/proc/self/fd"))
+        before = open_files()
         for make, why in (
             # Who made it could swap it.
             (lambda: self.path.symlink_to(self.directory / "other"), "is a link"),
@@ -85,7 +85,7 @@ class RefusedTests(TokenCase):
             make()
             self.assertIn(why, self.refused())
             self.path.rmdir() if self.path.is_dir() else self.path.unlink()
-        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+        self.assertEqual(open_files(), before)
         self.assertEqual(self.files(), ["other"])
         self.write(b"x" * 43, 0o400)
         read_or_make_token(self.path)

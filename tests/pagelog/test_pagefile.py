@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.pagelog import pagefile
 from bridge.pagelog.pagefile import LogFileError, PageFile
-from tests.directories import fresh_directory
+from tests.directories import fresh_directory, open_files
 
 
 class PageFileCase(SynchronousTestCase):
@@ -117,7 +117,7 @@ class AppendTests(PageFileCase):
     def test_rotated(self) -> None:
         """What would grow it over its limit starts a new one; one older is kept."""
         file = self.open(10)
-        open_files = len(os.listdir("/proc/self/fd"))
+        before = open_files()
         file.append(b"longer than that\n")
         self.assertFalse(file.older.exists())
         for line in (b"12345\n", b"abc\n", b"next\n"):
@@ -125,7 +125,7 @@ class AppendTests(PageFileCase):
         self.assertEqual(self.older(), b"12345\nabc\n")
         self.assertEqual(self.path.read_bytes(), b"next\n")
         self.assertEqual(file.size, 5)
-        self.assertEqual(len(os.listdir("/proc/self/fd")), open_files)
+        self.assertEqual(open_files(), before)
 
     def test_truncated_by_others(self) -> None:
         """A file that was cut short is measured again."""

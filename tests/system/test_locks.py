@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.system.locks import LockedError, acquire, acquire_directory, is_held
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, open_files
 
 
 class LockTests(SynchronousTestCase):
@@ -75,17 +75,17 @@ class LockTests(SynchronousTestCase):
     def test_nothing_stays_open(self):
         """Neither a refusal nor a look leaves a file open."""
         first = acquire(self.path)
-        before = len(os.listdir("/proc/self/fd"))
+        before = open_files()
         self.assertRaises(LockedError, acquire, self.path)
         is_held(self.path)
-        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+        self.assertEqual(open_files(), before)
         first.release()
-        self.assertEqual(len(os.listdir("/proc/self/fd")), before - 2)
+        self.assertEqual(open_files(), before - 2)
         is_held(self.path)
         is_held(self.path.with_name("no"))
         # It can't be written.
         self.assertRaises(OSError, acquire, Path("/dev/full"))
-        self.assertEqual(len(os.listdir("/proc/self/fd")), before - 2)
+        self.assertEqual(open_files(), before - 2)
 
 
 class DirectoryTests(SynchronousTestCase):

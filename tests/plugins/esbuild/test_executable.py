@@ -20,7 +20,7 @@ from bridge.plugins.esbuild.executable import (
 from bridge.protocol.limits import BUNDLER_BYTES
 from bridge.system.nameless import create
 
-from ...directories import fresh_directory
+from ...directories import fresh_directory, open_files
 
 SCRIPT = b"#!/bin/sh\necho it runs\n"
 
@@ -63,9 +63,9 @@ class ExecutableCase(SynchronousTestCase):
 
     def refused(self, make=create) -> str:
         """Copy, expect a refusal that leaves nothing while it is held; its words."""
-        before = os.listdir("/proc/self/fd")
+        before = open_files()
         error = self.assertRaises(BundlerError, self.copy, make)
-        self.assertEqual(os.listdir("/proc/self/fd"), before)
+        self.assertEqual(open_files(), before)
         self.assertEqual(os.listdir(self.private), [])
         return str(error)
 
@@ -75,7 +75,7 @@ class CopyTests(ExecutableCase):
 
     def test_with_a_name(self):
         """Without such files the copy is private, read-only, and runs."""
-        before = os.listdir("/proc/self/fd")
+        before = open_files()
         for make in (none, full):
             copy = self.copy(make)
             directory = Path(copy.path).parent
@@ -85,7 +85,7 @@ class CopyTests(ExecutableCase):
             self.assertEqual(subprocess.check_output([copy.path]), b"it runs\n")
             del copy
             self.assertFalse(directory.exists())
-        self.assertEqual(os.listdir("/proc/self/fd"), before)
+        self.assertEqual(open_files(), before)
 
     def test_attack_other_binaries(self):
         """What is not the binary of the checksum is refused, wherever it is copied."""
