@@ -17,10 +17,6 @@ ARGUMENTS = "https://forge.example/slow.git", "c0ffee", threading.Event()
 """What every call has."""
 
 
-def _appending(made: list[int], number: int) -> Callable[..., None]:
-    return lambda *_: made.append(number)
-
-
 class InThreadContract:
     """
     Facts about every ``InThread``.
@@ -45,13 +41,6 @@ class InThreadContract:
 
         calling = self.in_thread(broken, *ARGUMENTS)
         self.assertIs(await self.assertFailure(calling, KeyError), raised)
-
-    async def test_order(self):
-        """Calls of one thread are made in their order."""
-        made: list[int] = []
-        for number in range(5):
-            await self.in_thread(_appending(made, number), *ARGUMENTS)
-        self.assertEqual(made, [0, 1, 2, 3, 4])
 
     def hold(
         self, function: Callable[..., object]

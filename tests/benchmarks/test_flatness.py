@@ -5,8 +5,6 @@ from functools import partial
 from typing import Any
 
 from attrs import evolve
-from hypothesis import given
-from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from benchmarks.flatness import COUNTS, Sample, compare
@@ -91,24 +89,10 @@ class CompareTests(SynchronousTestCase):
     def test_too_short(self) -> None:
         """Fewer than three rounds after the warm-up can't be compared."""
         for rounds in (0, 1, 3):
-            with self.assertRaises(ValueError):
-                compare(soak(rounds, lambda _: {}))
+            self.assertRaises(ValueError, compare, soak(rounds, lambda _: {}))
 
     def test_round_that_did_not_settle(self) -> None:
         """Each round must have been sampled at rest."""
-        samples = [
-            sample
-            for sample in soak(4, lambda _: {})
-            if not (sample.round == 2 and sample.settled)
-        ]
-        with self.assertRaises(ValueError):
-            compare(samples)
-
-    @given(st.integers(4, 12), st.floats(0.21, 1.0))
-    def test_any_growth(self, rounds: int, growth: float) -> None:
-        """However many rounds there are, growth between the thirds is found."""
-        samples = soak(
-            rounds,
-            lambda n: {"memory": 100.0 * (1 + growth) if n > rounds // 2 else 100.0},
-        )
-        self.assertEqual(self.uneven(samples), {"memory"})
+        steady = soak(4, lambda _: {})
+        samples = [one for one in steady if (one.round, one.settled) != (2, True)]
+        self.assertRaises(ValueError, compare, samples)
