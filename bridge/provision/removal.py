@@ -16,8 +16,9 @@ from .npm import SetupError
 
 _PATIENCE_SECONDS: Final = 15.0
 
-# Of what a killed setup leaves, and of the page that ``open`` shows the browser.
-_OTHER_NAMES: Final = (".host-", "page.html")
+# Of what a killed setup leaves, of the page that ``open`` shows the browser, and of the
+# log of an earlier daemon, whose directory is used as it is.
+_OTHER_NAMES: Final = (".host-", "page.html", "bridge.log")
 
 
 def published(place: Paths) -> list[Path]:

@@ -56,6 +56,7 @@ class RemoveTests(CommandTestCase, SystemctlCase):
         config.mkdir(parents=True)
         (config / "signing-key").write_text("x")
         (config / "config.toml").write_text("")
+        (self.place.data.root / "bridge.log").touch()
         out = self.done(self.remove("--yes"))
         self.assert_removed()
         for path in (*self.published, self.place.data.root):
