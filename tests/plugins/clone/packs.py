@@ -122,13 +122,8 @@ def entry(
 
 def entry_head(code: int, size: int, base: bytes = b"") -> bytes:
     """What stands before an entry's compressed bytes."""
-    head = bytearray([code << 4 | size & 15])
-    size >>= 4
-    while size:
-        head[-1] |= 0x80
-        head.append(size & 0x7F)
-        size >>= 7
-    return bytes(head) + base
+    head, more = code << 4 | size & 15, size >> 4
+    return (bytes([head | 0x80]) + _varint(more) if more else bytes([head])) + base
 
 
 def back(distance: int) -> bytes:
