@@ -7,12 +7,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 from attrs import define, field, frozen
 
 from tests.rawsocket import PING, PONG, RawSocket, close_frame, frame, text
+from tests.webserver import Answers, serving
 from tests.whole.daemon import Daemon
 
 from .flooding import paired
@@ -261,8 +261,8 @@ class Author(PageThread):
                 self.call(raw, "plugins", "uninstall", id=self._plugin_id)
 
 
-class _Quiet(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
+class _Answers(Answers):
+    def do_GET(self) -> None:  # noqa: N802 - so named by http.server
         """Answer with a little JSON."""
         self.send_response(200)
         body = b'{"answer": 42}'
@@ -270,26 +270,15 @@ class _Quiet(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *_: object) -> None:
-        """Log nothing."""
-
 
 @contextlib.contextmanager
 def peers() -> Iterator[Peers]:
     """Run what the page's calls reach, until the block ends."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Quiet)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        with udp() as unread, udp() as free:
-            listening = free.getsockname()[1]
-            free.close()
-            http = server.server_address[1]
-            yield Peers(unread.getsockname()[1], listening, http)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(_Answers) as address, udp() as unread, udp() as free:
+        listening = free.getsockname()[1]
+        free.close()
+        http = int(address.rpartition(":")[2])
+        yield Peers(unread.getsockname()[1], listening, http)
 
 
 def udp() -> socket.socket:

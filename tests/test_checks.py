@@ -1,27 +1,16 @@
 """What reads the code without running it: types, style, and who imports whom."""
 
-import subprocess
-import sys
-from pathlib import Path
-from typing import Final
-
 from twisted.trial.unittest import SynchronousTestCase
 
-ROOT: Final = Path(__file__).parents[1]
+from .programs import python
 
 
 class CheckTests(SynchronousTestCase):
     """Tests for the sources."""
 
-    def check(self, name: str, *arguments: str) -> None:
+    def check(self, *arguments: str) -> None:
         """Run a program of this environment, which must find nothing."""
-        done = subprocess.run(
-            [Path(sys.executable).with_name(name), *arguments],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = python("-m", *arguments)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_types(self) -> None:
@@ -35,4 +24,4 @@ class CheckTests(SynchronousTestCase):
 
     def test_layers(self) -> None:
         """Packages import only downward."""
-        self.check("lint-imports")
+        self.check("importlinter.cli", "lint-imports")

@@ -246,10 +246,9 @@ class PushTests(SynchronousTestCase):
             self.web.error("pushing made this")
 
         self.observe(log_again)
-        self.web.info("one")
-        self.turn()
-        self.web.info("two")
-        self.turn()
+        for line in ("one", "two"):
+            self.web.info(line)
+            self.turn()
         self.assertEqual([r["message"] for r in self.pushed], ["one", "two"])
         self.assertEqual(self.waiting, [])
 
@@ -257,8 +256,7 @@ class PushTests(SynchronousTestCase):
         """A push that raises does not keep the next line from being pushed."""
         failing = mock.Mock(side_effect=[ZeroDivisionError, None])
         self.observe(failing)
-        self.web.info("one")
-        self.turn()
-        self.web.info("two")
-        self.turn()
+        for line in ("one", "two"):
+            self.web.info(line)
+            self.turn()
         self.assertEqual(failing.call_count, 2)

@@ -33,8 +33,8 @@ def serving(answers: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
         server.server_close()
 
 
-class _QuietHandler(SimpleHTTPRequestHandler):
-    """Serves a directory, whose files no cache keeps, and logs nothing."""
+class Answers(BaseHTTPRequestHandler):
+    """Answers that no cache keeps, and that are not logged."""
 
     def end_headers(self) -> None:
         """Add to the headers."""
@@ -45,10 +45,14 @@ class _QuietHandler(SimpleHTTPRequestHandler):
         """Log nothing."""
 
 
+class _Files(Answers, SimpleHTTPRequestHandler):
+    """Serves a directory."""
+
+
 @contextmanager
 def serving_directory(directory: Path) -> Iterator[str]:
     """Serve the files of a directory; gives the address."""
-    with serving(partial(_QuietHandler, directory=str(directory))) as address:
+    with serving(partial(_Files, directory=str(directory))) as address:
         yield address
 
 

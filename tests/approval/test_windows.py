@@ -132,5 +132,4 @@ class MessageBoxTests(SynchronousTestCase):
     def test_elsewhere(self):
         """On other systems it reports that it is not available."""
         if sys.platform != "win32":
-            with self.assertRaises(OSError):
-                message_box(0, "", "", 0)
+            self.assertRaises(OSError, message_box, 0, "", "", 0)

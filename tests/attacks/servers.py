@@ -2,13 +2,13 @@
 
 import re
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Final
 
 from attrs import Factory, define
 
 from ..reference.bundling import lay_out_page
+from ..webserver import Answers
 
 _POLICY: Final = re.compile(
     r"<meta\s+http-equiv=\"Content-Security-Policy\".*?>", re.DOTALL
@@ -39,11 +39,11 @@ class Elsewhere:
 
     seen: set[tuple[str, str]] = Factory(set)
 
-    def answers(self) -> type[BaseHTTPRequestHandler]:
+    def answers(self) -> type[Answers]:
         """Return the class of its answers."""
         elsewhere = self
 
-        class Answers(BaseHTTPRequestHandler):
+        class Noting(Answers):
             def do_GET(self) -> None:
                 """Note the request."""
                 if self.path.startswith(LOOT):
@@ -55,14 +55,10 @@ class Elsewhere:
                     self.send_response(200)
                     self.send_header("Content-Type", "text/html")
                     self.send_header("Content-Length", "0")
-                    self.send_header("Cache-Control", "no-store")
                     self.end_headers()
 
             def do_POST(self) -> None:
                 """Note the request."""
                 self.do_GET()
 
-            def log_message(self, *_: object) -> None:
-                """Write no log."""
-
-        return Answers
+        return Noting

@@ -1,4 +1,4 @@
-"""Tests for docs/walkthrough.md, and for the paths that all pages name."""
+"""Tests for docs/walkthrough.md, and for the paths that pages and code name."""
 
 import re
 from configparser import ConfigParser
@@ -47,3 +47,18 @@ class WalkthroughTests(SynchronousTestCase):
         self.assertEqual(written[1].strip(), layers.strip().replace("bridge.", ""))
         packages = {path.parent.name for path in ROOT.glob("bridge/*/__init__.py")}
         self.assertLessEqual(packages, set(re.findall(r"\w+", written[1])))
+
+
+class RecordTests(SynchronousTestCase):
+    """Tests for the decision records that code and configuration name."""
+
+    def test_every_record_exists(self) -> None:
+        """There is exactly one record of each number that is named."""
+        files = [ROOT / "setup.cfg"]
+        for folder in "bridge", "benchmarks", "tests":
+            files += (ROOT / folder).rglob("*.py")
+        texts = [path.read_text("utf-8") for path in files]
+        named = {n for text in texts for n in re.findall(r"decisions/(\d{4})", text)}
+        self.assertGreater(len(named), 10)
+        numbers = [path.name[:4] for path in ROOT.glob("docs/decisions/0*.md")]
+        self.assertEqual([n for n in sorted(named) if numbers.count(n) != 1], [])

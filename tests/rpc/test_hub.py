@@ -75,19 +75,3 @@ class HubTests(SynchronousTestCase):
         self.assertEqual([len(page.got) for page in self.pages], [1, 1])
         self.flushLoggedErrors(OSError)
         self.assertEqual(Hub().ask("remote", {}), [])
-
-    def test_leaving_while_pushed_to(self) -> None:
-        """A subscriber may leave while an event is on its way."""
-
-        class Leaving(Page):
-            """Leaves at its first event."""
-
-            def push(inner, event: str, text: bytes) -> None:  # noqa: N805
-                """Leave."""
-                self.hub.remove(inner)
-
-        hub, self.hub = self.hub, Hub()
-        self.hub.add(Leaving())
-        self.hub.add(hub_page := Page())
-        self.hub.push("log", {})
-        self.assertEqual((len(self.hub), len(hub_page.got), len(hub)), (1, 1, 2))

@@ -24,16 +24,14 @@ class NamelessTests(SynchronousTestCase):
 
     def test_attack_written_by_its_descriptor(self) -> None:
         """The descriptor that is left can't be written to."""
-        with self.assertRaises(OSError) as caught:
-            os.write(self.made(), b"x")
-        self.assertEqual(caught.exception.errno, errno.EBADF)
+        error = self.assertRaises(OSError, os.write, self.made(), b"x")
+        self.assertEqual(error.errno, errno.EBADF)
 
     def test_attack_change_in_memory(self) -> None:
         """It is changed by nobody, not even its owner."""
         with open(path_of(self.made()), "r+b", buffering=0) as file:
             for change in (lambda: file.write(b"x"), lambda: file.truncate(0)):
-                with self.assertRaises(PermissionError):
-                    change()
+                self.assertRaises(PermissionError, change)
 
     def test_without_proc(self) -> None:
         """Where descriptors have no paths, the file can't be finished."""

@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import os
 import socket
-import subprocess
 import sys
 import time
 
@@ -14,6 +12,7 @@ from bridge.settings.host import load_profile
 from ..directories import write_files
 from ..forge import empty_forge, sign
 from ..npm import esbuild
+from ..plugins.clone.clones import run_git
 from .daemon import Daemon, HomeCase, ending, popen
 from .test_install import SEED, manifest
 
@@ -55,11 +54,8 @@ class OriginalTests(HomeCase):
             (self.data / name).mkdir(mode=0o700)
         self.url, commit = self.publish("1.0.0", SIGNED_AT)
         clone = self.data / "plugins" / "good"
-        subprocess.run(
-            ["git", "clone", "--quiet", "--depth=1", self.url, str(clone)],
-            env={**os.environ, "GIT_SSL_CAINFO": str(self.forge.ca_file)},
-            check=True,
-        )
+        cloning = ("clone", "--quiet", "--depth=1", self.url, str(clone))
+        run_git(self.home, *cloning, ca_file=self.forge.ca_file)
         self.key = key_id(public_key_of(SEED))
         state = {
             "bridge.plugin-keys": {

@@ -66,9 +66,8 @@ class RepositoryTests(WorkTreeTestCase):
 
     def assert_refused(self, message: str) -> None:
         """It is not read, and ``message`` says why."""
-        with self.assertRaises(BridgeError) as caught:
-            self.read()
-        self.assertEqual(caught.exception.message, message)
+        error = self.assertRaises(BridgeError, self.read)
+        self.assertEqual(error.message, message)
 
 
 class SinceSignedTests(WorkTreeTestCase):

@@ -1,7 +1,6 @@
 """The link of a working tree; ``tests/whole/test_dev.py`` has one with a daemon."""
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,6 +18,7 @@ from bridge.services.linking import WorkTree
 from bridge.settings.options import locate
 
 from ....directories import fresh_directory, write_files
+from ....plugins.clone.clones import run_git
 from ..calls import CallCase
 
 REPORT = {"ok": True, "durationMs": 12, "plugins": ["demo"], "errors": []}
@@ -148,7 +148,7 @@ class LinkTests(CallCase):
 
     def test_what_no_clone_would_have(self) -> None:
         """Nothing is built for an editor's own files, or for what git ignores."""
-        subprocess.run(["git", "init", "-q", str(self.tree)], check=True)
+        run_git(self.tree, "init", "--quiet")
         self.write(".gitignore", "/.test/\n")
         self.looked()
         self.write("src/.main.ts.swp", "typed")

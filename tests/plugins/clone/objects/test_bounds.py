@@ -58,7 +58,5 @@ class CheckNameTests(SynchronousTestCase):
             *("x" * 256, "\u00e9" * 128),
         ):
             raw = name if isinstance(name, bytes) else name.encode()
-            with self.assertRaises(BridgeError, msg=name) as caught:
-                check_name(raw)
-            words = caught.exception.message
+            words = self.assertRaises(BridgeError, check_name, raw).message
             self.assertIn("clone_failed: an unsafe file name", words)

@@ -81,8 +81,8 @@ class ReadSnapshotTests(SynchronousTestCase):
                 raise CancelledError
 
         unpacked, name = unpacked_of([*made, last]), last.name.hex()
-        with self.assertRaises(CancelledError):
-            read_snapshot(name, unpacked, CloneLimits(), check)
+        limits = CloneLimits()
+        self.assertRaises(CancelledError, read_snapshot, name, unpacked, limits, check)
 
     def test_bad_commit(self) -> None:
         """A commit must name its tree first."""
