@@ -55,6 +55,7 @@ class DataDir:
     :ivar bin: The bundler and its checksum.
     :ivar host: The host's and the plugin API's sources.
     :ivar build: The generated import table, and the staging directories of builds.
+    :ivar build_lock: Held by a build, and by a setup while it replaces something.
     :ivar plugins: The installed trees, and clones under way.
     :ivar control_socket: Where commands reach the daemon.
     :ivar icons: The icons of notifications, for the desktop to open; each for a
@@ -74,6 +75,7 @@ class DataDir:
     bin = _Part("bin")
     host = _Part("host")
     build = _Part("build")
+    build_lock = _Part("build", "lock")
     plugins = _Part("plugins")
     control_socket = _Part("control.socket")
     icons = _Part("icons")

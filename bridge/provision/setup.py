@@ -198,7 +198,7 @@ def _alone(data: DataDir, patience: float = 0.0) -> Iterator[None]:
     :raise SetupError: They took longer, or the lock can't be made.
     """
     try:
-        lock = acquire(data.build / "lock", patience)
+        lock = acquire(data.build_lock, patience)
     except LockedError:
         raise SetupError("another setup, or a build, has not ended") from None
     except OSError as e:

@@ -147,7 +147,7 @@ class Builder:
     async def _build(self, verify: Verify) -> Report:
         started = self.reactor.seconds()
         folder = self.theme_dir / self.profile.theme_name
-        run = _BuildRun(self, Staging(folder, self.data.build / "lock"))
+        run = _BuildRun(self, Staging(folder, self.data.build_lock))
         try:
             executable = await run.begin(verify)
             await converse(
