@@ -135,7 +135,6 @@ class Output:
     _journal: bool = False
 
     def __call__(self, event: LogEvent) -> None:
-        """See ``ILogObserver``."""
         text = self._text(read_event(event, self._secrets))
         try:
             self._stream.write(text + "\n")
@@ -212,7 +211,6 @@ class LogPush:
     _pushing: bool = False
 
     def __call__(self, event: LogEvent) -> None:
-        """See ``ILogObserver``."""
         if not (self._pushing and isInIOThread()):
             self._in_reactor(
                 self._push_record, as_record(read_event(event, self._secrets))

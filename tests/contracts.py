@@ -55,7 +55,6 @@ class SinkContract:
     """
 
     def sink(self):
-        """Make the sink under test."""
         raise NotImplementedError
 
     async def there(self, sink):

@@ -63,7 +63,6 @@ class ForgeProcess:
         return publish(directory, self.root, name, message)
 
     def empty(self) -> None:
-        """Remove all repositories."""
         shutil.rmtree(self.root)
         self.root.mkdir()
 
@@ -125,7 +124,6 @@ class _UntilClosed(Protocol):
         self._reactor = reactor
 
     def connectionLost(self, reason: Any = None) -> None:
-        """See ``IProtocol.connectionLost``."""
         if self._reactor.running:
             self._reactor.stop()
 
@@ -170,7 +168,6 @@ class _Answers(StreamRequestHandler):
     timeout = 10
 
     def handle(self) -> None:
-        """See ``BaseRequestHandler.handle``."""
         with contextlib.suppress(OSError):
             line = self.rfile.readline().decode("ascii").strip()
             length = int(parse_headers(self.rfile).get("Content-Length", "0"))

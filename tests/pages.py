@@ -25,11 +25,9 @@ class Page:
 
     @property
     def data(self) -> list[Any]:
-        """The data of the events."""
         return [loads(text)["data"] for _, text in self.got]
 
     def push(self, event: str, text: bytes) -> None:
-        """Keep an event."""
         self.got.append((event, text))
 
     def notify(self, event: str, data: Any) -> None:
@@ -44,7 +42,6 @@ class Page:
             self.ends[call] = None
 
     def go(self) -> None:
-        """Go away."""
         self.gone = True
         for call in self.ends:
             call(self)

@@ -179,7 +179,6 @@ class RawSocket:
         return got
 
     def ended(self) -> End:
-        """Read to the end."""
         before: list[tuple[int, bytes]] = []
         code: int | None = None
         reason, closed, reset = "", False, False

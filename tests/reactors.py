@@ -22,7 +22,6 @@ class BriefReactor(SelectReactor):
         super().run(installSignalHandlers=False)
 
     def close(self) -> None:
-        """Close what it has open."""
         for call in self.getDelayedCalls():
             call.cancel()
         for reader in list(self._internalReaders):

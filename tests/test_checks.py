@@ -1,6 +1,11 @@
 """What reads the code without running it: types, style, and who imports whom."""
 
+import ast
+from pathlib import Path
+
 from twisted.trial.unittest import SynchronousTestCase
+
+import bridge
 
 from .programs import python
 
@@ -25,3 +30,21 @@ class CheckTests(SynchronousTestCase):
     def test_layers(self) -> None:
         """Packages import only downward."""
         self.check("importlinter.cli", "lint-imports")
+
+    def test_methods_are_described(self) -> None:
+        """A public method has a docstring, or is one of an interface or base class."""
+        modules = Path(bridge.__file__).parent.rglob("*.py")
+        trees = [ast.parse(path.read_text("utf-8")) for path in modules]
+        classes = [n for t in trees for n in ast.walk(t) if isinstance(n, ast.ClassDef)]
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+        methods = [
+            (f"{c.name}.{m.name}", m)
+            for c in classes
+            for m in c.body
+            if isinstance(m, kinds)
+        ]
+        described = {m.name for _, m in methods if ast.get_docstring(m)}
+        public = {
+            name: m.name for name, m in methods if "_" not in (name[0], m.name[0])
+        }
+        self.assertEqual([n for n in public if public[n] not in described], [])

@@ -22,7 +22,6 @@ class Broken(io.StringIO):
     """A stream whose other end is gone."""
 
     def write(self, _: str) -> int:
-        """Fail."""
         raise BrokenPipeError
 
 
@@ -30,7 +29,6 @@ class OutputCase(SynchronousTestCase):
     """A stream, and a logger that writes to it."""
 
     def setUp(self) -> None:
-        """Make the stream."""
         self.stream = io.StringIO()
 
     def logger(self, *args: Any, **kwargs: Any) -> Logger:
@@ -39,7 +37,6 @@ class OutputCase(SynchronousTestCase):
         return Logger("bridge.web.site.Site", observer=LogPublisher(output))
 
     def written(self) -> str:
-        """Return what was written."""
         return self.stream.getvalue()
 
 
@@ -184,7 +181,6 @@ class PushTests(SynchronousTestCase):
     """Tests for log lines on their way to the pages."""
 
     def setUp(self) -> None:
-        """Make a logger whose lines are pushed."""
         self.pushed: list[dict[str, Any]] = []
         self.waiting: list[Callable[[], None]] = []
         self.publisher = LogPublisher()

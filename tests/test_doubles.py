@@ -119,7 +119,6 @@ class FakeApproverTests(ApproverContract, SynchronousTestCase):
     """The approver that answers at once."""
 
     def approver(self):
-        """See ``ApproverContract``."""
         return FakeApprover(answers=[False])
 
 
@@ -127,7 +126,6 @@ class OpenFakeApproverTests(ApproverContract, SynchronousTestCase):
     """The same, with a user who thinks about it."""
 
     def approver(self):
-        """See ``ApproverContract``."""
         return FakeApprover(answers=[None])
 
 

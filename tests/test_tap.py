@@ -38,14 +38,12 @@ class DaemonTests(TestCase):
     """Tests for what ``makeService`` makes."""
 
     def setUp(self):
-        """An empty data directory."""
         self.data = fresh_directory(self) / "data"
         for name in list(os.environ):
             if name.startswith("BRIDGE_"):
                 self.patch(os, "environ", {**os.environ, name: ""})
 
     def options(self, *arguments):
-        """A command line."""
         options = tap.Options()
         options.parseOptions(
             [
@@ -73,7 +71,6 @@ class DaemonTests(TestCase):
         return daemon
 
     def printed(self):
-        """What was logged."""
         return "\n".join(event.get("line", "") for event in self.events)
 
     async def get(self, daemon, path, headers: Any = None):

@@ -45,7 +45,6 @@ class InThreadContract:
     def hold(
         self, function: Callable[..., object]
     ) -> tuple[Deferred[Any], Callable[[], object]]:
-        """Begin a call."""
         raise NotImplementedError
 
     async def test_held(self):
@@ -83,7 +82,6 @@ class PoolTests(InThreadContract, TestCase):
     """Real threads."""
 
     def setUp(self):
-        """Start one."""
         running: Any = reactor
         self.pool = Pool(running, "contract", 1)
         self.pool.start()
@@ -91,7 +89,6 @@ class PoolTests(InThreadContract, TestCase):
         self.in_thread = self.pool.call
 
     def hold(self, function):
-        """See ``InThreadContract``."""
         going = threading.Event()
         self.addCleanup(going.set)
 
@@ -106,11 +103,9 @@ class ThreadsTests(InThreadContract, TestCase):
     """Threads that are held up by the name of a function."""
 
     def setUp(self):
-        """See ``InThreadContract``."""
         self.in_thread = self.threads = Threads()
 
     def hold(self, function):
-        """See ``InThreadContract``."""
         self.threads.slow = function.__name__
         return self.in_thread(function, *ARGUMENTS), self.threads.go_on
 

@@ -27,7 +27,6 @@ class Threads:
     before: dict[str, Callable[[], object]] = field(factory=dict)
 
     def __call__(self, call: Callable[..., Any], *arguments: Any) -> Deferred[Any]:
-        """See ``InThread``."""
         name = call.__name__
         self.before.pop(name, lambda: None)()
         if name in self.failing:
@@ -45,7 +44,6 @@ class Threads:
         one()
 
     def go_on(self) -> None:
-        """Let what was held up run."""
         self.slow = None
         waiting, self.waiting = self.waiting, []
         for one in waiting:

@@ -37,7 +37,6 @@ class Answers(BaseHTTPRequestHandler):
     """Answers that no cache keeps, and that are not logged."""
 
     def end_headers(self) -> None:
-        """Add to the headers."""
         self.send_header("Cache-Control", "no-store")
         super().end_headers()
 

@@ -62,7 +62,6 @@ class DevApprover:
     _log: ClassVar[Logger] = Logger()
 
     def approve(self, prompt: Prompt) -> Deferred[None]:
-        """See ``IApprover.approve``."""
         self._log.warn(
             "--dev: {operation} is approved without asking", operation=prompt.operation
         )

@@ -81,7 +81,6 @@ class DesktopApprover:
         return f"desktop notification with the buttons Confirm and Deny, by {name}"
 
     def approve(self, prompt: Prompt) -> Deferred[None]:
-        """See ``IApprover.approve``."""
         return Deferred.fromCoroutine(self._ask(prompt))
 
     async def _ask(self, prompt: Prompt) -> None:

@@ -73,7 +73,6 @@ class WindowsApprover:
     _log: ClassVar[Logger] = Logger()
 
     def approve(self, prompt: Prompt) -> Deferred[None]:
-        """See ``IApprover.approve``."""
         return Deferred.fromCoroutine(self._ask(prompt))
 
     async def _ask(self, prompt: Prompt) -> None:

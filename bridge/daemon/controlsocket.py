@@ -146,12 +146,10 @@ class ControlConnection(LineReceiver):
             self._conversation.close(reason)
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
-        """See ``bridge.web.websocket.conversation.Transport``."""
         if self._open:
             self._wire.write(piece + b"\n" if last else piece)
 
     def close_with(self, reason: CloseReason) -> None:
-        """See ``bridge.web.websocket.conversation.Transport``."""
         if self._open:
             self._open = False
             last = {"type": "close", "code": reason.code, "reason": str(reason)}
@@ -165,7 +163,6 @@ class ControlConnection(LineReceiver):
             self._wire.loseConnection()
 
     def welcomed(self) -> bool:
-        """See ``bridge.web.websocket.conversation.Transport``."""
         self.MAX_LENGTH = FRAME_BYTES
         return True
 

@@ -63,7 +63,6 @@ class Notifications:
 
     @property
     def health(self) -> str:
-        """See ``INotifications``."""
         return "up" if self._owner else "down"
 
     def start(self) -> None:
@@ -82,7 +81,6 @@ class Notifications:
         return asked.addCallback(lambda _: self._bus.close())
 
     def find(self) -> Deferred[Server]:
-        """See ``INotifications``."""
 
         def looked(result: Any) -> Any:
             self.has_looked = True
@@ -94,7 +92,6 @@ class Notifications:
         return finding.addBoth(looked)
 
     def show(self, note: Note) -> Deferred[None]:
-        """See ``INotifications``."""
         return Deferred.fromCoroutine(self._show(note)).addTimeout(
             DESKTOP_SECONDS, self._reactor, lambda _, __: Failure(_no_server())
         )
@@ -102,7 +99,6 @@ class Notifications:
     def ask(
         self, note: Note, actions: Sequence[tuple[str, str]]
     ) -> Deferred[str | None]:
-        """See ``INotifications``."""
         answer: Deferred[str | None] = Deferred(self._withdraw)
         asking = Deferred.fromCoroutine(self._ask(note, actions, answer))
         asking.addErrback(_fail, answer)
@@ -111,7 +107,6 @@ class Notifications:
         return answer
 
     def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:
-        """See ``INotifications``."""
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed)
 

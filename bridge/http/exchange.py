@@ -237,7 +237,6 @@ class _CheckedAgent:
         headers: Headers | None = None,
         bodyProducer: IBodyProducer | None = None,  # noqa: N803
     ) -> Deferred[IResponse]:
-        """See ``IAgent``."""
         own = Headers()
         for name, value in self.checked.headers:
             own.addRawHeader(name, value.encode("latin-1"))

@@ -95,7 +95,6 @@ class Text:
         return None if self.like is None else re.compile(self.like)
 
     def violates(self, value: str) -> bool:
-        """See ``Rule.violates``."""
         if not self.least <= len(value) <= self.most:
             return True
         if self._pattern is not None and self._pattern.fullmatch(value) is None:
@@ -105,7 +104,6 @@ class Text:
         return not (self.blank or value.strip())
 
     def describe(self) -> str:
-        """See ``Rule.describe``."""
         text = f"at most {self.most} characters"
         if self.least == self.most:
             text = f"{self.most} characters"
@@ -122,7 +120,6 @@ class Text:
         return text
 
     def schema(self) -> Schema:
-        """See ``Rule.schema``."""
         found = [whole(self.like)] if self.like else []
         if not self.control:
             allowed = r"[\t\n\r]|" if self.lines else ""
@@ -152,16 +149,13 @@ class Range:
     high: float
 
     def violates(self, value: float) -> bool:
-        """See ``Rule.violates``."""
         # The bounds first: an integer may be too large to ask whether it is finite.
         return not (self.low <= value <= self.high and math.isfinite(value))
 
     def describe(self) -> str:
-        """See ``Rule.describe``."""
         return f"{_written(self.low)} to {_written(self.high)}"
 
     def schema(self) -> Schema:
-        """See ``Rule.schema``."""
         return {"minimum": self.low, "maximum": self.high}
 
 
@@ -178,17 +172,14 @@ class MaxItems:
     unique: bool = False
 
     def violates(self, value: list[Any]) -> bool:
-        """See ``Rule.violates``."""
         if len(value) > self.most:
             return True
         return self.unique and len(set(value)) != len(value)
 
     def describe(self) -> str:
-        """See ``Rule.describe``."""
         return f"at most {self.most} entries{', no duplicates' if self.unique else ''}"
 
     def schema(self) -> Schema:
-        """See ``Rule.schema``."""
         unique = {"uniqueItems": True} if self.unique else {}
         return {"maxItems": self.most, **unique}
 
@@ -200,15 +191,12 @@ class OneOf:
     allowed: tuple[str, ...]
 
     def violates(self, value: str) -> bool:
-        """See ``Rule.violates``."""
         return value not in self.allowed
 
     def describe(self) -> str:
-        """See ``Rule.describe``."""
         return f"one of {', '.join(self.allowed)}"
 
     def schema(self) -> Schema:
-        """See ``Rule.schema``."""
         return {"enum": list(self.allowed)}
 
 
@@ -227,11 +215,9 @@ class Check:
     violates: Callable[[Any], bool]
 
     def describe(self) -> str:
-        """See ``Rule.describe``."""
         return self.words
 
     def schema(self) -> Schema:
-        """See ``Rule.schema``."""
         return self.keywords
 
 
@@ -246,7 +232,6 @@ class Lenient:
         return False
 
     def describe(self) -> str:
-        """See ``Rule.describe``."""
         return "ignored when it breaks a rule of its own"
 
     def schema(self) -> Schema:

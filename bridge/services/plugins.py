@@ -69,16 +69,13 @@ class Pushes:
     trust: Trust
 
     def progress(self, progress: Progress) -> None:
-        """See ``EventSink.progress``."""
         self.push(Event.PROGRESS, unstructure(progress))
 
     def plugins(self, entries: list[ListEntry]) -> None:
-        """See ``EventSink.plugins``."""
         entries = with_trust(self.trust, entries)
         self.push(Event.PLUGINS, unstructure(PluginSet(entries)))
 
     def built(self, report: Report) -> None:
-        """See ``EventSink.built``."""
         self.push(Event.BUILD, unstructure(report))
 
 

@@ -79,7 +79,6 @@ class Freedesktop:
     _log: ClassVar[Logger] = Logger()
 
     def start(self) -> Deferred[None]:
-        """See ``ISink``."""
         self._icons.open()
         self._unwatch = self._desktop.watch(self._look_again)
         return self._look()
@@ -112,11 +111,9 @@ class Freedesktop:
             self._log.failure("sink {name} failed", failure, name=self.name)
 
     def health(self) -> Health:
-        """See ``ISink``."""
         return Health.UP if self._desktop.health == "up" else Health.DOWN
 
     def deliver(self, notification: Notification) -> Deferred[None]:
-        """See ``ISink``."""
         if not self.has_started:
             raise UnavailableError("it has not started, or has ended")
         return Deferred.fromCoroutine(self._deliver(notification))
@@ -143,7 +140,6 @@ class Freedesktop:
         return ""
 
     def close(self) -> None:
-        """See ``ISink``."""
         self._unwatch()
         self._unwatch = lambda: None
         self._looking.cancel()

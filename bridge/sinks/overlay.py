@@ -104,7 +104,6 @@ class Overlay(DatagramProtocol):
 
     @property
     def description(self) -> str:
-        """See ``ISink``."""
         return f"a VR overlay that speaks as XSOverlay does, by UDP to {self._address}"
 
     @property
@@ -113,7 +112,6 @@ class Overlay(DatagramProtocol):
         return self._port is not None
 
     def start(self) -> None:
-        """See ``ISink``."""
         own = "::1" if ":" in self._address.host else "127.0.0.1"
         try:
             self._port = self._reactor.listenUDP(0, self, interface=own)
@@ -125,7 +123,6 @@ class Overlay(DatagramProtocol):
         return Health.UNKNOWN
 
     def deliver(self, notification: Notification) -> None:
-        """See ``ISink``."""
         text = datagram(notification)
         if len(text) > OVERLAY_SMALL_BYTES:
             self._log.debug(
@@ -142,6 +139,5 @@ class Overlay(DatagramProtocol):
             raise UnavailableError("the datagram could not be sent") from None
 
     def close(self) -> Any:
-        """See ``ISink``."""
         port, self._port = self._port, None
         return None if port is None else port.stopListening()

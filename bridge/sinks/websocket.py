@@ -189,11 +189,9 @@ class WebSocketSink:
         return found if found is not None and found.state == found.STATE_OPEN else None
 
     def health(self) -> Health:
-        """See ``ISink``."""
         return Health.DOWN if self._current() is None else Health.UP
 
     def deliver(self, notification: Notification) -> None:
-        """See ``ISink``."""
         connection = self._current()
         if connection is None:
             raise UnavailableError("nothing there takes connections")
@@ -202,7 +200,6 @@ class WebSocketSink:
         connection.send_text(self.write(notification))
 
     def close(self) -> Any:
-        """See ``ISink``."""
         self.has_started = False
         if self._connector is None:
             return None

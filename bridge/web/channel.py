@@ -113,7 +113,6 @@ class GuardedChannel(HTTPChannel):
         self._read(data)
 
     def resume_reading(self) -> None:
-        """See ``bridge.web.connectionlimits.LimitedConnection``."""
         self.paused = False
         self._networkProducer.resumeProducing()
         self._read(b"")

@@ -62,7 +62,6 @@ class DaemonLog:
     _lock: RLock = field(factory=RLock, init=False)
 
     def __call__(self, event: LogEvent) -> None:
-        """See ``ILogObserver``."""
         line = f"{as_text(read_event(event, self._secrets))}\n"
         with self._lock, suppress(OSError):
             if self._file is not None:

@@ -36,7 +36,6 @@ class FakeScreen:
 
     @property
     def server(self) -> Server | None:
-        """See ``INotifications``."""
         return self._there() if self.is_known else None
 
     @server.setter
@@ -46,7 +45,6 @@ class FakeScreen:
 
     @property
     def failure(self) -> str:
-        """See above."""
         return self._failure
 
     @failure.setter
@@ -56,28 +54,23 @@ class FakeScreen:
 
     @property
     def health(self) -> str:
-        """See ``INotifications``."""
         return "down" if self._there() is None else "up"
 
     def find(self) -> Deferred[Server]:
-        """See ``INotifications``."""
         return execute(self._found)
 
     def show(self, note: Note) -> Deferred[None]:
-        """See ``INotifications``."""
         return self.find().addCallback(self._show, note)
 
     def ask(
         self, note: Note, actions: Sequence[tuple[str, str]]
     ) -> Deferred[str | None]:
-        """See ``INotifications``."""
         try:
             return self._ask(self._found(), note, actions)
         except DesktopError as e:
             return fail(e)
 
     def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:
-        """See ``INotifications``."""
         self._watchers.append(changed)
         return lambda: self._watchers.remove(changed)
 

@@ -16,8 +16,6 @@ PROMPT = Prompts("Sample Host").uninstall("ab", "https://forge.example/plugin.gi
 
 
 class NativeApproverTests(SynchronousTestCase):
-    """Tests for ``native_approver``."""
-
     def test_each_platform_has_its_own(self):
         """A message box on Windows, and elsewhere a desktop, if there is one."""
         for platform, kind in (
@@ -31,14 +29,10 @@ class NativeApproverTests(SynchronousTestCase):
 
 
 class DevApproverTests(ApproverContract, SynchronousTestCase):
-    """Tests for ``DevApprover``."""
-
     def setUp(self):
-        """A desktop."""
         self.screen = FakeScreen()
 
     def approver(self):
-        """See ``ApproverContract``."""
         return DevApprover(self.screen, "Sample")
 
     def test_it_approves_and_announces(self):

@@ -24,7 +24,6 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
     """Tests for ``DesktopApprover`` with a desktop in memory."""
 
     def setUp(self):
-        """A desktop, a clock, and random bytes that count."""
         self.screen = FakeScreen()
         self.clock = Clock()
         counter = itertools.count(1)
@@ -33,11 +32,9 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         )
 
     def approver(self):
-        """See ``ApproverContract``."""
         return self.asker
 
     def refusal(self, approving):
-        """The message of a refusal."""
         return self.failureResultOf(approving, BridgeError).value.message
 
     def test_note(self):

@@ -106,8 +106,6 @@ class ShownTests(SynchronousTestCase):
 
 
 class SenderTests(SynchronousTestCase):
-    """Tests for ``sender``."""
-
     def test_names_the_bridge_once(self):
         """A prompt names the bridge, and the application it belongs to."""
         self.assertEqual(sender("VRCNext"), "VRCNext Bridge")

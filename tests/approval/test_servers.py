@@ -36,7 +36,6 @@ class Answered(TestCase):
     name: ClassVar[str]
 
     async def setUp(self) -> None:  # type: ignore[override]
-        """See above."""
         self.session = Session()
         self.addCleanup(self.session.end)
         self.desktop = notifications(self.session.bus)
@@ -80,7 +79,6 @@ class Answered(TestCase):
         self.assertEqual(await self.answer(), "denied: the user declined")
 
     async def is_dismissed_by_a_click(self) -> None:
-        """Click on the prompt's text."""
         box = await self.prompted()
         self.session.click(box.left + 100, box.top + 30)
         self.assertEqual(await self.answer(), "denied: the prompt was dismissed")

@@ -28,7 +28,6 @@ class Boxes:
         self.buttons: queue.Queue[int | None] = queue.Queue()
 
     def __call__(self, owner, text, title, style):
-        """See ``MessageBox``."""
         self.shown.append((owner, text, title, style))
         button = self.buttons.get(timeout=30)
         if button is None:
@@ -37,8 +36,6 @@ class Boxes:
 
 
 class WindowsApproverTests(ApproverContract, TestCase):
-    """Tests for ``WindowsApprover``."""
-
     def setUp(self):
         """An approver of the real reactor, with boxes of ours."""
         self.boxes = Boxes()
@@ -48,11 +45,9 @@ class WindowsApproverTests(ApproverContract, TestCase):
         self.addCleanup(self.boxes.buttons.put, IDNO)
 
     def approver(self):
-        """See ``ApproverContract``."""
         return self.asker
 
     async def refusal(self, approving):
-        """The message of a refusal."""
         error = await self.assertFailure(approving, BridgeError)
         return error.message
 
@@ -127,8 +122,6 @@ class WindowsApproverTests(ApproverContract, TestCase):
 
 
 class MessageBoxTests(SynchronousTestCase):
-    """Tests for ``message_box``."""
-
     def test_elsewhere(self):
         """On other systems it reports that it is not available."""
         if sys.platform != "win32":

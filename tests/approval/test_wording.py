@@ -13,8 +13,6 @@ WORDS = load_profile("reference").permission_words
 
 
 class PermissionLinesTests(SynchronousTestCase):
-    """Tests for ``permission_lines``."""
-
     def test_every_permission_of_the_shipped_profiles_has_words(self):
         """No user reads a bare identifier of a shipped profile."""
         for profile in map(load_profile, SHIPPED):
@@ -41,8 +39,6 @@ class PermissionLinesTests(SynchronousTestCase):
 
 
 class ListedTests(SynchronousTestCase):
-    """Tests for ``listed``."""
-
     @given(st.lists(st.text(max_size=250), max_size=70))
     def test_attack_long_list(self, names):
         """A list is one short line; what is not shown of it is counted."""

@@ -31,7 +31,6 @@ class Attack:
 
     @property
     def id(self) -> str:
-        """Names it among all of them."""
         return f"{self.family}.{self.name}"
 
 

@@ -45,7 +45,6 @@ class Elsewhere:
 
         class Noting(Answers):
             def do_GET(self) -> None:
-                """Note the request."""
                 if self.path.startswith(LOOT):
                     page, attack = self.path.removeprefix(LOOT).split("/")[:2]
                     name = attack.removesuffix(".js").partition("?")[0]
@@ -58,7 +57,6 @@ class Elsewhere:
                     self.end_headers()
 
             def do_POST(self) -> None:
-                """Note the request."""
                 self.do_GET()
 
         return Noting

@@ -85,7 +85,6 @@ class LossTests(SynchronousTestCase):
 
     @classmethod
     def tearDownClass(cls) -> None:
-        """Close it."""
         cls.stack.close()
 
     def tearDown(self) -> None:
@@ -93,7 +92,6 @@ class LossTests(SynchronousTestCase):
         self.assert_honest()
 
     def script(self, script: str, *arguments: Any) -> Any:
-        """Run a script in the page."""
         return self.browser.chrome.execute_script(script, *arguments)
 
     def text(self, selector: str) -> str:
@@ -107,7 +105,6 @@ class LossTests(SynchronousTestCase):
         return str(self.script(query, _ROW % plugin))
 
     def until(self, true: Callable[[], bool]) -> None:
-        """Wait until something is so."""
         self.browser.until("it is as it should be", true)
 
     def until_status(self, plugin: str, *statuses: str) -> None:

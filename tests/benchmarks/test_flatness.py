@@ -46,8 +46,6 @@ def growing(name: str, step: float, number: int) -> dict[str, Any]:
 
 
 class CompareTests(SynchronousTestCase):
-    """Tests for ``compare``."""
-
     def uneven(self, samples: list[Sample]) -> set[str]:
         """Return the names of what is not flat."""
         return {change.name for change in compare(samples) if not change.flat}

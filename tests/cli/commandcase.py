@@ -18,7 +18,6 @@ class Typed(io.StringIO):
     """What somebody types on a terminal."""
 
     def isatty(self) -> bool:
-        """It is one."""
         return True
 
 
@@ -26,7 +25,6 @@ class CommandTestCase(SynchronousTestCase):
     """A test of a command that reads and writes files."""
 
     def setUp(self):
-        """Make a directory."""
         super().setUp()
         self.root = fresh_directory(self)
 

@@ -38,7 +38,6 @@ class DiskTests(SynchronousTestCase):
     """Tests for what is looked at on disk."""
 
     def setUp(self) -> None:
-        """A place without anything."""
         self.root = fresh_directory(self) / "data"
         self.place: Paths = locate("reference", self.root, None)
         self.data = self.place.data
@@ -51,7 +50,6 @@ class DiskTests(SynchronousTestCase):
         return found
 
     def write(self, path: Path, content: str = "") -> None:
-        """Write a file."""
         write_files(path.parent, {path.name: content})
 
     def test_nothing_is_there(self) -> None:
@@ -267,14 +265,12 @@ class DaemonTests(SynchronousTestCase):
     """Tests for looking for a daemon; a running one is in test_doctor."""
 
     def setUp(self) -> None:
-        """An empty place, and a port."""
         self.place = locate("reference", fresh_directory(self), None)
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(self.listening.close)
         self.address = Address("127.0.0.1", self.listening.getsockname()[1])
 
     def found(self) -> Finding:
-        """Look."""
         found, is_dev = checkup.daemon(self.place, self.address)
         self.assertFalse(is_dev)
         return found
@@ -332,7 +328,6 @@ class ServerTests(SynchronousTestCase):
     """Tests for looking who shows prompts."""
 
     def found(self, screen: FakeScreen, *, no_prompts: bool = False) -> Finding:
-        """Look at a desktop."""
         looking = checkup.notification_server(screen, no_prompts)
         return self.successResultOf(Deferred.fromCoroutine(looking))
 

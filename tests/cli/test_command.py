@@ -13,8 +13,6 @@ from bridge.protocol.errors import BridgeError, Code, Prefix, plugin_error
 
 
 class PlainTests(SynchronousTestCase):
-    """Tests for ``plain``."""
-
     def test_every_prefix(self):
         """No code; a meaning stands before what would not be understood alone."""
         explained = {"clone_failed", "manifest_invalid", "policy"}

@@ -22,7 +22,6 @@ class PageTests(SynchronousTestCase):
     """Tests for serving the page, or not."""
 
     def setUp(self):
-        """A data directory, with the address of a daemon."""
         self.data = fresh_directory(self)
         self.reactor: Any = MemoryReactor()
         self.listen("127.0.0.1:42081")

@@ -27,7 +27,6 @@ class Daemon:
         return {"done": True}
 
     def request(self, service, method, params):
-        """Note what nobody waits for."""
         self.requested.append((f"{service}/{method}", params))
 
 
@@ -37,10 +36,7 @@ def step(message, name="clone", **more):
 
 
 class SessionTests(SynchronousTestCase):
-    """Tests for ``Session``."""
-
     def setUp(self):
-        """A session."""
         self.daemon: Any = Daemon()
         self.err = io.StringIO()
         progress = ProgressLine(self.err, terminal=False)
@@ -56,7 +52,6 @@ class SessionTests(SynchronousTestCase):
         return self.session.operate("install", url="u")
 
     def interrupt(self, _=None):
-        """Press Ctrl-C."""
         signal.raise_signal(signal.SIGINT)
 
     def ours(self, ref):
@@ -111,8 +106,6 @@ class SessionTests(SynchronousTestCase):
 
 
 class ProgressTests(SynchronousTestCase):
-    """Tests for ``ProgressLine``."""
-
     def shown(self, terminal: bool, *steps: dict[str, str], **options: bool):
         """Show steps; gives what was written."""
         out = io.StringIO()

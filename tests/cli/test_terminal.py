@@ -83,7 +83,6 @@ class PrivateFileTests(SynchronousTestCase):
     """Files that hold secrets or settings."""
 
     def setUp(self):
-        """Choose a path."""
         self.path = fresh_directory(self) / "file"
 
     def test_attack_existing_file_or_link(self):
@@ -111,8 +110,6 @@ class PrivateFileTests(SynchronousTestCase):
 
 
 class LineTests(SynchronousTestCase):
-    """Tests for ``print_line``."""
-
     def test_reader_goes(self) -> None:
         """The work goes on when nobody reads about it any more."""
         read, write = os.pipe()

@@ -87,12 +87,10 @@ class Packed:
 
     @property
     def root(self) -> Path:
-        """The installed package."""
         return self.home / "node_modules" / "@plugin-bridge" / "client"
 
     @property
     def files(self) -> set[str]:
-        """The paths of its files."""
         entries: list[dict[str, Any]] = self.report["files"]
         return {str(entry["path"]) for entry in entries}
 

@@ -59,7 +59,6 @@ class Waits:
         return self.later.setdefault(at, Deferred())
 
     def failed(self, failure: Failure) -> None:
-        """Note how it failed."""
         self.seen.append(repr(failure.value))
 
     def end(self) -> None:

@@ -15,7 +15,6 @@ class SharesTests(SynchronousTestCase):
     """Tests for three places, two of them for one holder, of which three may wait."""
 
     def setUp(self) -> None:
-        """Nobody holds anything."""
         self.shares = Shares("looks", 3, 2, 6, 3)
         self.begun: list[tuple[str, Deferred[str]]] = []
 
@@ -37,7 +36,6 @@ class SharesTests(SynchronousTestCase):
         return "".join(name for name, _ in self.begun)
 
     def end(self, name: str) -> None:
-        """End what has begun."""
         dict(self.begun)[name].callback(name)
 
     def refusal(self, asked: Deferred[Any]) -> str:

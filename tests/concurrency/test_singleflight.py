@@ -12,12 +12,10 @@ class SingleFlightTests(SynchronousTestCase):
     """Tests for one run at a time."""
 
     def setUp(self) -> None:
-        """Make one whose runs the test ends."""
         self.runs: list[Deferred[None]] = []
         self.flight = SingleFlight("testing", self.run_once)
 
     def run_once(self) -> Deferred[None]:
-        """Begin a run."""
         self.runs.append(Deferred())
         return self.runs[-1]
 

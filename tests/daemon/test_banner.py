@@ -21,7 +21,6 @@ class BannerTests(SynchronousTestCase):
     """Tests for what the daemon prints when it starts."""
 
     def setUp(self):
-        """A banner."""
         registry = Registry()
         registry.register("kettle", Kettle())
         self.banner = Banner(

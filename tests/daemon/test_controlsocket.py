@@ -41,8 +41,6 @@ HELLO = {"type": "hello", "token": TOKEN, "client": "test/1.0.0"}
 
 
 class PeerTests(SynchronousTestCase):
-    """Tests for ``peer_user``."""
-
     def test_no_credentials(self):
         """On loopback, and on a system without the option, nothing is known."""
         with socket.socket(socket.AF_INET) as inet:
@@ -62,7 +60,6 @@ class Wire(StringTransportWithDisconnection):
         return
 
     def abortConnection(self):
-        """Note it."""
         self.aborted = True
         self.loseConnection()
 
@@ -80,14 +77,12 @@ class ConversationTests(SynchronousTestCase):
     """One command's conversation."""
 
     def setUp(self):
-        """Connect."""
         self.clock = Clock()
         self.context = evolve(Stack().context, clock=self.clock)
         self.patch(controlsocket, "peer_user", lambda peer: None)
         self.connect()
 
     def connect(self, wire: Any = None) -> None:
-        """Connect."""
         self.wire = wire or Wire()
         self.connection = ControlConnection(self.context, lambda: None)
         self.wire.protocol = self.connection
@@ -165,17 +160,14 @@ class Client(Protocol):
         self.ended: Deferred[bytes] = Deferred()
 
     def connectionMade(self):
-        """Pair."""
         self.transport.write(json.dumps(HELLO).encode() + b"\n")
 
     def dataReceived(self, data):
-        """Keep it."""
         self.got += data
         if not self.welcomed.called:
             self.welcomed.callback(None)
 
     def connectionLost(self, reason=connectionDone):
-        """Report what was received."""
         self.ended.callback(self.got)
 
 
@@ -183,13 +175,11 @@ class ListeningTests(TestCase):
     """Tests for the socket itself."""
 
     def setUp(self):
-        """Choose a place."""
         self.path = fresh_directory(self) / "control.socket"
         self.looks: list[None] = []
         self.control = self.made(self.path)
 
     def made(self, path: Path, on: Any = reactor) -> ControlSocket:
-        """Make a socket."""
         context = evolve(Stack().context, clock=reactor)
         made = ControlSocket(on, path, context, lambda: self.looks.append(None))
         self.addCleanup(made.close)
@@ -197,7 +187,6 @@ class ListeningTests(TestCase):
         return made
 
     async def connect(self) -> Any:
-        """Connect, as a command does."""
         address = control_address(self.path)
         if isinstance(address, tuple):
             endpoint: Any = TCP4ClientEndpoint(reactor, *address)
@@ -303,5 +292,4 @@ class WithoutUnix:
     """The reactor of a system without Unix sockets."""
 
     def listenTCP(self, *arguments: Any, **more: Any) -> Any:
-        """Listen."""
         return reactor.listenTCP(*arguments, **more)

@@ -44,7 +44,6 @@ class InheritCase(SynchronousTestCase):
         return opened
 
     def unix(self, mode: int = 0o600) -> socket.socket:
-        """Listen at a path."""
         directory = tempfile.TemporaryDirectory(prefix="bridge-")
         self.addCleanup(directory.cleanup)
         opened = self.open(socket.AF_UNIX)

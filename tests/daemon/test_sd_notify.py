@@ -14,7 +14,6 @@ class SupervisorTests(SynchronousTestCase):
     """Tests for notifying a supervisor, which is a socket here."""
 
     def setUp(self) -> None:
-        """Listen as a supervisor does."""
         self.path = str(fresh_directory(self) / "notify")
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.addCleanup(self.socket.close)

@@ -15,7 +15,6 @@ class FollowedCase(TokenCase):
     """Follows a token."""
 
     def setUp(self) -> None:
-        """Follow a token."""
         super().setUp()
         self.replaced: list[None] = []
         self.clock = Clock()

@@ -29,7 +29,6 @@ class ThreadTests(TestCase):
     """Tests with real threads."""
 
     def setUp(self) -> None:
-        """Make a database, and four threads."""
         path = make_database(fresh_directory(self) / "places.db")
         self.pool = Pool(reactor, "sql", 4)
         self.pool.start()
@@ -40,7 +39,6 @@ class ThreadTests(TestCase):
         self.addCleanup(self.databases.close)
 
     def read(self, query: Query, caller: Page | None = None) -> Deferred[Rows]:
-        """Run a statement."""
         return Deferred.fromCoroutine(
             self.databases.read("places", query, caller or Page())
         )
@@ -92,7 +90,6 @@ class TurnTests(SynchronousTestCase):
     """Tests without threads."""
 
     def setUp(self) -> None:
-        """Make two databases, of which one is not there."""
         self.path = make_database(fresh_directory(self) / "places.db")
         self.clock = Clock()
         self.in_thread: Any = execute
@@ -110,7 +107,6 @@ class TurnTests(SynchronousTestCase):
         return done
 
     def read(self, alias: str = "places", caller: Page | None = None) -> Deferred[Rows]:
-        """Run a statement."""
         return Deferred.fromCoroutine(
             self.databases.read(alias, NAMES, caller or Page())
         )

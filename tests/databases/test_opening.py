@@ -47,7 +47,6 @@ class OpeningTests(SynchronousTestCase):
         make_database(self.path, ["PRAGMA journal_mode = WAL", *PLACES[:2]])
 
     def count(self) -> Any:
-        """Read in this process."""
         reader = Reader(self.path, lambda: 0.0)
         self.addCleanup(reader.close)
         return reader.read(COUNT).rows

@@ -34,7 +34,6 @@ class Racing:
         self.looks = looks
 
     def __call__(self) -> float:
-        """Return the time."""
         self.looks -= 1
         return 0.0 if self.looks >= 0 else SQL_SECONDS + 1
 
@@ -43,20 +42,17 @@ class ReaderCase(SynchronousTestCase):
     """A reader of a small database."""
 
     def setUp(self) -> None:
-        """Make both."""
         self.directory = fresh_directory(self)
         self.path = make_database(self.directory / "places.db")
         self.clock = Racing()
         self.reader = self.reading(self.path)
 
     def reading(self, path: Path) -> Reader:
-        """Make a reader."""
         reader = Reader(path, self.clock)
         self.addCleanup(reader.close)
         return reader
 
     def rows(self, sql: str, *params: Any, blobs: bool = False) -> list[dict[str, Any]]:
-        """Read rows."""
         return self.reader.read(Query(sql, list(params), blobs)).rows
 
     def names(self) -> list[str]:

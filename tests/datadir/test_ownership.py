@@ -19,7 +19,6 @@ class OwnershipCase(SynchronousTestCase):
     """A test with a file in a directory."""
 
     def setUp(self):
-        """Make them."""
         self.root = fresh_directory(self)
         self.path = self.root / "a b"
         self.path.write_bytes(b"x")
@@ -31,8 +30,6 @@ class OwnershipCase(SynchronousTestCase):
 
 
 class CheckTests(OwnershipCase):
-    """Tests for ``check``."""
-
     def test_own(self):
         """The user's files pass, in every mode that keeps others out; no file, too."""
         for mode in (0o600, 0o644, 0o755, 0o700, 0o400, 0o4755):
@@ -153,8 +150,6 @@ class GroupTests(OwnershipCase):
 
 
 class TreeTests(OwnershipCase):
-    """Tests for ``check_tree``."""
-
     def test_own(self):
         """A tree of the user's passes; no link is followed out of it."""
         (self.root / "deep" / "er").mkdir(parents=True)

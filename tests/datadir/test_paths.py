@@ -18,7 +18,6 @@ class DataDirTests(SynchronousTestCase):
     """Tests for the daemon's directory."""
 
     def setUp(self) -> None:
-        """Name a directory that is not there yet."""
         self.root = fresh_directory(self) / "deep" / "data"
 
     def test_create(self) -> None:

@@ -17,12 +17,10 @@ class TokenCase(SynchronousTestCase):
     """Has a directory for a token."""
 
     def setUp(self) -> None:
-        """Make the directory, readable by nobody else."""
         self.directory = fresh_directory(self)
         self.path = self.directory / "token"
 
     def write(self, content: bytes, mode: int = 0o600) -> None:
-        """Write a token file."""
         self.path.write_bytes(content)
         self.path.chmod(mode)
 

@@ -33,7 +33,6 @@ class DaemonProcessTests(SynchronousTestCase):
     """Tests for watching the daemon's output."""
 
     def setUp(self):
-        """A process that has printed nothing."""
         self.daemon = DaemonProcess()
 
     def test_listening(self):
@@ -57,7 +56,6 @@ class SpawnTests(SynchronousTestCase):
     """Tests for how a daemon ends that was started."""
 
     def setUp(self):
-        """A daemon, as the reactor has started it."""
         self.reactor, self.process = MemoryReactorClock(), mock.Mock()
         self.reactor.spawnProcess = lambda *_, **__: self.process
         place = locate("reference", fresh_directory(self), None)
@@ -128,7 +126,6 @@ class ShownTests(SynchronousTestCase):
     """Tests for what ends the page and its daemon."""
 
     def setUp(self):
-        """A page with a daemon that was started."""
         self.place = locate("reference", fresh_directory(self), None)
         self.daemon = DaemonProcess()
         self.patch(opening, "spawn_daemon", lambda *_: self.daemon)

@@ -23,7 +23,6 @@ class ForgeTests(TestCase):
     """A forge on this process's reactor."""
 
     def setUp(self) -> None:
-        """Start a forge with one repository of two commits."""
         self.base = fresh_directory(self)
         self.root = self.base / "repositories"
         self.root.mkdir()
@@ -92,10 +91,7 @@ class ForgeTests(TestCase):
 
 
 class PublishTests(SynchronousTestCase):
-    """``publish``."""
-
     def setUp(self) -> None:
-        """Make a directory."""
         self.base = fresh_directory(self)
 
     def test_missing_git(self) -> None:

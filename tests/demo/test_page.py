@@ -15,7 +15,6 @@ class PageTests(SynchronousTestCase):
     """Tests for the demo's web server."""
 
     def setUp(self):
-        """A site whose theme has no bundle yet."""
         self.theme = fresh_directory(self)
         self.http = StubTreq(page_site(self.theme, "host").resource)
 
@@ -73,7 +72,6 @@ class ReloadingTests(SynchronousTestCase):
     """Tests for the page that reloads itself."""
 
     def setUp(self):
-        """Make a site."""
         self.builds = Builds("run")
         self.site = page_site(fresh_directory(self), "host", builds=self.builds)
 

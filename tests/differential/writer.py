@@ -25,11 +25,9 @@ class Choices:
         self._random = random.Random(seed).random  # noqa: S311 - not for secrets
 
     def below(self, limit: int) -> int:
-        """Choose a number."""
         return int(self._random() * limit)
 
     def pick(self, options: Sequence[T]) -> T:
-        """Choose an option."""
         return options[self.below(len(options))]
 
     def rarely(self, one_in: int) -> bool:
@@ -90,7 +88,6 @@ class Writer:
         return f"(0,{self.literal(text)})"
 
     def literal(self, text: str) -> str:
-        """Write one literal."""
         quote = self.choices.pick(('"', "'", "`"))
         return quote + self.name(text) + quote
 

@@ -61,7 +61,6 @@ class SessionBus:
 
     @property
     def socket(self) -> str:
-        """The path of its socket."""
         return str(self.directory / "bus")
 
     @property
@@ -87,7 +86,6 @@ class SessionBus:
         assert self._process.stdout.readline(), "dbus-daemon did not start"
 
     def kill(self) -> None:
-        """End it without a goodbye."""
         if self._process is not None:
             assert self._process.stdout is not None
             self._process.kill()
@@ -117,7 +115,6 @@ class HastyReactor:
         return getattr(reactor, name)
 
     def callLater(self, seconds: float, *args: Any, **kwargs: Any) -> Any:
-        """See ``IReactorTime``."""
         return reactor.callLater(seconds / self._times, *args, **kwargs)
 
 
@@ -138,13 +135,11 @@ class FakeBus(Protocol):
     transport: Any
 
     def connectionMade(self) -> None:
-        """See ``IProtocol``."""
         self.left = list(self.lines)
         if self.closes and not self.left:
             self.transport.loseConnection()
 
     def dataReceived(self, data: bytes) -> None:
-        """See ``IProtocol``."""
         for _ in range(data.count(b"\r\n")):
             if self.left:
                 self.transport.write(self.left.pop(0))
@@ -179,7 +174,6 @@ class Program:
 
     @property
     def name(self) -> str:
-        """Its unique name."""
         return str(self.link.busName)
 
     def named(self, method: str) -> list[list[Any]]:

@@ -65,11 +65,9 @@ class Box:
 
     @property
     def middle(self) -> tuple[int, int]:
-        """The point in its middle."""
         return (self.left + self.right) // 2, (self.top + self.bottom) // 2
 
     def holds(self, x: int, y: int) -> bool:
-        """Whether a point is inside."""
         return self.left <= x < self.right and self.top <= y < self.bottom
 
 
@@ -172,19 +170,16 @@ class Session:
         return b"boolean true" in asked
 
     def end(self) -> None:
-        """End all of it."""
         for process in reversed(self._running):
             self.stop(process)
         self.bus.remove()
         shutil.rmtree(self.home)
 
     def stop(self, process: subprocess.Popen[bytes]) -> None:
-        """End one program."""
         process.kill()
         process.wait()
 
     def picture(self) -> Picture:
-        """Look at the screen."""
         command = program("import", "imagemagick"), "-window", "root"
         pixels = self._do(*command, "-depth", "8", "rgb:-")
         return Picture(Image.frombytes("RGB", (WIDTH, HEIGHT), pixels))
@@ -230,7 +225,6 @@ class Session:
         self.picture().image.save(ARTEFACTS / name)
 
     def point(self, x: int, y: int) -> None:
-        """Move the pointer there."""
         self._do(program("xdotool", "xdotool"), "mousemove", "--sync", str(x), str(y))
 
     def click(self, x: int, y: int) -> None:

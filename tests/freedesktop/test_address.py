@@ -30,8 +30,6 @@ def escaped(path):
 
 
 class SessionSocketsTests(SynchronousTestCase):
-    """Tests for ``session_sockets``."""
-
     def test_addresses(self):
         """They are tried in their order; other transports, and none, are no sockets."""
         for address, sockets in (
@@ -81,8 +79,6 @@ class SessionSocketsTests(SynchronousTestCase):
 
 
 class NamesBusTests(SynchronousTestCase):
-    """Tests for ``names_bus``."""
-
     def test_names(self):
         """An address is a name, whatever it is, and so is a runtime directory."""
         for environ in ({VARIABLE: "tcp:host=x"}, {RUNTIME: "/run/user/7"}):

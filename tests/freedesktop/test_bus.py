@@ -28,11 +28,9 @@ class ConnectTests(TestCase):
     """Tests for ``connect`` with buses that are none."""
 
     def setUp(self):
-        """A path for a bus."""
         self.path = str(fresh_directory(self) / "bus")
 
     async def refused(self, clock=reactor):
-        """What connecting fails with."""
         connecting = connect(clock, self.path, lambda signal: None)
         error = await self.assertFailure(connecting, DesktopError)
         return str(error)
@@ -71,7 +69,6 @@ class ConnectionTests(TestCase):
     """Tests for a connection to a real bus."""
 
     async def setUp(self):  # type: ignore[override]
-        """A bus, us, and another program."""
         self.bus = SessionBus()
         self.addCleanup(self.bus.remove)
         self.us = await join(self, self.bus)
@@ -198,7 +195,6 @@ class BusTests(SynchronousTestCase):
         return opening
 
     def connect(self):
-        """Answer the newest opening."""
         link = link_in_memory()
         self.opened[-1][1].callback(link)
         return link

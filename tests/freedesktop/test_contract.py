@@ -28,7 +28,6 @@ class DesktopContract:
         raise NotImplementedError
 
     async def end(self) -> None:
-        """End it."""
         raise NotImplementedError
 
     async def shown(self) -> None:
@@ -117,34 +116,28 @@ class NotificationsTests(DesktopContract, NotificationsCase):
     """The real one, on a real bus."""
 
     async def setUp(self):  # type: ignore[override]
-        """See ``DesktopContract``."""
         await super().setUp()
         self.desktop = self.client
         self.desktop.start()
 
     async def begin(self, *capabilities):
-        """See ``DesktopContract``."""
         self.server = await serve(self, self.bus, *capabilities)
         await until(lambda: self.desktop.health == "up")
 
     async def end(self):
-        """See ``DesktopContract``."""
         self.server.link.drop()
         await until(lambda: self.desktop.health == "down")
 
     async def shown(self):
-        """See ``DesktopContract``."""
         await until(lambda: self.desktop._open)
 
     async def choose(self, key):
-        """See ``DesktopContract``."""
         (sent,) = self.server.named("Notify")
         self.assertEqual(sent[5], ["yes-1", "Yes", "no-1", "No"])
         self.server.emit("ActionInvoked", 1, key)
         await self.withdrawn()
 
     async def withdrawn(self):
-        """See ``DesktopContract``."""
         await until(lambda: self.server.named("CloseNotification") == [[1]])
 
 
@@ -152,26 +145,21 @@ class FakeScreenTests(DesktopContract, TestCase):
     """The double."""
 
     def setUp(self):
-        """See ``DesktopContract``."""
         self.desktop = FakeScreen()
         self.desktop.server = None
 
     async def begin(self, *capabilities):
-        """See ``DesktopContract``."""
         self.desktop.server = Server(":1.1", "Sample", "1.0", frozenset(capabilities))
         self.desktop.is_known = False
 
     async def end(self):
-        """See ``DesktopContract``."""
         self.desktop.server = None
 
     async def choose(self, key):
-        """See ``DesktopContract``."""
         ((_, _, answer),) = self.desktop.questions
         answer.callback(key)
 
     async def withdrawn(self):
-        """See ``DesktopContract``."""
         self.assertEqual(self.desktop.withdrawn, 1)
 
     async def test_no_bus(self):

@@ -21,7 +21,6 @@ class NotificationsCase(TestCase):
     """A bus, and a client on it."""
 
     async def setUp(self):  # type: ignore[override]
-        """See above."""
         self.bus = SessionBus()
         self.addCleanup(self.bus.remove)
         self.client = notifications(self.bus)

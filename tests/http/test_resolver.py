@@ -64,8 +64,6 @@ class HostileNameTests(OutboundCase):
 
 
 class SystemNamesTests(TestCase):
-    """Tests for ``SystemNames``."""
-
     def names(self, resolve: Any = socket.getaddrinfo) -> SystemNames:
         """Make it with another resolver."""
         from_thread: Any = reactor

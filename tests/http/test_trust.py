@@ -27,7 +27,6 @@ class CertificateTests(OutboundCase):
     """Fetches from real TLS servers."""
 
     def setUp(self):
-        """Trust one authority; every name leads here."""
         super().setUp()
         self.certificates = Certificates()
         self.trusted = [self.certificates.pem]

@@ -44,7 +44,6 @@ class Driver:
         self.observer = Observer(self.simulation)
 
     def close(self) -> None:
-        """End everything."""
         self.simulation.close()
 
     # Steps.

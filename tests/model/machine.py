@@ -104,7 +104,6 @@ class BridgeMachine(RuleBasedStateMachine):
         self.driver = Driver()
 
     def teardown(self) -> None:
-        """End it."""
         self.driver.close()
 
     def _prepared(self, asks: list[Ask], aim: bool, found: News | None) -> list[Ask]:

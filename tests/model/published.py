@@ -50,7 +50,6 @@ class Version:
 
     @property
     def commit(self) -> str:
-        """The id of the commit."""
         # A digest of the paths and the contents, as git's is.
         text = repr(sorted(self.files.items())).encode()
         return hashlib.sha1(text, usedforsecurity=False).hexdigest()
@@ -98,15 +97,12 @@ class Forge:
         return self._all[commit]
 
     def public(self, also: frozenset[tuple[str, int]] = frozenset()) -> Self:
-        """See ``bridge.plugins.clone.repositories.Repositories``."""
         return self
 
     async def tip(self, url: str) -> str:
-        """See ``bridge.plugins.clone.repositories.Remotes``."""
         return self.latest[url.rsplit("/", 1)[1].removesuffix(".git")].commit
 
     async def clone(self, url: str, into: Path, progress: Callable[[int], None]) -> str:
-        """See ``bridge.plugins.clone.repositories.Remotes``."""
         version = self.latest[url.rsplit("/", 1)[1].removesuffix(".git")]
         progress(1)
 

@@ -56,7 +56,6 @@ class Pool:
         """See ``Pool.stop``."""
 
     def call(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Deferred[Any]:
-        """See ``Pool.call``."""
         later: Deferred[Any] = Deferred()
 
         def work() -> None:

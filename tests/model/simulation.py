@@ -54,7 +54,6 @@ class Reactor(MemoryReactorClock):
         self.rightNow = now
 
     def callFromThread(self, call: Callable[..., object], *args: Any) -> None:
-        """See ``IReactorFromThreads``."""
         self._schedule.add("arrived", lambda: call(*args))
 
     def read(self) -> None:
@@ -78,7 +77,6 @@ class User:
     description: str = "a double"
 
     def approve(self, prompt: Any) -> Deferred[None]:
-        """See ``IApprover.approve``."""
         question: Deferred[None] = Deferred()
 
         def answer() -> None:
@@ -99,7 +97,6 @@ class Clean:
     """A scanner that finds nothing."""
 
     async def scan(self, tree: Any, modules: Any = ()) -> list[Any]:
-        """See ``Scanner.scan``."""
         return []
 
 
@@ -121,7 +118,6 @@ class Bundler:
     reply: Callable[[dict[str, Any]], dict[str, Any]]
 
     def ask(self, request: dict[str, Any]) -> Deferred[Any]:
-        """See ``Conversation.ask``."""
         root = Path(request["absWorkingDir"])
 
         def load(path: str) -> str:
@@ -194,7 +190,6 @@ class Simulation:
 
     @property
     def data(self) -> Path:
-        """The data directory."""
         return self.root / "data"
 
     @property
@@ -301,7 +296,6 @@ class Simulation:
         return until()
 
     def stop(self) -> None:
-        """End the daemon properly."""
         ended: list[Any] = []
         self.daemon.stopService().addBoth(ended.append)
         assert self.run(lambda: bool(ended), lambda: None), "it does not end"
@@ -338,7 +332,6 @@ class Simulation:
         return page
 
     def health(self) -> Any:
-        """Ask for ``GET /v1/health``."""
         return self.web.ask("GET", "/v1/health", host=self.web.host).json
 
 

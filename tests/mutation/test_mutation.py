@@ -20,8 +20,6 @@ _CHANGES = {
 
 
 class MutantTests(SynchronousTestCase):
-    """Tests for ``mutants``."""
-
     def test_changes(self) -> None:
         """Each operator, number and statement changes in its ways."""
         for source, changes in _CHANGES.items():

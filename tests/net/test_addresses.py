@@ -45,8 +45,6 @@ NOT_ADDRESSES = (
 
 
 class IsPublicTests(SynchronousTestCase):
-    """``is_public``."""
-
     def test_public(self) -> None:
         """Addresses just outside each private block are public."""
         for address in PUBLIC.split():
@@ -77,8 +75,6 @@ class IsPublicTests(SynchronousTestCase):
 
 
 class IsOwnTests(SynchronousTestCase):
-    """``is_local_address``."""
-
     def test_attack_second_address(self) -> None:
         """So is an address from which nothing is sent, when it has another there."""
         self.assertTrue(is_local_address("127.0.0.5"))
@@ -96,8 +92,6 @@ class IsOwnTests(SynchronousTestCase):
 
 
 class IsNearNameTests(SynchronousTestCase):
-    """``is_private_name``."""
-
     def test_near(self) -> None:
         """Reserved names, those below them, in any case, with a final dot."""
         for name in NEAR_NAMES.split():

@@ -10,7 +10,6 @@ class HoldsTests(SynchronousTestCase):
     """Tests for who holds the port."""
 
     def setUp(self) -> None:
-        """Begin with no lease."""
         self.clock = Clock()
         self.lengths: list[int] = []
         self.leases = PortLeases(

@@ -18,7 +18,6 @@ class PacingTests(SynchronousTestCase):
     """Tests for what is pushed, and when."""
 
     def setUp(self) -> None:
-        """Begin with nothing pushed."""
         self.clock = Clock()
         self.pushed: list[tuple[float, Message]] = []
         self.pacing = Pacing(self.clock, self.push)

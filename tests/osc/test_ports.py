@@ -23,7 +23,6 @@ class FailureTests(TestCase):
     """Tests for a system that does not take datagrams."""
 
     def setUp(self) -> None:
-        """Make a sender."""
         self.sender = Sender(reactor)
         self.addCleanup(self.sender.close)
 
@@ -51,7 +50,6 @@ class TimedReactor(Clock):
     """The real reactor's ports, with time that a test advances."""
 
     def adoptDatagramPort(self, *arguments: Any) -> Any:
-        """Open a real port."""
         return reactor.adoptDatagramPort(*arguments)
 
 
@@ -59,7 +57,6 @@ class ListenerTests(TestCase):
     """Tests for Listener."""
 
     def setUp(self) -> None:
-        """Make one that keeps what it hears."""
         self.heard: list[Message] = []
         self.clock = TimedReactor()
         self.listener = Listener(self.clock, self.heard.append, lambda: None)
@@ -69,7 +66,6 @@ class ListenerTests(TestCase):
         self.addCleanup(self.socket.close)
 
     def send(self, datagram: bytes, host: str = "127.0.0.1") -> None:
-        """Send to the port."""
         self.socket.sendto(datagram, (host, self.port))
 
     def assert_free(self, port: int) -> None:

@@ -39,7 +39,6 @@ class Visit(Protocol):
     transport: Any
 
     def connectionMade(self):
-        """Count it."""
         self.received = b""
         self.answered = False
         self.closed: Deferred[None] = Deferred()
@@ -54,23 +53,19 @@ class Visit(Protocol):
             self.answer()
 
     def answer(self):
-        """Answer once."""
         if not self.answered:
             self.answered = True
             self.factory.answer(self)
 
     def connectionLost(self, reason=connectionDone):
-        """Notify the waiting test."""
         self.closed.callback(None)
 
     def send(self, *pieces: bytes, close: bool = False) -> None:
-        """Send some bytes."""
         self.transport.write(b"".join(pieces))
         if close:
             self.transport.loseConnection()
 
     def ok(self, body: bytes, *headers: bytes, status: bytes = b"200 OK") -> None:
-        """Send an honest response."""
         lines = [b"HTTP/1.1 " + status, *headers, b"Content-Length: %d" % len(body)]
         self.send(b"\r\n".join(lines), b"\r\n\r\n", body)
 
@@ -98,7 +93,6 @@ class Endless:
         self.visit, self.piece = visit, piece
 
     def resumeProducing(self):
-        """Send the piece again."""
         self.visit.transport.write(self.piece)
         self.visit.factory.sent += len(self.piece)
 
@@ -130,7 +124,6 @@ class Server(Factory):
         return number
 
     async def stop(self) -> None:
-        """Close everything."""
         await maybeDeferred(self.port.stopListening)
         for visit in self.visits:
             if not visit.closed.called:
@@ -153,7 +146,6 @@ class Context:
         )
 
     def serverConnectionForTLS(self, tlsProtocol):
-        """Begin a connection."""
         return SSL.Connection(self._context, None)
 
 
@@ -179,7 +171,6 @@ class OutboundCase(TestCase):
     timeout = 60
 
     def setUp(self):
-        """Start threads; nothing can be reached yet."""
         threads: Any = reactor
         self.pool = Pool(threads, "test", 2)
         self.pool.start()
@@ -226,7 +217,6 @@ class OutboundCase(TestCase):
         return answering.addCallback(lambda result: loads(dumps(result)))
 
     async def fetch(self, url: str, **params: Any) -> Any:
-        """Fetch what is answered."""
         return await self.calling({"url": url, **params})
 
     async def fetched(self, answer: Answer, path: str = "/", **params: Any) -> Any:

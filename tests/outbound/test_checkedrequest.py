@@ -32,8 +32,6 @@ def made(
 
 
 class RequestTests(SynchronousTestCase):
-    """Tests for ``make_request``."""
-
     def seconds(self, milliseconds: int | None) -> float:
         """Return the time of a request."""
         request = made(milliseconds=milliseconds)

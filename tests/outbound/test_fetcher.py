@@ -28,7 +28,6 @@ class AtOnceTests(OutboundCase):
         self.wanted = {"url": f"http://{HERE}:{port}/"}
 
     def ask(self, caller: HttpCaller, **more: object) -> Deferred[object]:
-        """Ask for a fetch."""
         return self.calling({**self.wanted, **more}, self.fetching, caller)
 
     async def visited(self, times: int) -> None:
@@ -36,7 +35,6 @@ class AtOnceTests(OutboundCase):
         await until(lambda: len(self.server.visits) >= times)
 
     async def assert_unavailable(self, asked: Deferred[object], words: str) -> None:
-        """Check how a fetch ends."""
         error = await self.assertFailure(asked, BridgeError)
         self.assertEqual(error.code, Code.UNAVAILABLE)
         self.assertIn(words, error.message)

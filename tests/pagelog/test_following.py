@@ -21,7 +21,6 @@ class FollowerCase(SynchronousTestCase):
     """A log file, who writes it, and who reads it."""
 
     def setUp(self) -> None:
-        """Make the directory."""
         self.path = fresh_directory(self) / "logs" / "plugins.log"
         self.follower = Follower(self.path)
         self.addCleanup(self.follower.close)
@@ -33,11 +32,9 @@ class FollowerCase(SynchronousTestCase):
         return file
 
     def last(self, count: int = 100) -> list[bytes]:
-        """Return the last lines."""
         return self.follower.last(count, lambda line: line)
 
     def more(self) -> list[bytes]:
-        """Return the new lines."""
         return list(self.follower.more())
 
 

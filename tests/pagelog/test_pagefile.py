@@ -17,7 +17,6 @@ class PageFileCase(SynchronousTestCase):
     """A directory, and a page file in one of its own in it."""
 
     def setUp(self) -> None:
-        """Make the directory."""
         self.directory = fresh_directory(self)
         self.path = self.directory / "logs" / "plugins.log"
 
@@ -28,7 +27,6 @@ class PageFileCase(SynchronousTestCase):
         return file
 
     def refused(self) -> str:
-        """Open the file in vain; why."""
         return str(self.assertRaises(LogFileError, self.open))
 
 
@@ -111,7 +109,6 @@ class AppendTests(PageFileCase):
     """Tests for appending, rotation, and what goes wrong."""
 
     def older(self) -> bytes:
-        """Read the older generation."""
         return Path(f"{self.path}.1").read_bytes()
 
     def test_rotated(self) -> None:

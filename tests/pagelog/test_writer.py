@@ -18,7 +18,6 @@ class WriterTests(TestCase):
     """Tests for a writer, in a thread as the daemon's."""
 
     def setUp(self) -> None:
-        """Open a file."""
         self.path = fresh_directory(self) / "logs" / "plugins.log"
         clock: Any = reactor
         pool = Pool(clock, "logs", 1)

@@ -41,11 +41,9 @@ class RemotesContract:
     into: Path
 
     def cloning(self, url: str, progress: Any = lambda count: None) -> Deferred[str]:
-        """Begin to clone."""
         return Deferred.fromCoroutine(self.subject.clone(url, self.into, progress))
 
     def looking(self, url: str, current: str) -> Deferred[Any]:
-        """Look at what is new."""
         return Deferred.fromCoroutine(self.subject.behind(url, current))
 
     async def assert_fails(self, asked: Deferred[Any]) -> str:
@@ -122,7 +120,6 @@ class GitRemotesTests(RemotesContract, CloneTestCase):
     """The real ones, and a real git server."""
 
     def setUp(self):
-        """See ``RemotesContract``."""
         super().setUp()
         content = blob()
         root = tree((FILE, b"main.ts", content))
@@ -134,7 +131,6 @@ class GitRemotesTests(RemotesContract, CloneTestCase):
         self.older, self.tip = (line[at].name.hex() for at in (1, 3))
 
     def make_slow(self):
-        """See ``RemotesContract``."""
         self.url = "https://forge.example/x.git"
         self.patch(self, "look_up", lambda host: Deferred())
         self.subject = self.cloner()
@@ -144,7 +140,6 @@ class FakeRemotesTests(RemotesContract, TestCase):
     """The double."""
 
     def setUp(self):
-        """See ``RemotesContract``."""
         root = fresh_directory(self)
         write_tree(root / "trees" / "aa", files_of("aa"), None)
         self.into = root / "tree"
@@ -155,7 +150,6 @@ class FakeRemotesTests(RemotesContract, TestCase):
         self.subject.answers[self.missing] = clone_failed("not found")
 
     def make_slow(self):
-        """See ``RemotesContract``."""
         self.subject.waits.slow = "clone"
 
 
@@ -227,22 +221,18 @@ class RealBuilderTests(BuilderContract, TestCase):
     """The real one, with the real bundler."""
 
     def setUp(self):
-        """See ``BuilderContract``."""
         self.shop = Workshop(fresh_directory(self)).fill()
         self.shop.plugin("aa")
         self.shop.plugin("bb")
         self.subject = self.shop.builder()
 
     def tree(self, plugin_id):
-        """See ``BuilderContract``."""
         return self.shop.trees(plugin_id)[plugin_id]
 
     def make_broken(self):
-        """See ``BuilderContract``."""
         self.shop.write("plugins/aa/main.ts", "import './gone';")
 
     def make_defective(self):
-        """See ``BuilderContract``."""
 
         def defective(*_: Any) -> Deferred[Any]:
             return fail(ZeroDivisionError())
@@ -250,7 +240,6 @@ class RealBuilderTests(BuilderContract, TestCase):
         self.subject = self.shop.builder(defer_to_thread=defective)
 
     def make_slow(self):
-        """See ``BuilderContract``."""
         self.shop.put_bundler(b"#!/bin/sh\nexec sleep 600\n")
 
 
@@ -258,17 +247,13 @@ class FakeBuilderTests(BuilderContract, TestCase):
     """The double."""
 
     def setUp(self):
-        """See ``BuilderContract``."""
         self.subject = FakeBuilder()
 
     def make_broken(self):
-        """See ``BuilderContract``."""
         self.subject.outcomes = ["plugins/aa/main.ts imports what is not there"]
 
     def make_defective(self):
-        """See ``BuilderContract``."""
         self.subject.outcomes = [ZeroDivisionError()]
 
     def make_slow(self):
-        """See ``BuilderContract``."""
         self.subject.outcomes = [Deferred()]

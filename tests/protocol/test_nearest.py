@@ -11,8 +11,6 @@ KNOWN = ("install", "uninstall", "list")
 
 
 class NearestTests(SynchronousTestCase):
-    """Tests for ``nearest``."""
-
     @given(st.text())
     def test_only_known_words(self, word):
         """Whatever was sent, the hint consists of known words."""

@@ -167,7 +167,6 @@ class LogBudgetTests(SessionCase):
     """Tests for the budget of log frames."""
 
     def flood(self, session: Session, frames: int) -> list[Effect]:
-        """Send log frames at once."""
         return [effect for _ in range(frames) for effect in session.logged(LOGS)]
 
     def test_dropped_and_counted(self) -> None:

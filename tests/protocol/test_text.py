@@ -55,8 +55,6 @@ class VisibleTests(SynchronousTestCase):
 
 
 class EscapedTests(SynchronousTestCase):
-    """Tests for ``escaped``."""
-
     def test_written_out(self) -> None:
         """What controls a terminal, or the direction of text, is seen."""
         self.assertEqual(
@@ -73,8 +71,6 @@ class EscapedTests(SynchronousTestCase):
 
 
 class PrintableTests(SynchronousTestCase):
-    """Tests for ``printable``."""
-
     def test_attack_printable(self) -> None:
         """Terminal escapes, direction overrides and lone surrogates are left out."""
         self.assertEqual(printable("a\x1b[2J\n\u202e\ud800\u2028é.ts"), "a[2Jé.ts")
@@ -82,8 +78,6 @@ class PrintableTests(SynchronousTestCase):
 
 
 class AsciiLineTests(SynchronousTestCase):
-    """Tests for ``ascii_line``."""
-
     def test_attack_markup(self) -> None:
         """Markup and other scripts become question marks, line breaks spaces."""
         self.assertEqual(ascii_line('<b>\né & "x"', 20), "?b? ? ? 'x'")

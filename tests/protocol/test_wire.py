@@ -111,13 +111,11 @@ class Defective:
     describes: bool = True
 
     def violates(self, value: str) -> bool:
-        """See ``Rule.violates``."""
         if self.describes:
             raise self.bug
         return True
 
     def describe(self) -> str:
-        """See ``Rule.describe``."""
         raise self.bug
 
 

@@ -38,7 +38,6 @@ class SystemctlCase(SynchronousTestCase):
     """A home with a systemctl in its PATH."""
 
     def setUp(self) -> None:
-        """Put it there."""
         self.home = fresh_directory(self)
         self.fake = self.home / "bin"
         self.fake.mkdir()

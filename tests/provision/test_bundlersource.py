@@ -29,7 +29,6 @@ class SourceCase(SynchronousTestCase):
     """A scratch directory, and this machine's pin."""
 
     def setUp(self):
-        """Make it."""
         self.root = fresh_directory(self)
         pin = pin_for()
         assert pin is not None, "there is no bundler for this machine"

@@ -54,11 +54,9 @@ class SourcesCase(SynchronousTestCase):
     """A scratch directory."""
 
     def setUp(self):
-        """Make it."""
         self.root = fresh_directory(self)
 
     def read(self, content: bytes) -> dict[str, bytes]:
-        """Read an archive."""
         (self.root / "a.tar").write_bytes(content)
         return read_sources(self.root / "a.tar")
 
@@ -69,7 +67,6 @@ class SourcesCase(SynchronousTestCase):
         return str(error).removeprefix("--host-sources: ")
 
     def write(self, files: dict[str, bytes]) -> Path:
-        """Write a directory."""
         top = self.root / "sources"
         write_files(top, files)
         return top
@@ -211,7 +208,6 @@ class InstallingTests(SourcesCase):
     """How the old sources are replaced."""
 
     def setUp(self):
-        """Install some."""
         super().setUp()
         self.data = DataDir(self.root)
         (self.root / "token").write_text("kept")

@@ -26,7 +26,6 @@ class LibraryTests(SynchronousTestCase):
     """Tests with the real package."""
 
     def setUp(self) -> None:
-        """Make it."""
         self.root = fresh_directory(self)
         self.package = library().read_bytes()
 

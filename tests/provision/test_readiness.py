@@ -15,10 +15,7 @@ from ..directories import fresh_directory, planted, write_files
 
 
 class ReadinessTests(SynchronousTestCase):
-    """Tests for ``build_problem``."""
-
     def setUp(self):
-        """A data directory with everything."""
         self.root = fresh_directory(self)
         self.place = locate("reference", self.root, None)
         write_files(self.root, dict.fromkeys((*BUNDLER_FILES, *HOST_FILES), ""))

@@ -38,7 +38,6 @@ class ServiceTests(SystemctlCase):
     """Tests for a service that is written, and removed."""
 
     def setUp(self) -> None:
-        """Choose a data directory."""
         super().setUp()
         self.place = locate("reference", self.home / "my data", None)
         self.place.data.create()

@@ -27,7 +27,6 @@ class SetupCase(SynchronousTestCase):
     """A data directory that is not there yet."""
 
     def setUp(self):
-        """Choose where it will be."""
         self.root = fresh_directory(self)
         self.data = DataDir(self.root / "data")
         self.printed: list[str] = []

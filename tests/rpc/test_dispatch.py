@@ -32,7 +32,6 @@ class Kettle:
 
     @method(NoParams, NoResult)
     async def greet(self, params: NoParams, caller: Caller) -> NoResult:
-        """Remember who called."""
         self.guests.append(caller)
         return NoResult()
 
@@ -43,12 +42,10 @@ class Kettle:
 
     @method(Tea, Tea)
     async def brew(self, params: Tea) -> Tea:
-        """Return the tea back."""
         return params
 
     @method(NoParams, NoResult)
     async def leak(self, params: NoParams) -> NoResult:
-        """Break."""
         raise ZeroDivisionError(SECRET)
 
     @method(NoParams, NoResult)
@@ -67,14 +64,12 @@ class DispatcherTests(SynchronousTestCase):
     """Tests for calling methods."""
 
     def setUp(self) -> None:
-        """Make a dispatcher with one service."""
         self.kettle = Kettle()
         registry = Registry()
         registry.register("kettle", self.kettle)
         self.dispatcher = Dispatcher(registry)
 
     def call(self, name: str, params: Any = None, service: str = "kettle") -> Any:
-        """Call one method."""
         given = {} if params is None else params
         return ensureDeferred(self.dispatcher.call(service, name, given))
 

@@ -13,7 +13,6 @@ class Broken(Page):
     """A subscriber that can't be pushed to."""
 
     def push(self, event: str, text: bytes) -> None:
-        """Break."""
         raise OSError
 
 
@@ -21,7 +20,6 @@ class HubTests(SynchronousTestCase):
     """Tests for pushing events."""
 
     def setUp(self) -> None:
-        """Subscribe two pages."""
         self.hub, self.pages = Hub(), [Page(), Page()]
         for page in self.pages:
             self.hub.add(page)

@@ -13,11 +13,9 @@ class Kettle:
 
     @method(NoParams, NoResult)
     async def boil(self, params: NoParams) -> NoResult:
-        """Boil it."""
         return NoResult()
 
     async def secret(self, params: NoParams) -> NoResult:
-        """Do what nobody may ask for."""
         return NoResult()
 
 

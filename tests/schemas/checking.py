@@ -146,7 +146,6 @@ class CheckedDispatcher(Dispatcher):
     async def call(
         self, service: str, name: str, params: Any, caller: Caller = HTTP_CALLER
     ) -> Any:
-        """See ``Dispatcher.call``."""
         method = f"{service}/{name}"
         try:
             result = await super().call(service, name, params, caller)

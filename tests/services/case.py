@@ -30,7 +30,6 @@ class ServiceCase(SynchronousTestCase):
     def calling(
         self, name: str, params: Any, caller: Caller = HTTP_CALLER
     ) -> Deferred[Any]:
-        """Call one method."""
         dispatcher = CheckedDispatcher(self.registry)
         return Deferred.fromCoroutine(
             dispatcher.call(self.service, name, params, caller)

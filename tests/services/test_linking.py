@@ -42,7 +42,6 @@ class LinkTests(SynchronousTestCase):
     """Trees of commands."""
 
     def setUp(self) -> None:
-        """A tree."""
         self.bench = Bench(self)
         self.tree = self.bench.repositories / "work"
         write_tree(self.tree, files_of("mine"), None)

@@ -29,7 +29,6 @@ class LogsCase(ServiceCase):
     service = "logs"
 
     def setUp(self) -> None:
-        """Open a file."""
         self.path = fresh_directory(self) / "logs" / "plugins.log"
         self.clock = Clock()
         self._events = self.enterContext(capturedLogs())
@@ -42,7 +41,6 @@ class LogsCase(ServiceCase):
         return writer
 
     def serve(self, writer: LogWriter | None) -> None:
-        """Make the service."""
         self.logs = Logs(writer, self.clock, lambda: ["s3cret"])
         self.register(self.logs)
 

@@ -41,7 +41,6 @@ class NotifyCase(ServiceCase):
     service = "notify"
 
     def setUp(self) -> None:
-        """Start both."""
         self.start(FakeSink("overlay"), FakeSink("desk"))
 
     def start(self, *sinks: Any) -> None:

@@ -31,7 +31,6 @@ class OscCase(TestCase):
     """The service on real ports, called as a page's request is."""
 
     def setUp(self) -> None:
-        """Make the service, and a hub with one page."""
         self.hub = hub = Hub()
         self.watching = Page()
         hub.add(self.watching)
@@ -52,7 +51,6 @@ class OscCase(TestCase):
     def call(
         self, name: str, caller: Caller | None = None, **params: Any
     ) -> Deferred[Any]:
-        """Call one method."""
         calling = CheckedDispatcher(self.registry).call(
             "osc", name, params, caller or self.page
         )
@@ -233,7 +231,6 @@ class RestartTests(OscCase):
         self.osc.restore()
 
     def joined(self) -> Page:
-        """A page reconnects."""
         page = Page()
         self.osc.joined(page)
         return page

@@ -23,7 +23,6 @@ class PluginServiceTests(ServiceCase):
     service = "plugins"
 
     def setUp(self):
-        """Register the service."""
         self.bench = Bench(self)
         self.bench.publish("good")
         bench = self.bench
@@ -182,7 +181,6 @@ class PluginServiceTests(ServiceCase):
         self.assert_refused("forget_key", {"keyId": KEY}, "not_trusted: ")
 
     def assert_refused(self, name, params, message):
-        """Call a method that refuses."""
         error = self.refused(name, **params)
         self.assertTrue(error.message.startswith(message), error.message)
 

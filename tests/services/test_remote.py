@@ -29,7 +29,6 @@ class RemoteCase(ServiceCase):
     service = "remote"
 
     def setUp(self) -> None:
-        """Serve one page."""
         self.clock, self.hub, self.page = Clock(), Hub(), Page()
         self.hub.add(self.page)
         numbers = count()
@@ -38,7 +37,6 @@ class RemoteCase(ServiceCase):
         self.register(self.remote)
 
     def eval(self, code: str = "return 1", **more: Any) -> Deferred[Any]:
-        """Ask for an evaluation."""
         return self.calling("eval", {"code": code, **more}, HTTP_CALLER)
 
     def answer(self, page: Caller | None = None, **answer: Any) -> Any:

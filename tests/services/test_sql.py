@@ -25,7 +25,6 @@ class SqlTests(ServiceCase):
     service = "sql"
 
     def setUp(self) -> None:
-        """Make both."""
         self.directory = fresh_directory(self)
         make_database(self.directory / "places.db")
         clock = Clock()

@@ -20,7 +20,6 @@ class StateCase(ServiceCase):
     service = "state"
 
     def setUp(self) -> None:
-        """Open an empty store."""
         self.path = fresh_directory(self) / "state.json"
         self.store = Store.open(self.path, execute)
         self.register(State(self.store, self.path))

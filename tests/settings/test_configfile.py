@@ -12,10 +12,7 @@ from ..directories import fresh_directory, planted
 
 
 class FileTests(SynchronousTestCase):
-    """Tests for ``read_file``."""
-
     def setUp(self):
-        """Choose a path."""
         self.path = fresh_directory(self) / "config.toml"
 
     def refused(self, text):

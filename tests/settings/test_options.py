@@ -222,8 +222,6 @@ class UsageTests(CommandLines):
 
 
 class PathsTests(CommandLines):
-    """Tests for ``locate``."""
-
     def test_paths(self) -> None:
         """Directories given win over the profile's; options name what is unusual."""
         paths = locate("reference", Path("/d"), None)

@@ -38,17 +38,14 @@ class FakeSink:
     shown: list[Notification] = field(factory=list)
 
     def start(self) -> Any:
-        """See ``ISink``."""
         result = self.starting()
         self.has_started = True
         return result
 
     def health(self) -> Health:
-        """See ``ISink``."""
         return Health.UP if self.has_started else Health.DOWN
 
     def deliver(self, notification: Notification) -> Any:
-        """See ``ISink``."""
         if not self.has_started:
             raise UnavailableError("it has ended")
         result = self.showing()
@@ -56,5 +53,4 @@ class FakeSink:
         return result
 
     def close(self) -> None:
-        """See ``ISink``."""
         self.has_started = False

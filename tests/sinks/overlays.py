@@ -141,7 +141,6 @@ class Listener(DatagramProtocol):
     got: DeferredQueue[bytes] = field(factory=DeferredQueue)
 
     def datagramReceived(self, datagram, address):
-        """Keep one."""
         self.got.put(datagram)
 
     @classmethod

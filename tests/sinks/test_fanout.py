@@ -19,11 +19,9 @@ class FakeContractTests(SinkContract, TestCase):
     """The fake keeps the contract too, or what it proves is nothing."""
 
     def sink(self):
-        """A fake."""
         return FakeSink()
 
     async def there(self, sink):
-        """Start it."""
         await maybeDeferred(sink.start)
 
 
@@ -31,7 +29,6 @@ class DeliverTests(SynchronousTestCase):
     """Tests for bringing a notification to many."""
 
     def setUp(self):
-        """A clock."""
         self.clock = Clock()
 
     def deliver(self, *sinks):
@@ -84,7 +81,6 @@ class StartTests(SynchronousTestCase):
     """Tests for starting and ending."""
 
     def setUp(self):
-        """Keep what is logged."""
         self.clock = Clock()
         self.events = self.enterContext(capturedLogs())
 

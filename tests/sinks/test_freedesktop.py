@@ -92,7 +92,6 @@ class SinkCase(TestCase):
     reactor: Any = PATIENT
 
     def setUp(self) -> Any:
-        """See above."""
         self.bus = SessionBus()
         self.addCleanup(self.bus.remove)
         self.desktop = notifications(self.bus, self.reactor)
@@ -100,7 +99,6 @@ class SinkCase(TestCase):
         self.icons = fresh_directory(self) / "icons"
 
     def sink(self) -> Any:
-        """Make the sink."""
         icons = IconFiles(self.icons, reactor, execute)
         sink = Freedesktop(self.desktop, icons, self.reactor, "sample")
         self.addCleanup(sink.close)
@@ -151,7 +149,6 @@ class LifeTests(SynchronousTestCase):
     """Tests for servers that come and go, on a desktop in memory."""
 
     def setUp(self) -> None:
-        """A desktop with a server, and a sink for it."""
         self.screen, self.clock = FakeScreen(), Clock()
         icons = IconFiles(fresh_directory(self) / "icons", self.clock, execute)
         self.sink = Freedesktop(self.screen, icons, self.clock, "sample")

@@ -119,7 +119,6 @@ class FileTests(SynchronousTestCase):
     """Tests for the files."""
 
     def setUp(self):
-        """An empty directory."""
         self.directory = fresh_directory(self) / "data" / "icons"
         self.clock = Clock()
         self.files = IconFiles(self.directory, self.clock, execute)
@@ -140,11 +139,9 @@ class FileTests(SynchronousTestCase):
         return threads
 
     def there(self):
-        """Which files there are."""
         return sorted(self.directory.iterdir())
 
     def image(self, number):
-        """An image of its own."""
         return png(pixel=bytes([number, 0, 0, 255]))
 
     def test_same_icon_twice_at_once(self):

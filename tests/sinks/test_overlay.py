@@ -109,17 +109,14 @@ class SocketTests(SinkContract, TestCase):
     """Tests over real UDP."""
 
     def setUp(self):
-        """An overlay that listens."""
         self.listener, self.port = Listener.listen(reactor, self)
 
     def sink(self):
-        """A sink for it."""
         sink = Overlay(reactor, Address("127.0.0.1", self.port))
         self.addCleanup(lambda: maybeDeferred(sink.close))
         return sink
 
     async def there(self, sink):
-        """Start it."""
         sink.start()
 
     async def test_ipv6(self):

@@ -61,7 +61,6 @@ class Server:
         self.port: Any = None
 
     def listen(self, port: int = 0) -> int:
-        """Listen; gives the port."""
         server = self
 
         class Kept(WebSocketServerProtocol):
@@ -94,13 +93,11 @@ class WebSocketCase(TestCase):
     kind = "xsoverlay"
 
     def setUp(self) -> None:
-        """Listen."""
         self.server = Server()
         self.port = self.server.listen()
         self.addCleanup(self.server.stop)
 
     def sink(self) -> Any:
-        """Make a sink."""
         sink: Any = (
             websocket.xsoverlay(reactor, "Sample & Co", self.port)
             if self.kind == "xsoverlay"

@@ -25,14 +25,12 @@ class GenerationsCase(SynchronousTestCase):
     """A directory with a file of two generations."""
 
     def setUp(self) -> None:
-        """Write two generations."""
         self.directory = fresh_directory(self)
         self.file = Generations(self.directory / "kept")
         self.file.replace([FIRST[:5], FIRST[5:]])
         self.file.replace([SECOND])
 
     def names(self) -> set[str]:
-        """Name the files there are."""
         return set(os.listdir(self.directory))
 
 

@@ -26,22 +26,18 @@ class StoreCase(SynchronousTestCase):
     """A store whose writes happen when the test lets them."""
 
     def setUp(self) -> None:
-        """Open an empty one."""
         self.directory = fresh_directory(self)
         self.path = self.directory / "state.json"
         self.thread = Threads(slow="replace")
         self.store = Store.open(self.path, self.thread)
 
     def in_file(self) -> Any:
-        """Read the file."""
         return json.loads(self.path.read_bytes())
 
     def reopened(self) -> Store:
-        """Open the file again."""
         return Store.open(self.path, execute)
 
     def put(self, value: Any, key: str = "k", ns: str = "host") -> Deferred[None]:
-        """Commit one value."""
         return self.store.commit([Put(ns, key, value)])
 
     def refused(self, commit: Deferred[None]) -> BridgeError:
@@ -139,10 +135,7 @@ class RefusedTests(StoreCase):
 
 
 class InsistTests(StoreCase):
-    """Tests for ``insist``."""
-
     def setUp(self) -> None:
-        """Commit a value."""
         super().setUp()
         self.previous = self.path.with_name("state.json.bak")
         self.put(1)
@@ -248,7 +241,6 @@ class ViewTests(SynchronousTestCase):
     """Tests for reading another process's state."""
 
     def setUp(self) -> None:
-        """A path."""
         self.path = fresh_directory(self) / "state.json"
 
     def test_entries(self) -> None:

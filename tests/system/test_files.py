@@ -41,7 +41,6 @@ class SyncingTests(SynchronousTestCase):
     """Files that are synced several at once."""
 
     def setUp(self) -> None:
-        """Note which files are synced."""
         self.done: list[str] = []
         self.root = fresh_directory(self)
         self.paths = [self.root / str(number) for number in range(20)]

@@ -17,7 +17,6 @@ class LockTests(SynchronousTestCase):
     """Tests for locks on files."""
 
     def setUp(self):
-        """A path."""
         self.path = fresh_directory(self) / "lock"
 
     def test_patience(self):

@@ -48,8 +48,6 @@ print(faults() - before)
 
 
 class LargeBlocksTests(SynchronousTestCase):
-    """Tests for ``map_large_blocks``."""
-
     def printed(self, program: str, *, mapped: bool) -> int:
         """Return the number that a program prints."""
         done = python("-c", program % mapped)
@@ -79,8 +77,6 @@ class LargeBlocksTests(SynchronousTestCase):
 
 
 class TrimTests(SynchronousTestCase):
-    """Tests for ``trim_after_loading``."""
-
     def test_sources(self) -> None:
         """The sources of what attrs generates are kept no longer."""
         define(type("Loaded", (), {"__annotations__": {"a": int}}))

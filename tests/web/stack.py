@@ -70,12 +70,10 @@ class Kettle:
 
     @method(Anything, Anything)
     async def echo(self, params: Anything) -> Anything:
-        """Return it back."""
         return params
 
     @method(Text, NoResult)
     async def note(self, params: Text) -> NoResult:
-        """Note the order of calls."""
         self.heard.append(params.text)
         return NoResult()
 
@@ -92,12 +90,10 @@ class Kettle:
 
     @method(NoParams, NoResult)
     async def refuse(self, params: NoParams) -> NoResult:
-        """Refuse."""
         raise BridgeError(Code.UNAVAILABLE, "no water")
 
     @method(NoParams, NoResult)
     async def leak(self, params: NoParams) -> NoResult:
-        """Break."""
         raise ZeroDivisionError(SECRET)
 
     @method(NoParams, Anything)
@@ -115,11 +111,9 @@ class Sink:
     overloaded: bool = False
 
     def frame(self, records: Any) -> None:
-        """Keep the records."""
         self.got.append(records)
 
     def drop(self, records: int, why: str) -> None:
-        """Count the records."""
         self.dropped += records
 
 
@@ -133,7 +127,6 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """The body's value."""
         return json.loads(self.body)
 
     @property
@@ -158,7 +151,6 @@ class Page:
     _closed: tuple[int, str] | None = None
 
     def send(self, value: Any) -> Self:
-        """Send a value as JSON."""
         return self.send_frames(text(value))
 
     def send_frames(self, *frames: bytes) -> Self:
@@ -244,7 +236,6 @@ class Connection(StringTransport):
             super().write(data)
 
     def writeSequence(self, data: Iterable[bytes]) -> None:
-        """Write all of it."""
         self.write(b"".join(data))
 
     def abortConnection(self) -> None:
@@ -288,7 +279,6 @@ class MemorySocket:
         raise TimeoutError
 
     def close(self) -> None:
-        """End the connection."""
         self._transport.protocol.connectionLost(Failure(ConnectionDone()))
         self._stack.clock.advance(0)
 
@@ -406,7 +396,6 @@ class Stack:
         )
 
     def open(self, *headers: Header, port: int = PORT) -> Page:
-        """Open a socket."""
         origin = dict(headers).get("Origin")
         raw = RawSocket(port, origin=origin, connection=MemorySocket(self))
         assert raw.status == 101, raw.status
@@ -451,7 +440,6 @@ class _Received:
         self._received = received
 
     def makefile(self, _: str) -> BytesIO:
-        """Return the bytes."""
         return BytesIO(self._received)
 
 

@@ -33,7 +33,6 @@ class CallTests(RawCase):
     """Tests for what a call of ``state/get`` costs."""
 
     def setUp(self) -> None:
-        """Add a store of one value."""
         super().setUp()
         path = fresh_directory(self) / "state.json"
         store = Store.open(path, execute)

@@ -35,7 +35,6 @@ class ChannelCase(RequestCase):
     """Has a stack of a ``--dev`` daemon, and connections to it."""
 
     def connect(self) -> tuple[Any, Connection]:
-        """Open a connection."""
         return self.stack.connect()
 
     def assertAnswered(self, transport: Any, status: int, code: str) -> None:
@@ -161,7 +160,6 @@ class DeadlineTests(ChannelCase):
     """Tests for connections that take their time."""
 
     def setUp(self) -> None:
-        """Build a daemon whose clock the test turns."""
         self.stack = Stack(clock=MemoryReactorClock())
 
     def test_attack_slow_head(self) -> None:

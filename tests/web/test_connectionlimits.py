@@ -25,7 +25,6 @@ class Rival:
     turns: int = 0
 
     def drop(self) -> None:
-        """Note it."""
         self.dropped = True
 
     def resume_reading(self) -> None:
@@ -52,7 +51,6 @@ class RequestQuotaTests(SynchronousTestCase):
     """Tests for the requests of one turn."""
 
     def setUp(self) -> None:
-        """Build turns of four requests."""
         self.clock = Clock()
         self.quota = RequestQuota(4, self.clock)
 
@@ -90,7 +88,6 @@ class TurnsTests(ChannelCase):
     """Tests for many requests at once."""
 
     def setUp(self) -> None:
-        """Build a daemon without a rate."""
         self.stack = Stack(rate=1e6, burst=1_000_000)
 
     def turn(self, request: bytes, answer: bytes, count: int, each: int) -> None:

@@ -396,10 +396,8 @@ class MemoryTests(FramesContract, SynchronousTestCase):
     """The contract in memory."""
 
     def setUp(self) -> None:
-        """Build a daemon."""
         self.stack = Stack(dev=False, rate=1e6, burst=10**6, requests=(1e6, 10**6))
         self.stack.add_state()
 
     def open(self, *, early: bytes = b"") -> RawSocket:
-        """See ``FramesContract``."""
         return RawSocket(42081, early=early, connection=MemorySocket(self.stack))

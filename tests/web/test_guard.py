@@ -84,7 +84,6 @@ class GuardTests(SynchronousTestCase):
     """Tests for who pays from which bucket, and for the Host header."""
 
     def setUp(self) -> None:
-        """Build a guard with small buckets."""
         self.clock = Clock()
         self.guard = make_guard(b"https://app.example", clock=self.clock)
 

@@ -15,7 +15,6 @@ class RequestCase(SynchronousTestCase):
     """Has a stack of a ``--dev`` daemon."""
 
     def setUp(self) -> None:
-        """Build it."""
         self.stack = Stack()
 
     def assertRefused(self, answer: Answer, status: int, code: str) -> None:
@@ -31,7 +30,6 @@ class RateTests(SynchronousTestCase):
     """Tests for requests over the rate."""
 
     def setUp(self) -> None:
-        """Build a daemon with small buckets."""
         self.stack = Stack(rate=0.5, burst=3)
 
     def test_everything_draws(self) -> None:

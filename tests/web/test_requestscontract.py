@@ -564,5 +564,4 @@ class MemoryTests(RequestsContract, SynchronousTestCase):
             stack.add_state()
 
     def exchange(self, sent: bytes, dev: bool) -> bytes:
-        """See ``RequestsContract``."""
         return self.stacks[dev].raw(sent)

@@ -20,7 +20,6 @@ class AnswerTests(SynchronousTestCase):
     """Tests for what is in the answers."""
 
     def setUp(self) -> None:
-        """Build a daemon with ``--dev``."""
         self.stack = Stack()
 
     def test_describe(self) -> None:

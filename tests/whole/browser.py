@@ -40,11 +40,9 @@ class Browser:
         self.chrome = chrome
 
     def open(self, url: str) -> None:
-        """Go to a page."""
         self.chrome.get(url)
 
     def find(self, selector: str) -> WebElement:
-        """Wait for a visible element."""
         found: list[WebElement] = []
 
         def look() -> bool:
@@ -79,13 +77,11 @@ class Browser:
         self.until(f"{selector} shows {text!r}", lambda: text in self.text(selector))
 
     def type(self, selector: str, text: str) -> None:
-        """Replace what is in a field."""
         field = self.find(selector)
         field.clear()
         field.send_keys(text)
 
     def click(self, selector: str) -> None:
-        """Click on something."""
         self.find(selector).click()
 
     def answer(self, answer: str) -> None:
@@ -93,7 +89,6 @@ class Browser:
         self.click(f"#question-{answer}:not([aria-disabled])")
 
     def picture(self, path: Path) -> None:
-        """Keep a picture of the page."""
         path.parent.mkdir(parents=True, exist_ok=True)
         assert self.chrome.save_screenshot(str(path))
 

@@ -42,7 +42,6 @@ class HomeCase(SynchronousTestCase):
     """
 
     def setUp(self) -> None:
-        """Make it."""
         self.home = fresh_directory(self)
         self.data = self.home / "data"
         self.where = ("--host=reference", f"--data-dir={self.data}")
@@ -247,7 +246,6 @@ class Daemon(Command):
 
     @property
     def token(self) -> str:
-        """The pairing token."""
         return read_token(self.data)
 
     def memory(self, kind: str = "VmRSS") -> int:
@@ -311,11 +309,9 @@ class Page:
         self._next = 0
 
     def send(self, value: Any) -> None:
-        """Send one frame."""
         self.raw.send(text(value))
 
     def receive(self) -> Any:
-        """Receive one frame."""
         got = self.raw.receive()
         check_frame(got)
         if got["type"] == "push":
@@ -340,7 +336,6 @@ class Page:
                 self.pushes.append(got)
 
     def call(self, service: str, method: str, params: Any = None) -> Any:
-        """Call a method."""
         got = self.answered(self.begin(service, method, params))
         check_response(f"{service}/{method}", params or {}, got)
         return got
@@ -367,7 +362,6 @@ class Page:
         return int.from_bytes(found[1][:2]), found[1][2:].decode("utf-8")
 
     def close(self) -> None:
-        """Drop the socket."""
         self.raw.socket.close()
 
 

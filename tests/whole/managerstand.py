@@ -67,11 +67,9 @@ class Desktop(Session):
         return json.loads(self.dunstctl("history"))["data"][0]
 
     def has_prompt(self) -> bool:
-        """Whether something is shown."""
         return self.dunstctl("count", "displayed") != "0"
 
     def clear(self) -> None:
-        """Close whatever is shown."""
         self.dunstctl("close-all")
 
     def last(self) -> str:
@@ -80,7 +78,6 @@ class Desktop(Session):
         return f"{newest['summary']['data']}\n{newest['body']['data']}"
 
     def until_shown(self) -> None:
-        """Wait for a prompt."""
         wait_until(self.has_prompt, "a prompt is shown")
 
     def until_empty(self) -> None:
@@ -119,7 +116,6 @@ class Stand:
         )
 
     def stop_daemon(self) -> None:
-        """End the daemon."""
         self._running.close()
 
     def publish(
@@ -157,7 +153,6 @@ class Stand:
         self.browser.chrome.execute_script(f"location.hash = '#{route}'")
 
     def pair(self) -> None:
-        """Pair the page."""
         self.browser.type("#token", self.daemon.token)
         self.browser.click("#pair")
         self.browser.until_text("#bridge-state", "Connected")

@@ -43,7 +43,6 @@ class Reader:
                 self.type(line)
 
     def type(self, line: str) -> None:
-        """Type one command."""
         for written, meant in self.words.items():
             line = re.sub(rf"(?<![\w-]){re.escape(written)}(?![\w-])", meant, line)
         if " logs -f" in line:

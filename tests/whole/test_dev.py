@@ -15,18 +15,15 @@ class DevTests(HomeCase):
     """Tests for a plugin that its author works on."""
 
     def setUp(self):
-        """A data directory that is set up, and a plugin."""
         super().setUp()
         set_up(self.home)
         self.tree = self.home / "work" / "mine"
         write_files(self.tree, tree("mine"))
 
     def write(self, name, content):
-        """Write a file of the plugin."""
         (self.tree / name).write_text(content)
 
     def replace(self, old, new):
-        """Edit ``main.ts``."""
         path = self.tree / "main.ts"
         path.write_text(path.read_text().replace(old, new))
 
@@ -41,7 +38,6 @@ class DevTests(HomeCase):
         return path.read_bytes() if path.exists() else b""
 
     def trees(self):
-        """What is in ``plugins/``."""
         return sorted(path.name for path in (self.data / "plugins").iterdir())
 
     def test_edit_and_see(self):

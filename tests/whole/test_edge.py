@@ -58,7 +58,6 @@ class FramesByTcp(FramesContract):
     daemon: Daemon
 
     def open(self, *, early: bytes = b"") -> RawSocket:
-        """See ``FramesContract``."""
         return RawSocket(self.daemon.port, early=early)
 
 

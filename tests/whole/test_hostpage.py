@@ -44,7 +44,6 @@ class HostPageTests(HomeCase):
     """Tests for the documented host."""
 
     def setUp(self):
-        """Write its files."""
         super().setUp()
         self.page = write_host(self.home)
         self.profile = self.home / "my-host.toml"

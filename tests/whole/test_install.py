@@ -83,7 +83,6 @@ class InstallCase(HomeCase):
 
     @property
     def bundle(self):
-        """The published bundle."""
         return self.data / "themes" / "reference-host" / "reference-host.js"
 
     def left(self):

@@ -123,11 +123,9 @@ class ManagerTests(SynchronousTestCase):
 
     @classmethod
     def tearDownClass(cls) -> None:
-        """Close it."""
         cls._open.close()
 
     def setUp(self) -> None:
-        """Begin with a page that was just loaded."""
         self.browser = self.stand.browser
         self.desktop = self.stand.desktop
         self.desktop.clear()
@@ -280,7 +278,6 @@ class ManagerTests(SynchronousTestCase):
         self.until("the icon is drawn", lambda: self.script(width, icon) == 2)
 
     def script(self, script: str, *arguments: Any) -> Any:
-        """Run a script in the page."""
         return self.browser.chrome.execute_script(script, *arguments)
 
     def switch_off_and_on(self) -> None:

@@ -22,7 +22,6 @@ class TokenTests(HomeCase):
     """Tests for what a daemon gives away, at its most talkative."""
 
     def setUp(self) -> None:
-        """A data directory that is set up."""
         super().setUp()
         set_up(self.home)
         self.kept: dict[str, str] = {}

@@ -14,7 +14,6 @@ class DaemonLogTests(SynchronousTestCase):
     """Tests for what a bug report takes the daemon's lines from."""
 
     def setUp(self) -> None:
-        """A data directory, and a log in it."""
         self.data = DataDir(fresh_directory(self))
         self.kept, self.notice = open_daemon_log(self.data, lambda: ["s3cret"])
         self.addCleanup(self.kept.close)

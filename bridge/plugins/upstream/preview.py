@@ -72,7 +72,6 @@ class _Current:
         self._end_if_left()
 
     def progress(self, progress: Progress) -> None:
-        """See ``Watcher``."""
         for watch in list(self._pages.values()):
             watch(progress)
 

@@ -175,7 +175,6 @@ class Conversation:
 
     @property
     def is_page(self) -> bool:
-        """See ``bridge.rpc.caller.Caller``."""
         return self._context.pages
 
     def notify(self, event: str, data: Any) -> None:

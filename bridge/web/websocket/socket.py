@@ -115,7 +115,6 @@ class BridgeProtocol(FrameCodec):
             self.conversation = None
 
     def close_with(self, reason: CloseReason) -> None:
-        """See ``bridge.web.websocket.conversation.Transport``."""
         if reason is CloseReason.SLOW_READER:
             # The close frame comes after what the peer has not read yet.
             self.closeHandshakeTimeout = limits.SLOW_CLOSE_SECONDS
@@ -124,7 +123,6 @@ class BridgeProtocol(FrameCodec):
             self.sendCloseFrame(code=reason.code, reasonUtf8=reason.encode("ascii"))
 
     def welcomed(self) -> bool:
-        """See ``bridge.web.websocket.conversation.Transport``."""
         self.maxMessagePayloadSize = limits.FRAME_BYTES
         self._controls_left = math.inf
         return self.factory.authenticated(self)

@@ -102,14 +102,12 @@ class TypesTests(SynchronousTestCase):
     """The compiler itself."""
 
     def setUp(self) -> None:
-        """A plugin that passes."""
         self.base = fresh_directory(self)
         self.tree = self.base / "tree"
         self.tree.mkdir()
         (self.tree / "main.ts").write_text(GOOD)
 
     def errors(self) -> list[str]:
-        """The errors of the plugin."""
         folder = npm_package(TYPESCRIPT).parent / ".bin"
         programs = str(Path(node()).parent)
         return check_types(str(folder / "tsc"), programs, self.tree, HOST, MODULE)

@@ -67,14 +67,12 @@ class ReadingTests(TestCase):
     """Reading sources."""
 
     def setUp(self) -> None:
-        """A data directory with a bundler."""
         shop = Workshop(fresh_directory(self)).fill()
         place = Paths(shop.profile, shop.data, shop.theme_dir)
         builder = oneshot.make_builder(reactor, place, maybeDeferred)
         self.executable = builder.executable
 
     async def read(self, main: str, **more: str) -> Reading:
-        """Read a plugin."""
         files = {"main.ts": main, **more}
         tree = Tree({name: text.encode() for name, text in files.items()})
         return await read_sources(reactor, self.executable, tree)
@@ -133,7 +131,6 @@ class SourceLineTests(SynchronousTestCase):
     """The line of a hit."""
 
     def setUp(self):
-        """Write a source file."""
         self.root = fresh_directory(self)
         (self.root / "a.ts").write_bytes(b"one\r\n  eval('\x1b')\rthree\n" + b"x" * 500)
 
@@ -163,7 +160,6 @@ class QuotedTests(SynchronousTestCase):
     """The line of a manifest that a refusal is about."""
 
     def setUp(self):
-        """Write a manifest and a signature."""
         self.root = fresh_directory(self)
         text = '{\n  "id": "demo",\n  "version": "\x1b1",\n  "tags": [1]\n}\n'
         (self.root / "plugin.json").write_text(text)

@@ -105,7 +105,6 @@ class TrialTests(TestCase):
         return made
 
     def everything(self):
-        """All files there are."""
         return sorted(str(path) for path in self.directory.rglob("*"))
 
     def assert_outcomes(self, **wanted: str) -> None:

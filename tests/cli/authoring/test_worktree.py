@@ -20,14 +20,12 @@ class WorkTreeTestCase(SynchronousTestCase):
     """A test with a tree."""
 
     def setUp(self):
-        """Write it."""
         self.directory = fresh_directory(self)
         self.root = self.directory / "tree"
         self.write("main.ts", "export default 1;\n")
         self.write("src/a.ts", "export const a = 1;\n")
 
     def write(self, name, content=""):
-        """Write a file of the tree."""
         write_files(self.root, {name: content})
 
     def read(self):

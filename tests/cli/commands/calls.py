@@ -34,7 +34,6 @@ class Answering:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop listening."""
         self._listening.shutdown(socket.SHUT_RDWR)
         self._thread.join()
         self._listening.close()
@@ -71,7 +70,6 @@ class CallCase(CommandTestCase):
     command: str
 
     def setUp(self):
-        """Be a daemon that answers ``{}``."""
         super().setUp()
         self.data = DataDir(self.root / "data")
         self.data.create()
@@ -90,11 +88,9 @@ class CallCase(CommandTestCase):
         return server
 
     def answering(self, result: Any) -> None:
-        """Answer so from now on."""
         self.server.answer = {"ok": True, "result": result}
 
     def refusing(self, code: str, message: str) -> None:
-        """Refuse so from now on."""
         error = {"code": code, "message": message}
         self.server.answer = {"ok": False, "error": error}
 

@@ -22,7 +22,6 @@ class AnsweredTests(SynchronousTestCase):
     """Tests for how a test prompt ends."""
 
     def found(self, approving: Deferred[None]) -> Finding:
-        """Give the finding."""
         return self.successResultOf(Deferred.fromCoroutine(doctor.answered(approving)))
 
     def test_ends(self) -> None:
@@ -49,7 +48,6 @@ class DoctorTests(HomeCase):
     """Tests for the command."""
 
     def setUp(self) -> None:
-        """A home that is set up."""
         super().setUp()
         # The usual port may be somebody else's here.
         self.anywhere = "--listen=127.0.0.1:0"

@@ -17,7 +17,6 @@ class LogsTests(CommandTestCase):
     """Showing the page's log."""
 
     def setUp(self):
-        """A data directory whose log has some lines."""
         super().setUp()
         self.path = self.root / "logs" / "plugins.log"
 
@@ -34,7 +33,6 @@ class LogsTests(CommandTestCase):
             return self.run_main("logs", *where, *arguments)
 
     def interrupt(self, seconds):
-        """Press Ctrl-C."""
         raise KeyboardInterrupt
 
     def test_last_lines(self):

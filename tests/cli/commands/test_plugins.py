@@ -25,8 +25,6 @@ GOING = {
 
 
 class CancelTests(CallCase):
-    """Tests for ``cancel``."""
-
     command = "cancel"
 
     def test_cancel(self) -> None:
@@ -51,8 +49,6 @@ class CancelTests(CallCase):
 
 
 class LineOfTests(SynchronousTestCase):
-    """Tests for ``line_of``."""
-
     def test_without_an_id(self) -> None:
         """An install has no id yet, and one that commits can't be cancelled."""
         install = {**GOING, "op": "install", "id": None, "cancellable": False}
@@ -95,8 +91,6 @@ class InstalledTests(SynchronousTestCase):
 
 
 class InstallTests(CallCase):
-    """Tests for ``install``."""
-
     command = "install"
 
     def test_preview(self) -> None:

@@ -15,7 +15,6 @@ class RemoveTests(CommandTestCase, SystemctlCase):
     """Tests for an installation that is removed."""
 
     def setUp(self) -> None:
-        """Install, or so it seems, next to files of others."""
         super().setUp()
         self.place = locate("reference", self.home / "data", self.home / "themes")
         self.place.data.create()

@@ -18,7 +18,6 @@ class CommandTests(CommandTestCase):
     """The command line."""
 
     def setUp(self):
-        """Choose a data directory that is not there yet."""
         super().setUp()
         self.data = DataDir(self.root / "data")
         self.where = ["--host", "reference", "--data-dir", str(self.data.root)]

@@ -53,7 +53,6 @@ class WrittenTests(CommandTestCase):
     """Tests for writing the file."""
 
     def setUp(self) -> None:
-        """A place to write to."""
         super().setUp()
         self.file = self.root / "export.json"
 

@@ -53,7 +53,6 @@ class DaemonDouble:
     pushed: Any = None
 
     def call(self, service: str, method: str, params: Any) -> Any:
-        """See ``Connection``."""
         self.calls.append(
             (method, {**params, "ref": ""} if "ref" in params else params)
         )
@@ -76,7 +75,6 @@ class UpdateTests(SynchronousTestCase):
     """Tests for looking for updates, and for making all of them."""
 
     def setUp(self) -> None:
-        """Catch what is printed."""
         self.out, self.err = io.StringIO(), io.StringIO()
         self.patch(sys, "stdout", self.out)
 

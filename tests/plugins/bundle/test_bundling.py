@@ -27,8 +27,6 @@ def message(file: str | None, text: str = "Syntax error", **more: Any) -> Any:
 
 
 class MessagesTests(SynchronousTestCase):
-    """Tests for ``shown_messages``."""
-
     def test_our_own(self):
         """Messages about the host, the table and plugins have place, text and line."""
         for place in (

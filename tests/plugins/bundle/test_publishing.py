@@ -25,7 +25,6 @@ class StagingTests(SynchronousTestCase):
     """What is done there, and what is left."""
 
     def setUp(self):
-        """Make a folder."""
         self.shop = Workshop(fresh_directory(self))
         self.shop.data.create()
         self.staging = Staging(self.shop.folder, self.shop.data.build / "lock")
@@ -142,8 +141,6 @@ class StagingTests(SynchronousTestCase):
 
 
 class CurrentTests(SynchronousTestCase):
-    """Tests for ``is_current``."""
-
     def test_current(self):
         """A whole one is, that this version has built of installed plugins alone."""
         bundle = fresh_directory(self) / "host.js"

@@ -31,7 +31,6 @@ class TextsCase(BuildCase):
     """A data directory of a host that takes texts, with one plugin."""
 
     def setUp(self):
-        """Make it."""
         super().setUp()
         self.shop.profile = evolve(self.shop.profile, plugins="texts")
         self.shop.write("host/packages/host/src/index.ts", HOST)

@@ -50,12 +50,10 @@ class Workshop:
 
     @property
     def data(self) -> DataDir:
-        """The data directory."""
         return DataDir(self.root / "data")
 
     @property
     def theme_dir(self) -> Path:
-        """The theme directory."""
         return self.root / "themes"
 
     @property
@@ -65,12 +63,10 @@ class Workshop:
 
     @property
     def bundle(self) -> Path:
-        """The bundle."""
         return self.folder / f"{self.profile.bundle_name}.js"
 
     @property
     def map(self) -> Path:
-        """The bundle's source map."""
         return self.folder / f"{self.profile.bundle_name}.js.map"
 
     def fill(self) -> Self:
@@ -100,7 +96,6 @@ class Workshop:
     def builder(
         self, on=reactor, defer_to_thread: Callable[..., Deferred[Any]] = deferToThread
     ) -> Builder:
-        """Make the builder."""
         return Builder(
             profile=self.profile,
             data=self.data,
@@ -128,7 +123,6 @@ class BuildCase(TestCase):
     """A data directory with one plugin, ``aa``."""
 
     def setUp(self):
-        """Make it."""
         self.shop = Workshop(fresh_directory(self)).fill()
         self.shop.plugin("aa")
 

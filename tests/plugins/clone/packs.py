@@ -37,7 +37,6 @@ class Object:
 
     @property
     def code(self) -> int:
-        """Its kind as packs write it."""
         return {"commit": COMMIT, "tree": TREE, "blob": BLOB}[self.kind]
 
 

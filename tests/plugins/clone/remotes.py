@@ -52,7 +52,6 @@ class FakeRemotes:
     _busy: dict[str, Deferred[None]] = field(factory=dict)
 
     async def clone(self, url: str, into: Path, progress: Any) -> str:
-        """See ``Remotes``."""
 
         def clone() -> None:
             self.events.append("clone")
@@ -72,12 +71,10 @@ class FakeRemotes:
         return self.commit
 
     async def tip(self, url: str) -> str:
-        """See ``Remotes``."""
         answer = self._answer(url)
         return LATEST if answer is None else answer.latest
 
     async def behind(self, url: str, current: str) -> Behind | None:
-        """See ``Remotes``."""
         self.asked.append(url)
         if url in self.slow:
             self._busy[url] = Deferred(lambda _: self.cancelled.append(url))
@@ -86,7 +83,6 @@ class FakeRemotes:
         return None if answer is None or answer.latest == current else answer
 
     def end(self, url: str) -> None:
-        """Let the last slow look end."""
         self._busy[url].callback(None)
 
     def _answer(self, url: str) -> Behind | None:

@@ -30,7 +30,6 @@ class GoodCloneTests(CloneTestCase):
     """What a clone is when all is well."""
 
     def setUp(self) -> None:
-        """Publish two commits."""
         super().setUp()
         worktree = self.base / "worktree"
         write_files(worktree, CONTENT)
@@ -42,7 +41,6 @@ class GoodCloneTests(CloneTestCase):
         self.commit = self.forge.publish(worktree, self.name)
 
     def files(self) -> dict[str, bytes]:
-        """The files of the clone."""
         files = read_files(self.into).items()
         return {path: text for path, text in files if not path.startswith(".git/")}
 

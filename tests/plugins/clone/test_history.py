@@ -52,8 +52,6 @@ def graphs(draw: st.DrawFn) -> list[Object]:
 
 
 class WalkTests(SynchronousTestCase):
-    """``compare``."""
-
     @given(graphs(), st.data())
     @settings(max_examples=60)
     def test_as_git(self, graph: list[Object], data: st.DataObject) -> None:
@@ -123,7 +121,6 @@ class CommitTests(SynchronousTestCase):
         return self.read(one).entry.summary
 
     def read(self, one: Object) -> Commit:
-        """Read a commit."""
         (commit,) = read_commits(unpacked_of([one]), nothing).values()
         self.assertEqual(commit.name.decode("ascii"), one.name.hex())
         return commit

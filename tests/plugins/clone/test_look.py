@@ -40,7 +40,6 @@ class UpstreamTestCase(CloneTestCase):
     def begin_to_look(
         self, url: str, current: str, upstream: Repositories | None = None
     ) -> Deferred[Behind | None]:
-        """Begin to look at ``url``."""
         chosen = upstream or self.cloner()
         return Deferred.fromCoroutine(chosen.behind(url, current))
 

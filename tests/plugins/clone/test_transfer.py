@@ -7,10 +7,7 @@ from bridge.protocol.errors import BridgeError
 
 
 class ReceivedTests(SynchronousTestCase):
-    """``Received``."""
-
     def setUp(self) -> None:
-        """Make a clock that stands still."""
         self.time = 100.0
         self.progress: list[int] = []
         self.received = Received(100, lambda: self.time, self.progress.append)

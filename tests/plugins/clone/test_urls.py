@@ -8,10 +8,7 @@ from bridge.protocol.limits import URL_CHARACTERS
 
 
 class CheckUrlTests(SynchronousTestCase):
-    """``check_url``."""
-
     def rule(self, url: str) -> str:
-        """The rule ``url`` breaks."""
         error = self.assertRaises(BridgeError, check_url, url)
         start, _, rule = error.message.partition("not_https: url: ")
         self.assertEqual(start, "")

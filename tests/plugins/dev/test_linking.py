@@ -16,7 +16,6 @@ class LinkingTestCase(SynchronousTestCase):
     """A test with a pipeline and a working tree."""
 
     def setUp(self):
-        """Make them."""
         self.bench = Bench(self)
         self.tree = self.bench.repositories / "work"
         self.names = ["main.ts", "plugin.json"]
@@ -24,12 +23,10 @@ class LinkingTestCase(SynchronousTestCase):
         self.link = Link(self.bench.linking)
 
     def update(self, link=None):
-        """Link the tree as it is now."""
         chosen = link or self.link
         return ensureDeferred(chosen.update(self.tree, self.names))
 
     def linked(self) -> Linked:
-        """Link the tree, which works."""
         found: Linked = self.successResultOf(self.update())
         return found
 
@@ -39,15 +36,12 @@ class LinkingTestCase(SynchronousTestCase):
         return failure.value.message
 
     def end(self):
-        """End the link."""
         self.successResultOf(ensureDeferred(self.link.end()))
 
     def write(self, name, content):
-        """Change a file of the tree."""
         (self.tree / name).write_text(content)
 
     def kept(self):
-        """The names in ``plugins/``."""
         return self.bench.left()[0]
 
     def in_copy(self):

@@ -23,13 +23,11 @@ class ReadFilesTests(SynchronousTestCase):
     """Reading a working tree."""
 
     def setUp(self):
-        """Make a tree."""
         self.directory = fresh_directory(self)
         self.root = self.directory / "tree"
         self.root.mkdir()
 
     def write(self, name, content="x"):
-        """Write a file of the tree."""
         write_files(self.root, {name: content})
 
     def refusal(self, *names, limits=DEFAULT_LIMITS):

@@ -46,7 +46,6 @@ class ConversationTests(TestCase):
     timeout = 60
 
     def setUp(self) -> None:
-        """Note which processes are started."""
         self.pids: list[int] = []
         spawn = reactor.spawnProcess
 

@@ -39,7 +39,6 @@ class ExecutableCase(SynchronousTestCase):
     """A directory with a bundler, and one for copies."""
 
     def setUp(self):
-        """Make them."""
         root = fresh_directory(self)
         self.source, self.private = root / "bin", root / "private"
         self.source.mkdir()
@@ -53,7 +52,6 @@ class ExecutableCase(SynchronousTestCase):
         self.checksum(hashlib.sha256(content).hexdigest() + "\n")
 
     def checksum(self, text: str) -> None:
-        """Write the checksum file."""
         (self.source / "esbuild.sha256").write_text(text)
 
     def copy(self, make=create) -> Executable:
@@ -135,10 +133,7 @@ class ChecksumTests(ExecutableCase):
 
 
 class HeldCopyTests(ExecutableCase):
-    """Tests for ``HeldCopy``."""
-
     def setUp(self):
-        """Hold a copy."""
         super().setUp()
         self.made = 0
         self.held = HeldCopy()

@@ -36,10 +36,7 @@ KINDS = {
 
 
 class ExchangeTests(SynchronousTestCase):
-    """Tests for ``Exchange``."""
-
     def setUp(self):
-        """Make a place for trees."""
         self.bench = Bench(self)
         self.directory = self.bench.data.plugins
 
@@ -54,7 +51,6 @@ class ExchangeTests(SynchronousTestCase):
         return read_files(self.directory)
 
     def write(self, name, content):
-        """Write a tree."""
         write_files(self.directory, {f"{name}/main.ts": content})
 
     def after(self, exchange):
@@ -134,10 +130,7 @@ EXCHANGE = Exchange(
 
 
 class JournalTests(SynchronousTestCase):
-    """Tests for ``Journal``."""
-
     def setUp(self):
-        """Make one."""
         self.path = fresh_directory(self) / "journal"
         self.journal = Journal(self.path)
 

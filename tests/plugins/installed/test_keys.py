@@ -23,7 +23,6 @@ class TrustTestCase(OperationTestCase):
     """A test with a real, empty store."""
 
     def setUp(self):
-        """Open the store."""
         super().setUp()
         self.trust = self.bench.trust
 

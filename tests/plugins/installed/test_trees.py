@@ -33,13 +33,11 @@ class TreesTestCase(SynchronousTestCase):
     """A test with a data directory and a clone."""
 
     def setUp(self):
-        """Make them."""
         self.bench = Bench(self)
         self.trees = self.bench.trees
         self.data = self.bench.data
 
     def write(self, plugin_id="sample", files=None, **how):
-        """Write an installed tree."""
         root = self.data.plugin(plugin_id)
         write_tree(root, files or files_of(plugin_id), plugin_id, **how)
         return root

@@ -137,7 +137,6 @@ class FakeApprover:
     description: str = "a double"
 
     def approve(self, prompt: Any) -> Deferred[None]:
-        """See ``IApprover.approve``."""
         self.events.append(f"ask {prompt.operation}")
         self.prompts.append(prompt)
         answer = self.answers.pop(0) if self.answers else True
@@ -173,7 +172,6 @@ class FakeBuilder:
     in_thread: InThread = maybeDeferred
 
     def build(self, verify: Verify) -> Deferred[Report]:
-        """See ``Builds``."""
         return Deferred.fromCoroutine(self._build(verify))
 
     async def _build(self, verify: Verify) -> Report:
@@ -190,7 +188,6 @@ class FakeBuilder:
         return evolve(report, errors=[*report.errors, *left_out])
 
     def report(self, trees: Collection[str], error: str | None = None) -> Report:
-        """Return the report of a run."""
         errors = [] if error is None else [error]
         plugins = sorted(map(plugin_of, trees))
         return Report(ok=error is None, duration_ms=1, plugins=plugins, errors=errors)
@@ -271,7 +268,6 @@ class Bench:
         return maybeDeferred(getattr(self.changes, operation), *args, **kwargs)
 
     def install(self, *args: Any, **kwargs: Any) -> Deferred[Any]:
-        """See ``ask``."""
         return self.ask("install", *args, **kwargs)
 
     def publish(
@@ -328,7 +324,6 @@ class OperationTestCase(SynchronousTestCase):
     """A test with a pipeline, whose answers are among its events."""
 
     def setUp(self) -> None:
-        """Make one."""
         self.bench = Bench(self)
         self.events = self.bench.events
 
@@ -381,7 +376,6 @@ class OperationTestCase(SynchronousTestCase):
         return message
 
     def commit(self, *edits: Any) -> None:
-        """Change the state."""
         self.successResultOf(self.bench.store.commit(edits))
 
     def cancel(self, asked: Deferred[Any]) -> None:

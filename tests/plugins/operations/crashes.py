@@ -47,7 +47,6 @@ class PublishingBuilder(FakeBuilder):
     broken: bool = False
 
     def report(self, trees: Collection[str], error: str | None = None) -> Report:
-        """See ``FakeBuilder.report``."""
         if self.broken and NEW in [code_of(self.bench, name) for name in trees]:
             error = "no such module"
         if error is None:
@@ -124,7 +123,6 @@ class World:
         return cls(base, operation, broken, old, snapshot(bench))
 
     def fresh(self) -> Path:
-        """A directory to work on."""
         root = Path(tempfile.mkdtemp(dir=self.base)) / "root"
         shutil.copytree(self.base / "template", root)
         return root
@@ -162,7 +160,6 @@ class World:
         return done
 
     def bench(self, root: Path) -> Bench:
-        """Begin, or go on, at a copy."""
         return bench_at(root, self.broken)
 
 

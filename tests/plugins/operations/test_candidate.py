@@ -28,7 +28,6 @@ class CandidateTestCase(SynchronousTestCase):
     """A test with ``good`` in a repository, and an operation."""
 
     def setUp(self):
-        """Publish one, and begin an operation."""
         self.bench = Bench(self)
         self.bench.publish("good")
         self.running = Job(Request(Operation.INSTALL), self.bench.sink)
@@ -40,8 +39,6 @@ class CandidateTestCase(SynchronousTestCase):
 
 
 class CandidateFetcherTests(CandidateTestCase):
-    """Tests for ``CandidateFetcher``."""
-
     def test_every_hit_is_logged(self):
         """The refusal names the first breach of the policy, the log all of them."""
         breaches = {"a.ts": "eval('a');\nnew Function('b');\n", "b.ts": "'no end"}
@@ -106,7 +103,6 @@ class PinnedTests(CandidateTestCase):
     """Tests for a candidate that was previewed."""
 
     def setUp(self):
-        """Remember what a preview has shown."""
         super().setUp()
         self.pin = self.bench.pin_of("good")
 

@@ -28,7 +28,6 @@ class InstallTestCase(OperationTestCase):
     """A test with ``good`` and ``other`` in repositories."""
 
     def setUp(self) -> None:
-        """Publish them."""
         super().setUp()
         self.bench.publish("good")
         self.bench.publish("other")

@@ -34,10 +34,7 @@ WHY = cancelled("the operation was cancelled")
 
 
 class JobTests(SynchronousTestCase):
-    """Tests for ``Job``."""
-
     def setUp(self) -> None:
-        """Make one."""
         self.job = Job(ANY, mock.Mock())
 
     def test_interrupt(self) -> None:
@@ -69,7 +66,6 @@ class JobsTestCase(SynchronousTestCase):
     """A test with operations."""
 
     def setUp(self) -> None:
-        """Make them."""
         self.events: list[Any] = []
         self.clock = Clock()
         self.clock.advance(NOW)
@@ -82,7 +78,6 @@ class JobsTestCase(SynchronousTestCase):
         )
 
     def remove(self, clone: Path) -> Deferred[None]:
-        """Remove a tree, or fail to."""
         self.events.append(f"{clone} removed")
         return fail(OSError("in the way")) if clone.name == "stays" else succeed(None)
 
@@ -100,14 +95,11 @@ class JobsTestCase(SynchronousTestCase):
         return Deferred(lambda _: self.events.append("withdrawn"))
 
     def error(self, asked: Deferred[Any]) -> BridgeError:
-        """Why it was refused."""
         error: BridgeError = self.failureResultOf(asked, BridgeError).value
         return error
 
 
 class JobsTests(JobsTestCase):
-    """Tests for ``Jobs.run``."""
-
     def test_refused(self) -> None:
         """All its locks and trees are given back; what can't be removed is logged."""
 

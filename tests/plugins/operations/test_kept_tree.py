@@ -16,16 +16,12 @@ MANIFEST = Manifest("good", "Good", "1.0.0", "^0.1.0")
 
 
 class KeptTreeTests(SynchronousTestCase):
-    """Tests for ``KeptTree``."""
-
     def setUp(self) -> None:
-        """Make one, and keep a tree."""
         self.bench = Bench(self)
         self.kept = self.bench.kept
         self.root = self.keep()
 
     def keep(self, pin: Pin = PIN) -> Path:
-        """Keep a tree; where it is."""
         root = self.bench.trees.fresh()
         root.mkdir()
         until = self.kept.keep(URL, pin, root, MANIFEST)

@@ -21,7 +21,6 @@ class RebuildTestCase(OperationTestCase):
     """A test with two installed plugins."""
 
     def setUp(self) -> None:
-        """Install them."""
         super().setUp()
         self.rebuild = self.bench.rebuild
         for name in ("first", "second"):
@@ -30,7 +29,6 @@ class RebuildTestCase(OperationTestCase):
         self.start()
 
     def build(self) -> Any:
-        """Build; the report."""
         return self.successResultOf(self.rebuild.build())
 
     def hold(self, gate: Deferred[Any]) -> Deferred[Any]:
@@ -134,7 +132,6 @@ class EndingTests(RebuildTestCase):
     """Tests for a daemon that ends while a bundler works, or hangs."""
 
     def setUp(self) -> None:
-        """Let a build hang until it is killed."""
         super().setUp()
         self.killed: list[Any] = []
         self.hanging = self.hold(Deferred(self.killed.append))
@@ -149,7 +146,6 @@ class EndingTests(RebuildTestCase):
         self.successResultOf(ended)
 
     def assert_unavailable(self, asked: Deferred[Any]) -> None:
-        """Expect that the end is why."""
         error = self.failureResultOf(asked, BridgeError).value
         self.assertEqual(error.code, "unavailable")
 

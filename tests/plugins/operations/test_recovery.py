@@ -77,7 +77,6 @@ class RecoverTests(OperationTestCase):
     """Tests for ``recover`` and ``InstalledSet.resume``."""
 
     def setUp(self) -> None:
-        """Install a plugin."""
         super().setUp()
         self.bench.publish("good")
         self.done("install", url_of("good"))
@@ -112,7 +111,6 @@ class RecoverTests(OperationTestCase):
         return self.restart("run good other")
 
     def build(self, recovered: Any) -> None:
-        """Build after a recovery."""
         self.bench.settlement.resume(self.bench.jobs, recovered)
 
     def test_nothing_was_under_way(self) -> None:

@@ -45,7 +45,6 @@ class RefusalTestCase(OperationTestCase):
     operation = ""
 
     def setUp(self) -> None:
-        """Publish it."""
         super().setUp()
         self.bench.publish("good")
 
@@ -73,8 +72,6 @@ class RefusalTestCase(OperationTestCase):
 
 
 class InstallRefusals(RefusalTestCase):
-    """Tests for ``install``."""
-
     operation = "install"
 
     def test_before_the_clone(self) -> None:
@@ -158,12 +155,9 @@ class InstallRefusals(RefusalTestCase):
 
 
 class UpdateRefusals(RefusalTestCase):
-    """Tests for ``update``."""
-
     operation = "update"
 
     def setUp(self) -> None:
-        """Install ``good``, and publish a later one."""
         super().setUp()
         self.bench.publish("good", optionalPermissions=["network"])
         self.done("install", GOOD)
@@ -231,7 +225,6 @@ class RemovalRefusals(RefusalTestCase):
     """Tests for ``uninstall`` and ``forget_key``."""
 
     def setUp(self) -> None:
-        """Install ``good``."""
         super().setUp()
         self.done("install", GOOD)
 

@@ -39,7 +39,6 @@ class SettlementTestCase(OperationTestCase):
     """A test with ``good`` installed, and something to install or to update to."""
 
     def setUp(self) -> None:
-        """Make them."""
         super().setUp()
         self.bench.publish("good")
         self.done("install", url_of("good"))

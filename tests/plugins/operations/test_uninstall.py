@@ -15,7 +15,6 @@ class UninstallTestCase(OperationTestCase):
     """A test with ``good`` and ``other`` installed, and settings of both."""
 
     def setUp(self) -> None:
-        """Make them."""
         super().setUp()
         for name in ("good", "other"):
             self.bench.publish(name)
@@ -25,8 +24,6 @@ class UninstallTestCase(OperationTestCase):
 
 
 class UninstallTests(UninstallTestCase):
-    """Tests for ``PluginChanges.uninstall``."""
-
     def assert_gone(self) -> None:
         """``good`` is gone, except for its mark and its key; ``other`` is not."""
         names, values, _, journal = self.state()
@@ -119,8 +116,6 @@ class UninstallTests(UninstallTestCase):
 
 
 class ForgetTests(UninstallTestCase):
-    """Tests for ``PluginChanges.forget_key``."""
-
     def test_forgotten(self) -> None:
         """The key is accepted no longer, and has no marks; nothing is uninstalled."""
         self.done("forget_key", KEY)

@@ -34,7 +34,6 @@ class UpdateTestCase(OperationTestCase):
     """A test with ``good`` installed, its settings, and a later one to update to."""
 
     def setUp(self) -> None:
-        """Make them."""
         super().setUp()
         self.bench.publish("good", optionalPermissions=["network"])
         self.done("install", GOOD)
@@ -44,7 +43,6 @@ class UpdateTestCase(OperationTestCase):
         self.start()
 
     def updated(self) -> Any:
-        """Update; the list entry."""
         result = self.done("update", "good")
         self.assertTrue(result.updated)
         return result.plugin

@@ -61,7 +61,6 @@ class _Service:
         atexit.register(self.close)
 
     def close(self) -> None:
-        """End the process."""
         self.process.kill()
         self.process.communicate()
 
@@ -71,7 +70,6 @@ class _Service:
         self.process.stdin.write(packet)
 
     def run(self, work: Coroutine[Deferred[Any], Any, T]) -> T:
-        """Do what asks the service."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         outcome: list[Any] = []
@@ -127,7 +125,6 @@ class BlockingScanner:
     in_thread: InThread
 
     async def scan(self, tree: Tree, modules: Collection[str] = ()) -> list[Hit]:
-        """See ``Scanner.scan``."""
         survey = await self.in_thread(survey_tree, tree)
         return cast(list[Hit], await self.in_thread(_scanned, survey, modules))
 

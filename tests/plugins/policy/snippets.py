@@ -38,7 +38,6 @@ class Snippet:
 
     @property
     def rules(self) -> list[str]:
-        """The rules that it breaks."""
         return [hit.partition(" ")[2] for hit in self.hits]
 
 

@@ -92,7 +92,6 @@ class VerdictTests(SynchronousTestCase):
     """What becomes of them."""
 
     def rules(self, source: str) -> set[str]:
-        """The rules a source breaks."""
         return {hit.rule for hit in scan_source("a.ts", source.encode())}
 
     def test_attack_nesting(self) -> None:

@@ -24,7 +24,6 @@ class Again:
         self._answers = list(answers)
 
     def ask(self, request: dict[str, Any]) -> Deferred[Any]:
-        """See ``Conversation.ask``."""
         is_mapped = "--sourcemap=external" in request["flags"]
         self.asked.append(f"{request['input'].decode()}{' mapped' * is_mapped}")
         return succeed(self._answers.pop(0))
@@ -34,7 +33,6 @@ class ReadingTests(SynchronousTestCase):
     """What is asked of the bundler, and when."""
 
     def read(self, bundler: Any, *texts: str) -> dict[str, Found]:
-        """Read sources."""
         sources = [Source.of(f"{n}.ts", t.encode()) for n, t in enumerate(texts)]
         verdicts: dict[str, Verdict] = {}
         reading = read_sources(bundler, sources, MARK, [], maybeDeferred, verdicts)

@@ -26,12 +26,10 @@ class ScannerCase(TestCase):
     timeout = 60
 
     def setUp(self) -> None:
-        """Make a tree."""
         self.root = fresh_directory(self)
         self.copies: list[str] = []
 
     def write(self, name: str, content: str) -> None:
-        """Write a file of the tree."""
         write_files(self.root, {name: content})
 
     def bundler(self, binary: bytes) -> Path:
@@ -53,7 +51,6 @@ class ScannerCase(TestCase):
         return Scanner(reactor, deferToThread, copy, os.urandom)  # type: ignore[arg-type]
 
     async def reports(self, scanner: Scanner | None = None) -> list[str]:
-        """What a scan reports."""
         hits = await (scanner or self.scanner()).scan(read_tree(self.root))
         return [hit.report for hit in hits]
 

@@ -21,8 +21,6 @@ def png(width: int, height: int, rest: bytes = b"\x08\x06\0\0\0") -> bytes:
 
 
 class AboutTests(SynchronousTestCase):
-    """Tests for ``read_about``."""
-
     def test_attack_readme(self) -> None:
         """Lines are kept, what hides or reorders text is removed, and it is cut."""
         content = "\ufeff# Title\r\n\n\tindented  \n日本語\n".encode()

@@ -20,7 +20,6 @@ class ReadingTests(SynchronousTestCase):
     """What may be read, and how much of it."""
 
     def setUp(self):
-        """Make a directory."""
         self.root = fresh_directory(self)
 
     def test_pieces(self):

@@ -299,8 +299,6 @@ def differ(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Difference]:
 
 
 class DifferencesTests(SynchronousTestCase):
-    """Tests for ``differences``."""
-
     def test_attack_differences(self) -> None:
         """Every list is compared, in the order of the new manifest."""
         optional, required = ({name: ["network"]} for name in NAMES[1::-1])

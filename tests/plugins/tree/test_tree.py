@@ -39,12 +39,10 @@ class TreeTestCase(SynchronousTestCase):
     """A test with the tree of the test vector."""
 
     def setUp(self):
-        """Make the tree."""
         self.root = fresh_directory(self)
         write_files(self.root, VECTOR)
 
     def digest(self) -> str:
-        """The tree's digest."""
         return read_tree(self.root).digest(DOMAIN)
 
     def assert_refused(self, words: str) -> None:

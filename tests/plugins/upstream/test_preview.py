@@ -36,7 +36,6 @@ class PreviewTestCase(SynchronousTestCase):
     """A test with ``good`` in a repository, and a page."""
 
     def setUp(self) -> None:
-        """Make them."""
         self.bench = Bench(self)
         self.bench.publish("good")
         self.page = Page()
@@ -62,7 +61,6 @@ class PreviewTestCase(SynchronousTestCase):
         return self.preview(None, plugin_id)
 
     def result(self, url: str = GOOD) -> Preview:
-        """Preview a repository."""
         return self.successResultOf(self.preview(url))
 
     def refused(
@@ -181,7 +179,6 @@ class PrivateTests(PreviewTestCase):
     """Tests for hosts that are not on the public internet."""
 
     def setUp(self) -> None:
-        """Have a host that is private unless it is allowed."""
         super().setUp()
         self.bench.previewer = evolve(self.bench.previewer, reach=self.reach)
         self.allowed: list[frozenset[tuple[str, int]]] = []
@@ -244,7 +241,6 @@ class TurnTests(PreviewTestCase):
     REF = "page-chose-this-1"
 
     def setUp(self) -> None:
-        """Have clones that take their time."""
         super().setUp()
         self.bench.publish("other")
         self.bench.clones.slow = "clone"

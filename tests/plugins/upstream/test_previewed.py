@@ -32,8 +32,6 @@ TEXT = """\
 
 
 class SectionsTests(SynchronousTestCase):
-    """Tests for ``sections``."""
-
     def test_versions(self) -> None:
         """The sections after the installed version are picked, up to the new one."""
         older = "## v1.1.5\n\n- Something older."
@@ -53,8 +51,6 @@ class SectionsTests(SynchronousTestCase):
 
 
 class ReadChangelogTests(SynchronousTestCase):
-    """Tests for ``read_changelog``."""
-
     def test_attack_file(self) -> None:
         """The file at the root is read as UTF-8, unless it is missing or too large."""
         huge = b"## 1.2.0\n" + b"x" * CHANGELOG_BYTES

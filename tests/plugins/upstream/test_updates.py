@@ -27,33 +27,27 @@ class UpdatesTestCase(SynchronousTestCase):
     """Looks for updates, in time that the test makes pass."""
 
     def setUp(self) -> None:
-        """Make one without any plugin."""
         bench = Bench(self)
         self.store, self.clock = bench.store, bench.clock
         self.upstream = FakeRemotes()
         self.updates = Updates(self.store, cast(Any, self.upstream), self.clock)
 
     def put(self, plugin_id: str, url: str | None = None, commit: str = COMMIT) -> None:
-        """Install or update a plugin."""
         record = Record(url or url_of(plugin_id), commit, "k", 1, 1, 1)
         self.successResultOf(self.store.commit([record.put(plugin_id)]))
 
     def install(self, *ids: str) -> None:
-        """Install plugins."""
         for plugin_id in ids:
             self.put(plugin_id)
 
     def slow(self, *ids: str) -> None:
-        """Let these remotes be slow."""
         self.upstream.slow.update(map(url_of, ids))
 
     def end(self, *ids: str) -> None:
-        """Let slow looks end."""
         for plugin_id in ids:
             self.upstream.end(url_of(plugin_id))
 
     def check(self, *, fresh: bool = False) -> Deferred[UpdatesResult]:
-        """Ask for updates."""
         return Deferred.fromCoroutine(self.updates.check(fresh=fresh))
 
     def behind(self) -> list[str]:

@@ -39,11 +39,9 @@ class Wire:
             self.got.append(json.loads(self._pieces))
 
     def close_with(self, reason: CloseReason) -> None:
-        """Note why."""
         self.closed.append(reason)
 
     def welcomed(self) -> bool:
-        """Whether there is room."""
         return self.room
 
 
@@ -58,7 +56,6 @@ class ConversationCase(SynchronousTestCase):
         self.conversation = Conversation(stack.context, self.wire)
 
     def send(self, frame: Any) -> None:
-        """Receive one frame."""
         self.conversation.received(json.dumps(frame).encode("ascii"))
 
     def hello(self) -> None:
@@ -67,7 +64,6 @@ class ConversationCase(SynchronousTestCase):
         self.wire.got.clear()
 
     def call(self, name: str, request_id: str = "1", **params: Any) -> None:
-        """Ask for a method."""
         frame = {"type": "request", "id": request_id, "service": "kettle"}
         self.send({**frame, "method": name, "params": params})
 
@@ -148,7 +144,6 @@ class PairedCase(ConversationCase):
     """A conversation after its hello."""
 
     def setUp(self) -> None:
-        """Send hello."""
         super().setUp()
         self.hello()
 

@@ -31,7 +31,6 @@ class RawCase(SynchronousTestCase):
     """Has a connection that takes any bytes."""
 
     def setUp(self) -> None:
-        """Upgrade it, and send hello."""
         self.stack = Stack()
         _, self.transport = self.stack.connect()
         self.receive(write_request("GET", "/v1/ws", UPGRADE))

@@ -18,7 +18,6 @@ class SendQueueTests(SynchronousTestCase):
     """Tests for what waits for a slow page."""
 
     def setUp(self) -> None:
-        """Make an send_queue that keeps what it sends."""
         self.sent: list[bytes] = []
         self.overflows = 0
         self.pieces: list[bytes] = []
@@ -34,7 +33,6 @@ class SendQueueTests(SynchronousTestCase):
             self.pieces.clear()
 
     def overflow(self) -> None:
-        """Count."""
         self.overflows += 1
 
     def test_oldest_moments_are_dropped(self) -> None:

@@ -22,7 +22,6 @@ class SocketCase(SynchronousTestCase):
     """Has a stack."""
 
     def setUp(self) -> None:
-        """Build it, as a daemon without ``--dev``."""
         self.stack = Stack(dev=False)
 
 
@@ -30,7 +29,6 @@ class AuthenticatedTests(SocketCase):
     """Tests for what may come after welcome."""
 
     def setUp(self) -> None:
-        """Send hello."""
         super().setUp()
         self.page = self.stack.open(PAGE).hello()
 

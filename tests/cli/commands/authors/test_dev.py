@@ -36,11 +36,9 @@ class SnapshotTests(SynchronousTestCase):
     """What is noted of a tree."""
 
     def setUp(self) -> None:
-        """Write one."""
         self.root = fresh_directory(self)
 
     def write(self, name: str, content: str) -> None:
-        """Write a file."""
         write_files(self.root, {name: content})
 
     def test_every_change_is_seen(self) -> None:
@@ -76,7 +74,6 @@ class LinkTests(CallCase):
     command = "dev"
 
     def setUp(self) -> None:
-        """Connect."""
         super().setUp()
         self.tree = self.root / "tree"
         self.tree.mkdir()
@@ -101,11 +98,9 @@ class LinkTests(CallCase):
         self.addCleanup(self.link._stop_log)
 
     def built(self) -> None:
-        """Count."""
         self.builds += 1
 
     def write(self, name: str, content: str) -> None:
-        """Write a file of the tree."""
         write_files(self.tree, {name: content})
 
     def looked(self, times: int = 3) -> list[str]:
@@ -116,7 +111,6 @@ class LinkTests(CallCase):
         return list(self.shown)
 
     def again(self) -> list[str]:
-        """Change a file, and look."""
         self.write("more.ts", f"// {len(self.server.asked)}{'x' * self.builds}")
         return self.looked()
 

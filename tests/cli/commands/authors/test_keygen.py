@@ -17,13 +17,11 @@ class KeygenTests(CommandTestCase):
     """Making a key, and showing one."""
 
     def setUp(self) -> None:
-        """Be without a key in the configuration."""
         super().setUp()
         self.patch(os, "environ", {**os.environ, "XDG_CONFIG_HOME": str(self.root)})
         self.key = self.root / "key"
 
     def keygen(self, *arguments: str) -> tuple[int, str, str]:
-        """Run ``keygen``."""
         return self.run_main("keygen", *arguments)
 
     def test_made(self) -> None:

@@ -28,7 +28,6 @@ class NewTests(CommandTestCase):
     """Creating a plugin."""
 
     def setUp(self):
-        """Name the directory of the plugin."""
         super().setUp()
         self.plugin = self.root / "Bio_Card"
 
@@ -39,7 +38,6 @@ class NewTests(CommandTestCase):
             return self.run_main("new", *where, typed=typed)
 
     def read(self, name):
-        """Read a file of the plugin."""
         return (self.plugin / name).read_text("utf-8")
 
     def refused(self, *arguments, **answers):

@@ -26,7 +26,6 @@ class ReleaseTestCase(SignTestCase):
     """A test with the repository of a plugin."""
 
     def setUp(self):
-        """Commit the plugin."""
         super().setUp()
         self.patch(os, "environ", {"PATH": os.environ["PATH"], **AUTHOR})
         self.outcome: Outcome | None = Outcome.OK
@@ -47,7 +46,6 @@ class ReleaseTestCase(SignTestCase):
         return verdict(self.outcome)
 
     def release(self, version: str, *arguments: str) -> tuple[int, str, str]:
-        """Run ``release``."""
         named = arguments or ("--key", str(self.key))
         with (
             mock.patch("time.time", return_value=NOW + 0.9),
@@ -266,7 +264,6 @@ class InterruptedTests(ReleaseTestCase):
     """Releases that the same command continues."""
 
     def interrupt(self, step: str) -> None:
-        """Let a step of git fail."""
         original = releasing.git
 
         def fail(root, *arguments, **more):

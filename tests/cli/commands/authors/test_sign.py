@@ -26,7 +26,6 @@ class SignTestCase(CommandTestCase):
     """A test with a key and the files of a plugin."""
 
     def setUp(self):
-        """Make the key and the plugin."""
         super().setUp()
         self.key = self.root / "key"
         self.key.write_text(SEED.hex() + "\n")
@@ -36,7 +35,6 @@ class SignTestCase(CommandTestCase):
         self.write("main.ts", "export default 1\n")
 
     def write(self, path: str, content: str) -> None:
-        """Write a file of the plugin."""
         write_files(self.plugin, {path: content})
 
     def git(self, *arguments: str) -> str:
@@ -44,11 +42,9 @@ class SignTestCase(CommandTestCase):
         return git(self.plugin, *arguments)
 
     def commit(self) -> None:
-        """Commit everything."""
         commit(self.plugin)
 
     def sign(self, *arguments: str, **environ: str) -> tuple[int, str, str]:
-        """Run ``sign`` on the plugin."""
         if "--key" not in arguments and not environ:
             arguments = ("--key", str(self.key), *arguments)
         with (
@@ -127,7 +123,6 @@ class WorkTreeTests(SignTestCase):
     """Signing a git work tree."""
 
     def setUp(self):
-        """Put the plugin under git."""
         super().setUp()
         self.commit()
 

@@ -7,8 +7,6 @@ from bridge.protocol.errors import BridgeError
 
 
 class CheckNameTests(SynchronousTestCase):
-    """``check_name``."""
-
     def test_ordinary_names(self) -> None:
         """What plugins really contain is accepted as it is."""
         for name in (

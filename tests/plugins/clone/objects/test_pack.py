@@ -181,8 +181,6 @@ TEXT = bytes(range(256)) * 300
 
 
 class ApplyDeltaTests(SynchronousTestCase):
-    """``apply_delta``."""
-
     def made(self, size: int, *steps: bytes) -> bytes:
         """What a delta to ``TEXT`` makes."""
         return apply_delta(TEXT, delta(len(TEXT), size, *steps), Budget(size, 9))

@@ -48,8 +48,6 @@ def nested(times: int, width: int) -> list[Object]:
 
 
 class ReadSnapshotTests(SynchronousTestCase):
-    """``read_snapshot``."""
-
     def message(self, *objects: Object, **limits: Any) -> str:
         """What a commit of the last of these is refused with."""
         made = [CONTENT, INNER, LINKED, *objects, commit(objects[-1])]

@@ -18,10 +18,7 @@ MAP = '{"mappings": "AAAA"}'
 
 
 class HitTests(SynchronousTestCase):
-    """Tests for ``output_hits``."""
-
     def hits(self, code: str) -> list[tuple[int, str]]:
-        """Find what an answer breaks."""
         answer = Answer(code, MAP)
         return output_hits(Source.of("a.ts", b""), answer, [], MARK)
 
@@ -36,8 +33,6 @@ class HitTests(SynchronousTestCase):
 
 
 class StepTests(SynchronousTestCase):
-    """Tests for ``Uses``."""
-
     def follow(self, text: str) -> Uses:
         """Follow every ``document`` of a text."""
         code = Code(text)

@@ -22,7 +22,6 @@ class MentionTests(SynchronousTestCase):
     """Where exempt files are mentioned."""
 
     def lines(self, text: str, name: str = "x.json") -> list[int]:
-        """The lines with mentions."""
         return list(document_lines(name, text.encode()))
 
     def test_documents(self) -> None:
