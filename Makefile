@@ -19,7 +19,7 @@ help:
 
 demo: $(VENV)/installed
 	@.ci/system demo
-	@$(VENV)/bin/python -m tests.whole.walk
+	@$(VENV)/bin/python -m tests.e2e.walk
 
 # -n auto: one process for each processor, and some more; see tests/conftest.py, which
 # also orders the tests: --no-loadscope-reorder leaves the longest at the beginning.
@@ -34,7 +34,7 @@ test: $(VENV)/installed
 # A faster subset: the checks, and what is tested from inside, without coverage.
 check: $(VENV)/installed
 	@.ci/system test
-	@$(PYTEST) -m 'not whole and not honest'
+	@$(PYTEST) -m 'not e2e and not corpus'
 
 # Root can make files of other users, which the tests of an ordinary user imitate.
 owners: $(VENV)/installed

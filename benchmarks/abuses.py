@@ -26,8 +26,8 @@ from collections.abc import Callable, Iterator
 from attrs import frozen
 from PIL import Image
 
+from tests.e2e.daemon import Daemon
 from tests.rawsocket import CONTINUATION, PING, TEXT, RawSocket, frame, text
-from tests.whole.daemon import Daemon
 
 from .flooding import READ, connect, knock, paired, pump, request
 from .probe import SILENT_PORT

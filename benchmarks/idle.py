@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import frozen
 
-from tests.whole.daemon import running
+from tests.e2e.daemon import running
 
 from .load import mebibytes
 from .soak import NEEDED, soaking

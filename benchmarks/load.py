@@ -22,8 +22,8 @@ from typing import Final
 
 from attrs import frozen
 
+from tests.e2e.daemon import Daemon, set_up
 from tests.rawsocket import RawSocket
-from tests.whole.daemon import Daemon, set_up
 
 from .abuses import ABUSES, attacking
 from .flooding import paired, request

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from attrs import define, field, frozen
 
+from tests.e2e.daemon import Daemon
 from tests.rawsocket import PING, PONG, RawSocket, close_frame, frame, text
 from tests.webserver import Answers, serving
-from tests.whole.daemon import Daemon
 
 from .flooding import paired
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from attrs import asdict, frozen
 
 if TYPE_CHECKING:
-    from tests.whole.daemon import Daemon
+    from tests.e2e.daemon import Daemon
 
 # What runs the daemon is not loaded by the daemon: it would be part of its memory.
 
@@ -91,12 +91,12 @@ def serve(file: Path, port: int, arguments: list[str]) -> int:
     from bridge import tap
     from bridge.cli.main import main
     from bridge.http.addresspolicy import AddressPolicy
-    from bridge.http.client import Reach
+    from bridge.http.client import FetchConfig
 
     clock: Any = reactor
     assemble = tap.assemble
     also = frozenset(("127.0.0.1", one) for one in (port, SILENT_PORT))
-    reach = Reach(AddressPolicy(also=also))
+    reach = FetchConfig(AddressPolicy(also=also))
 
     def write() -> None:
         # Its own call is not among them while it runs.
@@ -146,7 +146,7 @@ class Probed:
 
     def inside(self) -> Inside:
         """Return what the process counted last; waits for its first count."""
-        from tests.whole.daemon import PATIENCE_SECONDS
+        from tests.e2e.daemon import PATIENCE_SECONDS
 
         end = time.monotonic() + PATIENCE_SECONDS
         while not self.file.exists():
@@ -187,7 +187,7 @@ def probed(home: Path, port: int, *options: str) -> Iterator[Probed]:
 def _probed(
     home: Path, port: int, variables: dict[str, str], *options: str
 ) -> Iterator[Probed]:
-    from tests.whole.daemon import ROOT, Daemon, environment
+    from tests.e2e.daemon import ROOT, Daemon, environment
 
     file = home / "probe.json"
     process = subprocess.Popen(

@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tests.attacks.placing import Placed, place
+from tests.e2e.browser import Browser, open_browser
+from tests.e2e.daemon import running
 from tests.reference.bundling import REFERENCE, lay_out_page
 from tests.webserver import serving_directory
-from tests.whole.browser import Browser, open_browser
-from tests.whole.daemon import running
 
 MANY: Final = 60
 ROUNDS: Final = 7

@@ -29,8 +29,8 @@ from typing import Final
 from attrs import asdict, define, field
 
 from bridge.settings.host import load_profile
+from tests.e2e.daemon import ROOT, set_up
 from tests.forge import sign, start_forge_process
-from tests.whole.daemon import ROOT, set_up
 
 from .abuses import ABUSES, attacking
 from .flatness import Change, Sample, compare

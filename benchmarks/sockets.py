@@ -21,8 +21,8 @@ from typing import Final
 
 from attrs import frozen
 
+from tests.e2e.daemon import environment
 from tests.ports import free_port
-from tests.whole.daemon import environment
 
 from .start import ROOT
 

@@ -23,7 +23,7 @@ from .daemon.listening import StartError, is_taken, knock
 from .daemon.sd_notify import this_process
 from .datadir.paths import DataDirError
 from .datadir.token import TokenError
-from .http.client import Reach
+from .http.client import FetchConfig
 from .net.certificates import CaFileError, check_ca_file
 from .protocol.strictjson import dumps
 from .protocol.wire import unstructure
@@ -162,12 +162,14 @@ def _exit_on_error(make: Callable[[], T]) -> T:
         raise SystemExit(1) from None
 
 
-def assemble(reactor: Any, options: Options, reach: Reach | None = None) -> IService:
+def assemble(
+    reactor: Any, options: Options, reach: FetchConfig | None = None
+) -> IService:
     """
     Make the daemon; see ``bridge.wiring.assembly.assemble``.
 
     :param reach: What ``outbound`` reaches: the public internet, except in tests.
     """
     return assembly.assemble(
-        reactor, options.config, options.paths, options.parent, reach or Reach()
+        reactor, options.config, options.paths, options.parent, reach or FetchConfig()
     )

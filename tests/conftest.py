@@ -1,4 +1,4 @@
-"""How pytest runs the tests: which are ``whole``, in which order, in which process."""
+"""How pytest runs the tests: which are ``e2e``, in which order, in which process."""
 
 import os
 import sys
@@ -10,15 +10,15 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 _HERE: Final = Path(__file__).parent
-_WHOLE: Final = frozenset(
-    {"attacks", "clients", "differential", "docs", "model", "packaging", "whole"}
+_E2E: Final = frozenset(
+    {"attacks", "clients", "compiler_diff", "docs", "e2e", "model", "packaging"}
 )
 _LONGEST: Final = (
     "test_checks.py",
     "attacks/test_takes.py",
     "attacks/test_losses.py",
-    "whole/test_manager.py",
-    "whole",
+    "e2e/test_manager.py",
+    "e2e",
     "docs",
     "clients",
     "plugins/operations",
@@ -45,8 +45,8 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that start something real, and begin with what takes longest."""
     for item in items:
-        if item.path.relative_to(_HERE).parts[0] in _WHOLE:
-            item.add_marker(pytest.mark.whole)
+        if item.path.relative_to(_HERE).parts[0] in _E2E:
+            item.add_marker(pytest.mark.e2e)
     items.sort(key=_rank)
 
 

@@ -227,7 +227,7 @@ def session(
         connection.close()
 
 
-def asking(
+def daemon_command(
     name: str, example: str, *, prompted: bool = False
 ) -> Callable[[Callable[..., Any]], Command]:
     """

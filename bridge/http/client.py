@@ -21,7 +21,7 @@ from .trust import HostTLS, Trust
 
 
 @frozen(eq=False, repr=False)
-class Reach:
+class FetchConfig:
     """
     What ``outbound`` can reach.  Only tests, which have no internet, pass another.
 

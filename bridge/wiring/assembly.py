@@ -27,7 +27,7 @@ from ..daemonlog import LogPush, at_least
 from ..datadir.paths import DataDir
 from ..datadir.token import read_or_make_token
 from ..freedesktop import Notifications
-from ..http.client import Reach, make_client
+from ..http.client import FetchConfig, make_client
 from ..plugins.installed.exchange import JournalError
 from ..protocol.bucket import TokenBucket
 from ..protocol.session import Rates
@@ -59,7 +59,7 @@ def assemble(
     config: Config,
     paths: Paths,
     twistd: Mapping[str, Any] | None,
-    reach: Reach,
+    reach: FetchConfig,
 ) -> Daemon:
     """
     Make a daemon.

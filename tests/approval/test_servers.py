@@ -117,7 +117,7 @@ class XfceTests(Answered):
 
 
 class DunstTests(Answered):
-    """Tests with dunst; tests/whole choose from its menu."""
+    """Tests with dunst; tests/e2e choose from its menu."""
 
     name = "dunst"
 

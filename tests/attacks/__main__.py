@@ -2,13 +2,13 @@
 
 import sys
 
-from .running import open_stand, run
+from .running import open_fixture, run
 
 
 def main(only: list[str]) -> None:
     """Run what is named, and print what was seen."""
-    with open_stand() as stand:
-        for (page, attack), seen in sorted(run(stand, only).items()):
+    with open_fixture() as fixture:
+        for (page, attack), seen in sorted(run(fixture, only).items()):
             sys.stdout.write(f"{page} {attack}: {sorted(seen.loot)} ({seen.note})\n")
 
 

@@ -73,14 +73,14 @@ class Attacked:
 
     def prepare(self) -> None:
         """Have the browser watch each page."""
-        stand = {
+        fixture = {
             "origin": self.page,
             "endpoint": f"http://127.0.0.1:{self.line.port}",
             "token": self.secrets.token,
             "cookie": self.secrets.cookie,
         }
         outside = (_HERE / "outside.js").read_text("utf-8")
-        source = outside.replace("STAND", json.dumps(stand))
+        source = outside.replace("FIXTURE", json.dumps(fixture))
         for method, params in (
             ("Page.enable", {}),
             ("Runtime.enable", {}),

@@ -3,13 +3,13 @@
  *
  * The suite replaces the word in the first line by what the page finds in its browser.
  */
-((stand) => {
+((fixture) => {
   const ROUNDS = 5;
   const roomOf = (id) => document.querySelector(`[data-testid="plugin-cards-${id}"]`);
   const textOf = (id) => roomOf(id)?.textContent ?? "";
   const roundOf = () => Number(/ round (\d+)$/.exec(textOf("victim"))?.[1] ?? 0);
 
-  if (self !== top || location.origin !== stand.origin) {
+  if (self !== top || location.origin !== fixture.origin) {
     return;
   }
   // Once for each page: what an attack leaves there lasts over a reload.
@@ -17,9 +17,9 @@
     localStorage.clear();
     sessionStorage.clear();
     sessionStorage.setItem("page", location.search);
-    localStorage.setItem("plugin-bridge.endpoint", stand.endpoint);
-    localStorage.setItem("plugin-bridge.token", stand.token);
-    document.cookie = `kept=${stand.cookie}; path=/`;
+    localStorage.setItem("plugin-bridge.endpoint", fixture.endpoint);
+    localStorage.setItem("plugin-bridge.token", fixture.token);
+    document.cookie = `kept=${fixture.cookie}; path=/`;
   }
 
   const bodyOf = (id) => roomOf(id).querySelector(".body");
@@ -99,4 +99,4 @@
   };
   const all = { childList: true, characterData: true, subtree: true };
   new MutationObserver(watch).observe(document, all);
-})(STAND);
+})(FIXTURE);

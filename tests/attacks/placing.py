@@ -15,8 +15,8 @@ from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.settings.host import load_profile
 
 from ..directories import write_files
+from ..e2e.daemon import run, set_up
 from ..forge import sign
-from ..whole.daemon import run, set_up
 
 PROFILE: Final = load_profile("reference")
 _SEED: Final = b"\x09" * 32

@@ -11,9 +11,9 @@ from typing import Final
 
 from attrs import frozen
 
+from ..e2e.browser import open_browser
+from ..e2e.daemon import running
 from ..webserver import Relay, serving, serving_directory
-from ..whole.browser import open_browser
-from ..whole.daemon import running
 from .attacked import CONTROL, Attacked, Secrets, Seen
 from .corpus import ATTACKER, VICTIM, Attack, attacks
 from .placing import from_directory, place
@@ -35,7 +35,7 @@ Outcomes = dict[tuple[str, str], Seen]
 
 
 @frozen
-class Stand:
+class Fixture:
     """Everything that is needed for one page after the other."""
 
     elsewhere: Elsewhere
@@ -43,7 +43,7 @@ class Stand:
 
 
 @contextmanager
-def open_stand() -> Iterator[Stand]:
+def open_fixture() -> Iterator[Fixture]:
     """Start a daemon that builds the plugins, the browser and the servers."""
     with ExitStack() as stack:
         home = Path(stack.enter_context(TemporaryDirectory(prefix="bridge-attacks-")))
@@ -66,10 +66,10 @@ def open_stand() -> Iterator[Stand]:
             attacked = Attacked(tab, line, page, other, kept)
             attacked.prepare()
             tabs.append(attacked)
-        yield Stand(elsewhere, tuple(tabs))
+        yield Fixture(elsewhere, tuple(tabs))
 
 
-def run(stand: Stand, only: Collection[str] = ()) -> Outcomes:
+def run(fixture: Fixture, only: Collection[str] = ()) -> Outcomes:
     """
     Run attacks on each page.
 
@@ -91,11 +91,11 @@ def run(stand: Stand, only: Collection[str] = ()) -> Outcomes:
             seen[page, attack.id] = attacked.attack(page, attack)
 
     with ThreadPoolExecutor(TABS) as pool:
-        list(pool.map(one_after_the_other, stand.tabs))
+        list(pool.map(one_after_the_other, fixture.tabs))
     # A request may have come after its attack was over.
     return {
         name: Seen(one.loot | {"request"}, one.note)
-        if name in stand.elsewhere.seen
+        if name in fixture.elsewhere.seen
         else one
         for name, one in seen.items()
     }

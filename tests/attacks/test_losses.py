@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..e2e.browser import ARTEFACTS, PATIENCE_SECONDS, Browser, open_browser
+from ..e2e.daemon import Daemon, running
 from ..reference.bundling import lay_out_page
 from ..webserver import serving_directory
-from ..whole.browser import ARTEFACTS, PATIENCE_SECONDS, Browser, open_browser
-from ..whole.daemon import Daemon, running
 from .greedy import NO_IDS, greedy, honest
 from .placing import place
 from .running import FLAGS

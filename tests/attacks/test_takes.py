@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from .attacked import CONTROL
 from .corpus import ATTACKER, attacks
-from .running import open_stand, run
+from .running import open_fixture, run
 
 FEWEST = 120
 
@@ -39,11 +39,11 @@ class TakingTests(SynchronousTestCase):
 
     def test_attack_every_way(self) -> None:
         """None takes a secret, sends a request, or changes the page or a neighbour."""
-        with open_stand() as stand:
-            taken = {name: seen for name, seen in run(stand).items() if seen.loot}
+        with open_fixture() as fixture:
+            taken = {name: seen for name, seen in run(fixture).items() if seen.loot}
             self.assertEqual(taken, {})
             # What would have been taken would have been seen.
-            tab = stand.tabs[0]
+            tab = fixture.tabs[0]
             tab.load("open")
             secrets = json.dumps([*astuple(tab.secrets), "DEFACED"])
             address = json.dumps(tab.loot_address("open", CONTROL))
@@ -57,5 +57,5 @@ class TakingTests(SynchronousTestCase):
             )
             seen = tab.look(worked=True)
             self.assertEqual(seen.loot, {"token", "cookie", "data", "host"})
-            tab.tab.wait(lambda: bool(stand.elsewhere.seen), 5.0)
-            self.assertEqual(stand.elsewhere.seen, {("open", CONTROL.id)})
+            tab.tab.wait(lambda: bool(fixture.elsewhere.seen), 5.0)
+            self.assertEqual(fixture.elsewhere.seen, {("open", CONTROL.id)})

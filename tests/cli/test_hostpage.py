@@ -1,4 +1,4 @@
-"""The page of ``open``, ``dev`` and ``demo``; tests in ``tests/whole`` open it."""
+"""The page of ``open``, ``dev`` and ``demo``; tests in ``tests/e2e`` open it."""
 
 import html
 import stat

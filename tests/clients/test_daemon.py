@@ -10,8 +10,8 @@ from pathlib import Path
 
 import bridge
 
+from ..e2e.test_install import InstallCase, tree
 from ..npm import node
-from ..whole.test_install import InstallCase, tree
 from .packing import packed, run
 
 SCRIPT = Path(__file__).with_name("calls.mjs")

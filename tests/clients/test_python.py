@@ -9,9 +9,9 @@ from twisted.trial.unittest import SynchronousTestCase
 import bridge
 
 from ..docs.commands import fences
+from ..e2e.daemon import printing, run
+from ..e2e.test_install import InstallCase, tree
 from ..npm import ROOT
-from ..whole.daemon import printing, run
-from ..whole.test_install import InstallCase, tree
 
 LINES = 60
 

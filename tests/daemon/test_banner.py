@@ -13,8 +13,8 @@ from bridge.sinks.fanout import Fanout
 from tests.sinks.fake import FakeSink
 
 
-class Kettle:
-    """Boils water."""
+class Sample:
+    """Tries things."""
 
 
 class BannerTests(SynchronousTestCase):
@@ -22,7 +22,7 @@ class BannerTests(SynchronousTestCase):
 
     def setUp(self):
         registry = Registry()
-        registry.register("kettle", Kettle())
+        registry.register("sample", Sample())
         self.banner = Banner(
             config_of(parsed(daemon_command(), [], "run")),
             locate("vrcnext", None, None),
@@ -37,8 +37,8 @@ class BannerTests(SynchronousTestCase):
         lines = list(self.banner.lines())
         text = "\n".join(line for _, line in lines)
         for reported in (
-            "service kettle: Boils water.",
-            "services        kettle",
+            "service sample: Tries things.",
+            "services        sample",
             str(self.banner.paths.data.root),
             str(self.banner.paths.theme_dir),
             f"{self.banner.paths.data.token};",

@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from ..cli.repository import AUTHOR
+from ..e2e.daemon import Page, environment, paired, printing
 from ..freedesktop.buses import SessionBus
 from ..ports import free_port, free_udp_port
 from ..waiting import PATIENCE_SECONDS, wait_until
-from ..whole.daemon import Page, environment, paired, printing
 
 _FENCE: Final = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 _COMMENT: Final = re.compile(r"\s+#\s.*$")
@@ -42,7 +42,7 @@ def commands(page: Path) -> list[str]:
     ]
 
 
-class World:
+class Fixture:
     """
     A home in which one shell runs command lines, as their reader would.
 
@@ -140,7 +140,7 @@ class World:
 
     def start(self, line: str, ready: str) -> Path:
         """
-        Run a command line that does not end, until the world does.
+        Run a command line that does not end, until the fixture does.
 
         :param ready: What it prints when it is, a pattern.
         :return: The file it prints to.

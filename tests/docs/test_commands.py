@@ -30,9 +30,9 @@ STANDING: Final = {
         "runs what also runs alone",
         ".venv/bin/python -m twisted.trial tests.protocol.test_session",
     ),
-    "tests/whole/test_edge.py::test_over_the_rate": (
+    "tests/e2e/test_edge.py::test_over_the_rate": (
         "runs what also runs alone",
-        ".venv/bin/python -m pytest tests/whole/test_edge.py",
+        ".venv/bin/python -m pytest tests/e2e/test_edge.py",
     ),
     "tests/packaging/test_wheel.py::test_pipx": (
         "installs libraries; the wheel is installed so",
@@ -87,7 +87,7 @@ NEEDING_MORE: Final = {
     "docs/hosts.md",
     "docs/plugins.md",
 }
-"""Pages with tests of their own in tests/whole; ``test_pages`` types the others."""
+"""Pages with tests of their own in tests/e2e; ``test_pages`` types the others."""
 
 PROGRAMS: Final = re.compile(
     r"(?m)^\s*(\$ |sudo |plugin-bridge |make |git |pipx? |python3? |systemctl |npm )"

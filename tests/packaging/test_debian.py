@@ -15,11 +15,11 @@ import bridge
 from bridge.provision.library import LIBRARY
 from bridge.settings.host import load_profile
 
+from ..e2e.daemon import Page
+from ..e2e.test_install import SEED, tree
 from ..forge import sign, start_forge_process
 from ..ports import free_port
 from ..waiting import PATIENCE_SECONDS, wait_until
-from ..whole.daemon import Page
-from ..whole.test_install import SEED, tree
 from . import debian
 
 UNITS = "usr/lib/systemd/user"

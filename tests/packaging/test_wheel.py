@@ -12,7 +12,7 @@ import pytest
 
 from bridge.provision.library import LIBRARY
 
-from ..whole.daemon import ended, printing
+from ..e2e.daemon import ended, printing
 from .debian import copy_of_the_tree, ran
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")

@@ -9,10 +9,10 @@ import {
   useOf,
 } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import { readSchema } from "../../bridge/reference/packages/host/src/schema.js";
-import { type Given, type Stand, connected, entry, quiet } from "./pagestand.js";
-import { equal, failure, refusal } from "./world.js";
+import { type Given, type Fixture, connected, entry, quiet } from "./pagefixture.js";
+import { equal, failure, refusal } from "./fixture.js";
 
-interface Running extends Stand {
+interface Running extends Fixture {
   readonly ctx: Context;
 }
 

@@ -5,21 +5,21 @@ import type { Card, Logger, Ui } from "@bridge/plugin-api";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { PluginCards } from "../../bridge/reference/packages/host/src/plugincards.js";
 import { type FakeElement, withDocument } from "./fakedocument.js";
-import { equal, settle } from "./world.js";
+import { equal, settle } from "./fixture.js";
 
 // The smallest there is: one pixel.
 const GIF = "R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==";
 const GIF_URL = `data:image/gif;base64,${GIF}`;
 const GIF_BYTES = Uint8Array.from(atob(GIF), (character) => character.charCodeAt(0));
 
-interface Stand {
+interface Fixture {
   readonly ui: Ui;
   readonly root: FakeElement;
   readonly lines: string[];
   readonly remove: () => void;
 }
 
-function stand(more: object = {}): Stand {
+function fixture(more: object = {}): Fixture {
   const manifest = readManifest({ id: "some-plugin", ...more });
   if (manifest === undefined) {
     throw new Error("the manifest is not usable");
@@ -85,7 +85,7 @@ export const handleScenarios = {
   /** Every part is drawn, and changed by its handle. */
   handles_draw_every_part: () =>
     withDocument(() => {
-      const { ui, root } = stand();
+      const { ui, root } = fixture();
       const { handles } = fill(ui.card("Card"));
       const [card] = root.all("section");
       equal(card?.attributes.get("aria-label"), "Card");
@@ -117,7 +117,7 @@ export const handleScenarios = {
   /** What was removed is gone, and its handle does nothing. */
   handles_are_removed: () =>
     withDocument(() => {
-      const { ui, root, remove } = stand();
+      const { ui, root, remove } = fixture();
       const card = ui.card("Card");
       const line = card.text("words");
       line.remove();
@@ -136,7 +136,7 @@ export const handleScenarios = {
   /** Numbers and lengths are bounded; an error names the rule. */
   handles_have_limits: () =>
     withDocument(() => {
-      const { ui } = stand();
+      const { ui } = fixture();
       const card = ui.card("Card");
       const table = card.table("T", ["a"]);
       const wide = card.table("W", [..."abcdefghij"]);
@@ -197,7 +197,7 @@ export const handleScenarios = {
   /** What a plugin throws goes to its log, whatever it is. */
   handles_report_what_fails: () =>
     withDocument(async () => {
-      const { ui, root, lines } = stand();
+      const { ui, root, lines } = fixture();
       const card = ui.card("Card");
       card.button("Press", () => Promise.reject(new Error("mine")));
       card.button("Worse", () => {
@@ -218,7 +218,7 @@ export const handleScenarios = {
   /** Fields pass on what they accept, and show what is wrong otherwise. */
   handles_of_fields: () =>
     withDocument(async () => {
-      const { ui, root } = stand();
+      const { ui, root } = fixture();
       const { changes, handles } = fill(ui.card("Card"));
       const [input, number] = root.all("input");
       if (input === undefined || number === undefined) {
@@ -258,7 +258,7 @@ export const handleScenarios = {
   /** An event has a value, and nothing that leads to an element. */
   test_attack_event_is_plain_data: () =>
     withDocument(async () => {
-      const { ui, root } = stand();
+      const { ui, root } = fixture();
       const { changes } = fill(ui.card("Card"));
       root.all("button")[0]?.fire("click");
       root.all("input").forEach((field) => field.fire("change"));
@@ -273,7 +273,7 @@ export const handleScenarios = {
   test_attack_listener_has_no_this: () =>
     withDocument(async () => {
       const seen: unknown[] = [];
-      const { ui, root } = stand();
+      const { ui, root } = fixture();
       const card = ui.card("Card");
       const listener = function (this: unknown): void {
         seen.push(this);
@@ -289,7 +289,7 @@ export const handleScenarios = {
   /** What a plugin passes is read once; it does not matter what it becomes. */
   test_attack_value_that_changes: () =>
     withDocument(() => {
-      const { ui, root } = stand();
+      const { ui, root } = fixture();
       const card = ui.card("Card");
       let reads = 0;
       const changing = {
@@ -329,7 +329,7 @@ export const handleScenarios = {
   /** Markup is shown as it is written. */
   test_attack_markup_is_text: () =>
     withDocument(() => {
-      const { ui, root } = stand();
+      const { ui, root } = fixture();
       const markup = "<img src=x onerror=alert(1)><script>1</script>";
       const card = ui.card(markup);
       card.text(markup);
@@ -348,7 +348,7 @@ export const handleScenarios = {
   /** An image is of the plugin's own bytes; no address is fetched. */
   test_attack_image_by_address: () =>
     withDocument(() => {
-      const { ui, root } = stand();
+      const { ui, root } = fixture();
       const card = ui.card("Card");
       let turn = 0;
       const changing = {

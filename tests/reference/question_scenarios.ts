@@ -6,32 +6,32 @@ import { readManifest } from "../../bridge/reference/packages/host/src/manifest.
 import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
 import { alone, shortName, shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
 import { type Asker, Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
-import { Daemon, quiet } from "./pagestand.js";
-import { World, equal, failure, settle } from "./world.js";
+import { Daemon, quiet } from "./pagefixture.js";
+import { Fixture, equal, failure, settle } from "./fixture.js";
 
 function use(id: string, about: string): Use {
   return { id, name: id.toUpperCase(), words: about, detail: "", about };
 }
 
-interface Stand {
-  readonly world: World;
+interface Fixture {
+  readonly fixture: Fixture;
   readonly questions: Questions;
 }
 
-function stand(): Stand {
-  const world = new World();
-  return { world, questions: new Questions(world.later) };
+function fixture(): Fixture {
+  const fixture = new Fixture();
+  return { fixture, questions: new Questions(fixture.later) };
 }
 
 /** Answer the current question, once it can be read; returns whether that counted. */
-async function press({ world, questions }: Stand, yes: boolean): Promise<boolean> {
+async function press({ fixture, questions }: Fixture, yes: boolean): Promise<boolean> {
   questions.shown();
-  await world.pass(500);
+  await fixture.pass(500);
   const { current } = questions;
   return current !== undefined && questions.answer(current, yes);
 }
 
-const title = ({ questions }: Stand): string => questions.current?.title ?? "";
+const title = ({ questions }: Fixture): string => questions.current?.title ?? "";
 
 /** A plugin that may use SQL, with everything that decides about it. */
 function gateOf(book: GrantBook, answers: boolean[] | Asker, id = "some-plugin"): Gate {
@@ -55,7 +55,7 @@ const ALLOWED = [{ kind: "sql", target: "*" }];
 export const questionScenarios = {
   /** One question of a plugin waits at a time, and two noes end them. */
   async test_attack_questions_without_end() {
-    const page = stand();
+    const page = fixture();
     const { questions } = page;
     const answers = ["a", "b", "c"].map((about) => questions.ask(use("evil", about)));
     const other = questions.ask(use("other", "x"));
@@ -82,7 +82,7 @@ export const questionScenarios = {
 
   /** The same is not asked again before the page is left. */
   async a_no_is_for_this_page() {
-    const page = stand();
+    const page = fixture();
     const answer = page.questions.ask(use("one", "a"));
     await press(page, false);
     equal([await answer, await page.questions.ask(use("one", "a"))], [false, false]);
@@ -91,8 +91,8 @@ export const questionScenarios = {
 
   /** A press counts for a question that was shown for half a second. */
   async test_attack_double_click_on_a_question() {
-    const page = stand();
-    const { questions, world } = page;
+    const page = fixture();
+    const { questions, fixture } = page;
     const first = questions.confirm("One?", "");
     const second = questions.confirm("Two?", "");
     const { current } = questions;
@@ -102,23 +102,23 @@ export const questionScenarios = {
     // Neither before it was drawn, nor in the half second after that.
     equal(questions.answer(current, true), false);
     questions.shown();
-    await world.pass(499);
+    await fixture.pass(499);
     equal([questions.isReadable, questions.answer(current, true)], [false, false]);
-    await world.pass(1);
+    await fixture.pass(1);
     equal(questions.answer(current, true), true);
     // The second click of a double-click meets the next one, or one that is gone.
     const next = questions.current;
     equal([next?.title, questions.isReadable], ["Two?", false]);
     equal(next !== undefined && questions.answer(next, true), false);
     questions.shown();
-    await world.pass(500);
+    await fixture.pass(500);
     equal(questions.answer(current, true), false);
     // Something has moved it below the pointer, twice.
     questions.shown();
     equal([questions.isReadable, next !== undefined && questions.answer(next, true)], [false, false]);
-    await world.pass(400);
+    await fixture.pass(400);
     questions.shown();
-    await world.pass(400);
+    await fixture.pass(400);
     equal(questions.isReadable, false);
     await press(page, false);
     equal(await Promise.all([first, second]), [true, false]);
@@ -126,7 +126,7 @@ export const questionScenarios = {
 
   /** They go, and count as no answer of the user's. */
   async questions_of_a_plugin_that_stops() {
-    const page = stand();
+    const page = fixture();
     const { questions } = page;
     const answers = ["a", "b"].map((about) => questions.ask(use("evil", about)));
     const other = questions.ask(use("other", "x"));

@@ -4,9 +4,9 @@ import type { Plugin } from "@bridge/plugin-api";
 
 import { riskyFirst, useOf } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
-import { Daemon, KEY, type Stand, connected, entry, quiet, stand } from "./pagestand.js";
-import { foreignText, textOf } from "./realmstand.js";
-import { equal, failure } from "./world.js";
+import { Daemon, KEY, type Fixture, connected, entry, quiet, stand } from "./pagefixture.js";
+import { foreignText, textOf } from "./realmfixture.js";
+import { equal, failure } from "./fixture.js";
 
 function fail(): never {
   throw new Error("no luck");
@@ -26,7 +26,7 @@ function noting(id: string, events: string[], more: Partial<Plugin> = {}): Entry
   };
 }
 
-const stages = ({ runtime }: Stand): string[] =>
+const stages = ({ runtime }: Fixture): string[] =>
   runtime.plugins().map(({ id, stage }) => `${id} ${stage}`);
 
 export const runtimeScenarios = {
@@ -82,7 +82,7 @@ export const runtimeScenarios = {
       noting("good-one", events),
     ]);
     equal(stages(page), ["endless starting", "endless-too starting", "good-one running"]);
-    await page.world.pass(10_000);
+    await page.fixture.pass(10_000);
     await quiet();
     equal(stages(page), ["endless failed", "endless-too failed", "good-one running"]);
     equal(page.runtime.plugins()[0]?.error, "it did not load in time");
@@ -93,7 +93,7 @@ export const runtimeScenarios = {
   async plugin_waits_for_its_settings() {
     const daemon = new Daemon();
     const events: string[] = [];
-    const page = stand([noting("some-plugin", events)], { daemon });
+    const page = fixture([noting("some-plugin", events)], { daemon });
     let lists = 0;
     const { call } = daemon;
     daemon.call = (method, ...rest) => {
@@ -181,7 +181,7 @@ export const runtimeScenarios = {
       ]);
       const switched = page.runtime.setEnabled("some-plugin", false);
       await quiet();
-      await page.world.pass(1_000);
+      await page.fixture.pass(1_000);
       equal(await switched, true);
       equal(stages(page), ["some-plugin off"]);
       equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true]);

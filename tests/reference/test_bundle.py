@@ -9,8 +9,8 @@ from bridge.plugins.tree.manifest import read_manifest
 from bridge.settings.host import load_profile
 
 from ..directories import fresh_directory
+from ..e2e.daemon import set_up
 from ..plugins.bundle.workshop import Workshop
-from ..whole.daemon import set_up
 from .bundling import REFERENCE
 
 SAMPLE = REFERENCE / "sample-plugin"

@@ -24,7 +24,7 @@ class Tea:
 
 
 @define
-class Kettle:
+class Sample:
     """A service whose methods do what each test needs."""
 
     waiting: Deferred[NoResult] = field(factory=Deferred)
@@ -64,12 +64,12 @@ class DispatcherTests(SynchronousTestCase):
     """Tests for calling methods."""
 
     def setUp(self) -> None:
-        self.kettle = Kettle()
+        self.sample = Sample()
         registry = Registry()
-        registry.register("kettle", self.kettle)
+        registry.register("sample", self.sample)
         self.dispatcher = Dispatcher(registry)
 
-    def call(self, name: str, params: Any = None, service: str = "kettle") -> Any:
+    def call(self, name: str, params: Any = None, service: str = "sample") -> Any:
         given = {} if params is None else params
         return ensureDeferred(self.dispatcher.call(service, name, given))
 
@@ -88,13 +88,13 @@ class DispatcherTests(SynchronousTestCase):
     def test_caller(self) -> None:
         """A method for callers receives its caller; by HTTP it is ``HTTP_CALLER``."""
         guest = HttpCaller()
-        ensureDeferred(self.dispatcher.call("kettle", "greet", {}, guest))
+        ensureDeferred(self.dispatcher.call("sample", "greet", {}, guest))
         self.call("greet")
-        self.assertEqual(self.kettle.guests, [guest, HTTP_CALLER])
+        self.assertEqual(self.sample.guests, [guest, HTTP_CALLER])
 
     def test_unknown(self) -> None:
         """A service or method nobody offers is refused, and not named."""
-        error = self.refused(SECRET, service="kettle")
+        error = self.refused(SECRET, service="sample")
         self.assertIs(error.code, Code.UNKNOWN_METHOD)
         self.assertNotIn(SECRET, error.message)
         error = self.refused("brew", service=SECRET)
@@ -103,10 +103,10 @@ class DispatcherTests(SynchronousTestCase):
 
     def test_nearest(self) -> None:
         """A name that is almost right is answered with the right one."""
-        error = self.refused("bre", service="kettle")
+        error = self.refused("bre", service="sample")
         self.assertIn("did you mean brew?", error.message)
         error = self.refused("brew", service="kettel")
-        self.assertIn("did you mean kettle?", error.message)
+        self.assertIn("did you mean sample?", error.message)
 
     def test_bug(self) -> None:
         """A bug is logged whole, and the caller learns nothing of it."""

@@ -8,11 +8,11 @@ from bridge.rpc.registry import NoParams, NoResult, Registry, method
 from ..programs import python
 
 
-class Kettle:
-    """Boils water."""
+class Sample:
+    """Tries things."""
 
     @method(NoParams, NoResult)
-    async def boil(self, params: NoParams) -> NoResult:
+    async def attempt(self, params: NoParams) -> NoResult:
         return NoResult()
 
     async def secret(self, params: NoParams) -> NoResult:
@@ -25,10 +25,10 @@ class RegistryTests(SynchronousTestCase):
     def test_only_offered_methods(self) -> None:
         """What is not offered can't be called: no attribute is looked up."""
         registry = Registry()
-        registry.register("kettle", Kettle())
-        registry.find("kettle", "boil")
+        registry.register("sample", Sample())
+        registry.find("sample", "attempt")
         for name in ("secret", "__init__", "__class__", "describe"):
-            error = self.assertRaises(BridgeError, registry.find, "kettle", name)
+            error = self.assertRaises(BridgeError, registry.find, "sample", name)
             self.assertIs(error.code, Code.UNKNOWN_METHOD)
 
 

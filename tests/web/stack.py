@@ -61,7 +61,7 @@ class Anything:
 
 
 @define
-class Kettle:
+class Sample:
     """A service whose methods do what each test needs."""
 
     waiting: list[Deferred[Anything]] = field(factory=list)
@@ -168,12 +168,12 @@ class Page:
         return self
 
     def request(self, method: str, request_id: str = "1", **params: Any) -> Self:
-        """Ask for a method of the kettle."""
+        """Ask for a method of the sample."""
         return self.send(
             {
                 "type": "request",
                 "id": request_id,
-                "service": "kettle",
+                "service": "sample",
                 "method": method,
                 "params": params,
             }
@@ -308,9 +308,9 @@ class Stack:
     ) -> None:
         """Build it; ``rate`` and ``burst`` are HTTP's, ``requests`` a socket's."""
         self.clock = clock or MemoryReactorClock()
-        self.kettle, self.hub, self.logs = Kettle(), Hub(), Sink()
+        self.sample, self.hub, self.logs = Sample(), Hub(), Sink()
         self.registry = Registry()
-        self.registry.register("kettle", self.kettle)
+        self.registry.register("sample", self.sample)
         programs, pages, foreign = (
             TokenBucket(rate, burst, self.clock.seconds) for _ in range(3)
         )
@@ -322,7 +322,7 @@ class Stack:
             foreign,
             PORT,
         )
-        light = frozenset({("kettle", "refuse")})
+        light = frozenset({("sample", "refuse")})
         self.context = SharedContext(
             "1.2.3",
             Dispatcher(self.registry),
@@ -390,9 +390,9 @@ class Stack:
         return read_answer(self.raw(request), method)
 
     def call(self, method: str, *headers: Header, body: bytes = b"{}") -> Answer:
-        """Call a method of the kettle by HTTP, as a program that knows the token."""
+        """Call a method of the sample by HTTP, as a program that knows the token."""
         return self.ask(
-            "POST", f"/v1/kettle/{method}", BEARER, JSON, *headers, body=body
+            "POST", f"/v1/sample/{method}", BEARER, JSON, *headers, body=body
         )
 
     def open(self, *headers: Header, port: int = PORT) -> Page:
@@ -429,7 +429,7 @@ def cut_up(data: bytes, lengths: Iterable[int]) -> Iterator[bytes]:
             yield piece
 
 
-WAIT = write_request("POST", "/v1/kettle/wait", (BEARER, JSON), b"{}")
+WAIT = write_request("POST", "/v1/sample/wait", (BEARER, JSON), b"{}")
 """A call that the test answers."""
 
 

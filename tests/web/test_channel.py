@@ -27,7 +27,7 @@ from .stack import (
 from .test_request import RequestCase
 from .test_requestscontract import ALWAYS, LENGTH
 
-CALL = "/v1/kettle/note"
+CALL = "/v1/sample/note"
 HEALTH = write_request("GET", "/v1/health", ())
 
 
@@ -87,7 +87,7 @@ class FramingTests(ChannelCase):
         call = write_request("POST", CALL, (BEARER, JSON), b'{"text":"x"}')
         for first, status in ((HEALTH, 200), (call, 200), (HEALTH[1:], 405)):
             for sent in ([first + call * 9], [first, call, call]):
-                self.stack.kettle.heard.clear()
+                self.stack.sample.heard.clear()
                 channel, transport = self.connect()
                 for piece in sent:
                     channel.dataReceived(piece)
@@ -95,7 +95,7 @@ class FramingTests(ChannelCase):
                 self.assertEqual(answer.status, status)
                 self.assertEqual(answer.headers["connection"], "close")
                 self.assertEqual(transport.value().count(b"HTTP/1.1 "), 1)
-                self.assertEqual(self.stack.kettle.heard, ["x"] * (first is call))
+                self.assertEqual(self.stack.sample.heard, ["x"] * (first is call))
                 self.assertTrue(transport.half_closed)
                 if len(sent) > 1:
                     self.assertTrue(transport.aborting)
@@ -107,7 +107,7 @@ class FramingTests(ChannelCase):
         channel.dataReceived(WAIT)
         channel.dataReceived(b"x")
         self.assertEqual(transport.producerState, "paused")
-        self.stack.kettle.waiting.pop().callback(Anything(1))
+        self.stack.sample.waiting.pop().callback(Anything(1))
         self.assertEqual(read_answer(transport.value()).status, 200)
         self.assertEqual(transport.producerState, "paused")
         self.assertFalse(transport.aborting)
@@ -120,7 +120,7 @@ class FramingTests(ChannelCase):
         channel.dataReceived(WAIT)
         channel.readConnectionLost()
         self.assertFalse(transport.disconnecting)
-        (waiting,) = self.stack.kettle.waiting
+        (waiting,) = self.stack.sample.waiting
         waiting.callback(Anything(1))
         self.assertEqual(read_answer(transport.value()).status, 200)
         self.assertTrue(transport.disconnecting)
@@ -151,7 +151,7 @@ class FramingTests(ChannelCase):
     @given(st.lists(st.integers(1, 60), max_size=8))
     def test_any_split(self, cuts: list[int]) -> None:
         """However a request is cut into segments, it is read the same."""
-        raw = write_request("POST", "/v1/kettle/echo", (BEARER, JSON), b'{"value":1}')
+        raw = write_request("POST", "/v1/sample/echo", (BEARER, JSON), b'{"value":1}')
         answer = read_answer(self.stack.raw(*cut_up(raw, cuts)))
         self.assertEqual(answer.json, {"value": 1})
 
@@ -182,7 +182,7 @@ class DeadlineTests(ChannelCase):
             channel.dataReceived(b" ")
             self.stack.clock.advance(1)
         self.assertAnswered(transport, 408, "timed_out")
-        self.assertEqual(self.stack.kettle.heard, [])
+        self.assertEqual(self.stack.sample.heard, [])
 
     def test_attack_silence(self) -> None:
         """A client that sends nothing is closed without an answer."""
@@ -214,7 +214,7 @@ class DeadlineTests(ChannelCase):
         channel, transport = self.connect()
         channel.dataReceived(WAIT)
         self.stack.clock.advance(10_000)
-        (waiting,) = self.stack.kettle.waiting
+        (waiting,) = self.stack.sample.waiting
         waiting.callback(Anything(1))
         self.assertEqual(read_answer(transport.value()).status, 200)
 
@@ -245,7 +245,7 @@ class PendingConnectionsTests(ChannelCase):
         page.request("echo", value=1)
         self.assertEqual(page.take()[0]["result"], {"value": 1})
         reading.dataReceived(WAIT[-1:])
-        for waiting in self.stack.kettle.waiting:
+        for waiting in self.stack.sample.waiting:
             waiting.callback(Anything(1))
         for transport in (reads, calls):
             self.assertEqual(read_answer(transport.value()).status, 200)

@@ -122,7 +122,7 @@ class TurnsTests(ChannelCase):
     def test_bodies_take_turns(self) -> None:
         """A body that comes when the turn is used up is read in the next one."""
         channel, transport = self.connect()
-        call = write_request("POST", "/v1/kettle/echo", (BEARER, JSON), b"{}")
+        call = write_request("POST", "/v1/sample/echo", (BEARER, JSON), b"{}")
         channel.dataReceived(call[:-2])
         self.stack.site.shared.quota.consume(limits.HTTP_REQUESTS_PER_TURN)
         channel.dataReceived(call[-2:])
@@ -159,7 +159,7 @@ class UnreadTests(ChannelCase):
         transport.unread = True
         channel.dataReceived(WAIT)
         channel.pauseProducing()
-        self.stack.kettle.waiting.pop().callback(Anything("x" * answer))
+        self.stack.sample.waiting.pop().callback(Anything("x" * answer))
         return channel, transport
 
     def test_attack_answers_to_calls_that_nobody_reads(self) -> None:
@@ -183,7 +183,7 @@ class UnreadTests(ChannelCase):
 
     def test_attack_refusals_that_are_not_read(self) -> None:
         """A client that does not read what it got without the token keeps no place."""
-        for raw in (HEALTH, write_request("POST", "/v1/kettle/wait", (JSON,), b"")):
+        for raw in (HEALTH, write_request("POST", "/v1/sample/wait", (JSON,), b"")):
             channel, transport = self.connect()
             transport.unread = True
             channel.dataReceived(raw)

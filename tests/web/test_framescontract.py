@@ -1,5 +1,5 @@
 """
-What is answered to frames: one table, in memory here, in tests/whole by TCP.
+What is answered to frames: one table, in memory here, in tests/e2e by TCP.
 
 RFC 6455 case by case, then the frames of the protocol.
 """

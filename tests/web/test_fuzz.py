@@ -23,7 +23,7 @@ calls = st.builds(
     lambda method, params, request_id: {
         "type": "request",
         "id": request_id,
-        "service": "kettle",
+        "service": "sample",
         "method": method,
         "params": params,
     },

@@ -70,7 +70,7 @@ class RequestTests(RequestCase):
 
     def test_nothing_is_kept_of_what_is_refused(self) -> None:
         """Of a body that will not be read nothing is kept: it costs no memory."""
-        path = "/v1/kettle/echo"
+        path = "/v1/sample/echo"
         for headers in ((JSON,), (BEARER,), (BEARER, JSON, ("Origin", "null"))):
             channel, _ = self.stack.connect()
             length = ("Content-Length", "1000000")

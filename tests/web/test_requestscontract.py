@@ -1,4 +1,4 @@
-"""What is answered to requests: one table, in memory here, in tests/whole by TCP."""
+"""What is answered to requests: one table, in memory here, in tests/e2e by TCP."""
 
 import re
 from collections.abc import Iterable

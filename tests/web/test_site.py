@@ -70,9 +70,9 @@ class DisconnectTests(SynchronousTestCase):
             channel.dataReceived(WAIT)
             self.assertEqual(transport.value(), b"")
             channel.connectionLost(Failure(ConnectionLost()))
-            (waiting,) = stack.kettle.waiting
+            (waiting,) = stack.sample.waiting
             ends(waiting)
-            self.assertEqual(stack.kettle.cancelled, 0)
+            self.assertEqual(stack.sample.cancelled, 0)
             self.assertEqual(transport.value(), b"")
             self.assertEqual(len(self.flushLoggedErrors()), logged)
 

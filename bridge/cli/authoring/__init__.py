@@ -1,1 +1,1 @@
-"""What the commands for plugin authors share: work trees, key files, trials."""
+"""What the commands for plugin authors share: work trees, key files, checks."""

@@ -24,7 +24,7 @@ from ...protocol.errors import BridgeError
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES, TYPES_SECONDS
 from ...protocol.strictjson import loads_own
 from ...protocol.text import escaped
-from .verdict import left_out
+from .report import left_out
 
 COMPILER: Final = "tsc"
 _NONE: Final = (

@@ -17,13 +17,13 @@ from ..installed import (
     preview_of,
     read_plugins,
 )
-from ..session import Session, asking
+from ..session import Session, daemon_command
 from ..terminal import table
 
 _GRANTS: Final = "grants:"
 
 
-@asking("list", "--host reference")
+@daemon_command("list", "--host reference")
 def list_plugins(session: Session) -> None:
     """
     List the installed plugins of the running daemon: id, name, version, whether one is
@@ -47,7 +47,7 @@ def row_of(plugin: dict[str, Any]) -> tuple[str, ...]:
     return tuple(visible(str(cell)) for cell in (*cells, "; ".join(marks)))
 
 
-@asking("install", "https://forge.example/me/plugin", prompted=True)
+@daemon_command("install", "https://forge.example/me/plugin", prompted=True)
 @click.argument("url")
 def install(session: Session, url: str) -> None:
     """
@@ -69,7 +69,7 @@ def install(session: Session, url: str) -> None:
 _id = click.argument("plugin_id", metavar="ID", shell_complete=complete_plugins)
 
 
-@asking("uninstall", "weather", prompted=True)
+@daemon_command("uninstall", "weather", prompted=True)
 @_id
 def uninstall(session: Session, plugin_id: str) -> None:
     """Have the running daemon remove an installed plugin and its settings."""
@@ -81,7 +81,7 @@ def uninstall(session: Session, plugin_id: str) -> None:
     session.print({"uninstalled": plugin_id}, [f"uninstalled {plugin_id}"])
 
 
-@asking("enable", "weather")
+@daemon_command("enable", "weather")
 @_id
 def enable(session: Session, plugin_id: str) -> None:
     """
@@ -91,7 +91,7 @@ def enable(session: Session, plugin_id: str) -> None:
     _switch(session, plugin_id, True)
 
 
-@asking("disable", "weather")
+@daemon_command("disable", "weather")
 @_id
 def disable(session: Session, plugin_id: str) -> None:
     """
@@ -112,7 +112,7 @@ def _switch(session: Session, plugin_id: str, on: bool) -> None:
     session.print({"id": plugin_id, "enabled": on}, [line])
 
 
-@asking("cancel", "install-3")
+@daemon_command("cancel", "install-3")
 @click.argument("operation", required=False)
 def cancel(session: Session, operation: str | None) -> None:
     """
@@ -140,7 +140,7 @@ def line_of(operation: dict[str, Any]) -> str:
     return visible("  ".join(known))
 
 
-@asking("keys", "--json")
+@daemon_command("keys", "--json")
 def keys(session: Session) -> None:
     """
     List the authors' keys that you have accepted, the last used first: the fingerprint,
@@ -157,7 +157,7 @@ def _key_line(key: dict[str, Any]) -> str:
     return visible(f"{key['keyId']}  accepted {day}  signed {signed}")
 
 
-@asking("forget-key", "KEYID", prompted=True)
+@daemon_command("forget-key", "KEYID", prompted=True)
 @click.argument("key_id", metavar="KEYID", shell_complete=complete_keys)
 def forget_key(session: Session, key_id: str) -> None:
     """

@@ -13,14 +13,14 @@ import {
   TimeoutError,
 } from "../../../bridge/reference/packages/client/src/index.js";
 import { LIMITS } from "../../../bridge/reference/packages/client/src/protocol.js";
-import { World, connected, failure, settle } from "./world.js";
+import { Fixture, connected, failure, settle } from "./fixture.js";
 
 const HOST = { ns: "host" };
 
 test("a call is a request, and its answer the result", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const listed = bridge.call("state/list", HOST);
-  const { id, ...request } = world.socket.request;
+  const { id, ...request } = fixture.socket.request;
   assert.deepEqual(request, {
     type: "request",
     service: "state",
@@ -28,32 +28,32 @@ test("a call is a request, and its answer the result", async () => {
     params: HOST,
   });
   assert.equal(typeof id, "string");
-  world.socket.answer({ entries: { a: 1 } });
+  fixture.socket.answer({ entries: { a: 1 } });
   assert.deepEqual(await listed, { entries: { a: 1 } });
 });
 
 test("parameters may be left out", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   void bridge.call("plugins/list");
-  assert.deepEqual(world.socket.request["params"], {});
+  assert.deepEqual(fixture.socket.request["params"], {});
 });
 
 test("answers find their calls in any order", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const calls = ["a", "b", "c"].map((key) => bridge.call("state/get", { ns: "host", key }));
-  const ids = world.socket.requests.map(({ id }) => id);
+  const ids = fixture.socket.requests.map(({ id }) => id);
   assert.equal(new Set(ids).size, 3);
-  for (const request of [...world.socket.requests].reverse()) {
-    world.socket.answer({ value: request["params"] }, request);
+  for (const request of [...fixture.socket.requests].reverse()) {
+    fixture.socket.answer({ value: request["params"] }, request);
   }
   const values = (await Promise.all(calls)).map(({ value }) => value);
   assert.deepEqual(values, ["a", "b", "c"].map((key) => ({ ns: "host", key })));
 });
 
 test("a refusal has the code and the message", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const refused = failure(bridge.call("state/list", HOST));
-  world.socket.refuse("bad_request", "ns: 1 to 64 characters");
+  fixture.socket.refuse("bad_request", "ns: 1 to 64 characters");
   const error = await refused;
   assert.ok(error instanceof RefusedError && error instanceof BridgeError);
   const { name, code, message, prefix, detail, retryAfter } = error;
@@ -64,9 +64,9 @@ test("a refusal has the code and the message", async () => {
 });
 
 test("a refused plugin operation has a prefix and a detail", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const refused = failure(bridge.call("plugins/update", { id: "bio" }));
-  world.socket.refuse("bad_request", "denied: nobody confirmed it: in time");
+  fixture.socket.refuse("bad_request", "denied: nobody confirmed it: in time");
   const error = await refused;
   assert.ok(error instanceof RefusedError);
   assert.deepEqual([error.prefix, error.detail], ["denied", "nobody confirmed it: in time"]);
@@ -74,10 +74,10 @@ test("a refused plugin operation has a prefix and a detail", async () => {
 
 test("a refusal that makes no sense is still one", async () => {
   for (const error of [undefined, null, "no", { code: 1, message: [], retryAfter: "x" }]) {
-    const { world, bridge } = await connected();
+    const { fixture, bridge } = await connected();
     const refused = failure(bridge.call("state/set", { ...HOST, key: "a", value: 1 }));
-    const { id } = world.socket.request;
-    world.socket.receive({ type: "response", id, ok: false, error });
+    const { id } = fixture.socket.request;
+    fixture.socket.receive({ type: "response", id, ok: false, error });
     const found = await refused;
     assert.ok(found instanceof RefusedError);
     assert.deepEqual([found.code, found.retryAfter], ["internal", undefined]);
@@ -85,90 +85,90 @@ test("a refusal that makes no sense is still one", async () => {
 });
 
 test("frames that make no sense are ignored", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const listed = bridge.call("state/list", HOST);
-  const { id } = world.socket.request;
+  const { id } = fixture.socket.request;
   for (const frame of ["", "{", "[]", "null", "1", '{"type":1}', '{"type":"response"}']) {
-    world.socket.receiveText(frame);
+    fixture.socket.receiveText(frame);
   }
-  world.socket.receiveText(new ArrayBuffer(8));
-  world.socket.receive({ type: "response", id: Number(id), ok: true });
-  world.socket.receive({ type: "response", id: "other", ok: true });
-  world.socket.receive({ type: "welcome", version: "9" });
+  fixture.socket.receiveText(new ArrayBuffer(8));
+  fixture.socket.receive({ type: "response", id: Number(id), ok: true });
+  fixture.socket.receive({ type: "response", id: "other", ok: true });
+  fixture.socket.receive({ type: "welcome", version: "9" });
   assert.equal(bridge.welcome?.version, "1.2.3");
-  world.socket.answer({ entries: {} });
+  fixture.socket.answer({ entries: {} });
   assert.deepEqual(await listed, { entries: {} });
 });
 
 test("nothing but a welcome is accepted before the welcome", async () => {
-  const world = new World();
-  const bridge = await world.bridge();
+  const fixture = new Fixture();
+  const bridge = await fixture.bridge();
   const pushed: unknown[] = [];
   bridge.on("build", (report) => pushed.push(report));
-  world.socket.open();
-  world.socket.push("build", {});
+  fixture.socket.open();
+  fixture.socket.push("build", {});
   assert.deepEqual(pushed, []);
   assert.equal(bridge.state, "connecting");
 });
 
 test("a connection lost in a call rejects it at once, and nothing is sent again", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const lost = failure(bridge.call("state/list", HOST));
-  world.socket.drop(1001, "shutdown");
+  fixture.socket.drop(1001, "shutdown");
   const error = await lost;
   assert.ok(error instanceof LostError);
   assert.deepEqual([error.code, error.sent], ["lost", true]);
   assert.deepEqual(error.close, { code: 1001, reason: "shutdown" });
-  await world.pass(1_000);
-  world.socket.welcome();
-  await world.pass(10_000);
-  assert.deepEqual(world.socket.requests, []);
+  await fixture.pass(1_000);
+  fixture.socket.welcome();
+  await fixture.pass(10_000);
+  assert.deepEqual(fixture.socket.requests, []);
 });
 
 test("a call while down connects now, and is sent then", async () => {
-  const world = new World();
-  world.health = undefined;
-  const bridge = await world.bridge();
-  await world.pass(10_000);
-  world.health = { ok: true };
+  const fixture = new Fixture();
+  fixture.health = undefined;
+  const bridge = await fixture.bridge();
+  await fixture.pass(10_000);
+  fixture.health = { ok: true };
   assert.equal(bridge.state, "absent");
   const listed = bridge.call("state/list", HOST);
   const set = bridge.call("state/set", { ...HOST, key: "a", value: 1 });
   await settle();
-  assert.equal(world.now(), 10_000);
-  world.socket.welcome();
+  assert.equal(fixture.now(), 10_000);
+  fixture.socket.welcome();
   assert.deepEqual(
-    world.socket.requests.map(({ method }) => method),
+    fixture.socket.requests.map(({ method }) => method),
     ["list", "set"],
   );
-  const [first, second] = world.socket.requests;
-  world.socket.answer({ entries: {} }, first);
-  world.socket.answer({}, second);
+  const [first, second] = fixture.socket.requests;
+  fixture.socket.answer({ entries: {} }, first);
+  fixture.socket.answer({}, second);
   await Promise.all([listed, set]);
 });
 
 test("a call while down is given up after 4 s, and never sent", async () => {
-  const world = new World();
-  world.health = undefined;
-  const bridge = await world.bridge();
+  const fixture = new Fixture();
+  fixture.health = undefined;
+  const bridge = await fixture.bridge();
   const lost = failure(bridge.call("state/list", HOST));
-  await world.pass(3_999);
-  world.frozen = true;
-  await world.pass(1);
+  await fixture.pass(3_999);
+  fixture.frozen = true;
+  await fixture.pass(1);
   const error = await lost;
   assert.ok(error instanceof LostError);
   assert.deepEqual([error.sent, error.close], [false, undefined]);
-  world.frozen = false;
-  world.health = { ok: true };
-  await world.pass(60_000);
-  world.socket.welcome();
-  assert.deepEqual(world.socket.requests, []);
+  fixture.frozen = false;
+  fixture.health = { ok: true };
+  await fixture.pass(60_000);
+  fixture.socket.welcome();
+  assert.deepEqual(fixture.socket.requests, []);
 });
 
 test("calls while down do not make the waits shorter", async () => {
-  const world = new World();
-  world.health = undefined;
-  const bridge = await world.bridge();
+  const fixture = new Fixture();
+  fixture.health = undefined;
+  const bridge = await fixture.bridge();
   for (let call = 0; call < 5; call += 1) {
     void bridge.call("state/list", HOST).catch(() => undefined);
     await settle();
@@ -177,106 +177,106 @@ test("calls while down do not make the waits shorter", async () => {
 });
 
 test("a call while unpaired is rejected at once", async () => {
-  const world = new World();
-  const bridge = await world.bridge({ token: "" });
+  const fixture = new Fixture();
+  const bridge = await fixture.bridge({ token: "" });
   const error = await failure(bridge.call("state/list", HOST));
   assert.ok(error instanceof PairingError);
   assert.equal(error.reason, "missing");
 });
 
 test("a call that waits for a connection is rejected when the token is refused", async () => {
-  const world = new World();
-  const bridge = await world.bridge();
+  const fixture = new Fixture();
+  const bridge = await fixture.bridge();
   const refused = failure(bridge.call("state/list", HOST));
-  world.socket.open();
-  world.socket.drop(1008, "unauthorized");
+  fixture.socket.open();
+  fixture.socket.drop(1008, "unauthorized");
   const error = await refused;
   assert.ok(error instanceof PairingError);
   assert.equal(error.reason, "refused");
 });
 
 test("an answer may take 4 s, and a late one is dropped", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const timedOut = failure(bridge.call("state/list", HOST));
-  const { request } = world.socket;
+  const { request } = fixture.socket;
   let over = false;
   void timedOut.then(() => (over = true));
-  await world.pass(3_999);
+  await fixture.pass(3_999);
   assert.equal(over, false);
-  await world.pass(1);
+  await fixture.pass(1);
   const error = await timedOut;
   assert.ok(error instanceof TimeoutError);
   assert.deepEqual([error.code, error.sent], ["timeout", true]);
-  world.socket.answer({ entries: {} }, request);
+  fixture.socket.answer({ entries: {} }, request);
   assert.equal(bridge.state, "connected");
 });
 
 test("an answer may take as long as the protocol says", async () => {
   assert.equal(METHODS["plugins/install"].timeoutMs, 130_000);
   for (const [method, { timeoutMs }] of Object.entries(METHODS)) {
-    const { world, bridge } = await connected();
+    const { fixture, bridge } = await connected();
     const timedOut = failure(bridge.call(method as MethodName, {} as never));
     let over = false;
     void timedOut.then(() => (over = true));
-    await world.pass(timeoutMs - 1);
+    await fixture.pass(timeoutMs - 1);
     assert.equal(over, false, method);
-    await world.pass(1);
+    await fixture.pass(1);
     assert.ok((await timedOut) instanceof TimeoutError);
   }
 });
 
 test("the caller may set the deadline, from the call on", async () => {
-  const world = new World();
-  const bridge = await world.bridge();
+  const fixture = new Fixture();
+  const bridge = await fixture.bridge();
   const timedOut = failure(bridge.call("state/list", HOST, { timeoutMs: 5_000 }));
-  await world.pass(3_000);
-  world.socket.welcome();
+  await fixture.pass(3_000);
+  fixture.socket.welcome();
   let over = false;
   void timedOut.then(() => (over = true));
-  await world.pass(1_999);
+  await fixture.pass(1_999);
   assert.equal(over, false);
-  await world.pass(1);
+  await fixture.pass(1);
   assert.ok((await timedOut) instanceof TimeoutError);
 });
 
 test("a deadline that passes before a call is sent is a timeout too", async () => {
-  const world = new World();
-  const bridge = await world.bridge();
+  const fixture = new Fixture();
+  const bridge = await fixture.bridge();
   const timedOut = failure(bridge.call("state/list", HOST, { timeoutMs: 10 }));
-  await world.pass(10);
+  await fixture.pass(10);
   const error = await timedOut;
   assert.ok(error instanceof TimeoutError);
   assert.equal(error.sent, false);
 });
 
 test("an abort rejects with its reason, and the answer is dropped", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const abort = new AbortController();
   const aborted = failure(bridge.call("state/list", HOST, { signal: abort.signal }));
   abort.abort();
   const error = await aborted;
   assert.ok(error instanceof DOMException);
   assert.equal(error.name, "AbortError");
-  world.socket.answer({ entries: {} });
-  await world.pass(10_000);
+  fixture.socket.answer({ entries: {} });
+  await fixture.pass(10_000);
   assert.equal(bridge.state, "connected");
 });
 
 test("an abort before a call is sent keeps it from being sent", async () => {
-  const world = new World();
-  const bridge = await world.bridge();
+  const fixture = new Fixture();
+  const bridge = await fixture.bridge();
   const abort = new AbortController();
   const aborted = failure(bridge.call("state/list", HOST, { signal: abort.signal }));
   abort.abort();
   assert.equal((await aborted).name, "AbortError");
   const already = failure(bridge.call("state/list", HOST, { signal: abort.signal }));
   assert.equal((await already).name, "AbortError");
-  world.socket.welcome();
-  assert.deepEqual(world.socket.requests, []);
+  fixture.socket.welcome();
+  assert.deepEqual(fixture.socket.requests, []);
 });
 
 test("a signal is listened to no longer than the call lasts", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const { signal } = new AbortController();
   let listening = 0;
   const counted = new Proxy(signal, {
@@ -293,68 +293,68 @@ test("a signal is listened to no longer than the call lasts", async () => {
   });
   const listed = bridge.call("state/list", HOST, { signal: counted });
   assert.equal(listening, 1);
-  world.socket.answer({ entries: {} });
+  fixture.socket.answer({ entries: {} });
   await listed;
   assert.equal(listening, 0);
 });
 
 test("rate_limited: a read is asked again once, after the time that it names", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const listed = failure(bridge.call("state/list", HOST));
-  world.socket.refuse("rate_limited", "too many requests", { retryAfter: 2 });
-  await world.pass(1_999);
-  assert.equal(world.socket.requests.length, 1);
-  await world.pass(1);
-  const [first, second] = world.socket.requests;
+  fixture.socket.refuse("rate_limited", "too many requests", { retryAfter: 2 });
+  await fixture.pass(1_999);
+  assert.equal(fixture.socket.requests.length, 1);
+  await fixture.pass(1);
+  const [first, second] = fixture.socket.requests;
   assert.deepEqual(second?.["params"], HOST);
   assert.notEqual(first?.["id"], second?.["id"]);
-  world.socket.refuse("rate_limited", "too many requests", { retryAfter: 2 });
+  fixture.socket.refuse("rate_limited", "too many requests", { retryAfter: 2 });
   const error = await listed;
   assert.ok(error instanceof RefusedError);
   assert.deepEqual([error.code, error.retryAfter], ["rate_limited", 2]);
 });
 
 test("rate_limited: what changes something is not asked again", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const refused = failure(bridge.call("state/set", { ...HOST, key: "a", value: 1 }));
-  world.socket.refuse("rate_limited", "too many requests", { retryAfter: 1 });
+  fixture.socket.refuse("rate_limited", "too many requests", { retryAfter: 1 });
   assert.ok((await refused) instanceof RefusedError);
-  await world.pass(5_000);
-  assert.equal(world.socket.requests.length, 1);
+  await fixture.pass(5_000);
+  assert.equal(fixture.socket.requests.length, 1);
 });
 
 test("rate_limited: a read whose deadline would pass is not asked again", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const refused = failure(bridge.call("state/list", HOST, { timeoutMs: 1_000 }));
-  world.socket.refuse("rate_limited", "too many requests", { retryAfter: 1 });
+  fixture.socket.refuse("rate_limited", "too many requests", { retryAfter: 1 });
   assert.ok((await refused) instanceof RefusedError);
 });
 
 test("rate_limited: a read waits for another connection too, and can be aborted", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const abort = new AbortController();
   const aborted = failure(bridge.call("state/list", HOST, { signal: abort.signal }));
   const listed = bridge.call("plugins/list");
-  const [first, second] = world.socket.requests;
+  const [first, second] = fixture.socket.requests;
   for (const request of [first, second]) {
     const error = { code: "rate_limited", message: "too many", retryAfter: 2 };
-    world.socket.receive({ type: "response", id: request?.["id"], ok: false, error });
+    fixture.socket.receive({ type: "response", id: request?.["id"], ok: false, error });
   }
   abort.abort();
   assert.equal((await aborted).name, "AbortError");
-  world.socket.drop();
-  await world.pass(2_500);
-  world.socket.welcome();
+  fixture.socket.drop();
+  await fixture.pass(2_500);
+  fixture.socket.welcome();
   assert.deepEqual(
-    world.socket.requests.map(({ service }) => service),
+    fixture.socket.requests.map(({ service }) => service),
     ["plugins"],
   );
-  world.socket.answer({ plugins: [], broken: [] });
+  fixture.socket.answer({ plugins: [], broken: [] });
   assert.deepEqual(await listed, { plugins: [], broken: [] });
 });
 
 test("what JSON cannot hold, or a frame, is rejected without being sent", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const cycle: { self?: unknown } = {};
   cycle.self = cycle;
   const params = { ...HOST, key: "a" };
@@ -363,28 +363,28 @@ test("what JSON cannot hold, or a frame, is rejected without being sent", async 
   const error = await failure(bridge.call("state/set", { ...params, value: large }));
   assert.ok(error instanceof RefusedError);
   assert.deepEqual([error.code, error.detail.slice(0, 7)], ["bad_request", "params:"]);
-  assert.deepEqual(world.socket.requests, []);
+  assert.deepEqual(fixture.socket.requests, []);
   assert.equal(bridge.state, "connected");
 });
 
 test("what is changed after a call is not sent", async () => {
-  const world = new World();
-  const bridge = await world.bridge();
+  const fixture = new Fixture();
+  const bridge = await fixture.bridge();
   const params = { ns: "host" };
   void bridge.call("state/list", params).catch(() => undefined);
   params.ns = "other";
-  world.socket.welcome();
-  assert.deepEqual(world.socket.request["params"], HOST);
+  fixture.socket.welcome();
+  assert.deepEqual(fixture.socket.request["params"], HOST);
 });
 
 test("attack: no frame is so long that the daemon closes the socket", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const set = (value: string) => bridge.call("state/set", { ...HOST, key: "a", value });
   const longest = LIMITS.frameBytes;
   const around = JSON.stringify({ ...HOST, key: "a", value: "" }).length;
   const error = await failure(set("x".repeat(longest - around)));
   assert.ok(error instanceof RefusedError);
-  assert.equal(world.socket.requests.length, 0);
+  assert.equal(fixture.socket.requests.length, 0);
   void set("x".repeat(longest - around - 1_024));
-  assert.ok(JSON.stringify(world.socket.request).length <= longest);
+  assert.ok(JSON.stringify(fixture.socket.request).length <= longest);
 });

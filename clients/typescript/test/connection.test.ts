@@ -9,26 +9,26 @@ import {
   PairingError,
   createBridge,
 } from "../../../bridge/reference/packages/client/src/index.js";
-import { ENDPOINT, World, connected, failure, settle } from "./world.js";
+import { ENDPOINT, Fixture, connected, failure, settle } from "./fixture.js";
 
 /** When attempts begin, while nothing answers, in order. */
-async function attempts(world: World, milliseconds: number): Promise<number[]> {
-  world.probes.length = 0;
-  const begun = world.now();
-  await world.pass(milliseconds);
-  return world.probes.map((at) => at - begun);
+async function attempts(fixture: Fixture, milliseconds: number): Promise<number[]> {
+  fixture.probes.length = 0;
+  const begun = fixture.now();
+  await fixture.pass(milliseconds);
+  return fixture.probes.map((at) => at - begun);
 }
 
 test("the states follow the probe, the hello and the welcome", async () => {
-  const world = new World();
-  const bridge = await world.bridge();
-  assert.deepEqual(world.states, ["detecting", "connecting"]);
-  assert.equal(world.socket.url, "ws://127.0.0.1:42081/v1/ws");
-  world.socket.open();
-  assert.deepEqual(world.socket.sent, [
+  const fixture = new Fixture();
+  const bridge = await fixture.bridge();
+  assert.deepEqual(fixture.states, ["detecting", "connecting"]);
+  assert.equal(fixture.socket.url, "ws://127.0.0.1:42081/v1/ws");
+  fixture.socket.open();
+  assert.deepEqual(fixture.socket.sent, [
     { type: "hello", token: "secret", client: "test/1.0.0" },
   ]);
-  world.socket.welcome({ protocol: "1.4" });
+  fixture.socket.welcome({ protocol: "1.4" });
   assert.equal(bridge.state, "connected");
   assert.equal(bridge.welcome?.version, "1.2.3");
   assert.equal(bridge.welcome?.protocol, "1.4");
@@ -37,7 +37,7 @@ test("the states follow the probe, the hello and the welcome", async () => {
 });
 
 test("a daemon that names no protocol speaks 1.0", async () => {
-  const bridge = await new World().connected();
+  const bridge = await new Fixture().connected();
   assert.equal(bridge.welcome?.protocol, "1.0");
 });
 
@@ -47,50 +47,50 @@ test("any answer to the probe is a daemon that runs, also 429", async () => {
     [{ ok: true }, "connecting"],
     [{ ok: false, error: { code: "rate_limited" } }, "connecting"],
   ] as const) {
-    const world = new World();
-    world.health = health;
-    const bridge = await world.bridge();
+    const fixture = new Fixture();
+    fixture.health = health;
+    const bridge = await fixture.bridge();
     assert.equal(bridge.state, found);
-    assert.equal(world.sockets.length, found === "absent" ? 0 : 1);
+    assert.equal(fixture.sockets.length, found === "absent" ? 0 : 1);
   }
 });
 
 test("a daemon that does not answer within 4 s is absent", async () => {
-  const world = new World();
-  world.frozen = true;
-  const bridge = await world.bridge();
-  await world.pass(3_999);
+  const fixture = new Fixture();
+  fixture.frozen = true;
+  const bridge = await fixture.bridge();
+  await fixture.pass(3_999);
   assert.equal(bridge.state, "detecting");
-  await world.pass(1);
+  await fixture.pass(1);
   assert.equal(bridge.state, "absent");
 });
 
 test("without a token no socket is opened, and nothing is retried", async () => {
-  const world = new World();
-  const bridge = await world.bridge({ token: " " });
-  await world.pass(120_000);
+  const fixture = new Fixture();
+  const bridge = await fixture.bridge({ token: " " });
+  await fixture.pass(120_000);
   assert.equal(bridge.state, "unpaired");
   assert.deepEqual(bridge.details, { reason: "missing" });
-  assert.deepEqual([world.sockets.length, world.probes.length], [0, 1]);
+  assert.deepEqual([fixture.sockets.length, fixture.probes.length], [0, 1]);
 });
 
 test("no welcome within 6 s is a failure", async () => {
-  const world = new World();
-  const bridge = await world.bridge();
-  world.socket.open();
-  await world.pass(5_999);
+  const fixture = new Fixture();
+  const bridge = await fixture.bridge();
+  fixture.socket.open();
+  await fixture.pass(5_999);
   assert.equal(bridge.state, "connecting");
-  await world.pass(1);
+  await fixture.pass(1);
   assert.equal(bridge.state, "waiting");
-  assert.equal(world.socket.closedByClient, true);
+  assert.equal(fixture.socket.closedByClient, true);
 });
 
 test("absent: it looks again after 1, 2, 5, 15, 30, 30 s", async () => {
-  const world = new World();
-  world.health = undefined;
-  const bridge = await world.bridge();
+  const fixture = new Fixture();
+  fixture.health = undefined;
+  const bridge = await fixture.bridge();
   assert.deepEqual(bridge.details, { retryInMs: 1_000 });
-  assert.deepEqual(await attempts(world, 90_000), [1_000, 3_000, 8_000, 23_000, 53_000, 83_000]);
+  assert.deepEqual(await attempts(fixture, 90_000), [1_000, 3_000, 8_000, 23_000, 53_000, 83_000]);
 });
 
 test("the waits vary by a fifth", async () => {
@@ -98,10 +98,10 @@ test("the waits vary by a fifth", async () => {
     [0, 800],
     [1, 1_200],
   ] as const) {
-    const world = new World();
-    world.health = undefined;
-    world.chance = chance;
-    const bridge = await world.bridge();
+    const fixture = new Fixture();
+    fixture.health = undefined;
+    fixture.chance = chance;
+    const bridge = await fixture.bridge();
     assert.deepEqual(bridge.details, { retryInMs: wait });
   }
 });
@@ -112,22 +112,22 @@ test("1001 shutdown and 1006 are waited out", async () => {
     [1006, ""],
     [1009, "frame_too_large"],
   ] as const) {
-    const { world, bridge } = await connected();
-    world.socket.drop(code, reason);
+    const { fixture, bridge } = await connected();
+    fixture.socket.drop(code, reason);
     assert.equal(bridge.state, "waiting");
     assert.deepEqual(bridge.details, { close: { code, reason }, retryInMs: 1_000 });
-    await world.pass(1_000);
-    world.socket.welcome();
+    await fixture.pass(1_000);
+    fixture.socket.welcome();
     assert.equal(bridge.state, "connected");
-    assert.equal(world.sockets.length, 2);
+    assert.equal(fixture.sockets.length, 2);
   }
 });
 
 test("after each close of the protocol it does what the protocol says", async () => {
   const states = { yes: "waiting", later: "waiting", once: "waiting", paired: "unpaired" };
   for (const [reason, retry] of Object.entries(CLOSES)) {
-    const { world, bridge } = await connected();
-    world.socket.drop(retry === "later" ? 1013 : 1000, reason);
+    const { fixture, bridge } = await connected();
+    fixture.socket.drop(retry === "later" ? 1013 : 1000, reason);
     assert.equal(bridge.state, states[retry], reason);
     assert.equal((bridge.details.retryInMs ?? 0) >= 5_000, retry === "later", reason);
   }
@@ -135,49 +135,49 @@ test("after each close of the protocol it does what the protocol says", async ()
 
 test("a reason that is not the protocol's is waited out", async () => {
   for (const reason of ["toString", "__proto__", "unauthorised"]) {
-    const { world, bridge } = await connected();
-    world.socket.drop(1001, reason);
+    const { fixture, bridge } = await connected();
+    fixture.socket.drop(1001, reason);
     assert.equal(bridge.state, "waiting", reason);
   }
 });
 
 test("the waits go on growing until a connection has lasted 10 s", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const waits: unknown[] = [];
   for (const lasts of [9_999, 9_999, 9_999, 10_000]) {
-    await world.pass(lasts);
-    world.socket.drop();
+    await fixture.pass(lasts);
+    fixture.socket.drop();
     const wait = bridge.details.retryInMs ?? 0;
     waits.push(wait);
-    await world.pass(wait);
-    world.socket.welcome();
+    await fixture.pass(wait);
+    fixture.socket.welcome();
   }
   assert.deepEqual(waits, [1_000, 2_000, 5_000, 1_000]);
 });
 
 test("a hello that came too late is said once more, and then not again", async () => {
-  const world = new World();
-  const bridge = await world.bridge();
-  world.socket.open();
-  world.socket.drop(1008, "hello_required");
+  const fixture = new Fixture();
+  const bridge = await fixture.bridge();
+  fixture.socket.open();
+  fixture.socket.drop(1008, "hello_required");
   assert.equal(bridge.state, "waiting");
-  await world.pass(bridge.details.retryInMs ?? 0);
-  world.socket.open();
-  world.socket.drop(1008, "hello_required");
+  await fixture.pass(bridge.details.retryInMs ?? 0);
+  fixture.socket.open();
+  fixture.socket.drop(1008, "hello_required");
   assert.equal(bridge.state, "unpaired");
 });
 
 test("1008 is not retried before pair, moveTo or retry", async () => {
   for (const again of ["pair", "moveTo", "retry"] as const) {
-    const world = new World();
-    const bridge = await world.bridge();
-    world.socket.open();
-    world.socket.drop(1008, "unauthorized");
+    const fixture = new Fixture();
+    const bridge = await fixture.bridge();
+    fixture.socket.open();
+    fixture.socket.drop(1008, "unauthorized");
     assert.equal(bridge.state, "unpaired");
     const close = { code: 1008, reason: "unauthorized" };
     assert.deepEqual(bridge.details, { reason: "refused", close });
-    await world.pass(120_000);
-    assert.deepEqual([world.sockets.length, world.probes.length], [1, 1]);
+    await fixture.pass(120_000);
+    assert.deepEqual([fixture.sockets.length, fixture.probes.length], [1, 1]);
     if (again === "pair") {
       void bridge.pair(" other ");
     } else if (again === "moveTo") {
@@ -186,51 +186,51 @@ test("1008 is not retried before pair, moveTo or retry", async () => {
       bridge.retry();
     }
     await settle();
-    assert.equal(world.sockets.length, 2);
-    world.socket.open();
-    assert.equal(world.socket.sent[0]?.["token"], again === "retry" ? "secret" : "other");
+    assert.equal(fixture.sockets.length, 2);
+    fixture.socket.open();
+    assert.equal(fixture.socket.sent[0]?.["token"], again === "retry" ? "secret" : "other");
   }
 });
 
 test("1001 token_rotated reads as rotated, and is not retried", async () => {
-  const { world, bridge } = await connected();
-  world.socket.drop(1001, "token_rotated");
+  const { fixture, bridge } = await connected();
+  fixture.socket.drop(1001, "token_rotated");
   assert.equal(bridge.state, "unpaired");
   assert.equal(bridge.details.reason, "rotated");
-  await world.pass(120_000);
-  assert.equal(world.sockets.length, 1);
+  await fixture.pass(120_000);
+  assert.equal(fixture.sockets.length, 1);
   assert.equal(bridge.details.reason, "rotated");
 });
 
 test("1013 is waited out for at least 5 s, even when a call is made", async () => {
-  const { world, bridge } = await connected();
-  world.socket.drop(1013, "slow_reader");
+  const { fixture, bridge } = await connected();
+  fixture.socket.drop(1013, "slow_reader");
   assert.deepEqual(bridge.details.retryInMs, 5_000);
-  await world.pass(2_000);
+  await fixture.pass(2_000);
   const lost = failure(bridge.call("plugins/list"));
-  await world.pass(2_999);
-  assert.equal(world.sockets.length, 1);
-  await world.pass(1);
-  assert.equal(world.sockets.length, 2);
-  await world.pass(1_000);
+  await fixture.pass(2_999);
+  assert.equal(fixture.sockets.length, 1);
+  await fixture.pass(1);
+  assert.equal(fixture.sockets.length, 2);
+  await fixture.pass(1_000);
   assert.ok((await lost) instanceof LostError);
 });
 
 test("pair reports its outcome", async () => {
-  const world = new World();
-  const bridge = await world.bridge({ token: "" });
+  const fixture = new Fixture();
+  const bridge = await fixture.bridge({ token: "" });
   let paired = bridge.pair("right");
   await settle();
-  world.socket.welcome();
+  fixture.socket.welcome();
   assert.equal((await paired).version, "1.2.3");
   paired = bridge.pair("wrong");
   await settle();
-  world.socket.open();
-  world.socket.drop(1008, "unauthorized");
+  fixture.socket.open();
+  fixture.socket.drop(1008, "unauthorized");
   const refused = await failure(paired);
   assert.ok(refused instanceof PairingError);
   assert.deepEqual([refused.code, refused.reason], ["pairing", "refused"]);
-  world.health = undefined;
+  fixture.health = undefined;
   const lost = await failure(bridge.pair("right"));
   assert.ok(lost instanceof LostError);
   assert.equal(lost.sent, false);
@@ -240,28 +240,28 @@ test("pair reports its outcome", async () => {
 });
 
 test("attack: another endpoint does not get the token", async () => {
-  const { world, bridge } = await connected();
-  const old = world.socket;
+  const { fixture, bridge } = await connected();
+  const old = fixture.socket;
   bridge.moveTo("http://127.0.0.1:6666");
   await settle();
   assert.equal(old.closedByClient, true);
   assert.equal(bridge.endpoint, "http://127.0.0.1:6666");
   assert.equal(bridge.state, "unpaired");
-  assert.equal(world.sockets.length, 1);
+  assert.equal(fixture.sockets.length, 1);
 });
 
 test("attack: another endpoint does not get what waits to be sent", async () => {
-  const { world, bridge } = await connected();
-  world.socket.drop();
+  const { fixture, bridge } = await connected();
+  fixture.socket.drop();
   const waiting = failure(bridge.call("state/set", { ns: "host", key: "a", value: "secret" }));
   bridge.log("info", "host", "secret");
   bridge.moveTo("http://localhost:9000", "other");
   const lost = await waiting;
   assert.ok(lost instanceof LostError && !lost.sent);
   await settle();
-  world.socket.welcome();
-  await world.pass(1_000);
-  assert.equal(JSON.stringify(world.socket.sent).includes("secret"), false);
+  fixture.socket.welcome();
+  await fixture.pass(1_000);
+  assert.equal(JSON.stringify(fixture.socket.sent).includes("secret"), false);
 });
 
 test("an endpoint is a scheme, a host and a port", () => {
@@ -292,7 +292,7 @@ test("without a WebSocket class there is no client", () => {
 });
 
 test("a WebSocket that cannot be made is a failure", async () => {
-  const world = new World();
+  const fixture = new Fixture();
   class WebSocket {
     constructor() {
       throw new Error("refused by a policy");
@@ -301,73 +301,73 @@ test("a WebSocket that cannot be made is a failure", async () => {
     close(): void {}
     addEventListener(): void {}
   }
-  const bridge = await world.bridge({ WebSocket });
+  const bridge = await fixture.bridge({ WebSocket });
   assert.equal(bridge.state, "waiting");
 });
 
 test("a retry leaves a working connection alone", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   bridge.retry();
   await settle();
-  assert.deepEqual([bridge.state, world.sockets.length], ["connected", 1]);
-  assert.equal(world.probes.length, 2);
+  assert.deepEqual([bridge.state, fixture.sockets.length], ["connected", 1]);
+  assert.equal(fixture.probes.length, 2);
 });
 
 test("a slow probe of an old endpoint changes nothing", async () => {
-  const world = new World();
-  world.frozen = true;
-  const bridge = await world.bridge();
-  world.frozen = false;
+  const fixture = new Fixture();
+  fixture.frozen = true;
+  const bridge = await fixture.bridge();
+  fixture.frozen = false;
   bridge.moveTo("http://localhost:9000", "secret");
   await settle();
-  world.socket.welcome();
-  await world.pass(4_000);
+  fixture.socket.welcome();
+  await fixture.pass(4_000);
   assert.equal(bridge.state, "connected");
 });
 
 test("a socket that was given up changes nothing", async () => {
-  const { world, bridge } = await connected();
-  const old = world.socket;
+  const { fixture, bridge } = await connected();
+  const old = fixture.socket;
   void bridge.pair("other");
   await settle();
-  world.socket.welcome();
+  fixture.socket.welcome();
   old.push("build", {});
   old.drop(1008, "unauthorized");
   assert.equal(bridge.state, "connected");
 });
 
 test("close ends everything", async () => {
-  const { world, bridge } = await connected();
-  const [sent, late] = [bridge.call("plugins/list"), world.socket];
+  const { fixture, bridge } = await connected();
+  const [sent, late] = [bridge.call("plugins/list"), fixture.socket];
   bridge.close();
   assert.ok((await failure(sent)) instanceof LostError);
   assert.equal(late.closedByClient, true);
   const after = await failure(bridge.call("plugins/list"));
   assert.ok(after instanceof LostError);
   assert.equal(after.sent, false);
-  await world.pass(120_000);
+  await fixture.pass(120_000);
   assert.equal(bridge.state, "stopped");
-  assert.deepEqual([world.sockets.length, world.timers, world.listening], [1, 0, 0]);
+  assert.deepEqual([fixture.sockets.length, fixture.timers, fixture.listening], [1, 0, 0]);
 });
 
 test("a listener that closes the client leaves nothing behind", async () => {
   for (const state of ["connecting", "connected", "waiting", "absent", "unpaired"]) {
-    const { world, bridge } = await connected();
+    const { fixture, bridge } = await connected();
     bridge.on("state", (now) => {
       if (now === state) {
         bridge.close();
       }
     });
-    world.socket.drop(state === "unpaired" ? 1008 : 1006);
-    await world.pass(1_000);
+    fixture.socket.drop(state === "unpaired" ? 1008 : 1006);
+    await fixture.pass(1_000);
     if (bridge.state !== "stopped") {
-      world.health = state === "absent" ? undefined : world.health;
-      world.socket.welcome();
-      world.socket.drop();
-      await world.pass(10_000);
+      fixture.health = state === "absent" ? undefined : fixture.health;
+      fixture.socket.welcome();
+      fixture.socket.drop();
+      await fixture.pass(10_000);
     }
     assert.equal(bridge.state, "stopped", state);
-    await world.pass(60_000);
-    assert.deepEqual([world.timers, world.listening], [0, 0], state);
+    await fixture.pass(60_000);
+    assert.deepEqual([fixture.timers, fixture.listening], [0, 0], state);
   }
 });

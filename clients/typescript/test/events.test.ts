@@ -3,18 +3,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { connected, settle } from "./world.js";
+import { connected, settle } from "./fixture.js";
 
 test("an event reaches its listeners, until they are removed", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const got: unknown[] = [];
   const off = bridge.on("build", (report) => got.push(["one", report]));
   bridge.on("build", (report) => got.push(["two", report]));
-  world.socket.push("build", { ok: true });
+  fixture.socket.push("build", { ok: true });
   off();
   off();
-  world.socket.push("build", { ok: false });
-  world.socket.push("plugins", {});
+  fixture.socket.push("build", { ok: false });
+  fixture.socket.push("plugins", {});
   assert.deepEqual(got, [
     ["one", { ok: true }],
     ["two", { ok: true }],
@@ -23,26 +23,26 @@ test("an event reaches its listeners, until they are removed", async () => {
 });
 
 test("listeners outlive a connection", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const got: unknown[] = [];
   bridge.on("plugins", (data) => got.push(data));
-  world.socket.drop();
-  await world.pass(1_000);
-  world.socket.welcome();
-  world.socket.push("plugins", { plugins: [] });
+  fixture.socket.drop();
+  await fixture.pass(1_000);
+  fixture.socket.welcome();
+  fixture.socket.push("plugins", { plugins: [] });
   assert.deepEqual(got, [{ plugins: [] }]);
 });
 
 test("an event of a newer daemon is unknown, whatever it is called", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const got: unknown[] = [];
   const states: unknown[] = [];
   bridge.on("unknown", (event, data) => got.push([event, data]));
   bridge.on("state", (state) => states.push(state));
   for (const event of ["newer", "state", "unknown", "toString", "__proto__"]) {
-    world.socket.push(event, { event });
+    fixture.socket.push(event, { event });
   }
-  world.socket.push("build", {});
+  fixture.socket.push("build", {});
   assert.deepEqual(
     got,
     ["newer", "state", "unknown", "toString", "__proto__"].map((event) => [event, { event }]),
@@ -51,7 +51,7 @@ test("an event of a newer daemon is unknown, whatever it is called", async () =>
 });
 
 test("a listener that throws is reported, and keeps nothing from going on", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   const uncaught: unknown[] = [];
   const before = process.listeners("uncaughtException");
   process.removeAllListeners("uncaughtException");
@@ -62,7 +62,7 @@ test("a listener that throws is reported, and keeps nothing from going on", asyn
       throw new Error("defect of a listener");
     });
     bridge.on("build", () => got.push("build"));
-    world.socket.push("build", {});
+    fixture.socket.push("build", {});
     assert.deepEqual(got, ["build"]);
     await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(uncaught, ["defect of a listener"]);
@@ -75,11 +75,11 @@ test("a listener that throws is reported, and keeps nothing from going on", asyn
 const ID = "A".repeat(22);
 
 async function answered(evaluate: (code: string) => unknown): Promise<unknown> {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   bridge.onRemote(evaluate);
-  world.socket.push("remote", { id: ID, code: "return 1" });
+  fixture.socket.push("remote", { id: ID, code: "return 1" });
   await settle();
-  const { service, method, params } = world.socket.request;
+  const { service, method, params } = fixture.socket.request;
   assert.deepEqual([service, method], ["remote", "result"]);
   return params;
 }
@@ -127,13 +127,13 @@ test("what a snippet throws is the answer", async () => {
 });
 
 test("a value that the daemon refuses is followed by the reason", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   bridge.onRemote(() => [[[]]]);
-  world.socket.push("remote", { id: ID, code: "return 1" });
+  fixture.socket.push("remote", { id: ID, code: "return 1" });
   await settle();
-  world.socket.refuse("bad_request", "not JSON: too deep");
+  fixture.socket.refuse("bad_request", "not JSON: too deep");
   await settle();
-  assert.deepEqual(world.socket.request["params"], {
+  assert.deepEqual(fixture.socket.request["params"], {
     id: ID,
     ok: false,
     error: "the daemon does not accept this value: not JSON: too deep",
@@ -141,24 +141,24 @@ test("a value that the daemon refuses is followed by the reason", async () => {
 });
 
 test("without a function, or an id, a snippet is not answered", async () => {
-  const { world, bridge } = await connected();
-  world.socket.push("remote", { id: ID, code: "return 1" });
+  const { fixture, bridge } = await connected();
+  fixture.socket.push("remote", { id: ID, code: "return 1" });
   const off = bridge.onRemote(() => 1);
-  world.socket.push("remote", { id: 7, code: "return 1" });
-  world.socket.push("remote", { id: "../../etc", code: "return 1" });
-  world.socket.push("remote", null);
+  fixture.socket.push("remote", { id: 7, code: "return 1" });
+  fixture.socket.push("remote", { id: "../../etc", code: "return 1" });
+  fixture.socket.push("remote", null);
   off();
-  world.socket.push("remote", { id: ID, code: "return 1" });
+  fixture.socket.push("remote", { id: ID, code: "return 1" });
   await settle();
-  assert.deepEqual(world.socket.requests, []);
+  assert.deepEqual(fixture.socket.requests, []);
 });
 
 test("an answer that is lost is no error", async () => {
-  const { world, bridge } = await connected();
+  const { fixture, bridge } = await connected();
   bridge.onRemote(() => 1);
-  world.socket.push("remote", { id: ID, code: "return 1" });
+  fixture.socket.push("remote", { id: ID, code: "return 1" });
   await settle();
-  world.socket.drop();
+  fixture.socket.drop();
   // An unhandled rejection would fail the test.
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(bridge.state, "waiting");

@@ -13,7 +13,7 @@ from bridge.cli.authoring.hostapi import (
     find_compiler,
     search_path,
 )
-from bridge.cli.authoring.verdict import EndedError
+from bridge.cli.authoring.report import EndedError
 
 from ...directories import fresh_directory, write_files
 from ...npm import TYPESCRIPT, node, npm_package

@@ -1,4 +1,4 @@
-"""``call`` and ``eval``; in a browser, see ``tests/whole/test_remote.py``."""
+"""``call`` and ``eval``; in a browser, see ``tests/e2e/test_remote.py``."""
 
 from .calls import CallCase
 

@@ -14,8 +14,8 @@ from bridge.cli.commands import doctor
 from bridge.settings.options import locate
 
 from ...directories import fresh_directory
-from ...whole.daemon import HomeCase, run, running, set_up, started
-from ...whole.managerstand import Desktop
+from ...e2e.daemon import HomeCase, run, running, set_up, started
+from ...e2e.managerfixture import Desktop
 
 
 class AnsweredTests(SynchronousTestCase):

@@ -1,4 +1,4 @@
-"""``plugin-bridge logs``; ``tests/whole/test_commands.py`` follows a real log."""
+"""``plugin-bridge logs``; ``tests/e2e/test_commands.py`` follows a real log."""
 
 import errno
 import json

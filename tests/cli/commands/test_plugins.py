@@ -1,4 +1,4 @@
-"""Tests for ``bridge.cli.commands.plugins``; the whole way is in ``tests/whole``."""
+"""Tests for ``bridge.cli.commands.plugins``; the whole way is in ``tests/e2e``."""
 
 import json
 from typing import Any

@@ -14,8 +14,8 @@ from bridge.protocol.wire import unstructure
 from bridge.store import read_state
 
 from ...directories import fresh_directory, planted
-from ...whole.daemon import run
-from ...whole.test_install import InstallCase, tree
+from ...e2e.daemon import run
+from ...e2e.test_install import InstallCase, tree
 from ..commandcase import CommandTestCase
 
 RECORD = {

@@ -15,7 +15,7 @@ class HostileTests(CloneTestCase):
     """
     One of each; every name and limit is tested where its rule is.
 
-    A whole daemon meets bombs in ``tests.whole.test_hostile``.
+    A whole daemon meets bombs in ``tests.e2e.test_hostile``.
     """
 
     async def test_attack_trees(self) -> None:

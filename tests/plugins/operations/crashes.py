@@ -97,7 +97,7 @@ def snapshot(bench: Bench) -> Any:
 
 
 @frozen
-class World:
+class Fixture:
     """
     One operation, on as many copies of one directory as are wanted.
 
@@ -180,26 +180,26 @@ def start_again(bench: Bench) -> None:
         bench.settlement.resume(bench.jobs, recovered)
 
 
-def kill_at_every_call(world: World) -> Iterator[bool]:
+def kill_at_every_call(fixture: Fixture) -> Iterator[bool]:
     """Kill the operation at each call, until it survives; whether it was done."""
     for at in itertools.count():
-        root = world.fresh()
-        dead = killed(world.run, world.bench(root), at)
-        yield world.assert_recovered(root)
+        root = fixture.fresh()
+        dead = killed(fixture.run, fixture.bench(root), at)
+        yield fixture.assert_recovered(root)
         if not dead:
             return
 
 
-def kill_the_recovery(world: World) -> Iterator[bool]:
+def kill_the_recovery(fixture: Fixture) -> Iterator[bool]:
     """Kill the operation at some calls, and then the recovery at each of its own."""
     for at in itertools.count(step=7):
-        root = world.fresh()
-        dead = killed(world.run, world.bench(root), at)
+        root = fixture.fresh()
+        dead = killed(fixture.run, fixture.bench(root), at)
         for second in itertools.count():
-            copy = Path(tempfile.mkdtemp(dir=world.base)) / "root"
+            copy = Path(tempfile.mkdtemp(dir=fixture.base)) / "root"
             shutil.copytree(root, copy, symlinks=True)
-            dead_again = killed(start_again, world.bench(copy), second)
-            yield world.assert_recovered(copy)
+            dead_again = killed(start_again, fixture.bench(copy), second)
+            yield fixture.assert_recovered(copy)
             shutil.rmtree(copy)
             if not dead_again:
                 break
@@ -211,7 +211,7 @@ ERRORS: Final = (errno.ENOSPC, errno.EIO, errno.EACCES)
 SETTING: Final = Put("acknowledged", "colour", "blue")
 
 
-def fail_at_every_call(world: World, number: int, count: int = 1) -> Iterator[bool]:
+def fail_at_every_call(fixture: Fixture, number: int, count: int = 1) -> Iterator[bool]:
     """
     Let each file-system call fail, or so many from it on; whether it was done.
 
@@ -220,40 +220,40 @@ def fail_at_every_call(world: World, number: int, count: int = 1) -> Iterator[bo
     operation is not refused for it.
     """
     for at in itertools.count():
-        root = world.fresh()
-        bench = world.bench(root)
+        root = fixture.fresh()
+        bench = fixture.bench(root)
         with going_wrong(Plan(at, count, number, spared=())) as plan:
-            result = world.run(bench)
+            result = fixture.run(bench)
             is_refused = isinstance(result, Failure)
-            assert_answered(world, bench, result)
+            assert_answered(fixture, bench, result)
         killed_now = root.with_name("killed")
         shutil.copytree(root, killed_now, symlinks=True)
-        done = world.assert_recovered(killed_now)
+        done = fixture.assert_recovered(killed_now)
         assert done != is_refused, (at, result)
         yield done
-        assert_goes_on(world, bench)
+        assert_goes_on(fixture, bench)
         if len(plan.calls) <= at:
             return
 
 
-def assert_answered(world: World, bench: Bench, result: Any) -> None:
+def assert_answered(fixture: Fixture, bench: Bench, result: Any) -> None:
     """See that all that is read agrees with the answer, while the disk still fails."""
     if isinstance(result, Failure):
         assert result.check(BridgeError), result
-    expected = world.old if isinstance(result, Failure) else world.new
+    expected = fixture.old if isinstance(result, Failure) else fixture.new
     assert bench.left()[1] == expected[1], bench.left()[1]
     if not bench.trees.unsettled:
         assert snapshot(bench) == expected
 
 
-def assert_goes_on(world: World, bench: Bench) -> None:
+def assert_goes_on(fixture: Fixture, bench: Bench) -> None:
     """See that settings and operations work again as soon as the disk does."""
     assert outcome(bench.store.commit([SETTING])) is None
     again = outcome(bench.ask("uninstall", "other"))
     assert again is None, again
     assert not bench.journal.exists()
     assert not bench.trees.unsettled
-    bench = world.bench(bench.data.root.parent)
+    bench = fixture.bench(bench.data.root.parent)
     assert recover(bench.journal, bench.store, bench.trees) is None
     assert bench.store.get(SETTING.ns, SETTING.key) == SETTING.value
     sound, faults = bench.trees.verified_trees(read_records(bench.store))
@@ -263,17 +263,17 @@ def assert_goes_on(world: World, bench: Bench) -> None:
     assert published == {name: code_of(bench, name) for name in sound}, published
 
 
-def in_every_way(world: World) -> dict[str, list[bool]]:
+def in_every_way(fixture: Fixture) -> dict[str, list[bool]]:
     """Interrupt an operation; for each way, whether it was done, by the call."""
-    way = kill_the_recovery(world)
+    way = kill_the_recovery(fixture)
     ways = {
-        "killed at a call": list(kill_at_every_call(world)),
-        "killed in the recovery": list(way) if world.operation == "update" else [],
+        "killed at a call": list(kill_at_every_call(fixture)),
+        "killed in the recovery": list(way) if fixture.operation == "update" else [],
     }
     for number in ERRORS:
         name = errno.errorcode[number]
-        ways[name] = list(fail_at_every_call(world, number))
-    ways["for good"] = list(fail_at_every_call(world, errno.EIO, ALL))
+        ways[name] = list(fail_at_every_call(fixture, number))
+    ways["for good"] = list(fail_at_every_call(fixture, errno.EIO, ALL))
     return ways
 
 
@@ -285,8 +285,8 @@ def main() -> None:
     gc.freeze()
     gc.disable()
     with tempfile.TemporaryDirectory(dir=IN_MEMORY) as directory:
-        world = World.make(Path(directory), sys.argv[1], "broken" in sys.argv[2:])
-        ways = in_every_way(world)
+        fixture = Fixture.make(Path(directory), sys.argv[1], "broken" in sys.argv[2:])
+        ways = in_every_way(fixture)
     numbers = {way: (done.count(False), done.count(True)) for way, done in ways.items()}
     sys.stdout.write(json.dumps(numbers))
 

@@ -51,7 +51,7 @@ class ConversationCase(SynchronousTestCase):
     def setUp(self) -> None:
         """Begin one, with two requests at once and one a second after."""
         stack = Stack(rate=1.0, burst=10, requests=(1.0, 2), clock=Clock())
-        self.clock, self.kettle, self.hub = stack.clock, stack.kettle, stack.hub
+        self.clock, self.sample, self.hub = stack.clock, stack.sample, stack.hub
         self.logs, self.wire = stack.logs, Wire()
         self.conversation = Conversation(stack.context, self.wire)
 
@@ -64,7 +64,7 @@ class ConversationCase(SynchronousTestCase):
         self.wire.got.clear()
 
     def call(self, name: str, request_id: str = "1", **params: Any) -> None:
-        frame = {"type": "request", "id": request_id, "service": "kettle"}
+        frame = {"type": "request", "id": request_id, "service": "sample"}
         self.send({**frame, "method": name, "params": params})
 
 
@@ -132,7 +132,7 @@ class HelloTests(ConversationCase):
         self.assertEqual(self.wire.closed, [CloseReason.TOO_MANY_SOCKETS])
         self.assertEqual(len(self.hub), 0)
         self.call("note", text="x")
-        self.assertEqual(self.kettle.heard, [])
+        self.assertEqual(self.sample.heard, [])
 
     def test_gone_before_hello(self) -> None:
         """A socket that goes by itself leaves no timer."""
@@ -163,7 +163,7 @@ class CallTests(PairedCase):
         """What an operation pushes comes before its answer."""
         self.call("wait", "a")
         self.hub.push("progress", {"step": "clone"})
-        self.kettle.waiting[0].callback(Anything())
+        self.sample.waiting[0].callback(Anything())
         self.assertEqual([f["type"] for f in self.wire.got], ["push", "response"])
 
     def test_bug_in_a_rule(self) -> None:
@@ -203,7 +203,7 @@ class PacingTests(PairedCase):
         """Over the rate calls wait their turn, at most 3 s; the rest is refused."""
         for n in range(7):
             self.call("note", str(n), text=str(n))
-        self.assertEqual(self.kettle.heard, ["0", "1"])
+        self.assertEqual(self.sample.heard, ["0", "1"])
         refused = [frame for frame in self.wire.got if not frame["ok"]]
         self.assertEqual([frame["id"] for frame in refused], ["5", "6"])
         for frame in refused:
@@ -211,8 +211,8 @@ class PacingTests(PairedCase):
             self.assertGreaterEqual(frame["error"]["retryAfter"], 1)
         for heard in ("2", "3", "4"):
             self.clock.advance(1.0)
-            self.assertEqual(self.kettle.heard[-1], heard)
-        self.assertEqual(self.kettle.heard, ["0", "1", "2", "3", "4"])
+            self.assertEqual(self.sample.heard[-1], heard)
+        self.assertEqual(self.sample.heard, ["0", "1", "2", "3", "4"])
 
     def test_order_after_a_stall(self) -> None:
         """A call that is due but not yet made is not overtaken."""
@@ -220,9 +220,9 @@ class PacingTests(PairedCase):
             self.call("note", str(n), text=str(n))
         self.clock.rightNow += 10.0  # the daemon was busy; no timer has run
         self.call("note", "3", text="3")
-        self.assertEqual(self.kettle.heard, ["0", "1"])
+        self.assertEqual(self.sample.heard, ["0", "1"])
         self.clock.advance(0)
-        self.assertEqual(self.kettle.heard, ["0", "1", "2", "3"])
+        self.assertEqual(self.sample.heard, ["0", "1", "2", "3"])
 
     def test_light_calls_do_not_wait(self) -> None:
         """What has a budget of its own is not held up by what is paced."""
@@ -269,10 +269,10 @@ class ClosingTests(PairedCase):
         )
         self.assertEqual(refused["error"]["retryAfter"], 1)
         self.clock.advance(4)
-        self.assertEqual(len(self.kettle.heard), 4)
+        self.assertEqual(len(self.sample.heard), 4)
         self.assertEqual(self.conversation._paced, [])
         self.wire.got.clear()
-        for waiting in self.kettle.waiting:
+        for waiting in self.sample.waiting:
             waiting.callback(Anything())
         self.assertEqual(self.conversation._held, 0)
         self.call("note", "again", text=big)
@@ -286,7 +286,7 @@ class ClosingTests(PairedCase):
         self.addCleanup(gc.enable)
         kept = []
         for number in range(4):
-            request = Request(str(number), "kettle", "note", {"text": "x"})
+            request = Request(str(number), "sample", "note", {"text": "x"})
             kept.append(weakref.ref(request))
             self.conversation._perform(
                 self.conversation._session.requested(request), 7 * MIB
@@ -307,8 +307,8 @@ class ClosingTests(PairedCase):
         self.assertGreater(self.conversation.send_queue.unsent, 0)
         self.conversation.ended()
         self.assertEqual(self.conversation.send_queue.unsent, 0)
-        self.assertEqual(self.kettle.cancelled, 0)
-        self.kettle.waiting[0].callback(Anything("x" * MIB))
+        self.assertEqual(self.sample.cancelled, 0)
+        self.sample.waiting[0].callback(Anything("x" * MIB))
         self.assertEqual(self.conversation.send_queue.unsent, 0)
 
     def test_lost_pushes_are_logged(self) -> None:

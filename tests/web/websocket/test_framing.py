@@ -23,7 +23,7 @@ REQUEST = text({"type": "request", "id": "7", "service": "x", "method": "y"})
 def echo(request_id: str, length: int) -> bytes:
     """Write a call whose answer is about so long."""
     params = {"value": "x" * length}
-    called = {"service": "kettle", "method": "echo", "params": params}
+    called = {"service": "sample", "method": "echo", "params": params}
     return text({"type": "request", "id": request_id, **called})
 
 

@@ -83,7 +83,7 @@ class AuthenticatedTests(SocketCase):
         socket.transport.producer.pauseProducing()
         for _ in range(5):
             self.page.request("wait")
-        for waiting in self.stack.kettle.waiting:
+        for waiting in self.stack.sample.waiting:
             waiting.callback(Anything("x" * 7 * MIB))
         self.assertEqual(self.page.closed, (1013, "slow_reader"))
         self.assertEqual(self.page.take(), [])

@@ -8,8 +8,8 @@ import click
 
 from ....protocol.wire import unstructure
 from ....settings.options import Paths
-from ...authoring.trial import tried
-from ...authoring.verdict import STATUS, verdict_lines
+from ...authoring.checker import check_plugin
+from ...authoring.report import STATUS, report_lines
 from ...command import command, directory_argument, json_option
 from ...terminal import print_result
 
@@ -41,6 +41,6 @@ def check(
     with the host's sources, and checks types with tsc. In a git work tree it ignores
     what git ignores.
     """
-    verdict = tried(place, directory, unsigned, tsc)
-    print_result(as_json, unstructure(verdict), verdict_lines(verdict))
-    return STATUS[verdict.outcome]
+    report = check_plugin(place, directory, unsigned, tsc)
+    print_result(as_json, unstructure(report), report_lines(report))
+    return STATUS[report.outcome]

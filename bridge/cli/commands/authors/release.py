@@ -26,9 +26,9 @@ from ....protocol.errors import BridgeError
 from ....protocol.strictjson import loads_unique
 from ....settings.host import HostProfile
 from ....settings.options import Paths
+from ...authoring.checker import check_plugin
 from ...authoring.keyfiles import SigningKey, chosen_key, key_option
-from ...authoring.trial import tried
-from ...authoring.verdict import STATUS, Outcome, verdict_lines
+from ...authoring.report import STATUS, Outcome, report_lines
 from ...authoring.worktree import (
     check_clean,
     check_key_outside,
@@ -115,17 +115,17 @@ def _set_version(
     before = repository.set_version(chosen)
     passed = False
     try:
-        verdict = tried(place, repository.root, True)
-        passed = verdict.outcome is Outcome.OK
+        report = check_plugin(place, repository.root, True)
+        passed = report.outcome is Outcome.OK
     finally:
         if not passed:
             (repository.root / MANIFEST_FILE).write_bytes(before)
     if passed:
         return
     if not as_json:
-        print("\n".join(verdict_lines(verdict)))
+        print("\n".join(report_lines(report)))
     why = "the check did not pass; nothing was committed"
-    raise CommandError(why, STATUS[verdict.outcome])
+    raise CommandError(why, STATUS[report.outcome])
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""The link of a working tree; ``tests/whole/test_dev.py`` has one with a daemon."""
+"""The link of a working tree; ``tests/e2e/test_dev.py`` has one with a daemon."""
 
 import os
 from pathlib import Path

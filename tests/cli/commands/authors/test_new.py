@@ -1,4 +1,4 @@
-"""``plugin-bridge new``; ``tests/whole/test_authors.py`` checks and builds a result."""
+"""``plugin-bridge new``; ``tests/e2e/test_authors.py`` checks and builds a result."""
 
 import json
 from unittest import mock

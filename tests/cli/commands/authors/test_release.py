@@ -1,11 +1,11 @@
-"""``plugin-bridge release``; ``tests/whole/test_commands.py`` has the real check."""
+"""``plugin-bridge release``; ``tests/e2e/test_commands.py`` has the real check."""
 
 import json
 import os
 from pathlib import Path
 from unittest import mock
 
-from bridge.cli.authoring.verdict import Outcome, StepResult, Verdict
+from bridge.cli.authoring.report import Outcome, Report, StepResult
 from bridge.cli.commands.authors import release as releasing
 from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
@@ -15,11 +15,11 @@ from ...repository import AUTHOR, clone
 from .test_sign import HOST, MANIFEST, NOW, SEED, SignTestCase
 
 
-def verdict(outcome: Outcome) -> Verdict:
-    """Make the verdict of a check."""
+def report(outcome: Outcome) -> Report:
+    """Make the report of a check."""
     step = StepResult("policy", outcome, "policy: 1 hit")
     ok = outcome is Outcome.OK
-    return Verdict(ok, outcome, "vrcnext", "demo", "1.2.3", None, [step], [], None, [])
+    return Report(ok, outcome, "vrcnext", "demo", "1.2.3", None, [step], [], None, [])
 
 
 class ReleaseTestCase(SignTestCase):
@@ -43,13 +43,13 @@ class ReleaseTestCase(SignTestCase):
         self.checked.append(self.version())
         if self.outcome is None:
             raise KeyboardInterrupt
-        return verdict(self.outcome)
+        return report(self.outcome)
 
     def release(self, version: str, *arguments: str) -> tuple[int, str, str]:
         named = arguments or ("--key", str(self.key))
         with (
             mock.patch("time.time", return_value=NOW + 0.9),
-            mock.patch("bridge.cli.commands.authors.release.tried", self.check),
+            mock.patch("bridge.cli.commands.authors.release.check_plugin", self.check),
         ):
             return self.run_main("release", *named, str(self.plugin), version)
 

@@ -16,7 +16,7 @@ from bridge.protocol.limits import SOURCE_BYTES
 from ..npm import INSTALL_SECONDS, ROOT, extract, locked, npm
 from .packages import PACKAGES, Package
 
-CACHE: Final = ROOT / ".cache" / "honest"
+CACHE: Final = ROOT / ".cache" / "corpus"
 _DECLARATIONS: Final = re.compile(r"\.d\.[cm]?ts$")
 
 

@@ -5,7 +5,7 @@ import os
 import signal
 
 from .daemon import command, on_a_terminal, running, started
-from .managerstand import Desktop
+from .managerfixture import Desktop
 from .test_install import InstallCase, tree
 
 INTERRUPTED = 130

@@ -10,8 +10,8 @@ import type { Caller } from "../../bridge/reference/packages/host/src/link.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
 import { PageRuntime } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
-import { FakeRealms, textOf } from "./realmstand.js";
-import { World, settle } from "./world.js";
+import { FakeRealms, textOf } from "./realmfixture.js";
+import { Fixture, settle } from "./fixture.js";
 
 /** The key that every plugin of the page is signed with. */
 export const KEY = "the-key";
@@ -114,11 +114,11 @@ export interface Given {
 }
 
 /** A page, and what happened on it. */
-export interface Stand {
+export interface Fixture {
   readonly runtime: PageRuntime;
   readonly daemon: Daemon;
   readonly state: HostState;
-  readonly world: World;
+  readonly fixture: Fixture;
   readonly realms: FakeRealms;
   /** Titles of the cards that are shown. */
   readonly cards: Set<string>;
@@ -130,13 +130,13 @@ export interface Stand {
 }
 
 /** Open a page which is not connected yet. */
-export function stand(table: readonly Entry[], given: Given = {}): Stand {
+export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
   const { daemon = new Daemon(), safe = false, answers = [] } = given;
-  const world = new World();
-  const log = new Log(world, () => undefined);
+  const fixture = new Fixture();
+  const log = new Log(fixture, () => undefined);
   const lines: string[] = [];
   log.recorded.listen(({ scope, message }) => lines.push(`${scope}: ${message}`));
-  const realms = new FakeRealms(world);
+  const realms = new FakeRealms(fixture);
   const cards = new Set<string>();
   const questions: string[] = [];
   const left: string[] = [];
@@ -145,7 +145,7 @@ export function stand(table: readonly Entry[], given: Given = {}): Stand {
     daemon,
     state,
     log,
-    environment: world,
+    environment: fixture,
     realms,
     realmRuntime: "",
     isVisible: () => true,
@@ -172,7 +172,7 @@ export function stand(table: readonly Entry[], given: Given = {}): Stand {
       remove: () => cards.delete(id),
     }),
   });
-  return { runtime, daemon, state, world, realms, cards, questions, lines, left };
+  return { runtime, daemon, state, fixture, realms, cards, questions, lines, left };
 }
 
 /** Wait until the daemon has answered everything, one call after another. */
@@ -183,8 +183,8 @@ export async function quiet(): Promise<void> {
 }
 
 /** Open a page, and connect it to a daemon where its plugins are installed. */
-export async function connected(table: readonly Entry[], given: Given = {}): Promise<Stand> {
-  const page = stand(table, given);
+export async function connected(table: readonly Entry[], given: Given = {}): Promise<Fixture> {
+  const page = fixture(table, given);
   page.daemon.opened.emit();
   await page.runtime.installed(page.runtime.plugins().map(({ id }) => ({ id, keyId: KEY })));
   await quiet();

@@ -92,7 +92,7 @@ class Writer:
         return quote + self.name(text) + quote
 
     def plain(self, text: str) -> str:
-        """Write a string where only quotes may stand, such as a specifier."""
+        """Write a string where only quotes may fixture, such as a specifier."""
         quote = self.choices.pick(('"', "'"))
         return quote + self.name(text) + quote
 

@@ -112,7 +112,7 @@ export class FakeSocket implements WebSocketLike {
   }
 }
 
-export class World implements Clock, Page {
+export class Fixture implements Clock, Page {
   readonly sockets: FakeSocket[] = [];
   /** When health was asked for. */
   readonly probes: number[] = [];
@@ -187,7 +187,7 @@ export class World implements Clock, Page {
     return newest;
   }
 
-  /** Make a client in this world. */
+  /** Make a client in this fixture. */
   async bridge(options: Partial<BridgeOptions> = {}): Promise<Bridge> {
     const { sockets } = this;
     class WebSocket extends FakeSocket {
@@ -262,10 +262,10 @@ export class World implements Clock, Page {
   }
 }
 
-/** Make a client that is connected, in a world of its own. */
-export async function connected(): Promise<{ readonly world: World; readonly bridge: Bridge }> {
-  const world = new World();
-  return { world, bridge: await world.connected() };
+/** Make a client that is connected, in a fixture of its own. */
+export async function connected(): Promise<{ readonly fixture: Fixture; readonly bridge: Bridge }> {
+  const fixture = new Fixture();
+  return { fixture, bridge: await fixture.connected() };
 }
 
 /** The error that a promise is rejected with. */

@@ -10,8 +10,8 @@ from attrs import evolve
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from bridge.cli.authoring.trial import STEPS, Trial
-from bridge.cli.authoring.verdict import Outcome, Verdict, verdict_lines
+from bridge.cli.authoring.checker import STEPS, Checker
+from bridge.cli.authoring.report import Outcome, Report, report_lines
 from bridge.cli.authoring.worktree import Difference
 from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.protocol.wire import unstructure
@@ -77,7 +77,7 @@ def compiler_environ() -> dict[str, str]:
     return {"PATH": os.pathsep.join([str(modules / ".bin"), str(Path(node()).parent)])}
 
 
-class TrialTests(TestCase):
+class CheckerTests(TestCase):
     """Trying a tree."""
 
     def setUp(self):
@@ -90,15 +90,15 @@ class TrialTests(TestCase):
         self.files = files_of("demo", **{"main.ts": MAIN})
         write_tree(self.root, self.files, "demo", SEED, NOW)
 
-    async def verdict(self, unsigned=False) -> Verdict:
-        """Try the tree; nothing of the trial may touch the data directory."""
+    async def report(self, unsigned=False) -> Report:
+        """Try the tree; nothing of the check may touch the data directory."""
         scratch = fresh_directory(self)
         options = ("--host", "reference", "--data-dir", str(self.shop.data.root))
         place = Paths(self.profile, self.shop.data, self.shop.theme_dir, options)
         before = self.everything()
         with mock.patch.dict(os.environ, self.environ):
-            trial = Trial(reactor, place, self.root, scratch, unsigned, lambda: NOW)
-            made = await trial.run()
+            checker = Checker(reactor, place, self.root, scratch, unsigned, lambda: NOW)
+            made = await checker.run()
         self.assertEqual(self.everything(), before)
         self.assertEqual([step.step for step in made.steps], list(STEPS))
         self.steps = {step.step: step for step in made.steps}
@@ -108,13 +108,13 @@ class TrialTests(TestCase):
         return sorted(str(path) for path in self.directory.rglob("*"))
 
     def assert_outcomes(self, **wanted: str) -> None:
-        """Check what steps of the last trial came to."""
+        """Check what steps of the last check came to."""
         found = {name: str(self.steps[name].outcome) for name in wanted}
         self.assertEqual(found, wanted)
 
     async def test_good(self):
         """A good signed plugin passes every step that applies to it."""
-        made = await self.verdict()
+        made = await self.report()
         applies = {"files", "manifest", "policy", "signature", "build"}
         for name, step in self.steps.items():
             outcome = Outcome.OK if name in applies else Outcome.LEFT_OUT
@@ -131,7 +131,7 @@ class TrialTests(TestCase):
             (self.root / name).write_text(text or "")
             if text is None:
                 (self.root / name).unlink()
-            self.assertFalse((await self.verdict()).ok)
+            self.assertFalse((await self.report()).ok)
             outcomes = dict(one.split(":") for one in wanted.split())
             self.assert_outcomes(**outcomes)
             self.assertIn(words, self.steps[next(iter(outcomes))].message)
@@ -139,11 +139,11 @@ class TrialTests(TestCase):
     async def test_syntax_error(self):
         """The bundler's sentence stands once: below the line that does not parse."""
         (self.root / "main.ts").write_text("export default {};\nlet = ;\n")
-        made = await self.verdict(unsigned=True)
+        made = await self.report(unsigned=True)
         (hit,) = made.hits
         fix = 'correct the syntax: Unexpected ";"'
         self.assertEqual((hit.line, hit.rule, hit.advice), (2, "syntax error", fix))
-        lines = list(verdict_lines(made))
+        lines = list(report_lines(made))
         self.assertEqual(str(lines).count("Unexpected"), 1)
         shown = ["  main.ts:2 syntax error", "      let = ;", f"      fix: {fix}"]
         policy = lines.index("policy     refused: policy: 1 hit")
@@ -155,24 +155,24 @@ class TrialTests(TestCase):
         commit(self.root)
         (self.root / "main.ts").write_text("export default 2;\n")
         for unsigned, outcome in ((False, "refused"), (True, "left_out")):
-            made = await self.verdict(unsigned=unsigned)
+            made = await self.report(unsigned=unsigned)
             self.assert_outcomes(signature=outcome)
             self.assertEqual(made.changed, [Difference("main.ts", "changed")])
             signed = f"{made.signed_commit}, the last signed commit"
             line = f"main.ts: changed since {signed}"
             self.assertIn(line, self.steps["signature"].message.split("\n"))
-            self.assertIn(f"  {line}", verdict_lines(made))
+            self.assertIn(f"  {line}", report_lines(made))
         self.assertIn(
             {"file": "main.ts", "change": "changed"}, unstructure(made)["changed"]
         )
 
     async def test_realm(self):
         """What only a page has is warned of where plugins run in workers."""
-        await self.verdict(unsigned=True)
+        await self.report(unsigned=True)
         self.assert_outcomes(realm="left_out")
         (self.root / "a.ts").write_text("\ndocument.title;\n")
         self.profile = evolve(self.shop.profile, plugins="texts")
-        await self.verdict(unsigned=True)
+        await self.report(unsigned=True)
         self.assert_outcomes(realm="warned")
         found = "which does not have these:\na.ts:2 document"
         self.assertIn(found, self.steps["realm"].message)
@@ -183,18 +183,18 @@ class TrialTests(TestCase):
         for version, outcome in (("0.1.7", "ok"), ("9.0.0", "warned")):
             api.write_text(f'export const API_VERSION = "{version}";\n')
             self.shop.data.create()
-            self.assertTrue((await self.verdict()).ok)
+            self.assertTrue((await self.report()).ok)
             self.assert_outcomes(api=outcome)
             self.assertIn(version, self.steps["api"].message)
 
     async def test_types(self):
         """With a compiler on PATH the types are checked against the host's."""
         self.environ = compiler_environ()
-        await self.verdict(unsigned=True)
+        await self.report(unsigned=True)
         self.assertEqual(self.steps["types"].message, "no type errors")
         source = MAIN.replace("activate()", "activate: 1, stop()")
         (self.root / "main.ts").write_text(source)
-        made = await self.verdict(unsigned=True)
+        made = await self.report(unsigned=True)
         self.assert_outcomes(types="refused")
         self.assertEqual(made.outcome, Outcome.REFUSED)
         found = r"^1 type error\nmain.ts:2 TS\d+: "
@@ -209,7 +209,7 @@ class TrialTests(TestCase):
             (self.shop.data.bin, "not_done", bundler),
         ):
             shutil.rmtree(path)
-            made = await self.verdict()
+            made = await self.report()
             self.assert_outcomes(build="not_done", policy=policy)
             self.assertEqual((made.ok, made.outcome), (False, Outcome.NOT_DONE))
             message = self.steps["build"].message
@@ -218,7 +218,7 @@ class TrialTests(TestCase):
     async def test_no_directory(self):
         """A directory that is not there any more is refused at the first step."""
         shutil.rmtree(self.root)
-        await self.verdict()
+        await self.report()
         self.assert_outcomes(files="refused", **NOTHING_ELSE)
         self.assertIn("No such file or directory", self.steps["files"].message)
 
@@ -228,7 +228,7 @@ class TrialTests(TestCase):
         secret.write_text("export const secret = 'Zq9';\n")
         (self.root / "link.ts").symlink_to(secret)
         (self.root / "main.ts").write_text('export * from "./link";\n')
-        made = await self.verdict(unsigned=True)
+        made = await self.report(unsigned=True)
         self.assert_outcomes(files="refused", **NOTHING_ELSE)
         self.assertEqual(self.steps["files"].message, "policy: link.ts:1 symlink")
         self.assertNotIn("Zq9", str(unstructure(made)))
@@ -240,14 +240,14 @@ class TrialTests(TestCase):
         for lines in ("", "eval('1');\n" * 60):
             text = f'{lines}export * from "../secret";\n'
             (self.root / "main.ts").write_text(text)
-            made = await self.verdict(unsigned=True)
+            made = await self.report(unsigned=True)
             self.assert_outcomes(types="not_done", build="not_done")
             reported = "import outside the plugin" in {hit.rule for hit in made.hits}
             self.assertEqual(reported, not lines)
 
 
 class CheckTests(CommandTestCase):
-    """The command around it; ``tests/whole/test_commands.py`` runs all of it."""
+    """The command around it; ``tests/e2e/test_commands.py`` runs all of it."""
 
     def run_check(self, *arguments, on=None):
         """Run it on a plugin that can't be built here."""

@@ -17,7 +17,7 @@ _WIDTH: Final = 120
 
 HEADING: Final = """\
 # What the scan refuses of the corpus: by package, rules and files; read by hand.
-# Written by python -m tests.honest.review
+# Written by python -m tests.corpus.review
 """
 
 Rules = dict[str, tuple[str, ...]]

@@ -1,5 +1,5 @@
 """
-Write what the scan refuses of the corpus: ``python -m tests.honest.review``.
+Write what the scan refuses of the corpus: ``python -m tests.corpus.review``.
 
 The result is to be read before it is committed: each refusal has to be right by the
 meaning of its rule.  The source lines are printed for that.

@@ -15,7 +15,7 @@ interface Timer {
 }
 
 /** A clock. */
-export class World implements Environment {
+export class Fixture implements Environment {
   #time = 0;
   #timers: Timer[] = [];
 

@@ -77,7 +77,7 @@ class CorpusTests(SynchronousTestCase):
         self.assertEqual(wrong, [])
 
 
-@pytest.mark.honest
+@pytest.mark.corpus
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.spec)
 def test_whole_package(package: Package) -> None:
     """Every file of a package is refused only as it is known to be."""

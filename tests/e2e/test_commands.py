@@ -8,7 +8,7 @@ from typing import Final
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..docs.commands import World, commands, fences
+from ..docs.commands import Fixture, commands, fences
 from ..docs.test_commands import ELSEWHERE, NEEDING_MORE, WITH_COMMANDS
 from ..npm import ROOT, esbuild
 from .daemon import set_up
@@ -31,10 +31,10 @@ DAEMONS: Final = re.compile("plugin-bridge (run|open) ")
 class Reader:
     """Somebody who types the commands of a page, one by one."""
 
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.words = {"127.0.0.1:42081": f"127.0.0.1:{world.port}"}
-        self.data = world.data
+    def __init__(self, fixture: Fixture) -> None:
+        self.fixture = fixture
+        self.words = {"127.0.0.1:42081": f"127.0.0.1:{fixture.port}"}
+        self.data = fixture.data
 
     def read(self, page: Path) -> None:
         """Type every command of a page."""
@@ -56,16 +56,16 @@ class Reader:
                 self.start(line, ready)
                 return
         if line.startswith("plugin-bridge eval"):
-            self.world.evaluate(self.data)
-        self.world.do(line)
+            self.fixture.evaluate(self.data)
+        self.fixture.do(line)
 
     def start(self, line: str, ready: str) -> None:
         """Type a command that goes on."""
         if DAEMONS.match(line):
             # A reader ends the one before: its daemon has the directory.
-            self.world.stop("plugin-bridge run")
-            self.world.stop("plugin-bridge open")
-        output = self.world.start(line, ready)
+            self.fixture.stop("plugin-bridge run")
+            self.fixture.stop("plugin-bridge open")
+        output = self.fixture.start(line, ready)
         if "demo" in line:
             self.look(output)
 
@@ -80,13 +80,13 @@ class Reader:
         """Type what follows the log, and log something that it must show."""
         scope = re.search(r"--scope (\S+)", line)
         name = scope[1] if scope else "any"
-        output = self.world.start(line, "")
+        output = self.fixture.start(line, "")
         record = {"level": "warn", "scope": name, "message": "This is shown."}
-        written = self.world.page(self.data).result(
+        written = self.fixture.page(self.data).result(
             "logs", "write", {"records": [record, {**record, "level": "info"}]}
         )
         assert written["written"] == 2
-        self.world.wait_for(output, r"\[" + name + r"\] This is shown\.")
+        self.fixture.wait_for(output, r"\[" + name + r"\] This is shown\.")
         assert "INFO" not in output.read_text("utf-8")
 
 
@@ -107,10 +107,10 @@ BEFORE: Final = {
 def reading() -> Iterator[Reader]:
     """Be at a computer with the bundler, in a home of its own."""
     with ExitStack() as stack:
-        world = World()
-        stack.callback(world.end)
-        set_up(world.home, ".local/share/plugin-bridge")
-        yield Reader(world)
+        fixture = Fixture()
+        stack.callback(fixture.end)
+        set_up(fixture.home, ".local/share/plugin-bridge")
+        yield Reader(fixture)
 
 
 class CommandTests(SynchronousTestCase):
@@ -132,11 +132,11 @@ class CommandTests(SynchronousTestCase):
     def test_hosts(self) -> None:
         """What an author of a host types, with the profile of the page."""
         reader = self.reader()
-        write_host(reader.world.work)
+        write_host(reader.fixture.work)
         # The table that a profile may have as well.
         manual = ROOT / "docs" / "man" / "plugin-bridge-host.5.md"
         (names,) = (text for language, text in fences(manual) if language == "toml")
-        with (reader.world.work / "my-host.toml").open(
+        with (reader.fixture.work / "my-host.toml").open(
             "a", encoding="utf-8"
         ) as profile:
             profile.write(names)
@@ -147,25 +147,25 @@ class CommandTests(SynchronousTestCase):
     def test_plugins(self) -> None:
         """What an author of a plugin types."""
         reader = self.reader()
-        reader.words["path/to/plugin"] = str(reader.world.plugin("mine", SAMPLE))
+        reader.words["path/to/plugin"] = str(reader.fixture.plugin("mine", SAMPLE))
         reader.read(ROOT / "docs" / "plugins.md")
 
     def test_template(self) -> None:
         """What an author types in a new plugin."""
         reader = self.reader()
-        there = reader.world.work / "mine"
-        reader.world.do(f"plugin-bridge new {there}")
-        reader.world.publish_to_origin(there)
+        there = reader.fixture.work / "mine"
+        reader.fixture.do(f"plugin-bridge new {there}")
+        reader.fixture.publish_to_origin(there)
         self.in_a_plugin(reader, there)
 
     def test_sample(self) -> None:
         """What an author types in a copy of the sample plugin."""
         reader = self.reader()
-        self.in_a_plugin(reader, reader.world.plugin("mine", SAMPLE))
+        self.in_a_plugin(reader, reader.fixture.plugin("mine", SAMPLE))
 
     def in_a_plugin(self, reader: Reader, there: Path) -> None:
         """Read the README of a plugin in its directory."""
         reader.type(f"cd {there}")
         reader.read(there / "README.md")
-        origin = reader.world.home / "origin.git"
-        reader.world.do(f"git -C {origin} show HEAD:plugin.sig")
+        origin = reader.fixture.home / "origin.git"
+        reader.fixture.do(f"git -C {origin} show HEAD:plugin.sig")

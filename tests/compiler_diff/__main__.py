@@ -1,5 +1,5 @@
 """
-Compare random programs for a time: ``python -m tests.differential --seconds 3600``.
+Compare random programs for a time: ``python -m tests.compiler_diff --seconds 3600``.
 
 Every miss is printed.  The exit status is 1 if there is one.
 """
@@ -17,7 +17,7 @@ BATCH: Final = 400
 
 def main() -> int:
     """Run the comparison the command line asks for."""
-    parser = argparse.ArgumentParser(prog="python -m tests.differential")
+    parser = argparse.ArgumentParser(prog="python -m tests.compiler_diff")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1_000_000)
     options = parser.parse_args()

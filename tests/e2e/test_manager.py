@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from twisted.trial.unittest import SynchronousTestCase
 
 from .audit import Auditor
-from .managerstand import OTHER_SEED, Stand, open_stand
+from .managerfixture import OTHER_SEED, Fixture, open_fixture
 from .test_install import SEED
 
 LONG = "Averyveryveryverylongnamewithoutanyspaceinit" * 3
@@ -108,36 +108,36 @@ class ManagerTests(SynchronousTestCase):
 
     # What a slow machine needs, not what it takes.
     timeout = 600
-    stand: ClassVar[Stand]
+    fixture: ClassVar[Fixture]
     auditor: ClassVar[Auditor]
     _open: ClassVar[ExitStack]
 
     @classmethod
     def setUpClass(cls) -> None:
-        """Open the stand, and pair the page."""
+        """Open the fixture, and pair the page."""
         cls._open = ExitStack()
-        cls.stand = cls._open.enter_context(open_stand())
-        cls.auditor = Auditor(cls.stand.browser.chrome)
-        cls.stand.open()
-        cls.stand.pair()
+        cls.fixture = cls._open.enter_context(open_fixture())
+        cls.auditor = Auditor(cls.fixture.browser.chrome)
+        cls.fixture.open()
+        cls.fixture.pair()
 
     @classmethod
     def tearDownClass(cls) -> None:
         cls._open.close()
 
     def setUp(self) -> None:
-        self.browser = self.stand.browser
-        self.desktop = self.stand.desktop
+        self.browser = self.fixture.browser
+        self.desktop = self.fixture.desktop
         self.desktop.clear()
         self.auditor.resize(1200)
-        self.stand.open()
+        self.fixture.open()
         self.browser.until_text("#bridge-state", "Connected")
 
     def audit(self, name: str) -> None:
         """Check this state of the page."""
-        focused = self.stand.focus()
+        focused = self.fixture.focus()
         self.assertEqual(self.auditor.problems(name), [])
-        self.assertEqual(self.stand.focus(), focused)
+        self.assertEqual(self.fixture.focus(), focused)
 
     def test_audit(self) -> None:
         """It finds a width, a size, an id and a contrast."""
@@ -152,13 +152,13 @@ class ManagerTests(SynchronousTestCase):
         """Wait until one of these has the focus."""
         self.browser.until(
             f"the focus is on one of {expected}",
-            lambda: self.stand.focus() in expected,
+            lambda: self.fixture.focus() in expected,
         )
 
     def said(self, words: str) -> None:
         """Wait until screen readers announce something."""
         self.browser.until(
-            f"{words!r} is announced", lambda: words in self.stand.announced()
+            f"{words!r} is announced", lambda: words in self.fixture.announced()
         )
 
     def until(self, what: str, true: Callable[[], bool]) -> None:
@@ -173,7 +173,7 @@ class ManagerTests(SynchronousTestCase):
 
     def preview(self, url: str) -> None:
         """Look at a repository; it is on this machine, so the desktop asks first."""
-        self.stand.go("/add")
+        self.fixture.go("/add")
         self.browser.type("#install-url", url)
         self.browser.click("#look")
         self.desktop.confirm()
@@ -191,8 +191,8 @@ class ManagerTests(SynchronousTestCase):
 
     def remove_all(self) -> None:
         """Remove every plugin, without the page."""
-        for plugin in self.stand.call("plugins/list")["plugins"]:
-            self.stand.confirmed("plugins/uninstall", {"id": plugin["id"]})
+        for plugin in self.fixture.call("plugins/list")["plugins"]:
+            self.fixture.confirmed("plugins/uninstall", {"id": plugin["id"]})
 
     def test_a_day_with_a_plugin(self) -> None:
         """It is looked at, refused, installed, changed, and removed."""
@@ -204,13 +204,13 @@ class ManagerTests(SynchronousTestCase):
 
     def look_and_install(self) -> None:
         """From an address that is none to a plugin that runs."""
-        stand, browser = self.stand, self.browser
+        fixture, browser = self.fixture, self.browser
         browser.click("#add")
         self.focused("H2")
         browser.type("#install-url", "https://github.com/ana/bio/tree/main")
         browser.until_text("#suggestion", "default branch")
         self.audit("suggestion")
-        url = stand.publish(
+        url = fixture.publish(
             "bio-updater",
             files={"README.md": "# Bio\n\n<b>Writes</b> it.", "icon.png": ICON},
             name="Bio Updater",
@@ -245,7 +245,7 @@ class ManagerTests(SynchronousTestCase):
         self.focused("outcome")
         self.audit("denied")
         browser.click("#dismiss")
-        self.assertNotEqual(stand.focus(), "BODY")
+        self.assertNotEqual(fixture.focus(), "BODY")
         browser.click("#install")
         browser.until_text("#operation-step", "Answer the question")
         browser.click("#cancel")
@@ -253,7 +253,7 @@ class ManagerTests(SynchronousTestCase):
         browser.click("#install")
         browser.until_text("#operation-step", "Answer the question")
         # The page is left in the middle of it.
-        stand.open("/plugins")
+        fixture.open("/plugins")
         browser.until_text("#operation", "Answer the question")
         self.confirm_all("#outcome")
         browser.until_text("#outcome", "Bio Updater is installed. Reload to start it.")
@@ -264,9 +264,9 @@ class ManagerTests(SynchronousTestCase):
         browser.click("#reload")
         browser.until_text('[data-testid="plugin-status-bio-updater"]', "Running.")
         self.assertFalse(self.is_shown("#outcome"))
-        stand.go("/plugins/bio-updater")
+        fixture.go("/plugins/bio-updater")
         self.shows_itself("#plugin")
-        stand.go("/plugins")
+        fixture.go("/plugins")
 
     def shows_itself(self, place: str) -> None:
         """Its README is there as text, and its icon as a picture."""
@@ -282,25 +282,25 @@ class ManagerTests(SynchronousTestCase):
 
     def switch_off_and_on(self) -> None:
         """A plugin is switched off without being removed."""
-        stand, browser = self.stand, self.browser
-        stand.go("/plugins/bio-updater")
+        fixture, browser = self.fixture, self.browser
+        fixture.go("/plugins/bio-updater")
         browser.until_text("#plugin h2", "Bio Updater")
         self.audit("plugin")
         browser.click("#plugin-switch")
         browser.until_text("#plugin-words", "Off, still installed.")
         self.focused("plugin-switch")
         self.assertFalse(self.is_shown("#reload"))
-        stand.go("/plugins/bio-updater/settings")
+        fixture.go("/plugins/bio-updater/settings")
         browser.until_text("#plugin-settings", "Turn it on to change these.")
         self.audit("settings-off")
-        stand.go("/plugins/bio-updater")
+        fixture.go("/plugins/bio-updater")
         browser.click("#plugin-switch")
         browser.until_text("#plugin-words", "Running.")
 
     def update(self) -> None:
         """An update that asks for more is shown, skipped, and made."""
-        stand, browser = self.stand, self.browser
-        stand.publish(
+        fixture, browser = self.fixture, self.browser
+        fixture.publish(
             "bio-updater",
             files={"CHANGELOG.md": "# Changes\n\n## 1.2.0\n\n- Reads the game log\n"},
             name="Bio Updater",
@@ -309,7 +309,7 @@ class ManagerTests(SynchronousTestCase):
             actions=["vrcUpdateProfile", "vrcLogin"],
             hosts=["api.steampowered.com", "x.example"],
         )
-        stand.go("/plugins/bio-updater/update")
+        fixture.go("/plugins/bio-updater/update")
         self.desktop.confirm()
         browser.until_text("#update-found", "1.2.0 asks for more.")
         self.assertIn("Read the game log", browser.text("#changes"))
@@ -320,9 +320,9 @@ class ManagerTests(SynchronousTestCase):
         self.audit("update")
         browser.click("#skip")
         browser.until_text("#plugin h2", "Bio Updater")
-        kept = stand.call("state/list", {"ns": "host"})["entries"]
+        kept = fixture.call("state/list", {"ns": "host"})["entries"]
         self.assertRegex(kept["skip:bio-updater"], "^[0-9a-f]{40}$")
-        stand.go("/plugins/bio-updater/update")
+        fixture.go("/plugins/bio-updater/update")
         self.desktop.confirm()
         browser.until_text("#update-found", "1.2.0 asks for more.")
         browser.click("#update-now")
@@ -331,7 +331,7 @@ class ManagerTests(SynchronousTestCase):
         self.desktop.deny()
         self.assertIn("Read the game log", self.desktop.last())
         browser.until_text("#outcome", "Not confirmed, so nothing changed.")
-        self.assertEqual(stand.call("plugins/list")["plugins"][0]["version"], "1.0.0")
+        self.assertEqual(fixture.call("plugins/list")["plugins"][0]["version"], "1.0.0")
         browser.click("#update-now")
         self.until("it is tried again", lambda: not self.is_shown("#outcome"))
         self.confirm_all("#outcome")
@@ -364,18 +364,18 @@ class ManagerTests(SynchronousTestCase):
     def test_settings_permissions_and_keys(self) -> None:
         """A form from a schema; a grant is taken back; a key is forgotten."""
         self.addCleanup(self.remove_all)
-        stand, browser = self.stand, self.browser
-        url = stand.install(
+        fixture, browser = self.fixture, self.browser
+        url = fixture.install(
             "speaker-box", main=SETTINGS % "speaker-box", permissions=["native"]
         )
-        stand.open()
+        fixture.open()
         self.preview(url)
         self.assertIn("You have 1.0.0 already.", browser.text("#preview"))
         self.audit("have-it")
         browser.click("#see-changes")
         self.desktop.confirm()
         browser.until_text("#nothing-new", "1.0.0 is the newest there is.")
-        stand.go("/plugins/speaker-box/settings")
+        fixture.go("/plugins/speaker-box/settings")
         browser.find("#setting-volume")
         self.audit("settings")
         browser.type("#setting-volume", "400")
@@ -383,34 +383,34 @@ class ManagerTests(SynchronousTestCase):
         browser.until_text("#setting-volume-error", "Between 0 and 100.")
         self.focused("setting-volume")
         self.audit("settings-bad")
-        stand.go("/home")
+        fixture.go("/home")
         browser.until_text("#question", "Leave without saving?")
         browser.answer("no")
         self.focused("setting-volume")
         # Another page saves another field meanwhile.
         place = {"ns": "plugin:speaker-box"}
-        stand.call("state/set", {**place, "key": "loud", "value": True})
+        fixture.call("state/set", {**place, "key": "loud", "value": True})
         browser.type("#setting-volume", "60")
         browser.click("#save")
         browser.until_text("#said", "Saved.")
         self.audit("settings-saved")
-        stored = stand.call("state/list", place)["entries"]
+        stored = fixture.call("state/list", place)["entries"]
         self.assertEqual(stored, {"volume": 60, "loud": True})
         browser.find("#setting-loud[aria-checked=true]")
 
         self.saves_once_connected()
-        os.kill(stand.daemon.process.pid, signal.SIGSTOP)
+        os.kill(fixture.daemon.process.pid, signal.SIGSTOP)
         browser.type("#setting-volume", "65")
         browser.click("#save")
         browser.type("#setting-words", "typed meanwhile")
-        os.kill(stand.daemon.process.pid, signal.SIGCONT)
+        os.kill(fixture.daemon.process.pid, signal.SIGCONT)
         browser.until_text("#said", "Saved.")
         typed = self.script("return document.getElementById('setting-words').value")
         self.assertEqual(typed, "typed meanwhile")
         browser.click("#save")
         browser.find("#save[aria-disabled=true]")
 
-        stand.go("/home")
+        fixture.go("/home")
         browser.find('[data-testid="plugin-card-speaker-box"]')
         self.audit("home")
         browser.click('[data-testid="plugin-card-speaker-box"] button')
@@ -422,14 +422,14 @@ class ManagerTests(SynchronousTestCase):
         browser.answer("yes")
         self.desktop.until_shown()
         self.desktop.clear()
-        stand.go("/plugins/speaker-box/permissions")
+        fixture.go("/plugins/speaker-box/permissions")
         browser.until_text("#permissions", "You allowed it to")
         self.audit("permissions")
         browser.click("#permissions .allowed button")
         self.said("It will ask again.")
-        self.assertNotEqual(stand.focus(), "BODY")
+        self.assertNotEqual(fixture.focus(), "BODY")
 
-        stand.go("/keys")
+        fixture.go("/keys")
         browser.until_text("#keys", "signs Speaker Box")
         self.audit("keys")
         browser.click("#keys .danger")
@@ -437,13 +437,13 @@ class ManagerTests(SynchronousTestCase):
         browser.answer("yes")
         self.confirm_all("#outcome")
         browser.until_text("#keys", "No keys yet.")
-        self.assertNotEqual(stand.focus(), "BODY")
+        self.assertNotEqual(fixture.focus(), "BODY")
 
     def saves_once_connected(self) -> None:
         """The form says what was not saved until it is edited; it is not lost."""
-        stand, browser = self.stand, self.browser
-        port = stand.daemon.port
-        stand.stop_daemon()
+        fixture, browser = self.fixture, self.browser
+        port = fixture.daemon.port
+        fixture.stop_daemon()
         browser.until_text("#trouble", "The bridge isn't running.")
         browser.type("#setting-volume", "70")
         self.assertFalse(self.is_shown("#said.good"))
@@ -454,7 +454,7 @@ class ManagerTests(SynchronousTestCase):
         self.audit("settings-not-saved")
         browser.type("#setting-volume", "75")
         self.assertEqual(self.script("return document.all.said.textContent"), "")
-        stand.start_daemon(port=port)
+        fixture.start_daemon(port=port)
         self.retry()
         browser.until_text("#bridge-state", "Connected")
         browser.click("#save")
@@ -463,10 +463,10 @@ class ManagerTests(SynchronousTestCase):
     def test_handles_by_keyboard(self) -> None:
         """Every handle works without a pointer."""
         self.addCleanup(self.remove_all)
-        stand, browser = self.stand, self.browser
+        fixture, browser = self.fixture, self.browser
         card = '[data-testid="plugin-card-every-handle"]'
-        stand.install("every-handle", main=HANDLES)
-        stand.open("/home")
+        fixture.install("every-handle", main=HANDLES)
+        fixture.open("/home")
         browser.until_text(card, "Nothing yet.")
         self.audit("handles")
         self.focus_named("Name")
@@ -503,7 +503,7 @@ class ManagerTests(SynchronousTestCase):
     def test_many_plugins_with_any_names(self) -> None:
         """Names of others fit every window; search, tags, places and updates."""
         self.addCleanup(self.remove_all)
-        stand, browser = self.stand, self.browser
+        fixture, browser = self.fixture, self.browser
         numbered = {f"plugin-{n}": f"Plugin {n}" for n in (1, 2, 3)}
         names = {
             **numbered,
@@ -514,8 +514,8 @@ class ManagerTests(SynchronousTestCase):
         }
         for plugin_id, name in names.items():
             about: Any = {"name": name, "author": name, "description": name}
-            stand.install(plugin_id, **about, tags=[plugin_id[:6]])
-        stand.open("/home")
+            fixture.install(plugin_id, **about, tags=[plugin_id[:6]])
+        fixture.open("/home")
         browser.until_text('[data-testid="plugin-card-twin-one"]', "It runs.")
         browser.until_text('[data-testid="plugin-card-twin-one"] header', "(twin-one)")
         self.audit("names-home")
@@ -530,19 +530,19 @@ class ManagerTests(SynchronousTestCase):
         for width in (320, 768, 1280, 2560):
             self.auditor.resize(width)
             for route, view in views.items():
-                stand.go(route)
+                fixture.go(route)
                 browser.find(view)
                 script = "return document.documentElement.scrollWidth <= innerWidth"
                 self.assertTrue(self.script(script), (width, route))
-            stand.go("/home")
+            fixture.go("/home")
             browser.find('[data-testid="plugin-card-long-one"] header')
             self.assertEqual(self.script(CUT_CARDS), [], width)
         self.keeps_its_place()
         self.auditor.resize(1200)
-        stand.go("/plugins/long-one")
+        fixture.go("/plugins/long-one")
         browser.until_text("#plugin h2", LONG)
         self.audit("long-name")
-        stand.go("/plugins")
+        fixture.go("/plugins")
         browser.until_text('[data-testid="plugin-name-twin-one"]', "(twin-one)")
         browser.type("#search", "plugin 3")
         self.until("one is found", lambda: self.rows() == ["plugin-3"])
@@ -555,7 +555,7 @@ class ManagerTests(SynchronousTestCase):
 
         for plugin_id, name in numbered.items():
             seed = OTHER_SEED if plugin_id == "plugin-2" else SEED
-            stand.publish(plugin_id, seed=seed, name=name, version="1.1.0")
+            fixture.publish(plugin_id, seed=seed, name=name, version="1.1.0")
         browser.click("#check-updates")
         browser.until_text("#updates-status", "3 updates")
         self.audit("updates")
@@ -569,7 +569,7 @@ class ManagerTests(SynchronousTestCase):
     def keeps_its_place(self) -> None:
         """Going back from a plugin returns to where its row is."""
         browser = self.browser
-        self.stand.go("/plugins")
+        self.fixture.go("/plugins")
         self.auditor.resize(320)
         browser.find('[data-row="twin-one"]')
         self.script("scrollTo(0, 250)")
@@ -596,9 +596,9 @@ class ManagerTests(SynchronousTestCase):
 
     def test_log_diagnostics_and_settings(self) -> None:
         """The log is filtered, copied and cleared; a notification is tried."""
-        stand, browser = self.stand, self.browser
-        stand.call("state/delete", {"ns": "host", "key": "updates:auto"})
-        stand.open("/log")
+        fixture, browser = self.fixture, self.browser
+        fixture.call("state/delete", {"ns": "host", "key": "updates:auto"})
+        fixture.open("/log")
         browser.until_text("#log-lines", "connected")
         self.audit("log")
         browser.type("#log-find", "nothing like this")
@@ -610,13 +610,13 @@ class ManagerTests(SynchronousTestCase):
         self.focused("report-text")
         report = browser.find("#report-text").get_attribute("value") or ""
         self.assertIn("notification targets:", report)
-        self.assertNotIn(stand.daemon.token, report)
-        self.assertNotIn(str(stand.home), report)
+        self.assertNotIn(fixture.daemon.token, report)
+        self.assertNotIn(str(fixture.home), report)
         self.audit("diagnostics")
         browser.click("#log-clear")
         browser.find("#log-empty")
 
-        stand.go("/settings")
+        fixture.go("/settings")
         browser.click('[data-testid="target-freedesktop"] button')
         browser.until_text('[data-testid="test-freedesktop"]', "Sent.")
         self.audit("page-settings")
@@ -629,12 +629,12 @@ class ManagerTests(SynchronousTestCase):
     def test_safe_mode(self) -> None:
         """A plugin that breaks is left out; ``?safe`` runs none."""
         self.addCleanup(self.remove_all)
-        stand, browser = self.stand, self.browser
-        stand.install("broken-one", main=THROWS)
-        stand.open("/plugins/broken-one")
+        fixture, browser = self.fixture, self.browser
+        fixture.install("broken-one", main=THROWS)
+        fixture.open("/plugins/broken-one")
         browser.until_text("#plugin-words", "Didn't start.")
         self.audit("failed")
-        stand.open("/plugins", query="?safe")
+        fixture.open("/plugins", query="?safe")
         browser.until_text("#safe-mode", "No plugin is running.")
         self.audit("safe-mode")
         browser.click("#switch-broken-one")
@@ -645,21 +645,21 @@ class ManagerTests(SynchronousTestCase):
         browser.until_text('[data-testid="plugin-status-broken-one"]', "Didn't start.")
         browser.click("#switch-broken-one")
         browser.until_text('[data-testid="plugin-status-broken-one"]', "Off")
-        self.assertNotEqual(stand.focus(), "BODY")
+        self.assertNotEqual(fixture.focus(), "BODY")
 
     def test_keyboard_only(self) -> None:
         """No pointer is needed; a link skips the navigation; the focus stays."""
         self.addCleanup(self.remove_all)
-        stand = self.stand
-        url = stand.publish("key-plugin")
-        stand.open("/settings")
+        fixture = self.stand
+        url = fixture.publish("key-plugin")
+        fixture.open("/settings")
         self.browser.until_text("#settings", "Connection")
         self.script("document.activeElement.blur()")
         self.press_until("skip-link", Keys.TAB)
         self.press(Keys.ENTER)
         self.focused("H2")
         self.assertTrue(self.browser.chrome.current_url.endswith("#/settings"))
-        stand.open()
+        fixture.open()
         self.browser.until_text("#bridge-state", "Connected")
         self.press_until("add", Keys.TAB)
         self.press(Keys.ENTER)
@@ -689,7 +689,7 @@ class ManagerTests(SynchronousTestCase):
         """Press a key until the focus is somewhere."""
         for _ in range(40):
             self.press(key)
-            if self.stand.focus() == wanted:
+            if self.fixture.focus() == wanted:
                 return
         raise AssertionError(f"the focus never came to {wanted}")
 
@@ -699,7 +699,7 @@ class ManagerTests(SynchronousTestCase):
 
     def test_every_state_of_the_connection(self) -> None:
         """Each state has its words; the focus is never lost."""
-        stand, browser = self.stand, self.browser
+        fixture, browser = self.fixture, self.browser
         self.unpair()
         self.audit("unpaired")
         field = browser.find("#token")
@@ -711,31 +711,31 @@ class ManagerTests(SynchronousTestCase):
         self.focused("token")
         self.said("That code didn't work. Copy all of it.|")
         self.audit("wrong-code")
-        stand.pair()
+        fixture.pair()
         self.focused("H2")
         self.said("Connected.")
         self.audit("no-plugins")
 
-        os.kill(stand.daemon.process.pid, signal.SIGSTOP)
+        os.kill(fixture.daemon.process.pid, signal.SIGSTOP)
         browser.click("nav a[href='#/settings']")
         browser.click("#daily")
         browser.until_text("#trouble", "The bridge isn't answering.")
         self.assertIn("Not answering", browser.text("#bridge-state"))
         self.audit("frozen")
-        os.kill(stand.daemon.process.pid, signal.SIGCONT)
+        os.kill(fixture.daemon.process.pid, signal.SIGCONT)
         browser.until_text("#bridge-state", "Connected")
 
-        port = stand.daemon.port
-        stand.stop_daemon()
+        port = fixture.daemon.port
+        fixture.stop_daemon()
         browser.until_text("#trouble", "The bridge isn't running.")
         self.audit("lost")
-        stand.start_daemon(port=port)
+        fixture.start_daemon(port=port)
         self.retry()
         browser.until_text("#bridge-state", "Connected")
         self.until("the notice is gone", lambda: not self.is_shown("#trouble"))
-        self.assertNotEqual(stand.focus(), "BODY")
+        self.assertNotEqual(fixture.focus(), "BODY")
 
-        rotated = stand.rotate_token()
+        rotated = fixture.rotate_token()
         browser.until_text("#connect-words", "The pairing code was replaced.")
         self.focused("token")
         self.audit("rotated")
@@ -743,20 +743,20 @@ class ManagerTests(SynchronousTestCase):
         browser.click("#pair")
         browser.until_text("#bridge-state", "Connected")
 
-        stand.stop_daemon()
-        stand.browser.open("about:blank")
-        stand.open()
+        fixture.stop_daemon()
+        fixture.browser.open("about:blank")
+        fixture.open()
         browser.until_text("#connect-words", "The bridge isn't running.")
         # A page that is paired needs no code, but a bridge that runs.
         self.assertFalse(self.is_shown("#token"))
         browser.until_text("#connect", "plugin-bridge run --host reference")
         self.audit("absent")
-        stand.start_daemon(port=port)
+        fixture.start_daemon(port=port)
         self.retry()
         browser.until_text("#bridge-state", "Connected")
 
     def unpair(self) -> None:
         """Have the page forget the token."""
         self.script("localStorage.clear()")
-        self.stand.open()
+        self.fixture.open()
         self.browser.until_text("#connect-words", "Paste the pairing code")

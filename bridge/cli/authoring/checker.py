@@ -46,11 +46,11 @@ from ...wiring import oneshot
 from ..terminal import CommandError, reported
 from .hostapi import api_version, check_types, find_compiler, search_path
 from .reading import Reading, quoted, read_sources, shown_hit
-from .verdict import (
+from .report import (
     EndedError,
     Outcome,
+    Report,
     StepResult,
-    Verdict,
     counted,
     left_out,
     not_done,
@@ -59,16 +59,16 @@ from .worktree import published_tree, since_signed
 
 
 @define(eq=False)
-class Trial:
+class Checker:
     """
-    One trial of one tree.
+    One check of one tree.
 
     :ivar root: The author's directory.
     :ivar scratch: An empty directory of our own; somebody else removes it.
     :ivar unsigned: Whether to leave the signature out.
     :ivar now: Seconds since the epoch.
     :ivar tsc: The TypeScript compiler, when the author names it.
-    :ivar verdict: What was found so far.
+    :ivar report: What was found so far.
     """
 
     _reactor: Any
@@ -78,28 +78,28 @@ class Trial:
     _unsigned: bool
     _now: Callable[[], float]
     _tsc: Path | None = None
-    verdict: Verdict = field(init=False)
+    report: Report = field(init=False)
     _tree: Tree = field(init=False, default=Tree({}))
     _manifest: Manifest | None = field(default=None, init=False)
     _reading: Reading | None = field(default=None, init=False)
     _reaches_out: bool = field(default=True, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.verdict = Verdict.begin(self._place.profile.name)
+        self.report = Report.begin(self._place.profile.name)
 
     @property
     def _copy(self) -> Path:
         return self._scratch / "tree"
 
-    async def run(self) -> Verdict:
+    async def run(self) -> Report:
         """Take every step that can be taken, even after others failed."""
         for name, step in STEPS.items():
-            self.verdict.steps.append(await self._taken(name, step))
-        self.verdict.finish()
-        return self.verdict
+            self.report.steps.append(await self._taken(name, step))
+        self.report.finish()
+        return self.report
 
     async def _taken(self, name: str, step: Step) -> StepResult:
-        taken = self.verdict.steps
+        taken = self.report.steps
         if taken and taken[0].outcome is not Outcome.OK:
             return StepResult(name, Outcome.NOT_DONE, "the files were refused")
         try:
@@ -122,7 +122,7 @@ class Trial:
     async def _read_manifest(self) -> str:
         found = load_manifest(self._tree, self._place.profile)
         self._manifest = found
-        self.verdict.id, self.verdict.version = found.id, found.version
+        self.report.id, self.report.version = found.id, found.version
         return f"{found.id} {found.version}"
 
     def _plugin_id(self) -> str:
@@ -138,7 +138,7 @@ class Trial:
         self._reaches_out = len(hits) >= POLICY_HITS
         for hit in hits:
             self._reaches_out = self._reaches_out or hit.rule == OUTSIDE
-            self.verdict.hits.append(shown_hit(self._copy, hit))
+            self.report.hits.append(shown_hit(self._copy, hit))
         if hits:
             # The daemon names the first one; here are all of them.
             raise CommandError(f"{Prefix.POLICY}: {counted(len(hits), 'hit')}")
@@ -206,7 +206,7 @@ class Trial:
         except BridgeError as e:
             message = "\n".join([e.message, *self._since_signed()])
             raise BridgeError(e.code, message) from None
-        self.verdict.key_id = signed.key_id
+        self.report.key_id = signed.key_id
         return f"signed with the key {signed.key_id}"
 
     def _since_signed(self) -> list[str]:
@@ -214,8 +214,8 @@ class Trial:
         found = since_signed(self._root)
         if found is None:
             return []
-        self.verdict.signed_commit = found.commit
-        self.verdict.changed = found.differences
+        self.report.signed_commit = found.commit
+        self.report.changed = found.differences
         return found.lines()
 
     async def _id(self) -> str:
@@ -290,24 +290,26 @@ class Trial:
         return "\n".join([f"in {report.duration_ms} ms", *warnings])
 
 
-Step = Callable[[Trial], Awaitable[str]]
+Step = Callable[[Checker], Awaitable[str]]
 """Returns its message, or raises why it did not pass."""
 
 STEPS: Final[dict[str, Step]] = {
-    "files": Trial._files,
-    "manifest": Trial._read_manifest,
-    "policy": Trial._policy,
-    "signature": Trial._signature,
-    "id": Trial._id,
-    "realm": Trial._realm,
-    "api": Trial._api,
-    "types": Trial._types,
-    "build": Trial._build,
+    "files": Checker._files,
+    "manifest": Checker._read_manifest,
+    "policy": Checker._policy,
+    "signature": Checker._signature,
+    "id": Checker._id,
+    "realm": Checker._realm,
+    "api": Checker._api,
+    "types": Checker._types,
+    "build": Checker._build,
 }
 """The steps of a check, in order."""
 
 
-def tried(place: Paths, root: Path, unsigned: bool, tsc: Path | None = None) -> Verdict:
+def check_plugin(
+    place: Paths, root: Path, unsigned: bool, tsc: Path | None = None
+) -> Report:
     """
     Check a plugin's directory; runs the reactor, which the bundler needs.
 
@@ -317,5 +319,5 @@ def tried(place: Paths, root: Path, unsigned: bool, tsc: Path | None = None) -> 
     from twisted.internet import reactor
 
     with TemporaryDirectory(prefix="plugin-bridge-check-") as scratch:
-        trial = Trial(reactor, place, root, Path(scratch), unsigned, time.time, tsc)
-        return oneshot.run(reactor, trial.run)
+        checker = Checker(reactor, place, root, Path(scratch), unsigned, time.time, tsc)
+        return oneshot.run(reactor, checker.run)

@@ -86,7 +86,7 @@ class Desktop(Session):
 
 
 @define(eq=False)
-class Stand:
+class Fixture:
     """
     The page in a browser, and what is behind it.
 
@@ -213,7 +213,7 @@ class Stand:
 
 
 @contextmanager
-def open_stand() -> Iterator[Stand]:
+def open_fixture() -> Iterator[Fixture]:
     """Start everything; the daemon asks on the desktop."""
     with ExitStack() as stack:
         home = Path(stack.enter_context(TemporaryDirectory(prefix="bridge-home-")))
@@ -227,7 +227,7 @@ def open_stand() -> Iterator[Stand]:
         lay_out_page(home / "site", theme)
         page = stack.enter_context(serving_directory(home / "site"))
         browser = stack.enter_context(open_browser())
-        stand = Stand(home, forge, desktop, browser, page)
-        stand.start_daemon()
-        stack.callback(stand.stop_daemon)
-        yield stand
+        fixture = Fixture(home, forge, desktop, browser, page)
+        fixture.start_daemon()
+        stack.callback(fixture.stop_daemon)
+        yield fixture

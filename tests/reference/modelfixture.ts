@@ -8,8 +8,8 @@ import { Questions } from "../../bridge/reference/packages/host/src/model/questi
 import type { PageRuntime, PluginState } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { Preferences } from "../../bridge/reference/packages/host/src/preferences.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
-import { Daemon, Memory } from "./pagestand.js";
-import { World, settle } from "./world.js";
+import { Daemon, Memory } from "./pagefixture.js";
+import { Fixture, settle } from "./fixture.js";
 
 /** A refusal, as the client throws it. */
 export function refused(message: string, code = "bad_request"): Error {
@@ -106,11 +106,11 @@ export class FakeRuntime {
   }
 }
 
-export interface ModelStand {
+export interface ModelFixture {
   readonly model: PageModel;
   readonly link: FakeLink;
   readonly runtime: FakeRuntime;
-  readonly world: World;
+  readonly fixture: Fixture;
   readonly session: Memory;
   /** What screen readers announce; urgent lines begin with `!`. */
   readonly said: string[];
@@ -119,8 +119,8 @@ export interface ModelStand {
 }
 
 /** Open a page that is not connected yet. */
-export function openPage(session = new Memory()): ModelStand {
-  const world = new World();
+export function openPage(session = new Memory()): ModelFixture {
+  const fixture = new Fixture();
   const link = new FakeLink();
   link.state = "detecting";
   link.isOpen = false;
@@ -131,11 +131,11 @@ export function openPage(session = new Memory()): ModelStand {
     link,
     state: new HostState(link),
     runtime: runtime as unknown as PageRuntime,
-    questions: new Questions(world.later),
-    log: new Log(world, () => undefined),
+    questions: new Questions(fixture.later),
+    log: new Log(fixture, () => undefined),
     preferences: new Preferences(new Memory()),
     cards: { changed: new Signal() } as never,
-    environment: world,
+    environment: fixture,
     tab: {
       session,
       bar: {
@@ -151,7 +151,7 @@ export function openPage(session = new Memory()): ModelStand {
   const said: string[] = [];
   const { announced } = model.announcer;
   announced.listen(({ words, urgent }) => said.push(urgent ? `!${words}` : words));
-  return { model, link, runtime, world, session, said, bar };
+  return { model, link, runtime, fixture, session, said, bar };
 }
 
 /** Wait until everything that was asked for is answered. */
@@ -165,11 +165,11 @@ export async function answered(): Promise<void> {
 export async function connectedPage(
   plugins: readonly object[] = [],
   states: PluginState[] = [],
-): Promise<ModelStand> {
-  const stand = openPage();
-  stand.runtime.states = states;
-  stand.link.answers.set("plugins/list", { plugins, broken: [] });
-  stand.link.become("connected");
+): Promise<ModelFixture> {
+  const fixture = openPage();
+  fixture.runtime.states = states;
+  fixture.link.answers.set("plugins/list", { plugins, broken: [] });
+  fixture.link.become("connected");
   await answered();
   return stand;
 }

@@ -1,4 +1,4 @@
-"""A small part of the comparison that ``python -m tests.differential`` makes."""
+"""A small part of the comparison that ``python -m tests.compiler_diff`` makes."""
 
 from unittest import mock
 

@@ -57,7 +57,7 @@ class StepResult:
     """
     One step.
 
-    :ivar step: One of ``STEPS`` of ``trial``.
+    :ivar step: One of ``STEPS`` of ``checker``.
     :ivar message: One line or more for its reader.
     """
 
@@ -67,7 +67,7 @@ class StepResult:
 
 
 @define(eq=False)
-class Verdict:
+class Report:
     """
     All of it, as far as it is known; what ``check --json`` prints, with these keys.
 
@@ -93,7 +93,7 @@ class Verdict:
     changed: list[Difference]
 
     @classmethod
-    def begin(cls, host: str) -> Verdict:
+    def begin(cls, host: str) -> Report:
         """Return that of a check that has taken no step."""
         return cls(False, Outcome.NOT_DONE, host, None, None, None, [], [], None, [])
 
@@ -110,15 +110,15 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def verdict_lines(verdict: Verdict) -> list[str]:
-    """Return the verdict for people: a line for each step, and details."""
+def report_lines(report: Report) -> list[str]:
+    """Return the report for people: a line for each step, and details."""
     lines = []
-    for step in verdict.steps:
+    for step in report.steps:
         first, *rest = step.message.split("\n")
         outcome = step.outcome.replace("_", " ")
         lines.append(f"{step.step:<10} {outcome}: {first}")
         lines += [f"  {line}" for line in rest]
         if step.step == "policy":
-            for hit in verdict.hits:
+            for hit in report.hits:
                 lines += hit_lines(hit)
     return lines
