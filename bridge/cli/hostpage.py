@@ -100,14 +100,10 @@ class HostPage:
         """
         self.forget()
         link = f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
-        write_file(self._link, link.encode())
+        write_file(self._place.data.page, link.encode())
         # Some browsers are waited for, and what they ask for is served meanwhile.
-        self._reactor.callInThread(webbrowser.open, self._link.as_uri())
+        self._reactor.callInThread(webbrowser.open, self._place.data.page.as_uri())
 
     def forget(self) -> None:
         """Remove what was for the browser alone."""
-        self._link.unlink(missing_ok=True)
-
-    @property
-    def _link(self) -> Path:
-        return self._place.data.root / "page.html"
+        self._place.data.page.unlink(missing_ok=True)

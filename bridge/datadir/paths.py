@@ -54,12 +54,15 @@ class DataDir:
     :ivar daemon_log: The daemon's own log lines, for bug reports.
     :ivar bin: The bundler and its checksum.
     :ivar host: The host's and the plugin API's sources.
+    :ivar host_new: The same while ``setup`` installs others, and ``host_old`` those
+        that they replace.
     :ivar build: The generated import table, and the staging directories of builds.
     :ivar build_lock: Held by a build, and by a setup while it replaces something.
     :ivar plugins: The installed trees, and clones under way.
     :ivar control_socket: Where commands reach the daemon.
     :ivar icons: The icons of notifications, for the desktop to open; each for a
         minute.
+    :ivar page: What leads a browser to the page that ``open`` serves.
     """
 
     root: Path
@@ -74,11 +77,14 @@ class DataDir:
     daemon_log = _Part("logs", "daemon.log")
     bin = _Part("bin")
     host = _Part("host")
+    host_new = _Part(".host-new")
+    host_old = _Part(".host-old")
     build = _Part("build")
     build_lock = _Part("build", "lock")
     plugins = _Part("plugins")
     control_socket = _Part("control.socket")
     icons = _Part("icons")
+    page = _Part("page.html")
 
     def create(self) -> str | None:
         """

@@ -42,8 +42,6 @@ _SAFE: Final = re.compile(r'[^\x00-\x1f\x7f\\:*?"<>|]{1,1024}')
 _GZIP: Final = b"\x1f\x8b"
 _RECORD: Final = "installed.json"
 _RECORD_BYTES: Final = 4096
-_NEW: Final = ".host-new"
-_OLD: Final = ".host-old"
 
 Sources = dict[str, bytes]
 """From a path with ``/``, as it is below ``host/``, to the file's content."""
@@ -268,7 +266,7 @@ def install_sources(
     :return: Whether anything was written.
     :raise OSError: It could not be done; the old sources are in place.
     """
-    new, old = data.root / _NEW, data.root / _OLD
+    new, old = data.host_new, data.host_old
     if old.exists() and not data.host.exists():
         # Somebody pulled the plug between the two renames below.
         old.rename(data.host)

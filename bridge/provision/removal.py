@@ -16,9 +16,8 @@ from .npm import SetupError
 
 _PATIENCE_SECONDS: Final = 15.0
 
-# Of what a killed setup leaves, of the page that ``open`` shows the browser, and of the
-# log of an earlier daemon, whose directory is used as it is.
-_OTHER_NAMES: Final = (".host-", "page.html", "bridge.log")
+# Of VRCNext's earlier daemon, whose directory is used as it is.
+_OLD_LOG: Final = "bridge.log"
 
 
 def published(place: Paths) -> list[Path]:
@@ -40,7 +39,7 @@ def check_removable(place: Paths) -> None:
     home = Path.home().resolve()
     if root.is_symlink() or root.resolve() in (home, *home.parents):
         raise SetupError(f"{root} is no data directory of its own; nothing was removed")
-    own = (*data.names(), *_OTHER_NAMES, *_placed_names(place))
+    own = (*data.names(), _OLD_LOG, *_placed_names(place))
     for path in sorted(root.iterdir()):
         if not path.name.startswith(own):
             raise SetupError(

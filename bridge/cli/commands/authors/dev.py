@@ -56,7 +56,7 @@ def snapshot(root: Path) -> Snapshot:
     found = {}
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in IGNORED]
-        for name in filterfalse(_OF_EDITOR.fullmatch, files):
+        for name in files:
             path = os.path.join(folder, name)
             with suppress(OSError):
                 about = os.lstat(path)
