@@ -11,8 +11,6 @@ from .programs import python
 
 
 class CheckTests(SynchronousTestCase):
-    """Tests for the sources."""
-
     def check(self, *arguments: str) -> None:
         """Run a program of this environment, which must find nothing."""
         done = python("-m", *arguments)

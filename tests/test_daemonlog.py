@@ -41,8 +41,6 @@ class OutputCase(SynchronousTestCase):
 
 
 class TextTests(OutputCase):
-    """Tests for lines of text."""
-
     def test_traceback(self) -> None:
         """A traceback follows its message, indented."""
         broken = Failure(ZeroDivisionError("by nothing"))
@@ -82,8 +80,6 @@ class TextTests(OutputCase):
 
 
 class JsonTests(OutputCase):
-    """Tests for lines of JSON."""
-
     def test_form(self) -> None:
         """One object a line with time, level, source, message, and any traceback."""
         logger = self.logger("json", no_secrets)
@@ -98,8 +94,6 @@ class JsonTests(OutputCase):
 
 
 class JournalTests(OutputCase):
-    """Tests for lines to the journal."""
-
     def test_prefix(self) -> None:
         """Every line has the priority before it, and no time or level of its own."""
         source = self.logger("text", no_secrets, journal=True)
@@ -132,8 +126,6 @@ class JournalTests(OutputCase):
 
 
 class LevelTests(OutputCase):
-    """Tests for --log."""
-
     CALLS: ClassVar = ("debug", "info", "warn", "error", "critical")
 
     def test_each_level(self) -> None:
@@ -149,8 +141,6 @@ class LevelTests(OutputCase):
 
 
 class EventTests(SynchronousTestCase):
-    """Tests for reading events."""
-
     def source(self, namespace: str | None) -> str:
         """Return the source of an event of ``namespace``."""
         event: dict[str, Any] = {"log_format": "", "log_level": LogLevel.info}

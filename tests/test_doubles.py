@@ -59,12 +59,12 @@ CONTRACTS: Final = {
     "web.stack.Connection": (
         "web.test_requestscontract.RequestsContract",
         "web.test_requestscontract.MemoryTests",
-        "whole.test_edge.RequestsByTcp",
+        "e2e.test_edge.RequestsByTcp",
     ),
     "web.stack.MemorySocket": (
         "web.test_framescontract.FramesContract",
         "web.test_framescontract.MemoryTests",
-        "whole.test_edge.FramesByTcp",
+        "e2e.test_edge.FramesByTcp",
     ),
 }
 """Of each double: its contract, the test case of it, and one of a real part."""

@@ -35,8 +35,6 @@ from .waiting import until
 
 
 class DaemonTests(TestCase):
-    """Tests for what ``makeService`` makes."""
-
     def setUp(self):
         self.data = fresh_directory(self) / "data"
         for name in list(os.environ):

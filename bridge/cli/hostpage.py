@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import webbrowser
 from html import escape
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 

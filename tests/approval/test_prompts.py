@@ -63,8 +63,6 @@ def offer_of(text):
 
 
 class ShownTests(SynchronousTestCase):
-    """Tests for ``shown`` and ``host_of``."""
-
     def test_names_have_their_letters(self):
         """A name is shown as it is written, between isolates; ASCII needs none."""
         for name, wanted in (
@@ -113,8 +111,6 @@ class SenderTests(SynchronousTestCase):
 
 
 class PromptTests(SynchronousTestCase):
-    """Tests for ``Prompt`` and ``Prompts``."""
-
     @given(texts)
     def test_attack_text_in_a_prompt(self, text):
         """No text, wherever it goes, brings markup, control characters or a line."""

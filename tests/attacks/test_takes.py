@@ -15,8 +15,6 @@ FEWEST = 120
 
 
 class CorpusTests(SynchronousTestCase):
-    """Tests for the attacks themselves."""
-
     def test_attacks(self) -> None:
         """There are enough of them, in families, each with a sentence of its own."""
         found = attacks()
@@ -35,8 +33,6 @@ class CorpusTests(SynchronousTestCase):
 
 
 class TakingTests(SynchronousTestCase):
-    """Tests for what the attacks take."""
-
     def test_attack_every_way(self) -> None:
         """None takes a secret, sends a request, or changes the page or a neighbour."""
         with open_fixture() as fixture:

@@ -12,8 +12,6 @@ ROWS = [
 
 
 class TableTests(SynchronousTestCase):
-    """Tests for the table of a run."""
-
     def test_goals(self) -> None:
         """A goal is a most, or a least when more is better, of the ratio or value."""
         self.assertEqual([row.met for row in ROWS], [True, False, True])

@@ -35,8 +35,6 @@ URL = "https://forge.example/weather"
 
 
 class DiskTests(SynchronousTestCase):
-    """Tests for what is looked at on disk."""
-
     def setUp(self) -> None:
         self.root = fresh_directory(self) / "data"
         self.place: Paths = locate("reference", self.root, None)
@@ -325,8 +323,6 @@ class DaemonTests(SynchronousTestCase):
 
 
 class ServerTests(SynchronousTestCase):
-    """Tests for looking who shows prompts."""
-
     def found(self, screen: FakeScreen, *, no_prompts: bool = False) -> Finding:
         looking = checkup.notification_server(screen, no_prompts)
         return self.successResultOf(Deferred.fromCoroutine(looking))

@@ -39,8 +39,6 @@ class PlainTests(SynchronousTestCase):
 
 
 class EndTests(SynchronousTestCase):
-    """Tests for how a command ends that fails."""
-
     def outcome(self, error, *words):
         """End with an error: the status, the output, and the error messages."""
 

@@ -19,8 +19,6 @@ from ..directories import fresh_directory
 
 
 class PageTests(SynchronousTestCase):
-    """Tests for serving the page, or not."""
-
     def setUp(self):
         self.data = fresh_directory(self)
         self.reactor: Any = MemoryReactor()

@@ -30,8 +30,6 @@ print(sum(name.split(".")[0] == "bridge" for name in sys.modules))
 
 
 class MainTests(CommandTestCase):
-    """Tests for the command."""
-
     def test_help(self):
         """``--help`` lists every command in its section; so does no command at all."""
         text = self.done(self.run_main("--help"))

@@ -27,8 +27,6 @@ from .commandcase import Typed
 
 
 class JsonTests(SynchronousTestCase):
-    """Tests for JSON as it is shown."""
-
     @given(values, st.booleans())
     def test_same_value(self, value, compact):
         """It is JSON of the same value, and without colours nothing in it hides."""
@@ -64,8 +62,6 @@ class JsonTests(SynchronousTestCase):
 
 
 class TableTests(SynchronousTestCase):
-    """Tests for columns."""
-
     def test_aligned(self):
         """Columns are as wide as a terminal shows their widest cell."""
         rows = [

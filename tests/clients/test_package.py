@@ -75,8 +75,6 @@ MISUSE = (
 
 
 class PackageTests(SynchronousTestCase):
-    """Tests for what is published."""
-
     def test_files(self) -> None:
         """It has one module, declarations of each source, and nothing else."""
         declarations = {f"dist/{p.stem}.d.ts" for p in SOURCE.glob("*.ts")}
@@ -148,8 +146,6 @@ class TypesTests(SynchronousTestCase):
 
 
 class UnitTests(SynchronousTestCase):
-    """Tests for the tests that Node.js runs."""
-
     def test_types(self) -> None:
         """They pass the strict compiler."""
         packed()

@@ -25,8 +25,6 @@ def program() -> str:
 
 
 class TextTests(SynchronousTestCase):
-    """Tests for the program as it is printed."""
-
     def test_short(self) -> None:
         """It fits on a page of the docs, and is formatted as our own code."""
         text = program()
@@ -44,8 +42,6 @@ class TextTests(SynchronousTestCase):
 
 
 class ProgramTests(InstallCase):
-    """Tests for what the program prints."""
-
     def test_program(self) -> None:
         """It lists plugins, prints events, connects again, and ends when unpaired."""
         url = self.publish("good", tree("good"))

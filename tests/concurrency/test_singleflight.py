@@ -9,8 +9,6 @@ from bridge.concurrency.singleflight import SingleFlight
 
 
 class SingleFlightTests(SynchronousTestCase):
-    """Tests for one run at a time."""
-
     def setUp(self) -> None:
         self.runs: list[Deferred[None]] = []
         self.flight = SingleFlight("testing", self.run_once)

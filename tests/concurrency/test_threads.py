@@ -13,8 +13,6 @@ from bridge.protocol.errors import BridgeError, Code
 
 
 class PoolTests(TestCase):
-    """Tests for pools of threads."""
-
     async def test_no_more_threads(self):
         """Without room for a thread a call fails, later ones are made; it can end."""
         anything: Any = reactor

@@ -7,8 +7,6 @@ from bridge.concurrency.throttledcounter import ThrottledCounter
 
 
 class TallyTests(SynchronousTestCase):
-    """Tests for counting."""
-
     def test_the_rest(self) -> None:
         """At the end the rest is reported, once, and what comes later at once."""
         clock = Clock()

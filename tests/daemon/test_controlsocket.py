@@ -172,8 +172,6 @@ class Client(Protocol):
 
 
 class ListeningTests(TestCase):
-    """Tests for the socket itself."""
-
     def setUp(self):
         self.path = fresh_directory(self) / "control.socket"
         self.looks: list[None] = []

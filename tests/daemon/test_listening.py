@@ -54,8 +54,6 @@ class InheritCase(SynchronousTestCase):
 
 
 class InheritTests(InheritCase):
-    """Tests for inherited sockets."""
-
     def taken(self, given: socket.socket) -> Listening:
         """Inherit a socket that is accepted."""
         taken = inherit(self.given(given.fileno()), PID)
@@ -154,8 +152,6 @@ class InheritTests(InheritCase):
 
 
 class BindTests(SynchronousTestCase):
-    """Tests for a port of its own."""
-
     def test_address_of_no_interface(self) -> None:
         """An error of the system is reported in its words, with the address once."""
         error = self.assertRaises(StartError, bind, Address("192.0.2.1", 1))
@@ -166,8 +162,6 @@ class BindTests(SynchronousTestCase):
 
 
 class ServeTests(TestCase):
-    """Tests for the reactor's adoption."""
-
     async def test_attack_unix_socket_opened_to_the_world(self) -> None:
         """An adopted path keeps its mode, and is there for the next daemon."""
         path = str(fresh_directory(self) / "s")
@@ -184,8 +178,6 @@ class ServeTests(TestCase):
 
 
 class AddressFileTests(SynchronousTestCase):
-    """Tests for the address that commands find."""
-
     def test_both_kinds(self) -> None:
         """Where a daemon listens is read as it was written."""
         for address in Address("::1", 9), UnixAddress("/run/a b/é"):

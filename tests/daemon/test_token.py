@@ -31,8 +31,6 @@ class FollowedCase(TokenCase):
 
 
 class FollowedTests(FollowedCase):
-    """Tests for following the file."""
-
     def test_rotation(self) -> None:
         """A second after a rotation the new token counts, and the old one does not."""
         self.token.look()
@@ -107,8 +105,6 @@ class FollowedTests(FollowedCase):
 
 
 class MatchTests(FollowedCase):
-    """Tests for comparing."""
-
     def test_exactly(self) -> None:
         """Only the token itself matches."""
         self.assertTrue(self.token.matches(self.first))

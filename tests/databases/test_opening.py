@@ -36,8 +36,6 @@ def nobody() -> Iterator[None]:
 
 
 class OpeningTests(SynchronousTestCase):
-    """Tests for open_database."""
-
     def setUp(self) -> None:
         """Make a database in WAL mode, in a directory that others may look into."""
         self.directory = fresh_directory(self) / "host"

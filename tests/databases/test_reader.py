@@ -77,8 +77,6 @@ class ReaderCase(SynchronousTestCase):
 
 
 class ReadTests(ReaderCase):
-    """Tests for what is read."""
-
     def test_values(self) -> None:
         """Every kind of value has a place in JSON."""
         for sql, value in (
@@ -189,8 +187,6 @@ class ReadTests(ReaderCase):
 
 
 class LimitTests(ReaderCase):
-    """Tests for how much is read."""
-
     def test_attack_endless_rows(self) -> None:
         """Ten thousand are read; one more is an error, not a cut, and so is no end."""
         sql = ENDLESS + "SELECT n FROM r"

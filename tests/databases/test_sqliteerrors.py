@@ -17,8 +17,6 @@ def failed(code: int | None, message: str = "secret") -> sqlite3.OperationalErro
 
 
 class WordingTests(SynchronousTestCase):
-    """Tests for how errors are worded."""
-
     def test_who_is_to_blame(self) -> None:
         """What the tests of the reader do not meet; SQLite is never quoted."""
         for code, blamed in (

@@ -93,8 +93,6 @@ class CheckTests(OwnershipCase):
 
 
 class GroupTests(OwnershipCase):
-    """Tests for files that a group may write."""
-
     def setUp(self):
         """Let the group write, and know what groups there are."""
         super().setUp()

@@ -15,8 +15,6 @@ from ..disk import going_wrong
 
 
 class DataDirTests(SynchronousTestCase):
-    """Tests for the daemon's directory."""
-
     def setUp(self) -> None:
         self.root = fresh_directory(self) / "deep" / "data"
 
@@ -153,8 +151,6 @@ class DataDirTests(SynchronousTestCase):
 
 
 class WriteTests(SynchronousTestCase):
-    """Tests for writing whole files."""
-
     def test_synced_before_and_after_the_rename(self) -> None:
         """The content is durable before it gets its name, the name after."""
         path = fresh_directory(self) / "file"

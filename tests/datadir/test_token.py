@@ -35,8 +35,6 @@ class TokenCase(SynchronousTestCase):
 
 
 class CreateTests(TokenCase):
-    """Tests for the first start."""
-
     def test_made(self) -> None:
         """32 random bytes as base64url and a newline, for the owner alone."""
         token = make_token(self.path, lambda n: bytes(range(n)))
@@ -119,8 +117,6 @@ class RefusedTests(TokenCase):
 
 
 class RotateTests(TokenCase):
-    """Tests for a new token."""
-
     def test_attack_link_in_its_place(self) -> None:
         """A link is replaced; what it pointed to is not touched."""
         victim = self.directory / "victim"

@@ -30,8 +30,6 @@ NOW = 1_800_000_000
 
 
 class DaemonProcessTests(SynchronousTestCase):
-    """Tests for watching the daemon's output."""
-
     def setUp(self):
         self.daemon = DaemonProcess()
 
@@ -90,8 +88,6 @@ class SpawnTests(SynchronousTestCase):
 
 
 class PrepareTests(SynchronousTestCase):
-    """Tests for what the demo needs."""
-
     def test_missing_trustme(self):
         """What only the demo needs is looked for before anything is done."""
         root = fresh_directory(self)

@@ -12,8 +12,6 @@ from ..directories import fresh_directory
 
 
 class PageTests(SynchronousTestCase):
-    """Tests for the demo's web server."""
-
     def setUp(self):
         self.theme = fresh_directory(self)
         self.http = StubTreq(page_site(self.theme, "host").resource)
@@ -69,8 +67,6 @@ class PageTests(SynchronousTestCase):
 
 
 class ReloadingTests(SynchronousTestCase):
-    """Tests for the page that reloads itself."""
-
     def setUp(self):
         self.builds = Builds("run")
         self.site = page_site(fresh_directory(self), "host", builds=self.builds)

@@ -95,8 +95,6 @@ PROGRAMS: Final = re.compile(
 
 
 class PagesTests(SynchronousTestCase):
-    """Tests for finding the commands."""
-
     def test_none_is_hidden(self) -> None:
         """Commands are in blocks of ``sh``, so that none of them is overlooked."""
         for page in PAGES:

@@ -37,8 +37,6 @@ class CommittedTests(_ScriptTestCase):
 
 
 class PartsTests(_ScriptTestCase):
-    """Tests for the generated parts of pages."""
-
     def test_parts(self):
         """Every part has a page, every page's parts have a writer, and has words."""
         made = self.made("parts.py")
@@ -69,8 +67,6 @@ class PartsTests(_ScriptTestCase):
 
 
 class WriterTests(_ScriptTestCase):
-    """Tests for types of schemas."""
-
     def test_unknown_keyword(self):
         """A keyword that nobody has decided about is an error, not left out."""
         made = self.made("typescript.py")

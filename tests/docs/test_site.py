@@ -19,8 +19,6 @@ def anchors(text: str) -> set[str]:
 
 
 class SiteTests(SynchronousTestCase):
-    """Tests for what Sphinx makes of docs."""
-
     def test_no_warning(self) -> None:
         """It is built without one: no dead link, no page that nothing leads to."""
         made = built("html")

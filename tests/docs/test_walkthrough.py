@@ -11,8 +11,6 @@ TEXT = (ROOT / "docs" / "walkthrough.md").read_text("utf-8")
 
 
 class WalkthroughTests(SynchronousTestCase):
-    """Tests for what the page names."""
-
     def test_every_module_exists(self) -> None:
         """Every path that this page or another one names is there."""
         pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]

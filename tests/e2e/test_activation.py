@@ -30,8 +30,6 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 class ActivationTests(HomeCase):
-    """Tests for socket activation."""
-
     def given(
         self, listening: socket.socket, *more: str
     ) -> AbstractContextManager[Command]:

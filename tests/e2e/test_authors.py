@@ -9,8 +9,6 @@ WORKFLOWS = ROOT / "bridge" / "reference" / "template" / "github" / "workflows"
 
 
 class AuthorTests(HomeCase):
-    """Tests for the template."""
-
     def setUp(self):
         """A data directory that is set up, and a new plugin."""
         super().setUp()
@@ -36,8 +34,6 @@ class AuthorTests(HomeCase):
 
 
 class WorkflowTests(SynchronousTestCase):
-    """Tests for the workflows of a new plugin."""
-
     def test_signing_workflow(self):
         """It starts by hand only; one step of a protected job has the key."""
         text = (WORKFLOWS / "sign.yml").read_text()

@@ -41,8 +41,6 @@ def write_host(to):
 
 
 class HostPageTests(HomeCase):
-    """Tests for the documented host."""
-
     def setUp(self):
         super().setUp()
         self.page = write_host(self.home)

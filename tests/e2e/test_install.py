@@ -96,8 +96,6 @@ class InstallCase(HomeCase):
 
 
 class InstallTests(InstallCase):
-    """Tests for the pipeline from end to end."""
-
     def test_attack_settings_that_keep_plugins_out(self):
         """However much a page stores, and under any umask, a plugin is installed."""
         self.addCleanup(os.umask, os.umask(0))

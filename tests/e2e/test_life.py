@@ -40,8 +40,6 @@ main()
 
 
 class LifeTests(HomeCase):
-    """Tests for starting and ending."""
-
     def test_interrupt_ends_it_cleanly(self):
         """SIGINT closes sockets with 1001; the log has what was started."""
         with running(self.home) as daemon, daemon.page() as page:

@@ -12,8 +12,6 @@ from .daemon import Command, HomeCase, command, on_a_terminal, running, set_up, 
 
 
 class OpenTests(HomeCase):
-    """Tests for the command."""
-
     def opened(self, *options: str) -> AbstractContextManager[Command]:
         """Run it for the reference host, at a free port, without a browser."""
         free = ("--no-browser", "--page-port=0")

@@ -81,8 +81,6 @@ OUTCOMES = {
 
 
 class PageTests(HomeCase):
-    """Tests for pages that try everything."""
-
     def outcomes(self, browser: Browser, daemon: Daemon) -> dict[str, Any]:
         """Let each page try, and give what each has learned."""
         own = f"http://127.0.0.1:{daemon.port}"

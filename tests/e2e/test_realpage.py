@@ -26,8 +26,6 @@ def start(page, port):
 
 
 class RealPageTests(HomeCase):
-    """Tests for what it gains without a change."""
-
     def test_start(self):
         """Sixty plugins start as fast as they ask; a daemon's restart loses no OSC."""
         port = free_udp_port()

@@ -66,8 +66,6 @@ class ConnectTests(TestCase):
 
 
 class ConnectionTests(TestCase):
-    """Tests for a connection to a real bus."""
-
     async def setUp(self):  # type: ignore[override]
         self.bus = SessionBus()
         self.addCleanup(self.bus.remove)

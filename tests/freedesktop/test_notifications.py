@@ -140,8 +140,6 @@ class ShowTests(NotificationsCase):
 
 
 class AskTests(NotificationsCase):
-    """Tests for questions."""
-
     async def test_closed(self):
         """By the user it is no choice; a server that does so has asked nobody."""
         server = await serve(self, self.bus, "actions")

@@ -14,8 +14,6 @@ from ..outbound.servers import HERE, OutboundCase, Server, responding, sending
 
 
 class RequestTests(OutboundCase):
-    """Tests for what a server receives."""
-
     async def received(self, **params):
         """Fetch, and give the lines of the head that was sent, and the body."""
         await self.fetched(responding(b""), **params)
@@ -61,8 +59,6 @@ class RequestTests(OutboundCase):
 
 
 class AnswerTests(OutboundCase):
-    """Tests for what is answered."""
-
     async def test_repeated_headers(self):
         """They are joined, except cookies; those a page can't take are left out."""
         answer = await self.fetched(
@@ -146,8 +142,6 @@ class AnswerTests(OutboundCase):
 
 
 class AgentTests(OutboundCase):
-    """Tests for fetches, which go through treq."""
-
     async def test_version_6(self):
         """An address of version 6 is dialled as it is written."""
         server = Server(responding(b"here"))

@@ -9,8 +9,6 @@ SMALL, LARGE = 8 * 1024, 64 * 1024
 
 
 class ReadingTests(SynchronousTestCase):
-    """Tests for how much is read in one turn."""
-
     def read_in(self, *pieces: bytes) -> int:
         """Receive an answer; the size of the next read."""
         client = AccumulatingProtocol()

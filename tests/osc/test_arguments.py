@@ -7,8 +7,6 @@ from bridge.osc.packets import Argument, Kind
 
 
 class ReadArgumentTests(SynchronousTestCase):
-    """Tests for read_argument."""
-
     def test_kinds(self) -> None:
         """A bare value has the kind it fits, an explicit kind is kept."""
         for given_, kind, value in (

@@ -7,8 +7,6 @@ from bridge.osc.leases import PortLeases
 
 
 class HoldsTests(SynchronousTestCase):
-    """Tests for who holds the port."""
-
     def setUp(self) -> None:
         self.clock = Clock()
         self.lengths: list[int] = []

@@ -15,8 +15,6 @@ def message(address: str, value: int = 0) -> Message:
 
 
 class PacingTests(SynchronousTestCase):
-    """Tests for what is pushed, and when."""
-
     def setUp(self) -> None:
         self.clock = Clock()
         self.pushed: list[tuple[float, Message]] = []

@@ -60,8 +60,6 @@ def nested(depth: int) -> bytes:
 
 
 class PacketTests(SynchronousTestCase):
-    """Tests for encode and decode."""
-
     def test_examples_of_the_format(self) -> None:
         """The examples of OSC 1.0 are written and read, byte for byte."""
         frequency = Message("/oscillator/4/frequency", [Argument(Kind.FLOAT, 440.0)])

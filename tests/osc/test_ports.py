@@ -54,8 +54,6 @@ class TimedReactor(Clock):
 
 
 class ListenerTests(TestCase):
-    """Tests for Listener."""
-
     def setUp(self) -> None:
         self.heard: list[Message] = []
         self.clock = TimedReactor()

@@ -16,8 +16,6 @@ STOPPING = (Code.UNAVAILABLE, "the daemon is shutting down")
 
 
 class AtOnceTests(OutboundCase):
-    """Tests for the bounds."""
-
     def setUp(self):
         """Have three at once, two of a caller, of a server that waits."""
         super().setUp()

@@ -39,8 +39,6 @@ class FollowerCase(SynchronousTestCase):
 
 
 class LastTests(FollowerCase):
-    """Tests for the last lines."""
-
     @given(
         st.lists(st.binary(max_size=30).filter(lambda line: b"\n" not in line)),
         st.integers(0, 12),
@@ -87,8 +85,6 @@ class LastTests(FollowerCase):
 
 
 class MoreTests(FollowerCase):
-    """Tests for following."""
-
     def test_removed(self) -> None:
         """After the file was removed, the new one is given, and nothing again."""
         file = self.open(8)

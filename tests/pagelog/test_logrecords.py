@@ -30,8 +30,6 @@ nearly = st.fixed_dictionaries(
 
 
 class ReadTests(SynchronousTestCase):
-    """Tests for reading what a page sent."""
-
     def test_whole(self) -> None:
         """A whole record is read, its time in seconds."""
         entry = {"level": "warn", "scope": "a:b", "message": "m", "ts": 1500}
@@ -61,8 +59,6 @@ class ReadTests(SynchronousTestCase):
 
 
 class WriteTests(SynchronousTestCase):
-    """Tests for the lines of the file."""
-
     def test_no_such_year(self) -> None:
         """A time outside the calendar is not written."""
         self.assertEqual(

@@ -31,8 +31,6 @@ class PageFileCase(SynchronousTestCase):
 
 
 class OpenTests(PageFileCase):
-    """Tests for opening the file."""
-
     def test_made(self) -> None:
         """Directory and file are made, readable by their owner only."""
         self.addCleanup(os.umask, os.umask(0))

@@ -13,8 +13,6 @@ bursts = st.integers(1, 50)
 
 
 class BucketTests(SynchronousTestCase):
-    """Tests for the token bucket."""
-
     def bucket(self, rate: float = 5.0, burst: int = 2) -> TokenBucket:
         """Build a bucket that reads ``self.clock``."""
         self.clock = Clock()

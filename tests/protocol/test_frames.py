@@ -110,8 +110,6 @@ UNANSWERED: tuple[Any, ...] = (
 
 
 class ReadTests(SynchronousTestCase):
-    """Tests for what comes."""
-
     def read(self, frame: Any) -> Any:
         """Read a frame; bytes are taken as they are."""
         return read_frame(frame if type(frame) is bytes else dumps(frame))

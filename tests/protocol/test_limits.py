@@ -6,8 +6,6 @@ from bridge.protocol import limits
 
 
 class LimitTests(SynchronousTestCase):
-    """Tests for the numbers callers run into."""
-
     def test_dead_peer_is_gone_within_a_minute(self) -> None:
         """A ping and the wait for its answer take less than 60 seconds."""
         self.assertLessEqual(limits.PING_SECONDS + limits.PONG_SECONDS, 60)

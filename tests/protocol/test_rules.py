@@ -18,8 +18,6 @@ from bridge.protocol.rules import (
 
 
 class TextTests(SynchronousTestCase):
-    """Tests for the rule for strings."""
-
     def test_every_control_character(self) -> None:
         """No character is forgotten."""
         for code in range(0x110000):

@@ -59,8 +59,6 @@ class SessionCase(SynchronousTestCase):
 
 
 class TableTests(SessionCase):
-    """Tests for the table of transitions."""
-
     def test_every_state_takes_every_input(self) -> None:
         """No input is without a transition in any state."""
         self.assertEqual(set(TABLE), {"awaiting hello", "authenticated", "closed"})
@@ -87,8 +85,6 @@ class TableTests(SessionCase):
 
 
 class TransitionTests(SessionCase):
-    """Tests for what each event leads to."""
-
     def test_before_hello(self) -> None:
         """Anything but a good hello, and silence, costs a token and closes."""
         unauthorized: list[Effect] = [
@@ -120,8 +116,6 @@ class TransitionTests(SessionCase):
 
 
 class PacingTests(SessionCase):
-    """Tests for requests over the rate."""
-
     def test_hint_is_honest(self) -> None:
         """Who waits for as long as the hint is not refused again."""
         session = self.welcomed(rate=0.1, burst=1)
@@ -164,8 +158,6 @@ class PacingTests(SessionCase):
 
 
 class LogBudgetTests(SessionCase):
-    """Tests for the budget of log frames."""
-
     def flood(self, session: Session, frames: int) -> list[Effect]:
         return [effect for _ in range(frames) for effect in session.logged(LOGS)]
 

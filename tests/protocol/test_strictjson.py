@@ -46,8 +46,6 @@ class StrictCase(SynchronousTestCase):
 
 
 class NumberTests(StrictCase):
-    """Tests for numbers."""
-
     @given(st.integers(-(10**30), 10**30), values)
     def test_integers(self, number: int, neighbour: object) -> None:
         """What 64 bits hold is read exactly; beyond, as a page reads it: a double."""
@@ -65,8 +63,6 @@ class NumberTests(StrictCase):
 
 
 class ValuesTests(StrictCase):
-    """Tests for the number of values."""
-
     def test_bound(self) -> None:
         """So many values are read, one more is refused."""
         loads(dumps([0] * JSON_VALUES))
@@ -103,8 +99,6 @@ class ValuesTests(StrictCase):
 
 
 class LoadsTests(StrictCase):
-    """Tests for reading JSON."""
-
     def test_depth(self) -> None:
         """As deep as the limit is read, one level more is refused."""
         # More brackets than levels, of both kinds.
@@ -137,8 +131,6 @@ class LoadsTests(StrictCase):
 
 
 class LoadsOwnTests(SynchronousTestCase):
-    """Tests for reading JSON of our own."""
-
     def test_any_number_of_values(self) -> None:
         """It may be as long as it is; what JSON has not, it must not have."""
         many = [0] * (JSON_VALUES + 2)

@@ -20,8 +20,6 @@ from bridge.protocol.text import (
 
 
 class VisibleTests(SynchronousTestCase):
-    """Tests for what is taken out of text."""
-
     def test_kept(self) -> None:
         """Text of any script is kept."""
         for text in ("plain", "日本語 é", "a\u00a0b", "👩\u200d🚀", ""):
@@ -85,8 +83,6 @@ class AsciiLineTests(SynchronousTestCase):
 
 
 class OneLineTests(SynchronousTestCase):
-    """Tests for what a page sent."""
-
     def test_cut_and_trimmed(self) -> None:
         """Hidden characters go, then the rest is cut, then trimmed."""
         self.assertEqual(one_line("\n ab\x00c d ", 5), "abc")
@@ -99,8 +95,6 @@ class OneLineTests(SynchronousTestCase):
 
 
 class RedactedTests(SynchronousTestCase):
-    """Tests for secrets."""
-
     def test_replaced(self) -> None:
         """Every secret is replaced, wherever it stands."""
         secrets = ["s3cret", "", "other"]
@@ -111,8 +105,6 @@ class RedactedTests(SynchronousTestCase):
 
 
 class TimestampTests(SynchronousTestCase):
-    """Tests for times."""
-
     def test_form(self) -> None:
         """Times are ISO 8601 in UTC, to the millisecond."""
         self.assertEqual(timestamp(0), "1970-01-01T00:00:00.000Z")

@@ -39,8 +39,6 @@ class Note:
 
 
 class StructureTests(SynchronousTestCase):
-    """Tests for reading values."""
-
     def refusal(self, value: Any) -> str:
         """Return the error that reading ``value`` is refused with."""
         error = self.assertRaises(BridgeError, structure, converter, value, Note)
@@ -120,8 +118,6 @@ class Defective:
 
 
 class DefectTests(SynchronousTestCase):
-    """Tests for rules of ours that raise."""
-
     def test_never_the_callers_mistake(self) -> None:
         """Whatever a rule raises comes out as it is, from any depth."""
         for bug in (TypeError, KeyError, ValueError, ZeroDivisionError):

@@ -21,8 +21,6 @@ UNIT = "plugin-bridge.service"
 
 
 class UnitTests(SystemctlCase):
-    """Tests for the text of the unit."""
-
     def test_words(self) -> None:
         """No path of the user means anything to systemd."""
         text = unit_text(["/a b/x", "50%", "$HOME", 'q"\\', "l\nm"])

@@ -2,7 +2,7 @@
 
 import { evaluator, pageTools } from "../../bridge/reference/packages/host/src/evaluation.js";
 import { concurrencyLimiter } from "../../bridge/reference/packages/host/src/concurrency.js";
-import { Fixture, equal, failure } from "./fixture.js";
+import { FakeEnvironment, equal, failure } from "./fakeenvironment.js";
 
 export const evaluationScenarios = {
   /** It may await, and uses what is in scope by name. */
@@ -22,21 +22,21 @@ export const evaluationScenarios = {
 
   /** `sleep` waits. */
   async snippet_sleeps() {
-    const fixture = new Fixture();
+    const env = new FakeEnvironment();
     let value: unknown;
-    const evaluate = evaluator(pageTools(fixture.later));
+    const evaluate = evaluator(pageTools(env.later));
     void evaluate("await sleep(500); return 1").then((answer) => {
       value = answer;
     });
-    await fixture.pass(499);
+    await env.pass(499);
     equal(value, undefined);
-    await fixture.pass(1);
+    await env.pass(1);
     equal(value, 1);
   },
 
   /** Never more than so many run, in order, and one that fails stops none. */
   async work_in_turn() {
-    const fixture = new Fixture();
+    const env = new FakeEnvironment();
     const inTurn = concurrencyLimiter(3);
     const ended: number[] = [];
     let running = 0;
@@ -45,7 +45,7 @@ export const evaluationScenarios = {
       const work = async (): Promise<void> => {
         running += 1;
         most = Math.max(most, running);
-        await new Promise<void>((resolve) => fixture.later(10, resolve));
+        await new Promise<void>((resolve) => env.later(10, resolve));
         running -= 1;
         ended.push(n);
         if (n % 7 === 0) {
@@ -54,7 +54,7 @@ export const evaluationScenarios = {
       };
       inTurn(work).catch(() => undefined);
     }
-    await fixture.pass(200);
+    await env.pass(200);
     equal(most, 3);
     equal(ended, [...Array(60).keys()]);
     equal(await inTurn(() => Promise.resolve("free again")), "free again");

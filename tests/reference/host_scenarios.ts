@@ -16,7 +16,7 @@ import {
   readEndpoint,
 } from "../../bridge/reference/packages/host/src/preferences.js";
 import { Daemon, Memory } from "./pagefixture.js";
-import { Fixture, equal, failure, refusal, settle } from "./fixture.js";
+import { FakeEnvironment, equal, failure, refusal, settle } from "./fakeenvironment.js";
 
 async function native(daemon: Daemon, answers: boolean[]): Promise<GatedNative> {
   const manifest = readManifest({ id: "some-plugin", permissions: ["native"] });
@@ -61,7 +61,7 @@ export const hostScenarios = {
   /** The daemon's own lines are never sent back to it. */
   log_never_mirrors_the_daemon() {
     const mirrored: string[] = [];
-    const log = new Log({ now: () => 7, later: new Fixture().later }, (level, scope, message) => {
+    const log = new Log({ now: () => 7, later: new FakeEnvironment().later }, (level, scope, message) => {
       mirrored.push(`${level} ${scope} ${message}`);
     });
     const seen: object[] = [];

@@ -9,7 +9,7 @@ import type { PageRuntime, PluginState } from "../../bridge/reference/packages/h
 import { Preferences } from "../../bridge/reference/packages/host/src/preferences.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { Daemon, Memory } from "./pagefixture.js";
-import { Fixture, settle } from "./fixture.js";
+import { FakeEnvironment, settle } from "./fakeenvironment.js";
 
 /** A refusal, as the client throws it. */
 export function refused(message: string, code = "bad_request"): Error {
@@ -110,7 +110,7 @@ export interface ModelFixture {
   readonly model: PageModel;
   readonly link: FakeLink;
   readonly runtime: FakeRuntime;
-  readonly fixture: Fixture;
+  readonly env: FakeEnvironment;
   readonly session: Memory;
   /** What screen readers announce; urgent lines begin with `!`. */
   readonly said: string[];
@@ -120,7 +120,7 @@ export interface ModelFixture {
 
 /** Open a page that is not connected yet. */
 export function openPage(session = new Memory()): ModelFixture {
-  const fixture = new Fixture();
+  const env = new FakeEnvironment();
   const link = new FakeLink();
   link.state = "detecting";
   link.isOpen = false;
@@ -131,11 +131,11 @@ export function openPage(session = new Memory()): ModelFixture {
     link,
     state: new HostState(link),
     runtime: runtime as unknown as PageRuntime,
-    questions: new Questions(fixture.later),
-    log: new Log(fixture, () => undefined),
+    questions: new Questions(env.later),
+    log: new Log(env, () => undefined),
     preferences: new Preferences(new Memory()),
     cards: { changed: new Signal() } as never,
-    environment: fixture,
+    environment: env,
     tab: {
       session,
       bar: {
@@ -151,7 +151,7 @@ export function openPage(session = new Memory()): ModelFixture {
   const said: string[] = [];
   const { announced } = model.announcer;
   announced.listen(({ words, urgent }) => said.push(urgent ? `!${words}` : words));
-  return { model, link, runtime, fixture, session, said, bar };
+  return { model, link, runtime, env, session, said, bar };
 }
 
 /** Wait until everything that was asked for is answered. */
@@ -171,5 +171,5 @@ export async function connectedPage(
   fixture.link.answers.set("plugins/list", { plugins, broken: [] });
   fixture.link.become("connected");
   await answered();
-  return stand;
+  return fixture;
 }

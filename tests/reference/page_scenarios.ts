@@ -11,7 +11,7 @@ import { clock, count, explain, stepWords } from "../../bridge/reference/package
 import type { PluginState } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { answered, connectedPage, openPage, refused, runs } from "./modelfixture.js";
 import { Memory } from "./pagefixture.js";
-import { equal } from "./fixture.js";
+import { equal } from "./fakeenvironment.js";
 
 const NEVER = (): boolean => false;
 const ALWAYS = (): boolean => true;
@@ -272,10 +272,10 @@ export const pageScenarios = {
   /** Updates are looked for once a day, unless that is switched off. */
   async updates_are_looked_for_daily() {
     const fixture = openPage();
-    const { link, fixture, model } = stand;
+    const { link, env, model } = fixture;
     link.answers.set("plugins/list", { plugins: [installed("some-one")], broken: [] });
     link.answers.set("plugins/check_updates", outdated("some-one"));
-    await fixture.pass(100_000_000);
+    await env.pass(100_000_000);
     link.become("connected");
     await answered();
     equal(link.called("plugins/check_updates").length, 1);
@@ -287,17 +287,17 @@ export const pageScenarios = {
       return link.called("plugins/check_updates").length;
     };
     equal(await again(), 1);
-    await fixture.pass(24 * 60 * 60 * 1000);
+    await env.pass(24 * 60 * 60 * 1000);
     equal(await again(), 2);
     await model.state.setChecksDaily(false);
-    await fixture.pass(24 * 60 * 60 * 1000);
+    await env.pass(24 * 60 * 60 * 1000);
     equal(await again(), 2);
   },
 
   /** An update that is installed or skipped is no longer counted. */
   async updates_do_not_stay() {
-    const { model, link, fixture } = await connectedPage([installed("some-one")]);
-    await fixture.pass(1);
+    const { model, link, env } = await connectedPage([installed("some-one")]);
+    await env.pass(1);
     const latest = "b".repeat(40);
     link.answers.set("plugins/check_updates", outdated("some-one"));
     await model.catalog.check();
@@ -320,7 +320,7 @@ export const pageScenarios = {
     await model.catalog.check();
     equal(model.updateWords, "Not known for 1 plugin");
     link.answers.set("plugins/check_updates", { ...lists, unknown: [] });
-    await fixture.pass(8000);
+    await env.pass(8000);
     equal(link.called("plugins/check_updates").at(-1), {});
     equal(model.updateWords, `Up to date (${clockOf(8001)})`);
     link.answers.set("plugins/check_updates", () => {
@@ -386,7 +386,7 @@ export const pageScenarios = {
 
   /** After a lost connection, the page says when the daemon works on nothing any more. */
   async an_update_whose_daemon_ended() {
-    const { model, link, said, fixture } = await connectedPage();
+    const { model, link, said, env } = await connectedPage();
     link.answers.set("plugins/update", () => {
       throw refused("the connection closed before the answer", "disconnected");
     });
@@ -399,7 +399,7 @@ export const pageScenarios = {
     await answered();
     equal(said, ["Connected.", unknown]);
     link.refuses = "plugins/operations";
-    await fixture.pass(5_000);
+    await env.pass(5_000);
     link.refuses = "";
     equal(said.length, 2);
     link.answers.set("plugins/operations", { operations: [{ ...undoing, outcome: "refused" }] });
@@ -449,7 +449,7 @@ export const pageScenarios = {
   /** After a reload, the page shows its own operation and how it ends. */
   async an_install_found_again_after_a_reload() {
     const fixture = openPage();
-    const { link, model, session, said, fixture } = stand;
+    const { link, model, session, said, env } = fixture;
     session.setItem("plugin-bridge.operations", '[{"ref":"mine","name":"Some One"}]');
     const entry = { operation: "1", op: "install", id: null, ref: "mine", step: "clone", cancellable: true };
     const foreign = { ...entry, operation: "2", ref: "theirs", op: "update", id: "other" };
@@ -467,7 +467,7 @@ export const pageScenarios = {
     };
     const operations = [ended, { ...foreign, outcome: "done", result: {} }];
     link.answers.set("plugins/operations", { operations });
-    await fixture.pass(5_000);
+    await env.pass(5_000);
     await answered();
     const tasks = model.operations.tasks.filter(({ own }) => own);
     equal(tasks.map(({ outcome, problem }) => [outcome, problem?.kind]), [["refused", "denied"]]);
@@ -477,7 +477,7 @@ export const pageScenarios = {
 
   /** Those of other pages are shown while they run; previews are not. */
   async operations_of_other_pages() {
-    const { link, model, fixture } = await connectedPage();
+    const { link, model, env } = await connectedPage();
     const step = { operation: "9", op: "update", id: "other", ref: null, step: "clone" };
     link.answers.set("plugins/operations", { operations: [{ ...step, cancellable: true }] });
     link.push("progress", { ...step, cancellable: true });
@@ -492,9 +492,9 @@ export const pageScenarios = {
     equal(model.operations.tasks.map(({ ref }) => ref), ["9"]);
     // It ends shortly after its build.
     link.push("build", { ok: true, errors: [] });
-    await fixture.pass(100);
+    await env.pass(100);
     link.answers.set("plugins/operations", { operations: [] });
-    await fixture.pass(400);
+    await env.pass(400);
     await answered();
     equal(model.operations.tasks, []);
   },

@@ -11,7 +11,7 @@ import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js"
 import { PageRuntime } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { FakeRealms, textOf } from "./realmfixture.js";
-import { Fixture, settle } from "./fixture.js";
+import { FakeEnvironment, settle } from "./fakeenvironment.js";
 
 /** The key that every plugin of the page is signed with. */
 export const KEY = "the-key";
@@ -118,7 +118,7 @@ export interface Fixture {
   readonly runtime: PageRuntime;
   readonly daemon: Daemon;
   readonly state: HostState;
-  readonly fixture: Fixture;
+  readonly env: FakeEnvironment;
   readonly realms: FakeRealms;
   /** Titles of the cards that are shown. */
   readonly cards: Set<string>;
@@ -132,11 +132,11 @@ export interface Fixture {
 /** Open a page which is not connected yet. */
 export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
   const { daemon = new Daemon(), safe = false, answers = [] } = given;
-  const fixture = new Fixture();
-  const log = new Log(fixture, () => undefined);
+  const env = new FakeEnvironment();
+  const log = new Log(env, () => undefined);
   const lines: string[] = [];
   log.recorded.listen(({ scope, message }) => lines.push(`${scope}: ${message}`));
-  const realms = new FakeRealms(fixture);
+  const realms = new FakeRealms(env);
   const cards = new Set<string>();
   const questions: string[] = [];
   const left: string[] = [];
@@ -145,7 +145,7 @@ export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
     daemon,
     state,
     log,
-    environment: fixture,
+    environment: env,
     realms,
     realmRuntime: "",
     isVisible: () => true,
@@ -172,7 +172,7 @@ export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
       remove: () => cards.delete(id),
     }),
   });
-  return { runtime, daemon, state, fixture, realms, cards, questions, lines, left };
+  return { runtime, daemon, state, env, realms, cards, questions, lines, left };
 }
 
 /** Wait until the daemon has answered everything, one call after another. */

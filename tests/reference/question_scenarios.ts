@@ -7,26 +7,26 @@ import { Questions } from "../../bridge/reference/packages/host/src/model/questi
 import { alone, shortName, shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
 import { type Asker, Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Daemon, quiet } from "./pagefixture.js";
-import { Fixture, equal, failure, settle } from "./fixture.js";
+import { FakeEnvironment, equal, failure, settle } from "./fakeenvironment.js";
 
 function use(id: string, about: string): Use {
   return { id, name: id.toUpperCase(), words: about, detail: "", about };
 }
 
 interface Fixture {
-  readonly fixture: Fixture;
+  readonly env: FakeEnvironment;
   readonly questions: Questions;
 }
 
 function fixture(): Fixture {
-  const fixture = new Fixture();
-  return { fixture, questions: new Questions(fixture.later) };
+  const env = new FakeEnvironment();
+  return { env, questions: new Questions(env.later) };
 }
 
 /** Answer the current question, once it can be read; returns whether that counted. */
-async function press({ fixture, questions }: Fixture, yes: boolean): Promise<boolean> {
+async function press({ env, questions }: Fixture, yes: boolean): Promise<boolean> {
   questions.shown();
-  await fixture.pass(500);
+  await env.pass(500);
   const { current } = questions;
   return current !== undefined && questions.answer(current, yes);
 }
@@ -92,7 +92,7 @@ export const questionScenarios = {
   /** A press counts for a question that was shown for half a second. */
   async test_attack_double_click_on_a_question() {
     const page = fixture();
-    const { questions, fixture } = page;
+    const { questions, env } = page;
     const first = questions.confirm("One?", "");
     const second = questions.confirm("Two?", "");
     const { current } = questions;
@@ -102,23 +102,23 @@ export const questionScenarios = {
     // Neither before it was drawn, nor in the half second after that.
     equal(questions.answer(current, true), false);
     questions.shown();
-    await fixture.pass(499);
+    await env.pass(499);
     equal([questions.isReadable, questions.answer(current, true)], [false, false]);
-    await fixture.pass(1);
+    await env.pass(1);
     equal(questions.answer(current, true), true);
     // The second click of a double-click meets the next one, or one that is gone.
     const next = questions.current;
     equal([next?.title, questions.isReadable], ["Two?", false]);
     equal(next !== undefined && questions.answer(next, true), false);
     questions.shown();
-    await fixture.pass(500);
+    await env.pass(500);
     equal(questions.answer(current, true), false);
     // Something has moved it below the pointer, twice.
     questions.shown();
     equal([questions.isReadable, next !== undefined && questions.answer(next, true)], [false, false]);
-    await fixture.pass(400);
+    await env.pass(400);
     questions.shown();
-    await fixture.pass(400);
+    await env.pass(400);
     equal(questions.isReadable, false);
     await press(page, false);
     equal(await Promise.all([first, second]), [true, false]);

@@ -20,7 +20,7 @@ import { readManifest } from "../../bridge/reference/packages/host/src/manifest.
 import { type FakeElement, withDocument } from "./fakedocument.js";
 import { type Fixture, connected, entry, quiet } from "./pagefixture.js";
 import { foreignText } from "./realmfixture.js";
-import { Fixture, equal, refusal } from "./fixture.js";
+import { FakeEnvironment, equal, refusal } from "./fakeenvironment.js";
 
 const nothing = (): void => undefined;
 const stages = ({ runtime }: Fixture): string[] =>
@@ -146,7 +146,7 @@ export const realmScenarios = {
       },
     ]);
     equal(stages(page), ["evil-one running"]);
-    await page.fixture.pass(5_000);
+    await page.env.pass(5_000);
     await quiet();
     equal(stages(page), ["evil-one stopped"]);
     equal(page.realms.started[0]?.hasEnded, true);
@@ -170,7 +170,7 @@ export const realmScenarios = {
     ]);
     const off = page.runtime.setEnabled("evil-one", false);
     await quiet();
-    await page.fixture.pass(1_000);
+    await page.env.pass(1_000);
     equal([await off, stages(page)], [true, ["evil-one off"]]);
     const log = { op: "log", level: "info", text: "still here" };
     sends[0]?.(JSON.stringify({ t: "batch", changes: [log, { op: "card", ref: 1, title: "x" }] }));
@@ -180,7 +180,7 @@ export const realmScenarios = {
 
   /** A plugin that logs, draws and calls in a loop is slowed down, not ended. */
   async honest_floods_stay_within_the_share() {
-    const { ctx, realms, runtime, fixture, lines } = await running({}, ["native"]);
+    const { ctx, realms, runtime, env, lines } = await running({}, ["native"]);
     const handle = ctx.ui.card("Card").text("");
     // As fast as it can, for a minute of its life.
     for (let second = 0; second < 60; second += 1) {
@@ -189,7 +189,7 @@ export const realmScenarios = {
         ctx.logger.info("x".repeat(2_500));
         ctx.native.targets().catch(nothing);
       }
-      await fixture.pass(1_000);
+      await env.pass(1_000);
     }
     equal(runtime.plugins().map(({ stage, error }) => [stage, error]), [["running", ""]]);
     const sent = realms.started[0]?.sent.length ?? 0;
@@ -255,7 +255,7 @@ export const realmScenarios = {
       entry(id, { activate: () => void loads.push(id) }),
     );
     const page = await connected(table);
-    await page.fixture.pass(20_000);
+    await page.env.pass(20_000);
     page.realms.lost.emit();
     equal(stages(page), ["aa starting", "bb starting", "cc starting"]);
     await quiet();
@@ -275,7 +275,7 @@ export const realmScenarios = {
     // Whatever runs with it ends with it, five seconds after it was started.
     const live = async (seconds: number): Promise<void> => {
       for (let second = 0; second < seconds; second += 5) {
-        await page.fixture.pass(5_000);
+        await page.env.pass(5_000);
         if (running().includes("bomb")) {
           page.realms.lost.emit();
         }
@@ -316,7 +316,7 @@ export const realmScenarios = {
     const count = (stage: string): number =>
       page.runtime.plugins().filter((plugin) => plugin.stage === stage).length;
     for (let second = 0; second < 300; second += 5) {
-      await page.fixture.pass(5_000);
+      await page.env.pass(5_000);
       if (count("running") === 2) {
         page.realms.lost.emit();
       }
@@ -329,7 +329,7 @@ export const realmScenarios = {
   async only_plugin_whose_process_ends() {
     const page = await connected([entry("only-one", { activate: nothing })]);
     const die = async (after: number): Promise<string[]> => {
-      await page.fixture.pass(after);
+      await page.env.pass(after);
       page.realms.lost.emit();
       await quiet();
       return stages(page);
@@ -350,10 +350,10 @@ export const realmScenarios = {
       await quiet();
     }
     equal(stages(page), ["aa running", "bomb paused"]);
-    await page.fixture.pass(10_000);
+    await page.env.pass(10_000);
     await quiet();
     equal(stages(page), ["aa paused", "bomb running"]);
-    await page.fixture.pass(10_000);
+    await page.env.pass(10_000);
     await quiet();
     equal(stages(page), ["aa running", "bomb running"]);
   },
@@ -362,13 +362,13 @@ export const realmScenarios = {
   async realm_that_does_not_answer() {
     const page = await connected([evil(), entry("good-one", { activate: nothing })]);
     const silent = (): unknown[] => page.runtime.plugins().map((plugin) => plugin.silent);
-    await page.fixture.pass(10_000);
+    await page.env.pass(10_000);
     equal(silent(), [false, false]);
-    await page.fixture.pass(5_000);
+    await page.env.pass(5_000);
     equal([silent(), stages(page)], [[true, false], ["evil-one running", "good-one running"]]);
     const off = page.runtime.setEnabled("evil-one", false);
     await quiet();
-    await page.fixture.pass(1_000);
+    await page.env.pass(1_000);
     equal([await off, silent()], [true, [false, false]]);
   },
 
@@ -408,23 +408,23 @@ export const realmScenarios = {
 
   /** While a page is hidden, no realm is asked, and none is silent. */
   async watch_of_a_hidden_page() {
-    const fixture = new Fixture();
+    const env = new FakeEnvironment();
     let visible = true;
     const heard: unknown[] = [];
-    const parts = { later: fixture.later, isVisible: () => visible };
+    const parts = { later: env.later, isVisible: () => visible };
     const watch = new Watch(parts, 1_000, () => heard.push("ping"), (silent) => heard.push(silent));
-    await fixture.pass(1_000);
+    await env.pass(1_000);
     watch.heard();
     visible = false;
-    await fixture.pass(10_000);
+    await env.pass(10_000);
     equal(heard, ["ping"]);
     visible = true;
-    await fixture.pass(3_000);
+    await env.pass(3_000);
     equal([heard, watch.isSilent], [["ping", "ping", true], true]);
     watch.heard();
     equal(heard.at(-1), false);
     watch.end();
-    await fixture.pass(5_000);
+    await env.pass(5_000);
     equal(heard.length, 4);
   },
 

@@ -9,7 +9,7 @@ import type {
 } from "../../bridge/reference/packages/host/src/realm/realms.js";
 import type { FromRealm, ToRealm } from "../../bridge/reference/packages/host/src/realm/wire.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
-import type { Fixture } from "./fixture.js";
+import type { FakeEnvironment } from "./fakeenvironment.js";
 
 type Load = () => unknown;
 /** What a realm does that does not run our runtime: it is given each message. */
@@ -44,14 +44,14 @@ export interface Started {
 export class FakeRealms implements Realms {
   readonly lost = new Signal();
   readonly started: Started[] = [];
-  readonly #fixture: Fixture;
+  readonly #env: FakeEnvironment;
   /** How often the frame was removed. */
   rebuilt = 0;
   /** The most that were starting at the same time. */
   most = 0;
 
-  constructor(fixture: Fixture) {
-    this.#fixture = fixture;
+  constructor(env: FakeEnvironment) {
+    this.#env = env;
   }
 
   async start(script: string): Promise<RealmPort> {
@@ -73,7 +73,7 @@ export class FakeRealms implements Realms {
       send(text);
     };
     const does = load === undefined ? undefined : foreign.get(load);
-    const realm = new Realm(post, load ?? fail, this.#fixture);
+    const realm = new Realm(post, load ?? fail, this.#env);
     const receive = (text: string): void =>
       does === undefined ? realm.receive(text) : does(JSON.parse(text) as ToRealm, send);
     return {

@@ -4,9 +4,9 @@ import type { Plugin } from "@bridge/plugin-api";
 
 import { riskyFirst, useOf } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
-import { Daemon, KEY, type Fixture, connected, entry, quiet, stand } from "./pagefixture.js";
+import { Daemon, KEY, type Fixture, connected, entry, quiet, fixture } from "./pagefixture.js";
 import { foreignText, textOf } from "./realmfixture.js";
-import { equal, failure } from "./fixture.js";
+import { equal, failure } from "./fakeenvironment.js";
 
 function fail(): never {
   throw new Error("no luck");
@@ -82,7 +82,7 @@ export const runtimeScenarios = {
       noting("good-one", events),
     ]);
     equal(stages(page), ["endless starting", "endless-too starting", "good-one running"]);
-    await page.fixture.pass(10_000);
+    await page.env.pass(10_000);
     await quiet();
     equal(stages(page), ["endless failed", "endless-too failed", "good-one running"]);
     equal(page.runtime.plugins()[0]?.error, "it did not load in time");
@@ -181,7 +181,7 @@ export const runtimeScenarios = {
       ]);
       const switched = page.runtime.setEnabled("some-plugin", false);
       await quiet();
-      await page.fixture.pass(1_000);
+      await page.env.pass(1_000);
       equal(await switched, true);
       equal(stages(page), ["some-plugin off"]);
       equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true]);

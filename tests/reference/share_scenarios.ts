@@ -8,7 +8,7 @@ import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { readSchema } from "../../bridge/reference/packages/host/src/schema.js";
 import { Turns } from "../../bridge/reference/packages/host/src/turns.js";
 import { Daemon } from "./pagefixture.js";
-import { Fixture, equal, refusal, settle } from "./fixture.js";
+import { FakeEnvironment, equal, refusal, settle } from "./fakeenvironment.js";
 
 /** A daemon that answers when a scenario has it do so. */
 class SlowDaemon {
@@ -44,9 +44,9 @@ export const shareScenarios = {
 
   /** Plugins take turns, at a rate that leaves the page a share. */
   async test_attack_calls_that_starve_others() {
-    const fixture = new Fixture();
+    const env = new FakeEnvironment();
     const daemon = new SlowDaemon();
-    const turns = new Turns(daemon, fixture);
+    const turns = new Turns(daemon, env);
     const [evil, victim] = [turns.of(), turns.of()];
     for (let n = 0; n < 150; n += 1) {
       void evil.call("notify/send", { n } as never);
@@ -55,22 +55,22 @@ export const shareScenarios = {
     // As many as leave the daemon's rate to the page; then the victim has its turn.
     equal(daemon.asked.length, 6);
     await daemon.answer();
-    await fixture.pass(500);
+    await env.pass(500);
     equal(await daemon.answer(), ["notify/send 6", "state/set a"]);
     // Ten seconds of it: the victim loses none of its writes.
     const writes: Promise<unknown>[] = [];
     let sent = 0;
     for (let second = 0; second < 10; second += 1) {
       writes.push(victim.call("state/set", { n: second } as never));
-      await fixture.pass(1_000);
+      await env.pass(1_000);
       sent += (await daemon.answer()).length;
     }
     await Promise.all(writes);
     equal(sent <= 40, true);
     // However long the pause was before.
-    await fixture.pass(60_000);
+    await env.pass(60_000);
     while ((await daemon.answer()).length > 0) {
-      await fixture.pass(60_000);
+      await env.pass(60_000);
     }
     for (let n = 0; n < 20; n += 1) {
       void evil.call("notify/send", { n } as never);
@@ -83,14 +83,14 @@ export const shareScenarios = {
 
   /** A plugin has eight calls under way; a closed one sends nothing more. */
   async test_attack_calls_that_nothing_answers() {
-    const fixture = new Fixture();
+    const env = new FakeEnvironment();
     const daemon = new SlowDaemon();
-    const turns = new Turns(daemon, fixture);
+    const turns = new Turns(daemon, env);
     const [evil, victim] = [turns.of(), turns.of()];
     for (let n = 0; n < 20; n += 1) {
       evil.call("outbound/fetch", { n } as never).catch(() => undefined);
     }
-    await fixture.pass(60_000);
+    await env.pass(60_000);
     equal(daemon.asked.length, 8);
     void victim.call("state/set");
     equal(daemon.asked.at(-1), "state/set");
@@ -104,15 +104,15 @@ export const shareScenarios = {
     await ended;
     daemon.asked.length = 0;
     await daemon.answer();
-    await fixture.pass(60_000);
+    await env.pass(60_000);
     equal(daemon.asked, []);
   },
 
   /** With the next one they take turns after the page; else they are refused. */
   async test_attack_calls_that_wait_for_a_connection() {
-    const fixture = new Fixture();
+    const env = new FakeEnvironment();
     const daemon = new SlowDaemon();
-    const turns = new Turns(daemon, fixture);
+    const turns = new Turns(daemon, env);
     const [evil, victim] = [turns.of(), turns.of()];
     daemon.isOpen = false;
     const refused: string[] = [];
@@ -122,40 +122,40 @@ export const shareScenarios = {
     for (let n = 0; n < 20; n += 1) {
       call();
     }
-    await fixture.pass(3_000);
+    await env.pass(3_000);
     for (let n = 0; n < 100; n += 1) {
       call();
     }
     const written = victim.call("state/set", { n: "a" } as never);
-    await fixture.pass(1_000);
+    await env.pass(1_000);
     equal([daemon.asked.length, refused.length, refused[0]], [0, 20, "disconnected"]);
     // With the next connection they take turns from the start, below the page's rate.
     daemon.isOpen = true;
     daemon.opened.emit();
     equal(daemon.asked.length, 0);
-    await fixture.pass(0);
+    await env.pass(0);
     equal(daemon.asked.length, 6);
     equal(daemon.asked.includes("state/set a"), true);
     await daemon.answer();
     await written;
     // What waits for its turn waits on.
-    await fixture.pass(4_000);
+    await env.pass(4_000);
     equal(refused.length, 20);
     // A connection that is lost again sends no more.
     daemon.isOpen = false;
     await daemon.answer();
-    await fixture.pass(4_000);
+    await env.pass(4_000);
     equal([daemon.asked.length, refused.length], [0, 20 + 100 - 5 - 8]);
     evil.close();
-    await fixture.pass(60_000);
+    await env.pass(60_000);
     equal(refused.length, 107);
   },
 
   /** Lines beyond a plugin's share are counted in one line. */
   async test_attack_log_that_hides_what_happened() {
-    const fixture = new Fixture();
+    const env = new FakeEnvironment();
     const mirrored: string[] = [];
-    const log = new Log(fixture, (level, scope, message) => {
+    const log = new Log(env, (level, scope, message) => {
       mirrored.push(`${level} ${scope} ${message}`);
     });
     const lines = (): string[] => mirrored.splice(0);
@@ -167,12 +167,12 @@ export const shareScenarios = {
     const first = lines();
     equal(first.length, 52);
     equal(first.at(-2)?.length, "info other ".length + 2_000);
-    await fixture.pass(1_000);
+    await env.pass(1_000);
     equal(lines(), ["warn evil 950 more lines of this plugin were left out"]);
     for (let n = 0; n < 60; n += 1) {
       log.scope("evil").error("again");
     }
-    await fixture.pass(1_000);
+    await env.pass(1_000);
     equal(lines().at(-1), "warn evil 10 more lines of this plugin were left out");
   },
 

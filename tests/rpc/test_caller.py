@@ -6,8 +6,6 @@ from bridge.rpc.caller import HTTP_CALLER
 
 
 class ProgramTests(SynchronousTestCase):
-    """Tests for the caller by HTTP."""
-
     def test_receives_nothing_and_never_ends(self) -> None:
         """It has no socket that could be pushed to or close."""
         ends: list[None] = []

@@ -61,8 +61,6 @@ class Sample:
 
 
 class DispatcherTests(SynchronousTestCase):
-    """Tests for calling methods."""
-
     def setUp(self) -> None:
         self.sample = Sample()
         registry = Registry()
@@ -105,7 +103,7 @@ class DispatcherTests(SynchronousTestCase):
         """A name that is almost right is answered with the right one."""
         error = self.refused("bre", service="sample")
         self.assertIn("did you mean brew?", error.message)
-        error = self.refused("brew", service="kettel")
+        error = self.refused("brew", service="sampel")
         self.assertIn("did you mean sample?", error.message)
 
     def test_bug(self) -> None:

@@ -17,8 +17,6 @@ class Broken(Page):
 
 
 class HubTests(SynchronousTestCase):
-    """Tests for pushing events."""
-
     def setUp(self) -> None:
         self.hub, self.pages = Hub(), [Page(), Page()]
         for page in self.pages:

@@ -20,8 +20,6 @@ class Sample:
 
 
 class RegistryTests(SynchronousTestCase):
-    """Tests for looking services up."""
-
     def test_only_offered_methods(self) -> None:
         """What is not offered can't be called: no attribute is looked up."""
         registry = Registry()
@@ -33,8 +31,6 @@ class RegistryTests(SynchronousTestCase):
 
 
 class SummaryTests(SynchronousTestCase):
-    """Tests for summaries."""
-
     def test_without_docstrings(self) -> None:
         """Python may have left them out of everything."""
         loaded = python("-OO", "-c", "import bridge.tap")

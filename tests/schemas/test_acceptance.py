@@ -163,8 +163,6 @@ class AcceptanceTests(SynchronousTestCase):
 
 
 class ShippedTests(SynchronousTestCase):
-    """Tests for the files that ship."""
-
     def test_profiles(self) -> None:
         """The schema accepts each profile that ships."""
         schema = json.loads(read_schema(HOST_FILE))

@@ -40,8 +40,6 @@ def properties_in(schema: Any) -> Iterator[tuple[str, Any]]:
 
 
 class DocumentTests(SynchronousTestCase):
-    """Tests for the document of the protocol."""
-
     def test_everything_is_there(self) -> None:
         """Each word and number of the protocol is in it."""
         self.assertEqual(DOCUMENT["protocol"], PROTOCOL)

@@ -52,8 +52,6 @@ class LogsCase(ServiceCase):
 
 
 class MethodTests(LogsCase):
-    """Tests for the methods."""
-
     def test_disabled(self) -> None:
         """Without capture, records are taken and dropped."""
         self.serve(None)
@@ -94,8 +92,6 @@ class MethodTests(LogsCase):
 
 
 class FrameTests(LogsCase):
-    """Tests for ``logs`` frames."""
-
     def test_logged_once_a_second(self) -> None:
         """What was dropped is logged at most once a second."""
         for _ in range(5):
@@ -135,8 +131,6 @@ class FrameTests(LogsCase):
 
 
 class ScopeTests(LogsCase):
-    """Tests for the share of each scope."""
-
     def write(self, scope: str, count: int) -> int:
         """Write so many records, and return how many were written."""
         record = {**GOOD, "scope": scope}

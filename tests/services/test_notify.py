@@ -73,8 +73,6 @@ class NotifyCase(ServiceCase):
 
 
 class SendTests(NotifyCase):
-    """Tests for who gets what."""
-
     def test_alias(self) -> None:
         """A sink is answered under the name its caller used first."""
         self.assertEqual(self.send(sinks=["wayvr"])["delivered"], ["wayvr"])
@@ -177,8 +175,6 @@ class SendTests(NotifyCase):
 
 
 class TargetTests(NotifyCase):
-    """Tests for listing the sinks."""
-
     def test_targets(self) -> None:
         """Each is listed with its health, its fields and its aliases."""
         answer = self.successResultOf(self.calling("targets", {}))
@@ -199,8 +195,6 @@ class TargetTests(NotifyCase):
 
 
 class RefusalTests(NotifyCase):
-    """Tests for what is refused."""
-
     def test_attack_fields(self) -> None:
         """Beyond its rule, and with control characters, a field is refused by name."""
         for field, bad in REFUSED.items():

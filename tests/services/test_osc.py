@@ -82,8 +82,6 @@ class FailedHoldTests(OscCase):
 
 
 class SendTests(OscCase):
-    """Tests for osc/send."""
-
     async def test_default_port(self) -> None:
         """The answer has how much went where; VRChat's port by default."""
         sent = await self.call("send", address="/a/b")
@@ -154,8 +152,6 @@ class SendTests(OscCase):
 
 
 class ListenTests(OscCase):
-    """Tests for osc/listen, stop and status."""
-
     async def listening(self) -> Any:
         """Listen, and give the status."""
         await self.call("listen", port=self.port)

@@ -53,8 +53,6 @@ class RemoteCase(ServiceCase):
 
 
 class EvalTests(RemoteCase):
-    """Tests for asking, and what comes back."""
-
     def test_pushed(self) -> None:
         """Every page is pushed the code, under an id of 22 base64url characters."""
         other = Page()
@@ -146,8 +144,6 @@ class EvalTests(RemoteCase):
 
 
 class AnswerTests(RemoteCase):
-    """Tests for who may answer, and how."""
-
     def test_shape(self) -> None:
         """An answer that contradicts itself is refused, and decides nothing."""
         evaluating = self.eval()
@@ -210,8 +206,6 @@ class AnswerTests(RemoteCase):
 
 
 class BoundedTests(SynchronousTestCase):
-    """Tests for values that are too long."""
-
     def test_limit_counts_characters(self) -> None:
         """Exactly the limit passes, whatever it takes in bytes."""
         for character in "xé漢":

@@ -26,8 +26,6 @@ class StateCase(ServiceCase):
 
 
 class MethodTests(StateCase):
-    """Tests for what each method answers."""
-
     def test_answers(self) -> None:
         """The answers have the documented shapes."""
         self.assertEqual(self.call("get", ns="host", key="k"), {"value": None})
@@ -57,8 +55,6 @@ class MethodTests(StateCase):
 
 
 class RefusalTests(StateCase):
-    """Tests for what is refused."""
-
     def assert_refused(self, name: str, params: Any, message: str) -> None:
         """Check that a call is refused in these words."""
         error = self.refused(name, **params)

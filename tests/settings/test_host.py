@@ -38,8 +38,6 @@ theme = "{data}/themes"
 
 
 class ShippedTests(SynchronousTestCase):
-    """Tests for the profiles that ship."""
-
     def test_every_file_is_offered(self) -> None:
         """Each TOML file of the package can be chosen by its name."""
         folder = files("bridge.settings").joinpath("profiles")
@@ -144,8 +142,6 @@ REFUSED += [
 
 
 class ParseTests(SynchronousTestCase):
-    """Tests for profiles of others."""
-
     def test_good(self) -> None:
         """The fewest fields make a profile; the address of its schema is none."""
         profile = parse_profile(GOOD)

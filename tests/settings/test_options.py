@@ -53,8 +53,6 @@ class CommandLines(SynchronousTestCase):
 
 
 class ValuesTests(CommandLines):
-    """Tests for the values of options."""
-
     def test_defaults(self) -> None:
         """What nobody sets is as in the specification's table."""
         config = self.config()

@@ -78,8 +78,6 @@ class DeliverTests(SynchronousTestCase):
 
 
 class StartTests(SynchronousTestCase):
-    """Tests for starting and ending."""
-
     def setUp(self):
         self.clock = Clock()
         self.events = self.enterContext(capturedLogs())

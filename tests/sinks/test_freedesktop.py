@@ -36,8 +36,6 @@ def note_of(**fields: Any) -> Note:
 
 
 class NoteTests(SynchronousTestCase):
-    """Tests for wording a notification."""
-
     def test_full(self):
         """What was given is there, as far as desktops have a use for it."""
         self.assertEqual(

@@ -35,8 +35,6 @@ def read(image: bytes) -> Any:
 
 
 class SmallTests(SynchronousTestCase):
-    """Tests for making an image small."""
-
     def test_formats(self):
         """PNG, JPEG and GIF, in every mode, become a small PNG of the same colours."""
         for form, mode, colour in (
@@ -116,8 +114,6 @@ class SmallTests(SynchronousTestCase):
 
 
 class FileTests(SynchronousTestCase):
-    """Tests for the files."""
-
     def setUp(self):
         self.directory = fresh_directory(self) / "data" / "icons"
         self.clock = Clock()

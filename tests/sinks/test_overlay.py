@@ -30,8 +30,6 @@ def sent(**params: Any) -> bytes:
 
 
 class DatagramTests(SynchronousTestCase):
-    """Tests for the bytes."""
-
     def test_both_overlays_show_it(self):
         """Both show what was meant."""
         for shows in (wayvr, xsoverlay):

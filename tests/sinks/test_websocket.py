@@ -123,8 +123,6 @@ class WebSocketCase(TestCase):
 
 
 class XSOverlayTests(WebSocketCase, SinkContract):
-    """Tests for the sink for XSOverlay."""
-
     async def test_frames(self) -> None:
         """XSOverlay would show all of it."""
         least, full = [xsoverlay(*frame) for frame in await self.frames(LEAST, FULL)]
@@ -137,8 +135,6 @@ class XSOverlayTests(WebSocketCase, SinkContract):
 
 
 class OVRToolkitTests(WebSocketCase, SinkContract):
-    """Tests for the sink for OVR Toolkit."""
-
     kind = "ovrtoolkit"
 
     async def test_frames(self) -> None:
@@ -151,8 +147,6 @@ class OVRToolkitTests(WebSocketCase, SinkContract):
 
 
 class LifeTests(WebSocketCase):
-    """Tests for the connection."""
-
     async def test_server_that_comes_later(self) -> None:
         """A sink starts without its server; it is up whenever there is one."""
         events = self.enterContext(capturedLogs())

@@ -35,8 +35,6 @@ class GenerationsCase(SynchronousTestCase):
 
 
 class ReplaceTests(GenerationsCase):
-    """Tests for making a generation."""
-
     def test_order(self) -> None:
         """The content is durable before it has the name, the name before the end."""
         with going_wrong(None) as watched:
@@ -99,8 +97,6 @@ class ReplaceTests(GenerationsCase):
 
 
 class LoadTests(GenerationsCase):
-    """Tests for reading what is there."""
-
     def test_damaged(self) -> None:
         """A damaged file is kept aside, and the previous generation is used."""
         self.file.path.write_bytes(b"trunca")

@@ -65,8 +65,6 @@ class StoreCase(SynchronousTestCase):
 
 
 class CommitTests(StoreCase):
-    """Tests for commits that succeed."""
-
     def test_group_commit(self) -> None:
         """They fire when they are in the file; those during a write share the next."""
         commits = [self.put(number, f"k{number}") for number in range(10)]
@@ -89,8 +87,6 @@ class CommitTests(StoreCase):
 
 
 class RefusedTests(StoreCase):
-    """Tests for commits that fail."""
-
     def test_failed_write(self) -> None:
         """All that is not durable yet is undone: later commits may rest on it."""
         self.put(1)
@@ -200,8 +196,6 @@ class InsistTests(StoreCase):
 
 
 class CloseTests(StoreCase):
-    """Tests for the end of a store."""
-
     def test_no_more_commits(self) -> None:
         """A closed store refuses commits, and can still be read."""
         self.store.close()
@@ -220,8 +214,6 @@ class CloseTests(StoreCase):
 
 
 class OpenTests(StoreCase):
-    """Tests for opening what is there."""
-
     def test_unusable_directory(self) -> None:
         """A file that can be neither read nor set aside is a start-up failure."""
         self.path.write_bytes(b"damaged")

@@ -57,8 +57,6 @@ def edited(model: dict[str, dict[str, Any]], edit: Any) -> None:
 
 
 class TablesTests(SynchronousTestCase):
-    """Tests for what is held in memory."""
-
     @given(st.lists(edits, max_size=12))
     def test_counted(self, made: list[Any]) -> None:
         """What is counted is what the file takes, also after loading it."""
@@ -81,8 +79,6 @@ class TablesTests(SynchronousTestCase):
 
 
 class RefusalTests(SynchronousTestCase):
-    """Tests for what is refused."""
-
     def refused(self, tables: Tables, *made: Any) -> BridgeError:
         """Make edits that are refused."""
         error: BridgeError = self.assertRaises(BridgeError, tables.edited, made)

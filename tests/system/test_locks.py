@@ -14,8 +14,6 @@ from ..directories import fresh_directory, open_files
 
 
 class LockTests(SynchronousTestCase):
-    """Tests for locks on files."""
-
     def setUp(self):
         self.path = fresh_directory(self) / "lock"
 
@@ -88,8 +86,6 @@ class LockTests(SynchronousTestCase):
 
 
 class DirectoryTests(SynchronousTestCase):
-    """Tests for locks of directories."""
-
     def test_no_locks_there(self):
         """On a file system without locks everybody gets one."""
         path = fresh_directory(self)

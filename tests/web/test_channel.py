@@ -220,8 +220,6 @@ class DeadlineTests(ChannelCase):
 
 
 class PendingConnectionsTests(ChannelCase):
-    """Tests for many connections at once."""
-
     def test_attack_idle_connections(self) -> None:
         """Those who only hold connections open drop each other; who asks is served."""
         idle = [self.connect()[1] for _ in range(500)]
@@ -252,8 +250,6 @@ class PendingConnectionsTests(ChannelCase):
 
 
 class PhraseTests(SynchronousTestCase):
-    """Tests for the status lines."""
-
     def test_every_status(self) -> None:
         """Every status a refusal may have is sent with its own reason phrase."""
         phrases = {code.status: phrase(code.status) for code in Code}

@@ -35,8 +35,6 @@ class Rival:
 
 
 class PendingConnectionsTests(SynchronousTestCase):
-    """Tests for places."""
-
     def test_attack_holding_places(self) -> None:
         """The one that has waited longest goes first; who comes again is the newest."""
         pending = PendingConnections(3)
@@ -48,8 +46,6 @@ class PendingConnectionsTests(SynchronousTestCase):
 
 
 class RequestQuotaTests(SynchronousTestCase):
-    """Tests for the requests of one turn."""
-
     def setUp(self) -> None:
         self.clock = Clock()
         self.quota = RequestQuota(4, self.clock)
@@ -68,8 +64,6 @@ class RequestQuotaTests(SynchronousTestCase):
 
 
 class UnreadAnswersTests(SynchronousTestCase):
-    """Tests for memory."""
-
     def test_attack_answers_that_nobody_reads(self) -> None:
         """Over the bound the connection with most is dropped, and counts no more."""
         unread = UnreadAnswers(8)
@@ -85,8 +79,6 @@ class UnreadAnswersTests(SynchronousTestCase):
 
 
 class TurnsTests(ChannelCase):
-    """Tests for many requests at once."""
-
     def setUp(self) -> None:
         self.stack = Stack(rate=1e6, burst=1_000_000)
 
@@ -151,8 +143,6 @@ class TurnsTests(ChannelCase):
 
 
 class UnreadTests(ChannelCase):
-    """Tests for clients that do not read."""
-
     def call(self, answer: int) -> tuple[Any, Connection]:
         """Call, with so long an answer that the transport is full; it is not read."""
         channel, transport = self.connect()

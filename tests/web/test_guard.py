@@ -31,8 +31,6 @@ def make_guard(*added: bytes, clock: Clock | None = None) -> Guard:
 
 
 class OriginTests(SynchronousTestCase):
-    """Tests for the allowlist."""
-
     def test_loopback(self) -> None:
         """A page this machine serves may ask, whatever its port and scheme."""
         for origin in b"""

@@ -27,8 +27,6 @@ class RequestCase(SynchronousTestCase):
 
 
 class RateTests(SynchronousTestCase):
-    """Tests for requests over the rate."""
-
     def setUp(self) -> None:
         self.stack = Stack(rate=0.5, burst=3)
 

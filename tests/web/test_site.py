@@ -17,8 +17,6 @@ from .stack import BEARER, TOKEN, WAIT, Anything, Stack
 
 
 class AnswerTests(SynchronousTestCase):
-    """Tests for what is in the answers."""
-
     def setUp(self) -> None:
         self.stack = Stack()
 
@@ -56,8 +54,6 @@ class AnswerTests(SynchronousTestCase):
 
 
 class DisconnectTests(SynchronousTestCase):
-    """Tests for REST clients that go away."""
-
     def test_call_goes_on(self) -> None:
         """Who goes cancels nothing: what was begun ends, and only a bug is logged."""
         for ends, logged in (

@@ -28,8 +28,6 @@ NOBODY = make_client(Clock(), execute, look_up=lambda name: Deferred())
 
 
 class SinkTests(SynchronousTestCase):
-    """Tests for making the sinks."""
-
     def names(self, *sinks):
         """Which sinks are made when these are asked for."""
         given = [f"--sink={name}" for name in sinks]
@@ -64,8 +62,6 @@ class SinkTests(SynchronousTestCase):
 
 
 class ShutdownTests(SynchronousTestCase):
-    """Tests for the end of every part."""
-
     def test_shutdown(self):
         """Closing the parts answers what is under way, and leaves no timer."""
         clock = MemoryReactorClock()

@@ -19,8 +19,6 @@ from ...e2e.managerfixture import Desktop
 
 
 class AnsweredTests(SynchronousTestCase):
-    """Tests for how a test prompt ends."""
-
     def found(self, approving: Deferred[None]) -> Finding:
         return self.successResultOf(Deferred.fromCoroutine(doctor.answered(approving)))
 
@@ -34,8 +32,6 @@ class AnsweredTests(SynchronousTestCase):
 
 
 class SupportTests(SynchronousTestCase):
-    """Tests for the file for a bug report."""
-
     def test_variables(self) -> None:
         """The daemon's variables, also by the names of the host, and no others."""
         place = locate("vrcnext", fresh_directory(self), None)
@@ -45,8 +41,6 @@ class SupportTests(SynchronousTestCase):
 
 
 class DoctorTests(HomeCase):
-    """Tests for the command."""
-
     def setUp(self) -> None:
         super().setUp()
         # The usual port may be somebody else's here.

@@ -61,8 +61,6 @@ class LineOfTests(SynchronousTestCase):
 
 
 class InstalledTests(SynchronousTestCase):
-    """Tests for what is listed."""
-
     def test_read(self) -> None:
         """Only ``false`` switches off; what cannot be read is listed by its id."""
         listing = {

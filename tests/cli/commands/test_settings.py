@@ -9,8 +9,6 @@ from ..commandcase import CommandTestCase
 
 
 class ConfigTests(CommandTestCase):
-    """Tests for what it prints."""
-
     def test_toml(self):
         """The lines are TOML in ASCII, whatever characters a value has."""
         path = '/some/\U0001d11e \u00e9 \\ "x"\x7f'

@@ -23,8 +23,6 @@ GOOD = Overview(
 
 
 class OverviewTests(SynchronousTestCase):
-    """Tests for the lines."""
-
     def test_nothing_wrong(self):
         """All is well in eight lines."""
         lines = GOOD.lines()

@@ -29,8 +29,6 @@ RECORD = {
 
 
 class TakenTests(SynchronousTestCase):
-    """Tests for what is exported."""
-
     def test_page_and_plugins_only(self) -> None:
         """Keys, marks and whatever else is the daemon's stay."""
         shown: dict[str, dict[str, Any]] = {
@@ -50,8 +48,6 @@ class TakenTests(SynchronousTestCase):
 
 
 class WrittenTests(CommandTestCase):
-    """Tests for writing the file."""
-
     def setUp(self) -> None:
         super().setUp()
         self.file = self.root / "export.json"
@@ -77,8 +73,6 @@ class WrittenTests(CommandTestCase):
 
 
 class ReadTests(CommandTestCase):
-    """Tests for reading such a file."""
-
     def refused(self, file: Path | str, status: int = 1, stdin: bytes = b"") -> str:
         """Return why a file is refused."""
         place = ["--host=reference", f"--data-dir={self.root}"]

@@ -30,8 +30,6 @@ FIELDS = {
 
 
 class RecordTests(SynchronousTestCase):
-    """Tests for one record."""
-
     def test_shape(self):
         """A record has exactly these fields in the store; an old one has no key."""
         self.assertEqual(RECORD.put("sample"), Put(RECORDS, "sample", FIELDS))
@@ -48,8 +46,6 @@ class RecordTests(SynchronousTestCase):
 
 
 class ReadRecordsTests(OperationTestCase):
-    """Tests for the records of a store."""
-
     def test_path_in_a_key(self):
         """A key that is no plugin id never becomes a path."""
         self.commit(*(RECORD.put(key) for key in ("../x", "a/b", "", "A", "sample")))

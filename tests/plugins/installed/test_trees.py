@@ -44,8 +44,6 @@ class TreesTestCase(SynchronousTestCase):
 
 
 class ListingTests(TreesTestCase):
-    """Tests for what is installed."""
-
     def fault(self, record=RECORD):
         """The reason for which ``sample`` is not built."""
         sound, faults = self.trees.verified_trees({"sample": record})

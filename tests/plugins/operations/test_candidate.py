@@ -100,8 +100,6 @@ class CandidateFetcherTests(CandidateTestCase):
 
 
 class PinnedTests(CandidateTestCase):
-    """Tests for a candidate that was previewed."""
-
     def setUp(self):
         super().setUp()
         self.pin = self.bench.pin_of("good")

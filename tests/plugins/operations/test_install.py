@@ -41,8 +41,6 @@ class InstallTestCase(OperationTestCase):
 
 
 class InstallTests(InstallTestCase):
-    """Tests for what goes well."""
-
     def test_what_happens(self) -> None:
         """All happens in this order; tree, record, key and mark are kept, no more."""
         entry = self.done("install", GOOD, ref="page-chose-this-1")
@@ -144,8 +142,6 @@ class InstallTests(InstallTestCase):
 
 
 class SeveralTests(InstallTestCase):
-    """Tests for several installs at once."""
-
     def test_same_url_twice(self) -> None:
         """The second click is refused at once; after the first it is not."""
         first = self.ask("install", GOOD, answers=[None])

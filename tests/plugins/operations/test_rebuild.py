@@ -38,8 +38,6 @@ class RebuildTestCase(OperationTestCase):
 
 
 class RunTests(RebuildTestCase):
-    """Tests for one build."""
-
     def test_attack_changed_tree(self) -> None:
         """A changed tree, or a signed older one, is left out, and fails no other."""
         tree = self.bench.data.plugin("first")

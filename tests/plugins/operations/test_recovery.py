@@ -53,8 +53,6 @@ class InterruptedTests(SynchronousTestCase):
 
 
 class OrderTests(SynchronousTestCase):
-    """Tests for what a loss of power leaves."""
-
     def test_each_step_is_durable_before_the_next(self):
         """Files, journal, renames and state reach the disk one after the other."""
         bench = Bench(self)

@@ -59,8 +59,6 @@ class SettlementTestCase(OperationTestCase):
 
 
 class BuildTests(SettlementTestCase):
-    """Tests for a build that fails."""
-
     def next_builds(
         self, *outcomes: Any, before: Callable[[], object] | None = None
     ) -> None:

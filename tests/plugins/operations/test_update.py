@@ -49,8 +49,6 @@ class UpdateTestCase(OperationTestCase):
 
 
 class UpdateTests(UpdateTestCase):
-    """Tests for what goes well."""
-
     def test_what_happens(self) -> None:
         """All happens in this order; tree, record, key and mark are the new ones."""
         entry = self.updated()

@@ -81,8 +81,6 @@ class PreviewTestCase(SynchronousTestCase):
 
 
 class PreviewTests(PreviewTestCase):
-    """Tests for what a preview shows."""
-
     def test_what_is_shown(self) -> None:
         """All that an install would be about is shown; nothing is installed."""
         preview = self.result()
@@ -112,8 +110,6 @@ class PreviewTests(PreviewTestCase):
 
 
 class InstalledTests(PreviewTestCase):
-    """Tests for the preview of an update."""
-
     def test_changes(self) -> None:
         """What the new version gains and loses is shown, and what is installed."""
         self.bench.publish("good", optionalPermissions=["network"], events=["left"])
@@ -236,8 +232,6 @@ class PrivateTests(PreviewTestCase):
 
 
 class TurnTests(PreviewTestCase):
-    """Tests for several previews."""
-
     REF = "page-chose-this-1"
 
     def setUp(self) -> None:

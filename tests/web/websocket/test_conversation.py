@@ -112,8 +112,6 @@ class CallerTests(ConversationCase):
 
 
 class HelloTests(ConversationCase):
-    """Tests for the beginning."""
-
     def test_attack_client_that_writes_log_lines(self) -> None:
         """A page may call itself anything; what of it is logged is one short line."""
         printed = self.enterContext(capturedLogs())
@@ -149,8 +147,6 @@ class PairedCase(ConversationCase):
 
 
 class CallTests(PairedCase):
-    """Tests for requests."""
-
     def test_result_that_cannot_be_written(self) -> None:
         """A result no JSON can hold is an internal error, and logged."""
         self.call("surrogate", "a")
@@ -197,8 +193,6 @@ class CallTests(PairedCase):
 
 
 class PacingTests(PairedCase):
-    """Tests for requests over the rate."""
-
     def test_paced_in_order_then_refused(self) -> None:
         """Over the rate calls wait their turn, at most 3 s; the rest is refused."""
         for n in range(7):
@@ -234,8 +228,6 @@ class PacingTests(PairedCase):
 
 
 class ClosingTests(PairedCase):
-    """Tests for the end."""
-
     def test_refused_frames_are_let_go(self) -> None:
         """What was refused does not wait in a cycle for a garbage collection."""
         big = "x" * 100_000

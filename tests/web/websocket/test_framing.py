@@ -43,8 +43,6 @@ class RawCase(SynchronousTestCase):
 
 
 class TurnsTests(RawCase):
-    """Tests for many frames at once."""
-
     def test_attack_thousands_of_frames_in_a_packet(self) -> None:
         """Of many frames so many are answered, then others have their turn."""
         self.receive(REQUEST * 3 * FRAMES_PER_TURN)
@@ -89,8 +87,6 @@ class TurnsTests(RawCase):
 
 
 class PingTests(RawCase):
-    """Tests for pings."""
-
     def test_attack_pings_of_a_peer_that_does_not_read(self) -> None:
         """Answers to pings do not pile up: while the peer does not read, none is."""
         (socket,) = self.stack.sockets._sockets_authenticated
@@ -115,8 +111,6 @@ class PingTests(RawCase):
 
 
 class EndTests(RawCase):
-    """Tests for how a connection ends."""
-
     def test_attack_peer_that_does_not_end(self) -> None:
         """After half a character at the end, or a wrong close frame, it is cut off."""
         for sent, answered in (

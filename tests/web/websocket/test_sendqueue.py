@@ -15,8 +15,6 @@ from bridge.web.websocket.sendqueue import SendQueue
 
 
 class SendQueueTests(SynchronousTestCase):
-    """Tests for what waits for a slow page."""
-
     def setUp(self) -> None:
         self.sent: list[bytes] = []
         self.overflows = 0

@@ -26,8 +26,6 @@ class SocketCase(SynchronousTestCase):
 
 
 class AuthenticatedTests(SocketCase):
-    """Tests for what may come after welcome."""
-
     def setUp(self) -> None:
         super().setUp()
         self.page = self.stack.open(PAGE).hello()
@@ -90,8 +88,6 @@ class AuthenticatedTests(SocketCase):
 
 
 class PendingSocketsTests(SocketCase):
-    """Tests for many sockets."""
-
     def test_attack_sockets_that_never_send_hello(self) -> None:
         """Only 128 wait; one more takes the place of the oldest, and gets its own."""
         pages = [self.stack.open() for _ in range(SOCKETS_AWAITING_HELLO)]

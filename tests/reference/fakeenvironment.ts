@@ -15,7 +15,7 @@ interface Timer {
 }
 
 /** A clock. */
-export class Fixture implements Environment {
+export class FakeEnvironment implements Environment {
   #time = 0;
   #timers: Timer[] = [];
 
