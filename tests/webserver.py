@@ -83,19 +83,20 @@ class Relay:
                 threading.Thread(target=self._begin, args=(near,), daemon=True).start()
 
     def _begin(self, near: socket.socket) -> None:
-        with suppress(OSError):
+        with suppress(OSError), near:
             if not (head := near.recv(_CHUNK)):
                 return
             target = self.route(head)
-            far = socket.create_connection(("127.0.0.1", target))
-            self._open.append(far)
-            # A server answers only to its own name.
-            own, meant = (f"Host: 127.0.0.1:{port}" for port in (self.port, target))
-            names = own.encode(), meant.encode()
-            far.sendall(head.replace(*names))
-            back = threading.Thread(target=_pass, args=(far, near), daemon=True)
-            back.start()
-            _pass(near, far, *names)
+            with socket.create_connection(("127.0.0.1", target)) as far:
+                self._open.append(far)
+                # A server answers only to its own name.
+                own, meant = (f"Host: 127.0.0.1:{port}" for port in (self.port, target))
+                names = own.encode(), meant.encode()
+                far.sendall(head.replace(*names))
+                back = threading.Thread(target=_pass, args=(far, near), daemon=True)
+                back.start()
+                _pass(near, far, *names)
+                back.join()
 
     def drop(self) -> None:
         """End every connection; new ones can be made."""

@@ -1,5 +1,5 @@
 """
-A stand for the page of the reference host: everything behind it is real.
+A fixture for the page of the reference host: everything behind it is real.
 
 One browser, one daemon, one git server and one desktop serve many tests, since starting
 them takes longer than most of the tests.

@@ -104,7 +104,7 @@ ICON: Final = base64.b64decode(
 
 
 class ManagerTests(SynchronousTestCase):
-    """Tests of a page with one stand for all of them, where it is paired."""
+    """Tests of a page with one fixture for all of them, where it is paired."""
 
     # What a slow machine needs, not what it takes.
     timeout = 600
@@ -650,7 +650,7 @@ class ManagerTests(SynchronousTestCase):
     def test_keyboard_only(self) -> None:
         """No pointer is needed; a link skips the navigation; the focus stays."""
         self.addCleanup(self.remove_all)
-        fixture = self.stand
+        fixture = self.fixture
         url = fixture.publish("key-plugin")
         fixture.open("/settings")
         self.browser.until_text("#settings", "Connection")
