@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -39,7 +39,7 @@ from .settings.options import (
 )
 from .store import StoreError
 from .system.locks import is_held
-from .system.processes import open_streams
+from .system.processes import ignore_endings, prepare_process
 from .wiring import assembly, oneshot
 from .wiring.services import SINKS
 
@@ -65,7 +65,7 @@ class Options(usage.Options):
 
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
         """Read what was given; a mode that does one thing does it, and exits."""
-        open_streams()
+        prepare_process()
         given = self.given or parsed(
             daemon_command(), options or (), "plugin-bridge run"
         )
@@ -149,7 +149,10 @@ def makeService(options: Options) -> IService:
     """Make the daemon; Twisted's plugin system asks for it by this name."""
     from twisted.internet import reactor
 
-    return _exit_on_error(lambda: assemble(reactor, options))
+    made = _exit_on_error(lambda: assemble(reactor, options))
+    # Another Ctrl-C, or the same signal from a shell, would be an error of Twisted's.
+    cast(Any, reactor).addSystemEventTrigger("before", "shutdown", ignore_endings)
+    return made
 
 
 def _exit_on_error(make: Callable[[], T]) -> T:

@@ -3,9 +3,11 @@
 import gc
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -53,6 +55,19 @@ def planted(test: SynchronousTestCase, path: Path) -> None:
         return _NOBODY if same else owner(status)
 
     test.patch(users, "owner", another)
+
+
+def open_all_above(test: SynchronousTestCase, path: Path) -> None:
+    """Have others enter every directory above one, as they may not be able to."""
+    really = Path.stat
+
+    def stat_of(one: Path, **options: Any) -> os.stat_result:
+        found = really(one, **options)
+        if one in path.parents:
+            return os.stat_result((stat.S_IFDIR | 0o755, *found[1:]))
+        return found
+
+    test.patch(Path, "stat", stat_of)
 
 
 def open_files() -> int:

@@ -20,7 +20,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from .. import __version__
-from ..system.processes import open_streams
+from ..system.processes import prepare_process
 from . import COMPLETE_VARIABLE, INTERRUPTED, PROGRAM
 
 _GENERAL: Final = ("-h", "--help", "--version")
@@ -174,7 +174,7 @@ def main(arguments: Sequence[str] | None = None, program: str | None = None) -> 
     given = list(sys.argv[1:] if arguments is None else arguments)
     if program is None:
         program = Path(_typed_program()).stem
-    open_streams()
+    prepare_process()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A line is there at once; what the encoding lacks is a question mark.
@@ -223,11 +223,15 @@ def _run(given: list[str], program: str) -> int:
         return commands.main(given, name, obj=host, **settings) or 0
     except click.Abort:
         return INTERRUPTED
-    except (click.UsageError, ValueError):
+    except (click.UsageError, ValueError, FileNotFoundError) as e:
+        from ..settings.config import ConfigError
         from ..settings.options import refusing
 
         # Options that are wrong end the process; another error is passed on.
         with refusing():
+            if isinstance(e, FileNotFoundError) and e.filename is None:
+                why = "the working directory, from which paths are relative, is gone"
+                raise ConfigError(why) from None
             raise
 
 

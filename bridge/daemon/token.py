@@ -12,7 +12,7 @@ from attrs import field
 from twisted.logger import Logger
 
 from ..classes import define
-from ..datadir.token import TokenError, read_token, with_fix
+from ..datadir.token import TokenError, read_token
 
 LOOK_SECONDS: Final = 1.0
 """How long what the file holds is taken as known."""
@@ -70,7 +70,8 @@ class FollowedToken:
         try:
             self._token = read_token(self._path)
         except FileNotFoundError:
-            self._unusable(with_fix(self._path, "is missing"))
+            fix = "run with --rotate-token, then pair again"
+            self._unusable(f"{self._path} is missing; {fix}")
             return
         except TokenError as e:
             self._unusable(str(e))

@@ -29,9 +29,15 @@ class NotOwnError(OSError):
     :ivar fix: What to do about it: a clause with a command.
     """
 
-    def __init__(self, path: Path | str, why: str, command: str) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        why: str,
+        command: str,
+        otherwise: str = "remove it, or if you know what is in it",
+    ) -> None:
         self.finding = f"{_printable(str(path))} {why}, so it is not used"
-        self.fix = f"remove it, or if you know what is in it run: {command}"
+        self.fix = f"{otherwise} run: {command}"
         super().__init__(errno.EPERM, f"{self.finding}; {self.fix}")
 
     def __str__(self) -> str:
@@ -91,22 +97,33 @@ def check_tree(top: Path) -> None:
                 folders.append(entry.path)
 
 
-def exposed_parent(path: Path) -> Path | None:
+def check_above(path: Path, option: str) -> None:
     """
-    Find a directory above ``path`` in which other users can replace what is there.
+    Check that nobody else can put another directory in this one's place.
 
-    They can't where the directory has the sticky bit, as ``/tmp`` has, or where they
-    can't enter one above it.  Whose the directories are is not looked at.
+    They can where they may write a directory above it; not where that has the sticky
+    bit, as ``/tmp`` has, nor where they can't enter one above it.  Whose the
+    directories are is not looked at.
+
+    :param option: The one that chooses another path.
+    :raise NotOwnError: Naming the directory above that others can write.
     """
     if not has_owners():
-        return None
+        return
     for parent in reversed(path.resolve().parents):
-        found = parent.stat()
+        try:
+            found = parent.stat()
+        except FileNotFoundError:
+            return
         if not found.st_mode & (stat.S_IXGRP | stat.S_IXOTH):
-            return None
+            return
         if _may_be_written(found, parent) and not found.st_mode & stat.S_ISVTX:
-            return parent
-    return None
+            raise NotOwnError(
+                path,
+                f"can be replaced by other users, who can write {parent}",
+                f"chmod go-w {quote(_printable(str(parent)))}",
+                f"choose another with {option}, or",
+            )
 
 
 def make_directories(path: Path) -> None:

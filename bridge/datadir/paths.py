@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import stat
 from pathlib import Path
 from typing import Final
@@ -14,7 +13,7 @@ from attrs import field
 from ..classes import frozen
 from ..system.files import sync_directory, write_new
 from ..system.users import has_owners, is_own
-from .ownership import NotOwnError, check, check_tree, exposed_parent, make_directories
+from .ownership import NotOwnError, check, check_above, check_tree, make_directories
 
 LINKED: Final = ".tmp-dev-"
 """
@@ -99,7 +98,7 @@ class DataDir:
         try:
             make_directories(self.root)
             notice = self._close()
-            self._check_above()
+            check_above(self.root, "--data-dir")
             for path in (self.plugins, self.build):
                 path.mkdir(mode=0o700, exist_ok=True)
             for path in (self.bin, self.host, self.plugins):
@@ -136,15 +135,6 @@ class DataDir:
         """List how the names of what is in the directory begin."""
         parts = (part for part in vars(cls).values() if isinstance(part, _Part))
         return tuple(part.names[0] for part in parts)
-
-    def _check_above(self) -> None:
-        """Check that nobody else can put another directory in this one's place."""
-        if (parent := exposed_parent(self.root)) is not None:
-            fix = shlex.join(["chmod", "go-w", str(parent)])
-            raise DataDirError(
-                f"{self.root} can be replaced by other users, who can write {parent}; "
-                f"run: {fix}, or choose another directory with --data-dir"
-            )
 
     def _close(self) -> str | None:
         """Remove every other user's access; see ``create``."""

@@ -42,14 +42,14 @@ def read_token(path: Path) -> str:
     except FileNotFoundError:
         raise
     except OSError:
-        raise TokenError(with_fix(path, "cannot be opened, or is a link")) from None
+        raise TokenError(_with_fix(path, "cannot be opened, or is a link")) from None
     try:
         _check(path, os.fstat(fd))
         value = os.read(fd, 256).strip()
     finally:
         os.close(fd)
     if _FORM.fullmatch(value) is None:
-        raise TokenError(with_fix(path, "does not hold a token"))
+        raise TokenError(_with_fix(path, "does not hold a token"))
     return value.decode("ascii")
 
 
@@ -81,13 +81,13 @@ def read_or_make_token(path: Path) -> str:
 
 def _check(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise TokenError(with_fix(path, "is not a file"))
+        raise TokenError(_with_fix(path, "is not a file"))
     if not is_own(status):
-        raise TokenError(with_fix(path, "belongs to another user"))
+        raise TokenError(_with_fix(path, "belongs to another user"))
     if has_owners() and status.st_mode & 0o077:
-        raise TokenError(with_fix(path, "can be read by others"))
+        raise TokenError(_with_fix(path, "can be read by others"))
 
 
-def with_fix(path: Path, what: str) -> str:
+def _with_fix(path: Path, what: str) -> str:
     """Return why the file can't be used, with the fix."""
     return f"{path} {what}; remove it or run with --rotate-token, then pair again"

@@ -8,9 +8,10 @@ import stat
 from pathlib import Path
 
 from ..classes import define
+from ..datadir.ownership import NotOwnError, check, check_above, make_directories
 from ..protocol.errors import UserError
 from ..system.files import NO_LINK, NO_WAIT, RENAMES_OPEN_FILES, make_private
-from ..system.users import has_owners, is_own
+from ..system.users import is_own
 
 
 class LogFileError(UserError):
@@ -120,16 +121,14 @@ def older_of(path: Path) -> Path:
 
 def _own_directory(path: Path) -> None:
     """Make ``path``, or check that no other user can put files there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        path.mkdir(mode=0o700)
-    found = os.lstat(path)
-    if not stat.S_ISDIR(found.st_mode):
+    if path.is_symlink() or path.is_file():
         raise LogFileError(f"{path}: not a directory")
-    if not is_own(found, 0):
-        raise LogFileError(f"{path}: belongs to another user")
-    if has_owners() and found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise LogFileError(f"{path}: other users can write to it")
+    make_directories(path)
+    try:
+        check_above(path, "--log-file")
+        check(path)
+    except NotOwnError as e:
+        raise LogFileError(str(e)) from None
 
 
 def _open(path: Path) -> int:

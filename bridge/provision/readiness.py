@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from ..datadir.ownership import NotOwnError, check
-from ..plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
+from ..datadir.ownership import NotOwnError
+from ..plugins.bundle.prerequisites import (
+    BUNDLER_FILES,
+    HOST_FILES,
+    check_publishable,
+    missing_files,
+)
 from ..plugins.esbuild.pins import VERSION, pin_for
 from ..settings.options import Paths
 
@@ -61,9 +66,8 @@ def theme_problem(place: Paths) -> str:
             f"{place.theme_dir} cannot be written; make it writable, or choose another "
             "directory with --theme-dir"
         )
-    if folder == place.bundle.parent:
-        try:
-            check(folder)
-        except NotOwnError as e:
-            return str(e)
+    try:
+        check_publishable(place.bundle.parent)
+    except NotOwnError as e:
+        return str(e)
     return ""

@@ -29,6 +29,7 @@ from .config import (
 )
 from .configfile import config_path, read_file
 from .host import HostProfile, Names, ProfileError, load_profile
+from .values import is_utf8
 
 _PROGRAM: Final = "plugin-bridge"
 _NAMES: Final = f"{__name__}.names"
@@ -192,14 +193,16 @@ def _check_home() -> None:
     """
     Check the home directory, below which everything is by default.
 
-    :raise ConfigError: It is not absolute.
+    :raise ConfigError: It is not absolute, or no text.
     """
     try:
-        found = Path.home().is_absolute()
+        home = Path.home()
     except RuntimeError:
-        found = False
-    if not found:
+        home = Path()
+    if not home.is_absolute():
         raise ConfigError("HOME: must be an absolute path")
+    if not is_utf8(home):
+        raise ConfigError("HOME: must be a path in UTF-8")
 
 
 def daemon_command(callback: Callable[..., Any] | None = None) -> TableCommand:

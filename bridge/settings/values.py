@@ -111,9 +111,21 @@ def path(text: str) -> Path:
     if not text:
         raise ValueError("must be a path")
     try:
-        return Path(text).expanduser().absolute()
+        found = Path(text).expanduser().absolute()
     except RuntimeError:
         raise ValueError("must be a path; there is no such user") from None
+    if not is_utf8(found):
+        raise ValueError("must be a path in UTF-8")
+    return found
+
+
+def is_utf8(path: Path) -> bool:
+    """Whether a path can be named to a page, in JSON."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def name(text: str) -> str:

@@ -45,6 +45,12 @@ def on_hangup(handler: Callable[[int, FrameType | None], object]) -> None:
     signal.signal(signal.SIGHUP, handler)
 
 
+def ignore_endings() -> None:
+    """Have SIGINT and SIGTERM do nothing more, since the process is ending already."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
 def ends_with_terminal() -> bool:
     """
     Whether this process has a terminal, whose closing is to end it.
@@ -62,12 +68,15 @@ def ends_with_terminal() -> bool:
     return True
 
 
-def open_streams() -> None:
+def prepare_process() -> None:
     """
-    Have standard streams that are closed lead nowhere.
+    Make up for what this process may have been started with.
 
-    Python has none then, and the next file that is opened would get its descriptor.
+    Standard streams that are closed lead nowhere: Python has none then, and the next
+    file that is opened would get its descriptor.  A umask takes no right from the owner
+    of a file.
     """
+    os.umask(os.umask(0o077) & 0o077)
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))

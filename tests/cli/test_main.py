@@ -145,6 +145,22 @@ class MainTests(CommandTestCase):
                 self.assertEqual(done.returncode, 2)
                 self.assertNotIn(b"Traceback", done.stdout + done.stderr)
 
+    def test_umask(self):
+        """None takes a right from the owner of what is written."""
+        self.addCleanup(os.umask, os.umask(0o757))
+        self.run_main("--version")
+        self.assertEqual(os.umask(0), 0o057)
+
+    def test_without_a_working_directory(self):
+        """A path that is relative to one that is gone is refused in a line."""
+        gone = fresh_directory(self) / "gone"
+        shell = f'mkdir {gone}; cd {gone}; rmdir {gone}; exec "$@"'
+        for given in (["status", "--data-dir=x"], ["new", "x"]):
+            line = ["sh", "-c", shell, "sh", sys.executable, "-m", "bridge", *given]
+            done = subprocess.run(line, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done)
+            self.assertIn("working directory", done.stderr)
+
     def test_narrow_encoding(self):
         """What the encoding lacks is a question mark; each line is there at once."""
         raw = io.BytesIO()

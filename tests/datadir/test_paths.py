@@ -3,14 +3,13 @@
 import os
 import stat
 from pathlib import Path
-from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.ownership import NotOwnError
 from bridge.datadir.paths import DataDir, DataDirError, write_atomically
 
-from ..directories import fresh_directory, planted
+from ..directories import fresh_directory, open_all_above, planted
 from ..disk import going_wrong
 
 
@@ -106,7 +105,7 @@ class DataDirTests(SynchronousTestCase):
         """One that others could rename is refused; not in a directory like /tmp."""
         above = self.root.parent
         above.mkdir(mode=0o700)
-        self.open_all_above(above.parent)
+        open_all_above(self, above.parent)
         for mode, is_refused in ((0o777, True), (0o1777, False)):
             above.parent.chmod(0o755)
             above.chmod(mode)
@@ -117,18 +116,6 @@ class DataDirTests(SynchronousTestCase):
                 # Behind a directory that they can't enter they can't do that.
                 above.parent.chmod(0o700)
             DataDir(self.root).create()
-
-    def open_all_above(self, path: Path) -> None:
-        """Have others enter every directory above one, as they may not be able to."""
-        really = Path.stat
-
-        def stat_of(one: Path, **options: Any) -> os.stat_result:
-            found = really(one, **options)
-            if one in path.parents:
-                return os.stat_result((stat.S_IFDIR | 0o755, *found[1:]))
-            return found
-
-        self.patch(Path, "stat", stat_of)
 
     def test_windows_has_no_modes(self) -> None:
         """Where modes mean nothing, there is no notice."""

@@ -46,6 +46,8 @@ class LifeTests(HomeCase):
             page.result("state", "set", {"ns": "a", "key": "b", "value": 1})
             daemon.process.send_signal(signal.SIGINT)
             self.assertEqual(page.closed_with(), (1001, "shutdown"))
+            # A user may be impatient, and a shell may send a signal once more.
+            daemon.process.send_signal(signal.SIGINT)
             self.assertIn(daemon.process.wait(30), (0, -signal.SIGINT))
         log = "".join(daemon.lines)
         self.assertIn("logs, notify, osc, outbound, plugins, sql, state", log)

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.pagelog import pagefile
 from bridge.pagelog.pagefile import LogFileError, PageFile
-from tests.directories import fresh_directory, open_files
+from tests.directories import fresh_directory, open_all_above, open_files
 
 
 class PageFileCase(SynchronousTestCase):
@@ -53,11 +53,14 @@ class OpenTests(PageFileCase):
     def test_planted_directory_attack(self) -> None:
         """A directory of another user, or open to others, is refused."""
         self.path.parent.mkdir()
-        for mode in (0o777, 0o1777, 0o770):
+        for mode in (0o777, 0o1777):
             self.path.parent.chmod(mode)
-            self.assertIn("other users can write to it", self.refused())
+            self.assertIn("can be written by other users", self.refused())
         self.path.parent.chmod(0o700)
         self.assert_foreign_refused("lstat", self.path.parent)
+        self.directory.chmod(0o777)
+        open_all_above(self, self.directory)
+        self.assertIn("choose another with --log-file", self.refused())
 
     def assert_foreign_refused(self, call: str, path: Path) -> None:
         """Check that ``path`` is refused when by ``call`` it is another user's."""

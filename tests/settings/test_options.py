@@ -254,6 +254,10 @@ class PathsTests(CommandLines):
         for home in ("~", "relative", "~nobody-of-this-name/x"):
             why = self.refusal("--host=reference", HOME=home)
             self.assertEqual(why, "HOME: must be an absolute path")
+        latin = os.fsdecode(b"/h\xe9")
+        utf8 = "must be a path in UTF-8"
+        self.assertEqual(self.refusal("--host=reference", HOME=latin), f"HOME: {utf8}")
+        self.assertIn(f": {utf8}", self.exits(f"--data-dir={latin}")[1])
 
 
 class NamesTests(CommandLines):

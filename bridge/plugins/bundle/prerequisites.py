@@ -1,4 +1,4 @@
-"""The files in the data directory that every build needs, or makes."""
+"""What a build needs: files in the data directory, and a place to publish."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from ...datadir.ownership import check, check_above
 from ..esbuild.pins import BINARY_NAME, CHECKSUM_NAME
 
 HOST_ENTRY: Final = "host/packages/host/src/index.ts"
@@ -35,3 +36,15 @@ def missing_files(root: Path, paths: Iterable[str]) -> list[str]:
     """
     # Unlike ``Path.is_file``, it raises nothing for what is in a closed directory.
     return [path for path in paths if not os.path.isfile(root / path)]
+
+
+def check_publishable(folder: Path) -> None:
+    """
+    Check that nobody else can publish in the theme's folder, or in its place.
+
+    :raise NotOwnError: Others can.
+    """
+    themes = folder.parent
+    check_above(themes, "--theme-dir")
+    check(themes)
+    check(folder)

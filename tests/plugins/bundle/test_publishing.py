@@ -17,7 +17,7 @@ from bridge.plugins.bundle.publishing import (
     sweep,
 )
 
-from ...directories import fresh_directory
+from ...directories import fresh_directory, open_all_above
 from .workshop import Workshop
 
 
@@ -61,11 +61,18 @@ class StagingTests(SynchronousTestCase):
 
     def test_attack_open_folder(self):
         """Nothing is published where others could put something else in its place."""
-        for mode in (0o777, 0o757):
-            self.shop.folder.mkdir(exist_ok=True, parents=True)
-            self.shop.folder.chmod(mode)
-            error = self.assertRaises(NotOwnError, self.staging.claim)
-            self.assertIn(f"run: chmod -R go-w {self.shop.folder}", str(error))
+        folder = self.shop.folder
+        folder.mkdir(parents=True)
+        for opened in (folder, folder.parent):
+            for mode in (0o777, 0o757):
+                opened.chmod(mode)
+                error = self.assertRaises(NotOwnError, self.staging.claim)
+                self.assertIn(f"run: chmod -R go-w {opened}", str(error))
+            opened.chmod(0o755)
+        self.shop.root.chmod(0o777)
+        open_all_above(self, self.shop.root)
+        error = self.assertRaises(NotOwnError, self.staging.claim)
+        self.assertIn("choose another with --theme-dir", str(error))
 
     def test_killed_between_renames(self):
         """Wherever a build was killed, it is seen that its files are not all there."""
