@@ -19,7 +19,8 @@ HTTP_PORT: Final = 80
 """What a Host header means that names no port (RFC 9110, section 4.2.1)."""
 
 _UNIX: Final = "unix:"
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*,]+", re.IGNORECASE)
+_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([^\s/?#@*,]+)", re.IGNORECASE)
+_DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 
 
 @frozen
@@ -136,10 +137,16 @@ def name(text: str) -> str:
 
 
 def origin(text: str) -> str:
-    """Read an origin that may be added to the allowlist."""
-    if text == "file://" or _ORIGIN.fullmatch(text):
+    """Read an origin that may be added to the allowlist; give it as browsers do."""
+    if text == "file://":
         return text
-    raise ValueError("must be SCHEME://HOST or SCHEME://HOST:PORT, or file://")
+    found = _ORIGIN.fullmatch(text)
+    if found is None:
+        raise ValueError("must be SCHEME://HOST or SCHEME://HOST:PORT, or file://")
+    scheme, host = found[1].lower(), found[2]
+    if port := _DEFAULT_PORTS.get(scheme):
+        host = host.lower().removesuffix(port)
+    return f"{scheme}://{host}"
 
 
 def file(text: str) -> Path:

@@ -82,7 +82,7 @@ class ValuesTests(CommandLines):
             ("log-file", "/l", Path("/l")),
             ("log-max-bytes", "5000", 5000),
             ("no-log-capture", "1", True),
-            ("allow-origin", "http://a, file://", ("http://a", "file://")),
+            ("allow-origin", "Http://A:80,App://A:80", ("http://a", "app://A:80")),
             ("ca-file", __file__, Path(__file__)),
             ("public-clones-only", "yes", True),
             ("dev", "true", True),
