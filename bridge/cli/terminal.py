@@ -23,6 +23,7 @@ _STRING: Final = "32"
 _NUMBER: Final = "36"
 _WORD: Final = "35"
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _TOKEN = re.compile(
     r'(?P<string>"(?:[^"\\]|\\.)*+")(?P<colon>:)?'
     r"|(?P<number>-?[0-9][0-9.eE+-]*)|(?P<word>true|false|null)"
@@ -127,7 +128,11 @@ def print_line(text: str) -> None:
 def print_json(value: Any, compact: bool = False) -> None:
     """Print plain JSON on standard output."""
     colour = wants_colour(sys.stdout, os.environ)
-    print_line(json_text(value, compact, colour))
+    text = json_text(value, compact, colour)
+    if (sys.stdout.encoding or "UTF-8").upper() != "UTF-8":
+        # A question mark in its place would be another value.
+        text = _NOT_ASCII.sub(_escaped, text)
+    print_line(text)
 
 
 def print_result(as_json: bool, value: Any, lines: Iterable[str]) -> None:

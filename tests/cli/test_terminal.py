@@ -47,6 +47,14 @@ class JsonTests(SynchronousTestCase):
         self.assertFalse(wants_colour(Typed(), {"TERM": "dumb"}))
         self.assertFalse(wants_colour(io.StringIO(), {}))
 
+    def test_narrow_encoding(self):
+        """What a terminal can't show is escaped: no other value takes its place."""
+        raw = io.BytesIO()
+        with mock.patch("sys.stdout", io.TextIOWrapper(raw, "latin-1", "replace")):
+            print_json("é漢😀")
+            sys.stdout.flush()
+            self.assertEqual(json.loads(raw.getvalue()), "é漢😀")
+
     def test_colours(self):
         """A terminal gets keys, strings, numbers and words in colours."""
         with (
