@@ -128,6 +128,9 @@ def _packets(data: bytes) -> Iterator[bytes]:
 def _read_offer(answer: bytes) -> _Offer:
     lines = [one for one in _packets(answer) if one and not one.startswith(b"#")]
     if lines[:1] == [b"version 2\n"]:
+        # Such a server would send no refs to who asks for SHA-1.
+        if b"object-format=sha256\n" in lines:
+            raise _not_sha1()
         fetching = [one for one in lines if one.startswith(b"fetch=")]
         features = b" ".join(one.removeprefix(b"fetch=") for one in fetching)
         return _Offer(2, b"", frozenset(features.split()))
@@ -153,8 +156,12 @@ def _commit(line: bytes) -> str:
     if name in (b"", b"unborn", _NO_COMMIT):
         raise clone_failed("the repository is empty or has no default branch")
     if _HEX.fullmatch(name) is None:
-        raise clone_failed("the repository's object format is not SHA-1")
+        raise _not_sha1()
     return name.decode("ascii")
+
+
+def _not_sha1() -> BridgeError:
+    return clone_failed("the repository's object format is not SHA-1")
 
 
 def _request(

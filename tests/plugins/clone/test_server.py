@@ -189,8 +189,11 @@ class AnswerTests(CloneTestCase):
             (b"HEAD", "empty or has no default branch"),
             (b"x y z\0", "empty or has no default branch"),
             (b"x HEAD\0", "not SHA-1"),
+            (b"object-format=sha256\n", "not SHA-1"),
         ):
-            start = packet(b"# service=git-upload-pack\n") + b"0000"
+            is_line = not line.startswith(b"object-format")
+            begun = b"# service=git-upload-pack\n" if is_line else b"version 2\n"
+            start = packet(begun) + b"0000" * is_line
             message = await self.refs(start + packet(line) + b"0000")
             self.assertIn(words, message)
             self.assertTrue(message.startswith("clone_failed: "), message)
