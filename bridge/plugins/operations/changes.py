@@ -100,6 +100,7 @@ class PluginChanges:
         candidate = await self._fetcher.fetch(job, url, pin)
         await job.hold(self._jobs.plugin_lock(candidate.manifest.id))
         await self._refuse_installed(candidate.manifest.id)
+        self._installed.refuse_linked(candidate.manifest.id)
         self._trust.check_mark(candidate.manifest.id, candidate.signed)
         is_known = shown is not None
         accepted = await self._prompting.ask_for_trust(
@@ -161,6 +162,7 @@ class PluginChanges:
             same = await self._in_thread(self._trees.sound_manifest, plugin_id, record)
             if same is not None:
                 return UpdateResult(ListEntry.recorded(same, record), updated=False)
+        self._installed.refuse_linked(plugin_id)
         installed = await self._in_thread(self._trees.manifest, plugin_id)
         version = installed.version if installed else "unknown"
         prompts = self._prompting.prompts(job)

@@ -202,15 +202,23 @@ class InstalledSet:
 
         :raise BridgeError: ``build_failed``: it is not in the bundle.
         """
+        self.refuse_linked(plugin_id)
+        report = await self._rebuild.build()
+        if not report.has(plugin_id):
+            raise plugin_error(Prefix.BUILD_FAILED, report.why_not(plugin_id))
+
+    def refuse_linked(self, plugin_id: str) -> None:
+        """
+        Refuse what would not be built, since a linked tree stands for it.
+
+        :raise BridgeError: ``build_failed``.
+        """
         if plugin_id in self._trees.linked:
             raise plugin_error(
                 Prefix.BUILD_FAILED,
                 f"plugin-bridge dev has linked {plugin_id}, so this one would not be "
                 "built; end that first",
             )
-        report = await self._rebuild.build()
-        if not report.has(plugin_id):
-            raise plugin_error(Prefix.BUILD_FAILED, report.why_not(plugin_id))
 
     async def _settle_or_log(self, job: Job) -> None:
         try:

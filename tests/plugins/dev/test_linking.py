@@ -83,6 +83,23 @@ class LinkTests(LinkingTestCase):
         (entry,) = self.bench.trees.listing({}).plugins
         self.assertLess(entry.installed_at, entry.updated_at)
 
+    def test_nothing_takes_its_place(self):
+        """Little is asked about what would not be built while the tree is linked."""
+        for operation, name, prompts in (
+            ("install", url_of("mine"), ["ask install"]),
+            ("update", "mine", []),
+        ):
+            self.bench.publish("mine")
+            self.linked()
+            self.bench.events.clear()
+            asked = self.bench.ask(operation, name)
+            error = self.failureResultOf(asked, BridgeError).value
+            self.assertIn("build_failed: plugin-bridge dev has linked", error.message)
+            events = [event for event in self.bench.events if event.startswith("ask")]
+            self.assertEqual(events, prompts)
+            self.end()
+            self.successResultOf(self.bench.ask(operation, name))
+
     def test_install_waits(self):
         """An install commits after a link that is being built, not within it."""
         self.bench.publish("good")
