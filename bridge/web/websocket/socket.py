@@ -31,6 +31,7 @@ _UPGRADED = {
     for name, value in ALWAYS.items()
     if name not in (b"connection", b"content-type")
 }
+_BEGIN_A_MESSAGE = (1, 2)  # the opcodes of text and binary
 _VIOLATIONS: dict[int, CloseReason] = {
     CloseCode.INVALID_TEXT: CloseReason.NOT_UTF8,
     CloseCode.TOO_BIG: CloseReason.TOO_BIG,
@@ -54,7 +55,7 @@ class BridgeProtocol(FrameCodec):
     conversation: Conversation | None = None
     is_page = False
     _size: Size
-    _controls_left: float = limits.CONTROLS_BEFORE_HELLO
+    _extra_left: float = limits.EXTRA_FRAMES_BEFORE_HELLO
 
     def onOpen(self) -> None:
         """Begin the conversation."""
@@ -64,6 +65,19 @@ class BridgeProtocol(FrameCodec):
         transport.unregisterProducer()
         transport.registerProducer(self.conversation.send_queue, True)
         self.factory.opened(self)
+
+    def onFrameBegin(self) -> None:
+        """
+        Begin a frame.
+
+        Before hello control frames and continuations are counted: pages send none.
+        """
+        super().onFrameBegin()
+        if self.current_frame.opcode not in _BEGIN_A_MESSAGE:
+            self._extra_left -= 1
+            if self._extra_left < 0 and self.conversation is not None:
+                self.failedByMe = True
+                self.conversation.violated(CloseReason.HELLO_REQUIRED)
 
     def onMessageBegin(self, isBinary: bool) -> None:
         """Begin a message; its values are counted while it comes, not at its end."""
@@ -92,20 +106,8 @@ class BridgeProtocol(FrameCodec):
 
     def onPing(self, payload: bytes) -> None:
         """Answer a ping, unless the peer does not read."""
-        self._control()
         if self.conversation is not None and not self.conversation.send_queue.paused:
             self.sendPong(payload)
-
-    def onPong(self, payload: bytes) -> None:
-        """Accept a pong."""
-        self._control()
-
-    def _control(self) -> None:
-        """Count a control frame before hello, of which a page sends none."""
-        self._controls_left -= 1
-        if self._controls_left < 0 and self.conversation is not None:
-            self.failedByMe = True
-            self.conversation.violated(CloseReason.HELLO_REQUIRED)
 
     def onClose(self, wasClean: bool, code: int | None, reason: str | None) -> None:
         """End the conversation, if the handshake got that far."""
@@ -124,7 +126,7 @@ class BridgeProtocol(FrameCodec):
 
     def welcomed(self) -> bool:
         self.maxMessagePayloadSize = limits.FRAME_BYTES
-        self._controls_left = math.inf
+        self._extra_left = math.inf
         return self.factory.authenticated(self)
 
     def evict(self) -> None:

@@ -1,5 +1,6 @@
 """Tests for bridge.web.websocket.socket, over the whole stack, as a client sees it."""
 
+import json
 from typing import Any
 
 from twisted.logger import LogLevel, capturedLogs, formatEvent
@@ -7,14 +8,14 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import (
-    CONTROLS_BEFORE_HELLO,
+    EXTRA_FRAMES_BEFORE_HELLO,
     MIB,
     SOCKETS_AUTHENTICATED,
     SOCKETS_AWAITING_HELLO,
 )
 
-from ...rawsocket import PING, PONG, close_frame, frame
-from ..stack import HOST, PAGE, Anything, Stack, write_request
+from ...rawsocket import CONTINUATION, PING, PONG, TEXT, close_frame, frame
+from ..stack import HOST, PAGE, TOKEN, Anything, Stack, write_request
 from ..test_requestscontract import UPGRADE
 
 
@@ -105,12 +106,24 @@ class PendingSocketsTests(SocketCase):
     def test_attack_control_frames_before_hello(self) -> None:
         """Eight are read; the next one closes the socket, and nothing after it is."""
         for opcode in (PING, PONG):
-            eight = frame(opcode, b"x") * CONTROLS_BEFORE_HELLO
+            eight = frame(opcode, b"x") * EXTRA_FRAMES_BEFORE_HELLO
             page = self.stack.open().send_frames(eight)
             self.assertIsNone(page.hello().closed)
             self.assertIsNone(page.send_frames(eight * 2).closed)
             flood = self.stack.open().send_frames(eight, frame(opcode, b"x"))
             self.assertEqual(flood.hello().closed, (1008, "hello_required"))
+
+    def test_attack_endless_hello(self) -> None:
+        """A hello may come in nine frames, and not in one more, however short."""
+        hello = json.dumps({"type": "hello", "token": TOKEN, "client": "c"}).encode()
+        begun = frame(TEXT, hello[:1], fin=False)
+        more = frame(CONTINUATION, fin=False) * (EXTRA_FRAMES_BEFORE_HELLO - 1)
+        rest = frame(CONTINUATION, hello[1:])
+        page = self.stack.open().send_frames(begun + more + rest)
+        self.assertEqual([got["type"] for got in page.take()], ["welcome"])
+        self.assertIsNone(page.send_frames(begun + more * 9).closed)
+        flood = self.stack.open().send_frames(begun + more * 2, rest)
+        self.assertEqual(flood.closed, (1008, "hello_required"))
 
     def test_attack_upgrades_without_an_origin(self) -> None:
         """Each wrong token costs two requests of programs; a page is let in."""
