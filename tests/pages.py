@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
+from twisted.internet.defer import Deferred, succeed
 
 from bridge.protocol.strictjson import loads
 
@@ -22,6 +23,7 @@ class Page:
     notified: list[tuple[str, Any]] = field(factory=list)
     ends: dict[Callable[[Any], None], None] = field(factory=dict)
     is_page: bool = True
+    drained: Callable[[], Deferred[None]] = lambda: succeed(None)
 
     @property
     def data(self) -> list[Any]:

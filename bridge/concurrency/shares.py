@@ -6,10 +6,11 @@ a holder that goes gives everything back.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
 from attrs import field
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 
 from ..classes import define
 from ..protocol.errors import BridgeError, shutting_down, unavailable
@@ -24,6 +25,9 @@ class Holder(Protocol):
 
         The same function is called once, however often it was passed.
         """
+
+    def drained(self) -> Deferred[None]:
+        """Return what fires when the holder has read what it was sent, or has gone."""
 
 
 @define(eq=False, repr=False)
@@ -58,6 +62,18 @@ class Place:
     def begin(self) -> None:
         """Stop waiting: it is taken."""
         self._turn.callback(None)
+
+    async def drained(self) -> None:
+        """
+        Keep the place, its work done, until the holder reads; or until it is stopped.
+
+        Large answers that are ready at once wait so, and don't pile up behind a reader.
+        """
+        if self.holder is not None and self.why is None:
+            drained = self.holder.drained()
+            self.end = drained.cancel
+            with suppress(CancelledError):
+                await drained
 
     async def __aenter__(self) -> Place:
         """

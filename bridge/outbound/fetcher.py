@@ -64,7 +64,8 @@ class HttpFetcher:
         Make one fetch.
 
         It ends with its caller while it waits for its turn, and when it only reads:
-        what a server was asked to change goes on.
+        what a server was asked to change goes on.  A response is held back, within the
+        time of the fetch, while its caller has yet to read what it was sent before.
 
         :param request: Its target was checked.
         :return: What a server answered, its body as a JSON string that is written
@@ -79,7 +80,9 @@ class HttpFetcher:
             async with place:
                 fetching = Deferred.fromCoroutine(self._fetch(request))
                 place.end = fetching.cancel
-                return await fetching
+                fetched = await fetching
+                await place.drained()
+                return fetched
         finally:
             if deadline.active():
                 deadline.cancel()

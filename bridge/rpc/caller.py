@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from twisted.internet.defer import Deferred, succeed
+
 from ..classes import define
 from ..concurrency.shares import Holder
 
@@ -36,6 +38,10 @@ class HttpCaller:
 
     def on_close(self, call: Callable[[Any], None]) -> None:
         """See ``Caller.on_close``; never calls it."""
+
+    def drained(self) -> Deferred[None]:
+        """See ``Holder.drained``; what is sent by HTTP waits elsewhere."""
+        return succeed(None)
 
 
 HTTP_CALLER = HttpCaller()

@@ -1,12 +1,17 @@
 """Tests for bridge.outbound.fetcher: how many at once, and the end of the daemon."""
 
+from typing import Any
+
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.internet.task import deferLater
 
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
-from bridge.rpc.caller import HttpCaller
+from bridge.protocol.strictjson import dumps
+from bridge.rpc.caller import Caller, HttpCaller
+from bridge.web.websocket import sendqueue
+from bridge.web.websocket.sendqueue import SendQueue
 
 from ..pages import Page
 from ..waiting import until
@@ -25,7 +30,7 @@ class AtOnceTests(OutboundCase):
         self.fetching = self.fetcher()
         self.wanted = {"url": f"http://{HERE}:{port}/"}
 
-    def ask(self, caller: HttpCaller, **more: object) -> Deferred[object]:
+    def ask(self, caller: Caller, **more: object) -> Deferred[Any]:
         return self.calling({**self.wanted, **more}, self.fetching, caller)
 
     async def visited(self, times: int) -> None:
@@ -69,6 +74,52 @@ class AtOnceTests(OutboundCase):
         await self.fetching.close()
         ended = await DeferredList([*held, again], consumeErrors=True)
         self.assertEqual([ok for ok, _ in ended].count(True), 1)
+
+    async def test_responses_that_come_together(self):
+        """A page that reads is sent one after the other, and never as a slow one."""
+        self.patch(sendqueue, "UNSENT_BYTES", limits.MIB)
+        sent: list[bytes] = []
+        closed: list[None] = []
+
+        def send(piece: bytes, first: bool, last: bool) -> None:
+            sent.append(piece)
+            queue.pauseProducing()
+
+        queue = SendQueue(send, lambda: closed.append(None))
+        queue.pauseProducing()
+        page = Page(drained=queue.drained)
+        held = [self.ask(page) for _ in range(2)]
+        for asked in held:
+            asked.addCallback(lambda answer: queue.put(dumps(answer)))
+        await self.visited(2)
+        for visit in self.server.visits:
+            visit.ok(b"x" * 600 * limits.KIB)
+        await until(lambda: len(queue._drained) == 2)
+        self.assertEqual(len(self.fetching._shares._taken), 2)
+        for _ in range(6):
+            queue.resumeProducing()
+        self.assertEqual((len(sent), closed), (6, []))
+        self.assertEqual(self.fetching._shares._taken, [])
+
+    async def test_page_that_does_not_read(self):
+        """Its places are taken until its fetches' time is over, or the daemon ends."""
+        waiting: list[Deferred[None]] = []
+
+        def drained() -> Deferred[None]:
+            waiting.append(Deferred())
+            return waiting[-1]
+
+        page = Page(drained=drained)
+        for times, milliseconds in ((1, 500), (2, 30_000)):
+            late = self.ask(page, timeoutMs=milliseconds)
+            await self.visited(times)
+            self.server.visits[-1].ok(b"x")
+            await until(lambda: len(waiting) == times)  # noqa: B023
+            self.assertNoResult(late)
+            if times == 2:
+                await self.fetching.close()
+            self.assertEqual((await late)["body"], "x")
+            self.assertEqual(self.fetching._shares._taken, [])
 
 
 class EndTests(OutboundCase):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final, Protocol
 
 from attrs import field
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -188,6 +189,10 @@ class Conversation:
             call(self)
         else:
             self._on_close[call] = None
+
+    def drained(self) -> Deferred[None]:
+        """See ``bridge.concurrency.shares.Holder``."""
+        return self.send_queue.drained()
 
     def _greeted(self, hello: Hello) -> list[effects.Effect]:
         # The token is ASCII, so a text that can't be encoded does not match.

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 
 from attrs import field
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer
 from zope.interface import implementer
 
@@ -51,6 +52,7 @@ class SendQueue:
     _begun: bytes = b""
     _position: int = 0
     _queue: deque[tuple[str | None, bytes]] = field(factory=deque)
+    _drained: deque[Deferred[None]] = field(factory=deque)
 
     @property
     def unsent(self) -> int:
@@ -97,6 +99,18 @@ class SendQueue:
             self._bytes -= len(text)
             self._pushes -= event is not None
             self._begin(text)
+        self._note_drained()
+
+    def drained(self) -> Deferred[None]:
+        """
+        Return what fires when the peer has read all, or nothing more will be sent.
+
+        Of several one fires at a time: what one then puts, the next waits for.
+        """
+        drained: Deferred[None] = Deferred()
+        self._drained.append(drained)
+        self._note_drained()
+        return drained
 
     def finish(self) -> None:
         """Send at once what is left of a text that was begun: a close comes next."""
@@ -110,6 +124,11 @@ class SendQueue:
         self._queue.clear()
         self._begun = b""
         self._bytes = self._pushes = 0
+        self._note_drained()
+
+    def _note_drained(self) -> None:
+        while self._drained and (self._stopped or not self.paused):
+            self._drained.popleft().callback(None)
 
     def _begin(self, text: bytes) -> None:
         self._begun, self._position = text, 0
