@@ -1,1 +1,1 @@
-"""Which addresses are private, and which authorities are trusted."""
+"""Addresses, authorities that are trusted, and the frames of WebSockets."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from os import urandom
 from typing import Any, ClassVar
 from urllib.parse import quote
 
@@ -31,6 +32,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..classes import define
+from ..net.textframes import head, masked
 from ..protocol import limits
 from ..protocol.bucket import TokenBucket
 from ..protocol.strictjson import dumps
@@ -86,9 +88,11 @@ class SinkConnection(WebSocketClientProtocol):
         """
         Send a text of any length.
 
-        Autobahn's own ``sendMessage`` would hold it to the limit on what is received.
+        Autobahn's own ``sendMessage`` would hold it to the limit on what is received,
+        and mask it byte by byte: 15 ms for an image.
         """
-        self.sendFrame(opcode=1, payload=text)
+        mask = urandom(4)
+        self.sendData(head(len(text), True, True, mask) + masked(text, mask))
 
     def pauseProducing(self) -> None:
         """Note that the other end reads too slowly."""

@@ -9,6 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from attrs import evolve
 from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerProtocol
+from autobahn.websocket import protocol
+from autobahn.websocket.xormasker import create_xor_masker
 from twisted.internet import reactor
 from twisted.internet.defer import maybeDeferred
 from twisted.internet.protocol import Factory, Protocol
@@ -220,13 +222,23 @@ class LifeTests(WebSocketCase):
         self.assertLess(sink._client.delay, SINK_RETRY_SECONDS * 3)
 
     async def test_an_image_longer_than_what_may_come(self) -> None:
-        """What is sent is not held to the limit on what is received."""
+        """What is sent is not held to the limit on what may come, and masked fast."""
+        slowly: list[int] = []
+
+        def masker(mask: bytes, length: int) -> Any:
+            slowly.append(length)
+            return create_xor_masker(mask, length)
+
+        self.patch(protocol, "create_xor_masker", masker)
         image = text64(png() + os.urandom(90_000))
         self.assertGreater(len(image), SINK_FRAME_BYTES)
         for kind in ("xsoverlay", "ovrtoolkit"):
             self.kind = kind
             ((_, text),) = await self.frames(evolve(LEAST, image=image))
             self.assertIn(image, text.replace("\\", ""))
+            # The server's own, which unmasks.
+            self.assertEqual([n for n in slowly if n > SINK_FRAME_BYTES], [len(text)])
+            slowly.clear()
             self.server.got.clear()
 
     async def test_attack_server_that_does_not_read(self) -> None:

@@ -17,8 +17,8 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime, ITCPTranspor
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 
+from ...net.textframes import SHORT_BYTES, head, masked, parse_text_frame
 from ...protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
-from .textframes import SHORT_BYTES, head, parse_text_frame, unmasked
 
 _Utf8 = codecs.getincrementaldecoder("utf-8")
 
@@ -163,7 +163,7 @@ class FrameCodec(WebSocketServerProtocol):
         frame: Any = self.current_frame
         end = self.current_frame_masker.pointer()
         if frame.mask is not None and payload:
-            payload = unmasked(payload, frame.mask, end - len(payload))
+            payload = masked(payload, frame.mask, end - len(payload))
         if frame.opcode <= 7 and not self.failedByMe and not self._is_text(payload):
             self._invalid_payload("not UTF-8")
         going_on: bool | None = super().onFrameData(payload)

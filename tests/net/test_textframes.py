@@ -1,11 +1,11 @@
-"""Tests for bridge.web.websocket.textframes; and that Autobahn reads the same."""
+"""Tests for bridge.net.textframes; and that Autobahn reads the same."""
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.web.websocket.textframes import SHORT_BYTES, head, parse_text_frame
+from bridge.net.textframes import SHORT_BYTES, head, parse_text_frame
 
-from ...rawsocket import TEXT, frame
-from .test_framing import REQUEST, RawCase
+from ..rawsocket import TEXT, frame
+from ..web.websocket.test_framing import REQUEST, RawCase
 
 
 class ReadTests(SynchronousTestCase):

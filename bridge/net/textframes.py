@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...protocol.limits import KIB
+from ..protocol.limits import KIB
 
 SHORT_BYTES: Final = 64 * KIB
 _TEXT: Final = 0x81  # the last piece of a text, which is also the first
@@ -39,7 +39,7 @@ def parse_text_frame(data: bytes, start: int, most: int) -> tuple[bytes, int] | 
     stop = begin + length
     if stop > end or 0 < most < length:
         return None
-    text = unmasked(data[begin:stop], data[at:begin], 0)
+    text = masked(data[begin:stop], data[at:begin])
     if not text.isascii():
         try:
             text.decode("utf-8")
@@ -48,9 +48,9 @@ def parse_text_frame(data: bytes, start: int, most: int) -> tuple[bytes, int] | 
     return text, stop
 
 
-def unmasked(payload: bytes, mask: bytes, offset: int) -> bytes:
+def masked(payload: bytes, mask: bytes, offset: int = 0) -> bytes:
     """
-    Unmask a piece of a frame (RFC 6455, 5.3), as one large integer.
+    Mask or unmask a piece of a frame (RFC 6455, 5.3), as one large integer.
 
     Autobahn's class takes 50 ms to load; see docs/decisions/0018.
 
@@ -64,11 +64,16 @@ def unmasked(payload: bytes, mask: bytes, offset: int) -> bytes:
     return (int.from_bytes(payload) ^ int.from_bytes(repeated)).to_bytes(length)
 
 
-def head(length: int, first: bool, last: bool) -> bytes:
-    """Return the head of a piece of a text that is not masked."""
+def head(length: int, first: bool, last: bool, mask: bytes = b"") -> bytes:
+    """
+    Return the head of a piece of a text.
+
+    :param mask: What the piece is masked with, as a client's is; by default nothing.
+    """
     kind = (_TEXT & 1 if first else 0) | (0x80 if last else 0)
+    bit = _MASKED if mask else 0
     if length < _TWO_BYTES:
-        return bytes((kind, length))
+        return bytes((kind, bit | length)) + mask
     if length < 1 << 16:
-        return bytes((kind, _TWO_BYTES)) + length.to_bytes(2)
-    return bytes((kind, _EIGHT_BYTES)) + length.to_bytes(8)
+        return bytes((kind, bit | _TWO_BYTES)) + length.to_bytes(2) + mask
+    return bytes((kind, bit | _EIGHT_BYTES)) + length.to_bytes(8) + mask
