@@ -2,7 +2,7 @@
 Sinks whose other end is a WebSocket server on this machine.
 
 They connect when they start and again whenever the connection fails or is lost, later
-each time.  ``up`` is an open socket; nothing is kept for later.
+each time until one has lasted.  ``up`` is an open socket; nothing is kept for later.
 
 ``xsoverlay``: XSOverlay's API, which its documentation prefers to datagrams
 (https://xsoverlay.vercel.app/Developer/API/websockets/websockets).  The address must
@@ -16,6 +16,7 @@ and an image in base64.  It uses nothing else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from os import urandom
@@ -32,6 +33,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..classes import define
+from ..net.quietlog import QuietLog
 from ..net.textframes import head, masked
 from ..protocol import limits
 from ..protocol.bucket import TokenBucket
@@ -52,7 +54,9 @@ class SinkConnection(WebSocketClientProtocol):
     :ivar clock: A clock, in seconds.
     """
 
+    log = QuietLog(WebSocketClientProtocol.log)
     data: bytes
+    failedByMe: bool  # noqa: N815 (Autobahn's)
     transport: Any
 
     def __init__(
@@ -71,18 +75,19 @@ class SinkConnection(WebSocketClientProtocol):
         self._opened(self)
 
     def processData(self) -> bool:  # noqa: N802
-        """
-        Read the head of a frame, or what has come of its payload.
-
-        Over the limit the connection is closed; it is tried again later.
-        """
+        """Read the head of a frame, or what has come of its payload, up to a limit."""
         if self._steps.take() is None:
-            self.data = b""
-            self.factory.postpone()
-            self.transport.abortConnection()
+            self._fail_connection()
             return False
         going_on: bool = super().processData()
         return going_on
+
+    def _fail_connection(self, code: int = 0, reason: str = "floods") -> None:
+        """End the connection to a peer that breaks the protocol; try again later."""
+        self.log.debug("the peer of a sink fails: {reason}", reason=reason)
+        self.data, self.failedByMe = b"", True
+        self.factory.postpone()
+        self.transport.abortConnection()
 
     def send_text(self, text: bytes) -> None:
         """
@@ -111,9 +116,12 @@ class SinkConnectionFactory(ReconnectingClientFactory, WebSocketClientFactory): 
     Makes connections: Twisted's ``ClientService`` would log each attempt, forever.
 
     :ivar ended: Fires when the last connection is gone.
+    :ivar opened: When the present connection was opened, in seconds.
     """
 
     noisy = False
+    opened = math.inf
+    reactor: Any
     ended: Deferred[None] | None = None
 
     def clientConnectionFailed(self, connector: Any, reason: Failure) -> None:
@@ -122,13 +130,16 @@ class SinkConnectionFactory(ReconnectingClientFactory, WebSocketClientFactory): 
         self._end()
 
     def clientConnectionLost(self, connector: Any, reason: Failure) -> None:
-        """Try again, or end."""
+        """Try again, soon if the connection has lasted; or end."""
+        if self.reactor.seconds() - self.opened >= limits.SINK_START_SECONDS:
+            self.delay = self.initialDelay
+        self.opened = math.inf
         super().clientConnectionLost(connector, reason)
         self._end()
 
     def postpone(self) -> None:
-        """Wait long before the next attempt."""
-        self.delay = self.maxDelay
+        """Wait long before the next attempt, however long the connection lasted."""
+        self.delay, self.opened = self.maxDelay, math.inf
 
     def _end(self) -> None:
         if self.ended is not None:
@@ -183,8 +194,7 @@ class WebSocketSink:
     def _opened(self, connection: SinkConnection) -> None:
         if self._connector is None:
             return  # it opened while we ended
-        # Only now: a server that accepts but speaks no WebSocket is retried later.
-        self._client.resetDelay()
+        self._client.opened = self._reactor.seconds()
         self._connection = connection
         self._log.info("sink {name} is up", name=self.name)
 

@@ -14,15 +14,17 @@ from autobahn.websocket.xormasker import create_xor_masker
 from twisted.internet import reactor
 from twisted.internet.defer import maybeDeferred
 from twisted.internet.protocol import Factory, Protocol
-from twisted.logger import capturedLogs
+from twisted.logger import LogLevel, capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
+from bridge.protocol import limits
 from bridge.protocol.limits import SINK_FRAME_BYTES, SINK_RETRY_SECONDS
 from bridge.sinks import websocket
 from bridge.sinks.fanout import Health, UnavailableError
 from bridge.sinks.websocket import LOOPBACK, SinkConnection
 from tests.contracts import SinkContract
 
+from ..rawsocket import CONTINUATION, TEXT, frame
 from ..waiting import until
 from .overlays import FIELDS, Toast, i32, panel, string
 from .samples import FULL, LEAST, png, text64
@@ -159,10 +161,9 @@ class LifeTests(WebSocketCase):
         for times in (1, 2):
             await until(lambda: sink.health() == Health.DOWN)
             self.assertRaises(UnavailableError, sink.deliver, LEAST)
-            await until(lambda: sink._client.retries)
+            await until(lambda: sink._client.retries >= times)  # noqa: B023
             self.server.listen(self.port)
             await until(lambda: sink.health() == Health.UP)
-            self.assertEqual(sink._client.retries, 0)
             sink.deliver(LEAST)
             await until(lambda: len(self.server.got) == times)  # noqa: B023
             await self.server.stop()
@@ -210,11 +211,45 @@ class LifeTests(WebSocketCase):
 
     async def test_attack_flooding_server(self) -> None:
         """A server that floods is closed before it costs time, and tried much later."""
+        await self.assert_postponed(b"\x01\0" + b"\0\0" * 200_000)
+
+    async def test_attack_server_that_breaks_the_protocol(self) -> None:
+        """It is tried much later, also if it has behaved for long, and logs little."""
+        for sent in (
+            frame(TEXT, b"masked"),
+            frame(TEXT, b" " * (SINK_FRAME_BYTES + 1), mask=False),
+            frame(TEXT, b"\xff", mask=False),
+            frame(CONTINUATION, mask=False),
+        ):
+            events = self.enterContext(capturedLogs())
+            await self.assert_postponed(sent)
+            shown = [e["log_format"] for e in events if e["log_level"] > LogLevel.debug]
+            self.assertEqual(shown, ["sink {name} is up"])
+
+    async def test_attack_server_that_closes_at_once(self) -> None:
+        """It is tried later each time; one that was there for a while, soon again."""
+        self.patch(websocket.SinkConnectionFactory, "initialDelay", 0.01)
+        self.patch(websocket.SinkConnectionFactory, "delay", 0.01)
+        sink = self.sink()
+        await self.there(sink)
+        for closed in range(1, 4):
+            await until(lambda: len(self.server.connections) == closed)  # noqa: B023
+            delay = sink._client.delay
+            self.server.connections[-1].transport.loseConnection()
+            await until(lambda: sink._client.delay != delay)  # noqa: B023
+        self.assertGreater(sink._client.delay, 0.05)
+        self.patch(limits, "SINK_START_SECONDS", 0)
+        await until(lambda: len(self.server.connections) == 4)
+        self.server.connections[-1].transport.loseConnection()
+        await until(lambda: sink._client.delay < 0.05)
+
+    async def assert_postponed(self, sent: bytes) -> None:
+        """Have a server send this, and check that it is tried in about a minute."""
         sink = self.sink()
         await self.there(sink)
         await until(lambda: self.server.connections)
-        flooding = self.server.connections[0].transport
-        flooding.write(b"\x01\0" + b"\0\0" * 200_000)
+        sink._client.opened = 0.0
+        self.server.connections.pop().transport.write(sent)
         await until(lambda: sink.health() == Health.DOWN)
         self.assertRaises(UnavailableError, sink.deliver, LEAST)
         await until(lambda: sink._client.retries == 1)

@@ -17,26 +17,17 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime, ITCPTranspor
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 
+from ...net.quietlog import QuietLog
 from ...net.textframes import SHORT_BYTES, head, masked, parse_text_frame
 from ...protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
 
 _Utf8 = codecs.getincrementaldecoder("utf-8")
 
 
-class _Quiet:
-    """Autobahn's log without its warnings, of which a peer may cause any number."""
-
-    def __init__(self, log: Any) -> None:
-        self._log = log
-
-    def __getattr__(self, level: str) -> Any:
-        return getattr(self._log, "debug" if level == "warn" else level)
-
-
 class FrameCodec(WebSocketServerProtocol):
     """A server's end of one connection; needs what ``BridgeFactory`` sets."""
 
-    log = _Quiet(WebSocketServerProtocol.log)
+    log = QuietLog(WebSocketServerProtocol.log)
     transport: Any
     current_frame: Any
     inside_message: bool
