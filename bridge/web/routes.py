@@ -46,8 +46,9 @@ _DESCRIBE: Final = b"/v1/describe"
 _UPGRADE_REQUESTS: Final = 32
 """An upgrade counts as this many other requests."""
 
-# It was validated already; Autobahn would apply rules of its own.
-_NOT_FOR_AUTOBAHN: Final = b"origin"
+# Origin was validated already; Autobahn would apply rules of its own.  Extensions are
+# all declined, and an offer is declined even if it is wrong (RFC 7692, section 5).
+_NOT_FOR_AUTOBAHN: Final = frozenset({b"origin", b"sec-websocket-extensions"})
 _NAME = re.compile(rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}")
 _CALL = re.compile(rb"/v1/([^/]+)/([^/]+)")
 
@@ -261,6 +262,6 @@ def _head(request: GuardedRequest) -> bytes:
     """Format the head as the client may have sent it, for Autobahn's reader."""
     lines = [b"GET %s HTTP/1.1" % request.uri]
     for name, values in request.requestHeaders.getAllRawHeaders():
-        if name.lower() != _NOT_FOR_AUTOBAHN:
+        if name.lower() not in _NOT_FOR_AUTOBAHN:
             lines.append(b"%s: %s" % (name, b",".join(values)))
     return b"\r\n".join((*lines, b"", b""))

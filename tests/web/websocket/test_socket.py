@@ -48,10 +48,11 @@ class AuthenticatedTests(SocketCase):
 
     def test_compression_bomb(self) -> None:
         """No compression is agreed to, so no small frame is a big one."""
-        offer = ("Sec-WebSocket-Extensions", "permessage-deflate")
-        head = self.stack.raw(write_request("GET", "/v1/ws", (*UPGRADE, offer)))
-        self.assertTrue(head.startswith(b"HTTP/1.1 101"))
-        self.assertNotIn(b"extensions", head.lower())
+        for more in ("", "; server_max_window_bits=99", "; x; x"):
+            offer = ("Sec-WebSocket-Extensions", f"permessage-deflate{more}")
+            head = self.stack.raw(write_request("GET", "/v1/ws", (*UPGRADE, offer)))
+            self.assertTrue(head.startswith(b"HTTP/1.1 101"), more)
+            self.assertNotIn(b"extensions", head.lower())
 
     def test_shutdown_waits_for_the_closes(self) -> None:
         """Who closes all learns when the last is closed, at once with none open."""
