@@ -12,3 +12,4 @@ class ProgramTests(SynchronousTestCase):
         HTTP_CALLER.notify("osc", {})
         HTTP_CALLER.on_close(lambda _: ends.append(None))
         self.assertEqual(ends, [])
+        self.successResultOf(HTTP_CALLER.drained())
