@@ -31,18 +31,14 @@ class CheckTests(SynchronousTestCase):
 
     def test_methods_are_described(self) -> None:
         """A public method has a docstring, or is one of an interface or base class."""
-        modules = Path(bridge.__file__).parent.rglob("*.py")
-        trees = [ast.parse(path.read_text("utf-8")) for path in modules]
-        classes = [n for t in trees for n in ast.walk(t) if isinstance(n, ast.ClassDef)]
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-        methods = [
-            (f"{c.name}.{m.name}", m)
-            for c in classes
-            for m in c.body
-            if isinstance(m, kinds)
-        ]
-        described = {m.name for _, m in methods if ast.get_docstring(m)}
-        public = {
-            name: m.name for name, m in methods if "_" not in (name[0], m.name[0])
-        }
-        self.assertEqual([n for n in public if public[n] not in described], [])
+        described, public = set(), {}
+        for path in Path(bridge.__file__).parent.rglob("*.py"):
+            for found in ast.walk(ast.parse(path.read_text("utf-8"))):
+                body = found.body if isinstance(found, ast.ClassDef) else []
+                for method in body:
+                    if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef):
+                        if ast.get_docstring(method):
+                            described.add(method.name)
+                        if "_" not in (found.name[0], method.name[0]):
+                            public[method.name] = path
+        self.assertEqual(public.keys() - described, set())

@@ -2,7 +2,6 @@
 
 import ipaddress
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -245,18 +244,3 @@ class DialTests(SynchronousTestCase):
         self.assertEqual(self.dialled("https://one.net/", answers), answers)
         self.assertEqual(self.dialled("http://one.net/", ["1.1.1.1", "10.0.0.1"]), [])
         self.assertEqual(self.dialled("http://one.net/", many), [])
-
-    @given(st.text(max_size=40), st.text(max_size=10))
-    def test_never_echoed(self, text: str, host: str) -> None:
-        """No refusal repeats the URL; whatever is read has one form, and stays so."""
-        for url in (text, f"http://{host}/{text}"):
-            try:
-                target = read_url(url)
-            except BridgeError as error:
-                self.assertNotIn("http://", error.message)
-                continue
-            again = read_url(target.url)
-            self.assertEqual(again, target)
-            parts = urlsplit(target.url)
-            self.assertEqual((parts.hostname, parts.port), (target.host, target.port))
-            self.assertTrue(target.url.isascii())

@@ -60,23 +60,6 @@ def nested(depth: int) -> bytes:
 
 
 class PacketTests(SynchronousTestCase):
-    def test_examples_of_the_format(self) -> None:
-        """The examples of OSC 1.0 are written and read, byte for byte."""
-        frequency = Message("/oscillator/4/frequency", [Argument(Kind.FLOAT, 440.0)])
-        foo = Message(
-            "/foo",
-            [
-                Argument(Kind.INT, 1000),
-                Argument(Kind.INT, -1),
-                Argument(Kind.STRING, "hello"),
-                Argument(Kind.FLOAT, single(1.234)),
-                Argument(Kind.FLOAT, single(5.678)),
-            ],
-        )
-        for message, packet in ((frequency, FREQUENCY), (foo, FOO)):
-            self.assertEqual(encode(message), packet)
-            self.assertEqual(decode(packet), [message])
-
     def test_booleans_have_no_bytes(self) -> None:
         """True and false are type tags, as VRChat wants them."""
         message = Message("/a", [Argument(Kind.BOOL, True), Argument(Kind.BOOL, False)])

@@ -98,21 +98,6 @@ class ListenerTests(TestCase):
         await deferLater(reactor, 0.01)
         self.assertEqual(self.heard, [])
 
-    async def test_given_up_and_taken_at_once(self) -> None:
-        """What is asked for is done in its order, however quickly it is asked."""
-        await self.listener.hold("a", self.port)
-        results = await gatherResults(
-            [
-                self.listener.release("a"),
-                self.listener.hold("a", self.port),
-                self.listener.release("a"),
-                self.listener.hold("b", self.port),
-            ]
-        )
-        self.assertEqual(results, [True] * 4)
-        self.send(encode(HELLO))
-        await until(lambda: self.heard)
-
     async def test_another_port(self) -> None:
         """It replaces the first, which is free then; who held that holds this."""
         await self.listener.hold("a", self.port)

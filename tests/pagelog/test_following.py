@@ -1,7 +1,6 @@
 """Tests for bridge.pagelog.following."""
 
 import os
-import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
@@ -13,7 +12,6 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.pagelog import following
 from bridge.pagelog.following import Follower
 from bridge.pagelog.pagefile import LogFileError, PageFile
-from bridge.protocol.limits import MIB
 from tests.directories import fresh_directory
 
 
@@ -69,19 +67,6 @@ class LastTests(FollowerCase):
             follower.close()
         shown = [line.hex() for line in lines if line]
         self.assertEqual(found, shown[max(0, len(shown) - count) :])
-
-    def test_large_file(self) -> None:
-        """Of a large one only the end is read."""
-        self.open()
-        size = 256 * MIB
-        with self.path.open("r+b") as file:
-            file.seek(size)
-            file.write(b"\none\ntwo\n")
-        tracemalloc.start()
-        self.addCleanup(tracemalloc.stop)
-        self.assertEqual(self.last(1), [b"two"])
-        self.assertEqual(self.more(), [])
-        self.assertLess(tracemalloc.get_traced_memory()[1], 16 * MIB)
 
 
 class MoreTests(FollowerCase):

@@ -88,18 +88,3 @@ class LineTests(SynchronousTestCase):
         """What the daemon has not written so is no line of its."""
         for text in ("", "x", "1970-01-01T00:00:00.000Z TRACE [a] m", "Z INFO [a]"):
             self.assertIsNone(read_line(text))
-
-    @given(st.lists(nearly), st.floats(0, 1e10))
-    def test_round_trip(self, batch: list[Any], now: float) -> None:
-        """Every record that is written can be read again."""
-        records, _ = read_records(batch)
-        for record in records:
-            (text,) = write_records([record], now).split("\n")[:-1]
-            line = read_line(text)
-            assert line is not None
-            self.assertEqual(
-                (line.level, line.scope, line.message),
-                (record.level, record.scope, record.message),
-            )
-            times = f"{line.time} " + (f"ts={line.ts} " if line.ts else "")
-            self.assertEqual(set(times.split()) - set(text.split()), set())

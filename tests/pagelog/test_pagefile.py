@@ -154,17 +154,6 @@ class AppendTests(PageFileCase):
         self.assertEqual(self.older(), b"123\n456\n")
         self.assertEqual(self.path.read_bytes(), b"789\n")
 
-    def test_moved_by_others(self) -> None:
-        """A file that was moved or removed is started again."""
-        file = self.open()
-        file.append(b"1\n")
-        moved = self.path.rename(self.directory / "moved")
-        file.append(b"2\n")
-        self.assertEqual((moved.read_bytes(), self.path.read_bytes()), (b"1\n", b"2\n"))
-        self.path.unlink()
-        file.append(b"3\n")
-        self.assertEqual(self.path.read_bytes(), b"3\n")
-
     def test_directory_removed(self) -> None:
         """A directory that was removed is created again, and is the daemon's own."""
         file = self.open()

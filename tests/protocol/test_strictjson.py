@@ -46,15 +46,6 @@ class StrictCase(SynchronousTestCase):
 
 
 class NumberTests(StrictCase):
-    @given(st.integers(-(10**30), 10**30), values)
-    def test_integers(self, number: int, neighbour: object) -> None:
-        """What 64 bits hold is read exactly; beyond, as a page reads it: a double."""
-        read = loads(json.dumps([neighbour, number]).encode("utf-8"))[1]
-        if -(2**63) <= number < 2**64:
-            self.assertEqual((type(read), read), (int, number))
-        else:
-            self.assertEqual((type(read), read), (float, float(number)))
-
     def test_floats(self) -> None:
         """A number written as a float is one, however large."""
         for text in (b"1e300", b"18446744073709551616.0", b"18446744073709551616e0"):
