@@ -21,7 +21,6 @@ class ApproverContract:
     """
 
     def approver(self):
-        """Make the approver under test."""
         raise NotImplementedError
 
     def test_it_describes_itself(self):

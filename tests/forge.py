@@ -51,11 +51,9 @@ class ForgeProcess:
 
     @property
     def root(self) -> Path:
-        """The directory of bare repositories."""
         return self.base / "repositories"
 
     def url(self, name: str) -> str:
-        """The URL of the repository ``name``."""
         return f"https://127.0.0.1:{self.port}/{name}.git"
 
     def publish(self, directory: Path, name: str, message: str = "Publish") -> str:
@@ -204,7 +202,6 @@ class RogueServer(ThreadingTCPServer):
 
     @property
     def url(self) -> str:
-        """A repository's URL on this server."""
         return f"https://127.0.0.1:{self.port}/x.git"
 
     def pause(self, seconds: float) -> None:

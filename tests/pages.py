@@ -37,7 +37,6 @@ class Page:
         self.notified.append((event, data))
 
     def on_close(self, call: Callable[[Any], None]) -> None:
-        """Call when it goes, or has gone."""
         if self.gone:
             call(self)
         else:

@@ -134,7 +134,6 @@ class RawSocket:
         return self.receive()
 
     def send(self, *pieces: bytes) -> None:
-        """Send bytes, each piece by itself."""
         for piece in pieces:
             self.socket.sendall(piece)
 

@@ -168,8 +168,6 @@ class EventTests(SynchronousTestCase):
 
 
 class PushTests(SynchronousTestCase):
-    """Tests for log lines on their way to the pages."""
-
     def setUp(self) -> None:
         self.pushed: list[dict[str, Any]] = []
         self.waiting: list[Callable[[], None]] = []
@@ -178,7 +176,6 @@ class PushTests(SynchronousTestCase):
         self.patch(daemonlog, "isInIOThread", lambda: True)
 
     def observe(self, to: Callable[[dict[str, Any]], None]) -> None:
-        """Let log lines be pushed to ``to``."""
 
         def in_reactor(f: Callable[..., None], *args: Any) -> None:
             self.waiting.append(lambda: f(*args))

@@ -393,8 +393,6 @@ class DaemonTests(TestCase):
 
 
 class RunTests(SynchronousTestCase):
-    """Tests for running a reactor for one thing."""
-
     def test_failure(self):
         """What it raises is raised, at once or later."""
         for pauses in (0, 1):

@@ -21,8 +21,6 @@ PROMPT = Prompts("Sample").uninstall("sample", "https://forge.example/a.git")
 
 
 class InMemoryTests(ApproverContract, SynchronousTestCase):
-    """Tests for ``DesktopApprover`` with a desktop in memory."""
-
     def setUp(self):
         self.screen = FakeScreen()
         self.clock = Clock()

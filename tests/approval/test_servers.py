@@ -63,7 +63,6 @@ class Answered(TestCase):
         return box
 
     async def answer(self) -> str:
-        """Wait for the approver's answer."""
         await until(lambda: self.answers)
         return self.answers.pop()
 

@@ -32,7 +32,6 @@ class Secrets:
     data: str
 
     def taken(self, words: str) -> set[str]:
-        """Name those that are in a text."""
         return {
             name for name in ("token", "cookie", "data") if getattr(self, name) in words
         }
@@ -72,7 +71,6 @@ class Attacked:
     _serial: int = field(default=0, init=False)
 
     def prepare(self) -> None:
-        """Have the browser watch each page."""
         fixture = {
             "origin": self.page,
             "endpoint": f"http://127.0.0.1:{self.line.port}",
@@ -161,7 +159,6 @@ class Attacked:
         )
 
     def _left(self) -> bool:
-        """Whether the page was replaced."""
         return any(
             "parentId" not in event["frame"]
             for event in self.tab.names("Page.frameNavigated")

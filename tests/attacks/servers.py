@@ -40,7 +40,6 @@ class Elsewhere:
     seen: set[tuple[str, str]] = Factory(set)
 
     def answers(self) -> type[Answers]:
-        """Return the class of its answers."""
         elsewhere = self
 
         class Noting(Answers):

@@ -61,7 +61,6 @@ class LossTests(SynchronousTestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        """Open the page with all plugins."""
         cls.stack = ExitStack()
         enter = cls.stack.enter_context
         home = Path(enter(TemporaryDirectory(prefix="bridge-losses-")))
@@ -100,7 +99,6 @@ class LossTests(SynchronousTestCase):
         return str(self.script(query, selector))
 
     def status(self, plugin: str) -> str:
-        """How the list of plugins shows one."""
         query = "return document.querySelector(arguments[0])?.dataset.status"
         return str(self.script(query, _ROW % plugin))
 
@@ -112,7 +110,6 @@ class LossTests(SynchronousTestCase):
         self.until(lambda: self.status(plugin) in statuses)
 
     def honest(self) -> dict[str, int]:
-        """What the honest plugin shows."""
         shown = self.text(f"{_ROOM % 'honest'} p")
         return dict(json.loads(shown)) if shown else {"rounds": 0}
 

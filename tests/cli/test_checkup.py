@@ -41,7 +41,6 @@ class DiskTests(SynchronousTestCase):
         self.data = self.place.data
 
     def found(self) -> dict[str, Finding]:
-        """Look, and give the findings by name."""
         found = {f.name: f for f in checkup.on_disk(self.place)}
         for finding in found.values():
             self.assertTrue(finding.fix or finding.level is not WRONG)

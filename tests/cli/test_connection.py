@@ -16,11 +16,9 @@ class ClientTests(CallCase):
     command = "call"
 
     def assert_paired(self) -> None:
-        """Check that something can be called."""
         self.assertEqual(self.call("state/list"), (0, "{}\n", ""))
 
     def why(self, status: int = 1) -> str:
-        """Return why nothing can be called."""
         return self.failed(self.call("state/list"), status)
 
     def assert_no_daemon(self) -> str:

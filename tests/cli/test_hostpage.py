@@ -26,7 +26,6 @@ class PageTests(SynchronousTestCase):
         self.token = read_or_make_token(self.data / "token")
 
     def listen(self, address):
-        """Publish the daemon's address."""
         (self.data / "address").write_text(f"{address}\n")
 
     def serve(self, port=0, host="reference"):

@@ -55,7 +55,6 @@ class SessionTests(SynchronousTestCase):
         signal.raise_signal(signal.SIGINT)
 
     def ours(self, ref):
-        """Report a step of this operation."""
         self.daemon.pushed("progress", step("Ours", ref=ref))
 
     def test_own_progress_only(self):

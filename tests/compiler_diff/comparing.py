@@ -39,7 +39,6 @@ class Miss:
 
     @property
     def report(self) -> str:
-        """What is wrong, and the program."""
         wrong = (
             f"live, not found: {', '.join(self.missed)}" if self.missed else "honest"
         )

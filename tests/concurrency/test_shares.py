@@ -39,7 +39,6 @@ class SharesTests(SynchronousTestCase):
         dict(self.begun)[name].callback(name)
 
     def refusal(self, asked: Deferred[Any]) -> str:
-        """Return why a place was refused."""
         error = self.failureResultOf(asked, BridgeError).value
         self.assertIs(error.code, Code.UNAVAILABLE)
         return str(error.message)

@@ -34,8 +34,6 @@ def _no_room(thread: threading.Thread) -> None:
 
 
 class StoppableTests(SynchronousTestCase):
-    """Tests for work in a thread that can be stopped."""
-
     def test_cancelled(self):
         """Once cancelled, it waits until the thread has noticed."""
         calling: Deferred[str] = Deferred()

@@ -27,7 +27,6 @@ class Package:
 
     @property
     def spec(self) -> str:
-        """The package as npm names it."""
         return f"{self.name}@{self.version}"
 
 

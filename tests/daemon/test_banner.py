@@ -18,8 +18,6 @@ class Sample:
 
 
 class BannerTests(SynchronousTestCase):
-    """Tests for what the daemon prints when it starts."""
-
     def setUp(self):
         registry = Registry()
         registry.register("sample", Sample())

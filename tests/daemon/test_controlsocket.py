@@ -56,7 +56,6 @@ class Wire(StringTransportWithDisconnection):
     aborted = False
 
     def getHandle(self):
-        """Return what has no credentials."""
         return
 
     def abortConnection(self):

@@ -38,7 +38,6 @@ class InheritCase(SynchronousTestCase):
         self.assertNotIn("\n", str(error))
 
     def open(self, *kind: int) -> socket.socket:
-        """Open a socket that the test closes."""
         opened = socket.socket(*kind)
         self.addCleanup(opened.close)
         return opened
@@ -55,7 +54,6 @@ class InheritCase(SynchronousTestCase):
 
 class InheritTests(InheritCase):
     def taken(self, given: socket.socket) -> Listening:
-        """Inherit a socket that is accepted."""
         taken = inherit(self.given(given.fileno()), PID)
         assert taken is not None
         self.addCleanup(taken.close)

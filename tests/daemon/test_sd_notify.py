@@ -31,7 +31,6 @@ class SupervisorTests(SynchronousTestCase):
                 return messages
 
     def find(self, **environ: str) -> Supervisor:
-        """Find the supervisor of process 7."""
         return Supervisor.find({"NOTIFY_SOCKET": self.path, **environ}, 7)
 
     def test_failed(self) -> None:

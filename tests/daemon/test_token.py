@@ -74,7 +74,6 @@ class FollowedTests(FollowedCase):
         self.path.write_bytes(b"R" * 43)
 
     def link(self) -> None:
-        """Put another name of a file there."""
         other = self.path.with_name("other")
         other.write_bytes(b"L" * 43)
         other.chmod(0o600)

@@ -56,7 +56,6 @@ class ReaderCase(SynchronousTestCase):
         return self.reader.read(Query(sql, list(params), blobs)).rows
 
     def names(self) -> list[str]:
-        """Read the names of the places."""
         return [r["name"] for r in self.rows("SELECT name FROM places ORDER BY id")]
 
     def refused(self, sql: str, *params: Any) -> str:
@@ -228,7 +227,6 @@ class FileTests(ReaderCase):
     """Tests for files that change, or are not what they should be."""
 
     def owner(self) -> sqlite3.Connection:
-        """Open the database as its owner does."""
         owner = sqlite3.connect(self.path, isolation_level=None)
         self.addCleanup(owner.close)
         return owner

@@ -9,8 +9,6 @@ from bridge.protocol.errors import BridgeError
 
 
 class MeterTests(SynchronousTestCase):
-    """Tests for the estimate of a result's size."""
-
     def test_attack_values_that_count_for_nothing(self) -> None:
         """Each value counts, and what is over the limit by a byte is refused."""
         cases: list[tuple[Any, int]] = [

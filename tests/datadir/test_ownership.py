@@ -25,7 +25,6 @@ class OwnershipCase(SynchronousTestCase):
         self.path.chmod(0o600)
 
     def refusal(self, *arguments, of=check):
-        """Return the message of a refusal."""
         return str(self.assertRaises(NotOwnError, of, *arguments))
 
 

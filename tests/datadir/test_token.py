@@ -25,12 +25,10 @@ class TokenCase(SynchronousTestCase):
         self.path.chmod(mode)
 
     def refused(self) -> str:
-        """Return why the file is refused."""
         error = self.assertRaises(TokenError, read_or_make_token, self.path)
         return str(error)
 
     def files(self) -> list[str]:
-        """Name what is in the directory."""
         return sorted(os.listdir(self.directory))
 
 
@@ -64,8 +62,6 @@ class CreateTests(TokenCase):
 
 
 class RefusedTests(TokenCase):
-    """Tests for files that are no secret, or no token."""
-
     def test_attack_other_kinds(self) -> None:
         """Links, even to a good token, and what others own or read are refused."""
         read_or_make_token(self.directory / "other")

@@ -51,8 +51,6 @@ class DaemonProcessTests(SynchronousTestCase):
 
 
 class SpawnTests(SynchronousTestCase):
-    """Tests for how a daemon ends that was started."""
-
     def setUp(self):
         self.reactor, self.process = MemoryReactorClock(), mock.Mock()
         self.reactor.spawnProcess = lambda *_, **__: self.process
@@ -119,8 +117,6 @@ class PrepareTests(SynchronousTestCase):
 
 
 class ShownTests(SynchronousTestCase):
-    """Tests for what ends the page and its daemon."""
-
     def setUp(self):
         self.place = locate("reference", fresh_directory(self), None)
         self.daemon = DaemonProcess()

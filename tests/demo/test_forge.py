@@ -41,7 +41,6 @@ class ForgeTests(TestCase):
         self.addCleanup(self.forge.stop)
 
     def git(self, *words: str) -> Deferred[str]:
-        """What git prints, run in a thread."""
         return deferToThread(run_git, self.base, *words, ca_file=self.ca_file)
 
     @inlineCallbacks

@@ -164,7 +164,6 @@ class Fixture:
         wait_until(written, f"{output} has no line that matches {pattern}")
 
     def stop(self, kind: str = "") -> None:
-        """End what was started, and begins so."""
         for entry in self._background[::-1]:
             started, process = entry
             if started.startswith(kind):
@@ -186,7 +185,6 @@ class Fixture:
         self._ending.callback(page.close)
 
     def end(self) -> None:
-        """End everything, and remove the home."""
         self.stop()
         assert self._shell.stdin is not None
         assert self._shell.stdout is not None

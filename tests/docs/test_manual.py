@@ -55,8 +55,6 @@ def text_of(name: str) -> str:
 
 
 class RenderedTests(SynchronousTestCase):
-    """Tests for the pages, as ``man`` shows them."""
-
     def test_no_warning(self) -> None:
         """Each page is made without a warning, and shown without one."""
         for name in PAGES:

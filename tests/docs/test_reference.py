@@ -18,8 +18,6 @@ class _ScriptTestCase(SynchronousTestCase):
 
 
 class CommittedTests(_ScriptTestCase):
-    """Tests for what is committed and comes from the code."""
-
     def test_is_current(self):
         """
         Every file is what the code would generate now; when it is not, run

@@ -69,11 +69,9 @@ class Browser:
             raise
 
     def text(self, selector: str) -> str:
-        """Give the text of an element."""
         return self.find(selector).text
 
     def until_text(self, selector: str, text: str) -> None:
-        """Wait until an element shows a text."""
         self.until(f"{selector} shows {text!r}", lambda: text in self.text(selector))
 
     def type(self, selector: str, text: str) -> None:

@@ -295,7 +295,6 @@ class Daemon(Command):
         return got
 
     def page(self) -> AbstractContextManager["Page"]:
-        """Open a page's socket and pair it."""
         return paired(self.port, self.data)
 
 

@@ -44,7 +44,6 @@ class Desktop(Session):
     """A desktop with dunst, on which a person confirms or denies."""
 
     def start(self) -> None:
-        """Start the notification server."""
         self.serve_menu()
         wait_until(self.has_server, "there is a notification server")
 
@@ -53,7 +52,6 @@ class Desktop(Session):
         self._answer("context")
 
     def deny(self) -> None:
-        """Wait for a prompt and close it."""
         self._answer("close")
 
     def _answer(self, command: str) -> None:

@@ -40,7 +40,6 @@ class ActivationTests(HomeCase):
         return printing(line, self.home, pass_fds=[number])
 
     def connected(self, path: Path) -> socket.socket:
-        """Connect to the Unix-domain socket."""
         client = socket.socket(socket.AF_UNIX)
         client.settimeout(PATIENCE_SECONDS)
         client.connect(str(path))

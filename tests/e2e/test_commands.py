@@ -37,7 +37,6 @@ class Reader:
         self.data = fixture.data
 
     def read(self, page: Path) -> None:
-        """Type every command of a page."""
         for line in commands(page):
             if line not in ELSEWHERE:
                 self.type(line)
@@ -60,7 +59,6 @@ class Reader:
         self.fixture.do(line)
 
     def start(self, line: str, ready: str) -> None:
-        """Type a command that goes on."""
         if DAEMONS.match(line):
             # A reader ends the one before: its daemon has the directory.
             self.fixture.stop("plugin-bridge run")

@@ -12,8 +12,6 @@ LINK = ".tmp-dev-mine"
 
 
 class DevTests(HomeCase):
-    """Tests for a plugin that its author works on."""
-
     def setUp(self):
         super().setUp()
         set_up(self.home)

@@ -79,7 +79,6 @@ class ContractTests(SynchronousTestCase):
 
     @contextlib.contextmanager
     def daemon(self, *options: str) -> Iterator[Daemon]:
-        """Run a daemon without a rate."""
         with running(fresh_directory(self), *FREELY, *options) as daemon:
             yield daemon
         for wrong in ("Traceback", "Unhandled", "broke"):

@@ -69,7 +69,6 @@ class InstallCase(HomeCase):
         self.forge = empty_forge(self)
 
     def publish(self, name, files, signed=True, signed_at=None):
-        """Put a tree into a repository."""
         directory = self.home / "trees" / name
         write_files(directory, files)
         if signed:
@@ -78,7 +77,6 @@ class InstallCase(HomeCase):
         return self.forge.url(name)
 
     def daemon(self, *options):
-        """A daemon that trusts the git server."""
         return running(self.home, f"--ca-file={self.forge.ca_file}", *options)
 
     @property

@@ -9,8 +9,6 @@ NO_DAEMON = 3
 
 
 class ManageTests(InstallCase):
-    """Tests for commands and a daemon that approves by itself."""
-
     def type(self, name, *arguments):
         """Run a command of the data directory until it ends."""
         return run(self.home, name, *self.where, *arguments)

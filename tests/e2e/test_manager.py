@@ -114,7 +114,6 @@ class ManagerTests(SynchronousTestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        """Open the fixture, and pair the page."""
         cls._open = ExitStack()
         cls.fixture = cls._open.enter_context(open_fixture())
         cls.auditor = Auditor(cls.fixture.browser.chrome)
@@ -134,7 +133,6 @@ class ManagerTests(SynchronousTestCase):
         self.browser.until_text("#bridge-state", "Connected")
 
     def audit(self, name: str) -> None:
-        """Check this state of the page."""
         focused = self.fixture.focus()
         self.assertEqual(self.auditor.problems(name), [])
         self.assertEqual(self.fixture.focus(), focused)
@@ -162,7 +160,6 @@ class ManagerTests(SynchronousTestCase):
         )
 
     def until(self, what: str, true: Callable[[], bool]) -> None:
-        """Wait until something is true."""
         self.browser.until(what, true)
 
     def is_shown(self, selector: str) -> bool:
@@ -586,7 +583,6 @@ class ManagerTests(SynchronousTestCase):
         return round(top)
 
     def rows(self) -> list[str]:
-        """The ids that the list shows."""
         script = (
             "return [...document.querySelectorAll('#plugin-list [data-row]')]"
             ".map((row) => row.dataset.row)"
@@ -682,7 +678,6 @@ class ManagerTests(SynchronousTestCase):
         self.focused("add", "key-plugin")
 
     def press(self, *keys: str) -> None:
-        """Press keys, wherever the focus is."""
         ActionChains(self.browser.chrome).send_keys(*keys).perform()
 
     def press_until(self, wanted: str, key: str) -> None:
@@ -756,7 +751,6 @@ class ManagerTests(SynchronousTestCase):
         browser.until_text("#bridge-state", "Connected")
 
     def unpair(self) -> None:
-        """Have the page forget the token."""
         self.script("localStorage.clear()")
         self.fixture.open()
         self.browser.until_text("#connect-words", "Paste the pairing code")

@@ -39,8 +39,6 @@ HOST = {
 
 
 class OriginalTests(HomeCase):
-    """Tests for starting on what the earlier daemon left."""
-
     def setUp(self):
         """Lay a home directory out as the earlier daemon did."""
         super().setUp()

@@ -12,8 +12,6 @@ INTERRUPTED = 130
 
 
 class PromptTests(InstallCase):
-    """Tests for the way from what asks to an answer and back."""
-
     def setUp(self):
         """A desktop without a notification server, and a plugin to install."""
         super().setUp()
@@ -22,7 +20,6 @@ class PromptTests(InstallCase):
         self.url = self.publish("good", tree("good"))
 
     def daemon(self, *options):
-        """A daemon on the session's bus."""
         return running(
             self.home,
             f"--ca-file={self.forge.ca_file}",

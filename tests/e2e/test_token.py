@@ -27,7 +27,6 @@ class TokenTests(HomeCase):
         self.kept: dict[str, str] = {}
 
     def note(self, what: str, kept: object) -> None:
-        """Keep some output, for the search."""
         text = kept if type(kept) is str else json.dumps(kept, default=str)
         self.kept[f"{len(self.kept)} {what}"] = text
 

@@ -136,7 +136,6 @@ class Session:
         }
 
     def serve(self, *command: str) -> subprocess.Popen[bytes]:
-        """Start a program of the session."""
         return self._run(list(command))
 
     def serve_framed_notes(self) -> subprocess.Popen[bytes]:
@@ -228,7 +227,6 @@ class Session:
         self._do(program("xdotool", "xdotool"), "mousemove", "--sync", str(x), str(y))
 
     def click(self, x: int, y: int) -> None:
-        """Press the left button there."""
         self.point(x, y)
         time.sleep(0.2)
         self._do(program("xdotool", "xdotool"), "click", "1")

@@ -25,8 +25,6 @@ GUID = b"OK 0123456789abcdef0123456789abcdef\r\n"
 
 
 class ConnectTests(TestCase):
-    """Tests for ``connect`` with buses that are none."""
-
     def setUp(self):
         self.path = str(fresh_directory(self) / "bus")
 
@@ -175,8 +173,6 @@ def lose(link: Any) -> None:
 
 
 class BusTests(SynchronousTestCase):
-    """Tests for ``Bus``, with connections that the test makes."""
-
     def setUp(self):
         """A bus of which every opening is the test's to answer."""
         self.clock = MemoryReactorClock()

@@ -38,7 +38,6 @@ class DesktopContract:
         raise NotImplementedError
 
     async def choose(self, key: str) -> None:
-        """Press a button of the only question."""
         raise NotImplementedError
 
     async def test_interface(self):

@@ -27,7 +27,6 @@ class NotificationsCase(TestCase):
         self.addCleanup(self.client.close)
 
     async def failure(self, waiting):
-        """The text that something fails with."""
         return str(await self.assertFailure(waiting, DesktopError))
 
     async def asked(self):

@@ -65,7 +65,6 @@ class HostileNameTests(OutboundCase):
 
 class SystemNamesTests(TestCase):
     def names(self, resolve: Any = socket.getaddrinfo) -> SystemNames:
-        """Make it with another resolver."""
         from_thread: Any = reactor
         return SystemNames(from_thread.callFromThread, resolve)
 

@@ -108,7 +108,6 @@ class Driver:
         self._start([], [], plan)
 
     def jump(self, seconds: float) -> None:
-        """Set the clock of the system."""
         self._begin("confirm")
         self.simulation.jump(seconds)
         self.simulation.run(lambda: True, lambda: None)
@@ -212,7 +211,6 @@ class Driver:
     def _note_failures(
         self, asks: Sequence[Ask], answers: Sequence[Answer], plan: Plan | None
     ) -> None:
-        """Note what need not hold now."""
         if plan is not None and plan.failures:
             self.excuses.stale = self.excuses.litter = True
             return

@@ -72,7 +72,6 @@ class Answer:
 
     @property
     def is_ok(self) -> bool:
-        """Whether the request was carried out."""
         return self.outcome == OK
 
 

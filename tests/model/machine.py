@@ -183,7 +183,6 @@ class BridgeMachine(RuleBasedStateMachine):
 
     @rule(seconds=jumps)
     def jump(self, seconds: float) -> None:
-        """Set the clock of the system."""
         self.driver.jump(seconds)
 
 

@@ -102,7 +102,6 @@ class Observer:
         return page
 
     def leave(self, number: int) -> None:
-        """Cut the connection of a page."""
         page = self.pages[number]
         if page is not None:
             page.raw.socket.close()
@@ -116,7 +115,6 @@ class Observer:
                     yield read_answer(frame)
 
     def call(self, service: str, method: str, params: Any = None) -> Any:
-        """Call a method that only reads."""
         self.connect()
         page = self.pages[0]
         assert page is not None

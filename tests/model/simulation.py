@@ -194,7 +194,6 @@ class Simulation:
 
     @property
     def theme(self) -> Path:
-        """Where the bundle is published."""
         return self.root / "themes" / "reference-host"
 
     @property
@@ -268,7 +267,6 @@ class Simulation:
         self.web = Web(self.reactor, self.daemon._site, host)
 
     def jump(self, seconds: float) -> None:
-        """Set the clock of the system."""
         self.now = self.reactor.rightNow = self.reactor.rightNow + seconds
         self.reactor.advance(0)
 

@@ -21,11 +21,9 @@ class PacingTests(SynchronousTestCase):
         self.pacing = Pacing(self.clock, self.push)
 
     def push(self, given: Message) -> None:
-        """Keep what is pushed, with the time."""
         self.pushed.append((self.clock.seconds(), given))
 
     def values(self) -> list[object]:
-        """Return the values that were pushed."""
         return [given.args[0].value for _, given in self.pushed]
 
     def test_turns_do_not_come_too_soon(self) -> None:

@@ -20,14 +20,11 @@ HELLO = Message("/hello", [Argument(Kind.INT, 1)])
 
 
 class FailureTests(TestCase):
-    """Tests for a system that does not take datagrams."""
-
     def setUp(self) -> None:
         self.sender = Sender(reactor)
         self.addCleanup(self.sender.close)
 
     def assert_unavailable(self, datagram: bytes) -> None:
-        """Check that this can't be sent now."""
         error = self.assertRaises(BridgeError, self.sender.send, datagram, 9000)
         self.assertEqual(error.code, Code.UNAVAILABLE)
 
@@ -67,7 +64,6 @@ class ListenerTests(TestCase):
         self.socket.sendto(datagram, (host, self.port))
 
     def assert_free(self, port: int) -> None:
-        """Check that nobody listens on a port."""
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
             other.bind(("127.0.0.1", port))
 

@@ -114,7 +114,6 @@ class Server(Factory):
         self.port: Any = None
 
     def listen(self, tls: Any = None, interface: str = HERE) -> int:
-        """Listen on a free port of loopback."""
         net: Any = reactor
         if tls is None:
             self.port = net.listenTCP(0, self, interface=interface)
@@ -157,7 +156,6 @@ class Certificates:
 
     @property
     def pem(self) -> bytes:
-        """The authority's certificate."""
         return authority(self._issuer).cert_pem.bytes()
 
     def context(self, *names: str, days: int | None = None) -> Context:
@@ -180,7 +178,6 @@ class OutboundCase(TestCase):
         self.trusted: list[bytes] = []
 
     def look_up(self, host: str) -> Deferred[Sequence[str]]:
-        """Look a name up in ``names``."""
         return succeed(self.names.get(host, []))
 
     def fetcher(self, look_up: Any = None) -> HttpFetcher:
@@ -232,6 +229,5 @@ class OutboundCase(TestCase):
         return failure.code, failure.message
 
     async def refused(self, answer: Answer, **params: Any) -> tuple[Code, str]:
-        """Serve an answer that is refused."""
         port = self.serve(answer)
         return await self.refusal(f"http://{HERE}:{port}/", **params)

@@ -28,8 +28,6 @@ def text_of(pieces: list[bytes], inflated: bool) -> Fragment:
 
 
 class ReadTests(SynchronousTestCase):
-    """Tests for ``PlainBody`` and ``CompressedBody``."""
-
     def read(self, body: bytes, inflated: bool = False, size: int = 7) -> object:
         """Read a body that comes in pieces: its text, or the refusal."""
         try:

@@ -33,7 +33,6 @@ def made(
 
 class RequestTests(SynchronousTestCase):
     def seconds(self, milliseconds: int | None) -> float:
-        """Return the time of a request."""
         request = made(milliseconds=milliseconds)
         assert isinstance(request, CheckedRequest)
         return request.seconds

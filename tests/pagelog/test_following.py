@@ -24,7 +24,6 @@ class FollowerCase(SynchronousTestCase):
         self.addCleanup(self.follower.close)
 
     def open(self, max_bytes: int = 100) -> PageFile:
-        """Open the file as the daemon does."""
         file = PageFile.open(self.path, max_bytes)
         self.addCleanup(file.close)
         return file

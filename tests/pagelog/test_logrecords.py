@@ -82,8 +82,6 @@ class WriteTests(SynchronousTestCase):
 
 
 class LineTests(SynchronousTestCase):
-    """Tests for reading lines of the file again."""
-
     def test_other_lines(self) -> None:
         """What the daemon has not written so is no line of its."""
         for text in ("", "x", "1970-01-01T00:00:00.000Z TRACE [a] m", "Z INFO [a]"):

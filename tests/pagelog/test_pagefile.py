@@ -107,8 +107,6 @@ class OpenTests(PageFileCase):
 
 
 class AppendTests(PageFileCase):
-    """Tests for appending, rotation, and what goes wrong."""
-
     def older(self) -> bytes:
         return Path(f"{self.path}.1").read_bytes()
 

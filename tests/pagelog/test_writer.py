@@ -15,8 +15,6 @@ from tests.directories import fresh_directory
 
 
 class WriterTests(TestCase):
-    """Tests for a writer, in a thread as the daemon's."""
-
     def setUp(self) -> None:
         self.path = fresh_directory(self) / "logs" / "plugins.log"
         clock: Any = reactor

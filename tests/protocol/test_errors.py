@@ -6,8 +6,6 @@ from bridge.protocol.errors import CloseCode, CloseReason, Retry
 
 
 class CloseTests(SynchronousTestCase):
-    """Tests for the reasons a socket is closed for."""
-
     def test_policy_is_for_handshakes(self) -> None:
         """Only a refused hello closes with 1008, on which a page gives up."""
         final = {str(r) for r in CloseReason if r.code is CloseCode.POLICY}

@@ -46,7 +46,6 @@ class SessionCase(SynchronousTestCase):
     """Has a session and the clock its budgets read."""
 
     def begin(self, rate: float = 5.0, burst: int = 2) -> Session:
-        """Begin a session that awaits hello."""
         self.clock = Clock()
         light = frozenset({("osc", "send")})
         return Session(Rates(rate, burst, self.clock.seconds, light))

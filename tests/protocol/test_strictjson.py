@@ -132,8 +132,6 @@ class LoadsOwnTests(SynchronousTestCase):
 
 
 class LoadsUniqueTests(SynchronousTestCase):
-    """Tests for reading JSON that is signed or kept."""
-
     def test_duplicate_keys(self) -> None:
         """A key twice is refused at any depth, without naming it."""
         for text in (b'{"a":1,"a":1}', b'[{"b":{"a":1,"\\u0061":2}}]'):

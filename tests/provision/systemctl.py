@@ -74,12 +74,10 @@ class SystemctlCase(SynchronousTestCase):
 
     @staticmethod
     def end(started: subprocess.Popen[str]) -> None:
-        """End what a test has started."""
         started.kill()
         started.communicate()
 
     def until_ended(self, started: subprocess.Popen[str]) -> None:
-        """Wait until a process has ended."""
         wait_until(lambda: started.poll() is not None)
 
 

@@ -33,8 +33,6 @@ class UnitTests(SystemctlCase):
 
 
 class ServiceTests(SystemctlCase):
-    """Tests for a service that is written, and removed."""
-
     def setUp(self) -> None:
         super().setUp()
         self.place = locate("reference", self.home / "my data", None)

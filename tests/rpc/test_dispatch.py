@@ -37,7 +37,6 @@ class Sample:
 
     @method(NoParams, NoResult)
     def wait(self, params: NoParams) -> Awaitable[NoResult]:
-        """Answer when the test lets it."""
         return self.waiting
 
     @method(Tea, Tea)

@@ -30,7 +30,6 @@ class Maker:
     whole: bool = False
 
     def accepted(self, schema: Schema) -> st.SearchStrategy[Any]:
-        """Values that a schema accepts."""
         return self._about(schema).filter(validator(schema, self.defs).is_valid)
 
     def _about(self, schema: Schema) -> st.SearchStrategy[Any]:

@@ -23,7 +23,6 @@ class ServiceCase(SynchronousTestCase):
     registry: Registry
 
     def register(self, service: object) -> None:
-        """Call this service from now on."""
         self.registry = Registry()
         self.registry.register(self.service, service)
 

@@ -46,7 +46,6 @@ class LogsCase(ServiceCase):
 
     @property
     def reported(self) -> list[str]:
-        """What the service has logged."""
         own = Logs._log.namespace
         return [formatEvent(e) for e in self._events if e["log_namespace"] == own]
 

@@ -44,7 +44,6 @@ class NotifyCase(ServiceCase):
         self.start(FakeSink("overlay"), FakeSink("desk"))
 
     def start(self, *sinks: Any) -> None:
-        """Start a service over these sinks."""
         self.sinks = sinks
         fanout = Fanout(Clock(), sinks)
         self.successResultOf(fanout.start())

@@ -153,7 +153,6 @@ class SendTests(OscCase):
 
 class ListenTests(OscCase):
     async def listening(self) -> Any:
-        """Listen, and give the status."""
         await self.call("listen", port=self.port)
         return await self.call("status")
 
@@ -182,7 +181,6 @@ class ListenTests(OscCase):
         self.assertGreater(status["dropped"], 100)
 
     def reconnected(self, before: Page) -> Page:
-        """Let a page go, and another come."""
         before.go()
         page = Page()
         self.hub.add(page)

@@ -10,8 +10,6 @@ from ..outbound.servers import OutboundCase
 
 
 class OutboundTests(OutboundCase):
-    """Tests for ``outbound/fetch`` and the description."""
-
     def message(self, params: Any) -> str:
         """Call what is refused without anything being sent."""
         error = self.failureResultOf(self.calling(params), BridgeError).value

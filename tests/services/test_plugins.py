@@ -18,8 +18,6 @@ from .case import ServiceCase
 
 
 class PluginServiceTests(ServiceCase):
-    """Tests for the service behind the dispatcher."""
-
     service = "plugins"
 
     def setUp(self):

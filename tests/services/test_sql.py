@@ -20,8 +20,6 @@ ABOUT = {"places": "Where one was.", "later": "Not there yet."}
 
 
 class SqlTests(ServiceCase):
-    """Tests for the service over a real database."""
-
     service = "sql"
 
     def setUp(self) -> None:

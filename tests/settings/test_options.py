@@ -35,7 +35,6 @@ class CommandLines(SynchronousTestCase):
         self.file = self.folder / "plugin-bridge" / "config.toml"
 
     def config(self, *words: str, **environ: str) -> Config:
-        """Parse the daemon's command line."""
         with mock.patch.dict(os.environ, environ):
             return config_of(daemon_command().make_context("run", list(words)))
 
@@ -184,8 +183,6 @@ class ValuesTests(CommandLines):
 
 
 class UsageTests(CommandLines):
-    """Tests for wrong command lines, and for help."""
-
     def test_usage_errors(self) -> None:
         """What is not known, or lacks a value, ends with status 2 and is named."""
         for words, named in (
@@ -261,8 +258,6 @@ class PathsTests(CommandLines):
 
 
 class NamesTests(CommandLines):
-    """Tests for the names that a host's profile adds."""
-
     def profile(self, flags: str) -> str:
         """Write a profile that names flags; return its path."""
         path = self.folder / "mine.toml"

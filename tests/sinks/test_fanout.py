@@ -26,13 +26,10 @@ class FakeContractTests(SinkContract, TestCase):
 
 
 class DeliverTests(SynchronousTestCase):
-    """Tests for bringing a notification to many."""
-
     def setUp(self):
         self.clock = Clock()
 
     def deliver(self, *sinks):
-        """Deliver to sinks that have started."""
         fanout = Fanout(self.clock, sinks)
         self.successResultOf(fanout.start())
         return gatherResults([fanout.deliver(sink, LEAST) for sink in sinks])

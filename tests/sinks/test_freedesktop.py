@@ -107,7 +107,6 @@ class ContractTests(SinkCase, SinkContract):
     """It keeps the contract, with a scripted server."""
 
     async def there(self, sink: Any) -> None:
-        """Start a server, and the sink."""
         self.server = await serve(self, self.bus)
         await sink.start()
 

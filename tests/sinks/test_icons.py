@@ -121,11 +121,9 @@ class FileTests(SynchronousTestCase):
         self.files.open()
 
     def asking(self, image, page=None):
-        """Ask for the file of an image."""
         return Deferred.fromCoroutine(self.files.file(text64(image), page))
 
     def file(self, image):
-        """Return the file of an image."""
         return self.successResultOf(self.asking(image))
 
     def held(self):

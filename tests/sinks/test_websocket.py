@@ -292,8 +292,6 @@ class LifeTests(WebSocketCase):
 
 
 class PortTests(SynchronousTestCase):
-    """Tests for where they are, as the overlays document it."""
-
     def test_ports(self) -> None:
         """XSOverlay is on 42070, OVR Toolkit on 11450."""
         self.assertEqual(websocket.xsoverlay(reactor, "Sample").port, 42070)
@@ -301,8 +299,6 @@ class PortTests(SynchronousTestCase):
 
 
 class ConnectionTests(SynchronousTestCase):
-    """Tests for what a connection takes from the other end."""
-
     def test_it_reads_again(self) -> None:
         """A slow reader that catches up is delivered to again."""
         connection = SinkConnection(lambda _: None, lambda: 0.0)

@@ -41,13 +41,11 @@ class StoreCase(SynchronousTestCase):
         return self.store.commit([Put(ns, key, value)])
 
     def refused(self, commit: Deferred[None]) -> BridgeError:
-        """Check that ``commit`` was refused."""
         error = self.failureResultOf(commit, BridgeError).value
         assert isinstance(error, BridgeError)
         return error
 
     def fail_write(self) -> None:
-        """Let the write that waits fail."""
         with going_wrong(full()):
             self.thread.step()
 
@@ -230,8 +228,6 @@ class OpenTests(StoreCase):
 
 
 class ViewTests(SynchronousTestCase):
-    """Tests for reading another process's state."""
-
     def setUp(self) -> None:
         self.path = fresh_directory(self) / "state.json"
 
@@ -277,8 +273,6 @@ steps: st.SearchStrategy[tuple[str, Any]] = st.one_of(
 
 
 class PropertyTests(SynchronousTestCase):
-    """Tests for any history of commits, failures and restarts."""
-
     @given(st.lists(steps, max_size=25))
     def test_acknowledged_is_what_is_there(self, history: list[Any]) -> None:
         """After a restart the store holds what was acknowledged, and nothing else."""

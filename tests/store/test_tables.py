@@ -80,7 +80,6 @@ class TablesTests(SynchronousTestCase):
 
 class RefusalTests(SynchronousTestCase):
     def refused(self, tables: Tables, *made: Any) -> BridgeError:
-        """Make edits that are refused."""
         error: BridgeError = self.assertRaises(BridgeError, tables.edited, made)
         self.assertEqual(error.code, Code.BAD_REQUEST)
         return error

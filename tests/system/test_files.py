@@ -14,8 +14,6 @@ from ..directories import fresh_directory, write_files
 
 
 class FilesTests(SynchronousTestCase):
-    """Tests for opening files, and for their modes."""
-
     def test_private(self) -> None:
         """Only the owner may read and write; a system without modes changes nothing."""
         path = fresh_directory(self) / "file"

@@ -71,8 +71,6 @@ def named(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 class SpreadTests(SynchronousTestCase):
-    """Tests for where the code depends on the system."""
-
     def test_one_place(self) -> None:
         """Only the room does, and the modules that are listed with their reason."""
         found: dict[str, set[str]] = {}

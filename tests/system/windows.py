@@ -50,7 +50,6 @@ class Absent:
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: object = None
     ) -> ModuleSpec | None:
-        """Refuse them, as ``import`` asks."""
         if name in MODULES:
             raise ModuleNotFoundError(f"Windows has no {name}")
         return None

@@ -79,7 +79,6 @@ class Sample:
 
     @method(NoParams, Anything)
     def wait(self, params: NoParams) -> Awaitable[Anything]:
-        """Answer when the test lets it."""
 
         def cancel(_: object) -> None:
             self.cancelled += 1
@@ -98,7 +97,6 @@ class Sample:
 
     @method(NoParams, Anything)
     async def surrogate(self, params: NoParams) -> Anything:
-        """Answer what no JSON can hold."""
         return Anything("\ud800" + SECRET)
 
 
@@ -131,7 +129,6 @@ class Answer:
 
     @property
     def code(self) -> Any:
-        """The code of the refusal it holds."""
         return self.json["error"]["code"]
 
 
@@ -168,7 +165,6 @@ class Page:
         return self
 
     def request(self, method: str, request_id: str = "1", **params: Any) -> Self:
-        """Ask for a method of the sample."""
         return self.send(
             {
                 "type": "request",
@@ -239,7 +235,6 @@ class Connection(StringTransport):
         self.write(b"".join(data))
 
     def abortConnection(self) -> None:
-        """Note that the connection is cut."""
         self.aborting = True
 
     def loseWriteConnection(self) -> None:
@@ -358,7 +353,6 @@ class Stack:
             self.flush()
 
     def connect(self) -> tuple[Any, Connection]:
-        """Open a connection for raw bytes."""
         address = IPv4Address("TCP", "127.0.0.1", PORT)
         channel = self.site.buildProtocol(address)
         transport = Connection(hostAddress=address, peerAddress=address)

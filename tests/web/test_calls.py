@@ -30,8 +30,6 @@ REQUEST = text(
 
 
 class CallTests(RawCase):
-    """Tests for what a call of ``state/get`` costs."""
-
     def setUp(self) -> None:
         super().setUp()
         path = fresh_directory(self) / "state.json"

@@ -47,8 +47,6 @@ class ChannelCase(RequestCase):
 
 
 class EarlyTests(ChannelCase):
-    """Tests for refusals while the body is still to come."""
-
     def early(self, *headers: tuple[str, str]) -> Any:
         """Send the head of a call with a body that does not come."""
         channel, transport = self.connect()
@@ -80,8 +78,6 @@ def split(received: bytes) -> list[Any]:
 
 
 class FramingTests(ChannelCase):
-    """Tests for what is no HTTP, or not one request."""
-
     def test_attack_pipelining(self) -> None:
         """One request is answered; what comes with it, or after it, is thrown away."""
         call = write_request("POST", CALL, (BEARER, JSON), b'{"text":"x"}')
@@ -157,8 +153,6 @@ class FramingTests(ChannelCase):
 
 
 class DeadlineTests(ChannelCase):
-    """Tests for connections that take their time."""
-
     def setUp(self) -> None:
         self.stack = Stack(clock=MemoryReactorClock())
 

@@ -28,7 +28,6 @@ class Rival:
         self.dropped = True
 
     def resume_reading(self) -> None:
-        """Note it, and count a request."""
         assert self.quota is not None
         self.turns += 1
         self.quota.consume()

@@ -108,7 +108,6 @@ class FuzzTests(SynchronousTestCase):
         self.assertEqual(self.stack.sockets._sockets_waiting, {})
 
     def check(self, got: list[tuple[int, bytes]]) -> None:
-        """Check each frame that was sent back."""
         for number, (opcode, payload) in enumerate(got):
             if opcode == TEXT:
                 self.assertIn(

@@ -74,8 +74,6 @@ class DisconnectTests(SynchronousTestCase):
 
 
 class RenderTests(SynchronousTestCase):
-    """Tests for what Klein does here, and what it can't."""
-
     def test_attack_unknown_paths_load_nothing(self) -> None:
         """What any program may ask for does not have the daemon load Klein."""
         code = """

@@ -33,7 +33,6 @@ class TcpTests(TestCase):
         return page
 
     async def assert_leaves(self, stack: Stack) -> None:
-        """Wait until its place is free again."""
         await until(lambda: not stack.sockets._sockets_authenticated)
         self.assertEqual(len(stack.hub), 0)
 

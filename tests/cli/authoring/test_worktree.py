@@ -29,7 +29,6 @@ class WorkTreeTestCase(SynchronousTestCase):
         write_files(self.root, {name: content})
 
     def read(self):
-        """Read the tree: the content by path."""
         return published_tree(self.root).files
 
 

@@ -79,7 +79,6 @@ class CallCase(CommandTestCase):
         self.server = self.listen()
 
     def listen(self) -> Answering:
-        """Listen at the control socket."""
         listening = socket.socket(socket.AF_UNIX)
         listening.bind(str(self.data.control_socket))
         listening.listen()

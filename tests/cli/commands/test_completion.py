@@ -50,8 +50,6 @@ def _until(terminal: int, path: Path) -> None:
 
 
 class CompletionTests(CommandTestCase):
-    """Tests for the scripts, read by the shells themselves."""
-
     def setUp(self) -> None:
         """A data directory with two plugins, a directory, a file, and the programs."""
         super().setUp()
@@ -102,7 +100,6 @@ class CompletionTests(CommandTestCase):
         return set(self.printed("bash", "-c", complete, "bash", script).split())
 
     def in_fish(self, *words: str, command: str = "plugin-bridge") -> set[str]:
-        """Complete a command line in fish."""
         line = " ".join((command, *words))
         complete = f"source {self.script('fish')}; complete -C '{line}'"
         lines = self.printed("fish", "-N", "-c", complete).splitlines()

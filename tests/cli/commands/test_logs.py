@@ -21,7 +21,6 @@ class LogsTests(CommandTestCase):
         self.path = self.root / "logs" / "plugins.log"
 
     def write(self, *records):
-        """Write records as the daemon does."""
         file = PageFile.open(self.path, 10**6)
         file.append(write_records(records, 0.0).encode())
         file.close()

@@ -12,8 +12,6 @@ from ..commandcase import CommandTestCase
 
 
 class RemoveTests(CommandTestCase, SystemctlCase):
-    """Tests for an installation that is removed."""
-
     def setUp(self) -> None:
         super().setUp()
         self.place = locate("reference", self.home / "data", self.home / "themes")
@@ -36,7 +34,6 @@ class RemoveTests(CommandTestCase, SystemctlCase):
         return self.run_main("remove", *where, *options, typed=typed)
 
     def assert_removed(self) -> None:
-        """All of it is gone, and nothing else."""
         self.assertFalse(self.place.data.root.exists())
         self.assertFalse(self.place.bundle.parent.exists())
         self.assertTrue(self.theirs.exists())

@@ -30,7 +30,6 @@ class CommandTests(CommandTestCase):
             return self.run_main("setup", *self.where, *arguments)
 
     def failed_with(self, why: str, *arguments: str) -> None:
-        """Run it, which fails and prints this."""
         status, _, err = self.setup(*arguments)
         self.assertEqual((status, err), (1, f"plugin-bridge setup: {why}"))
 

@@ -74,7 +74,6 @@ class WrittenTests(CommandTestCase):
 
 class ReadTests(CommandTestCase):
     def refused(self, file: Path | str, status: int = 1, stdin: bytes = b"") -> str:
-        """Return why a file is refused."""
         place = ["--host=reference", f"--data-dir={self.root}"]
         given = ("import", *place, str(file))
         return self.failed(self.run_main(*given, stdin=stdin), status)

@@ -40,7 +40,6 @@ class TextsCase(BuildCase):
         self.plugin("aa")
 
     def plugin(self, plugin_id: str, main: str = MAIN) -> None:
-        """Write a plugin of two files."""
         self.shop.plugin(plugin_id, main__ts=main.replace("MARK", plugin_id))
         more = "\n\nexport const twice = (x: string) => x + x;\n"
         self.shop.write(f"plugins/{plugin_id}/src/more.ts", more)

@@ -58,7 +58,6 @@ class Workshop:
 
     @property
     def folder(self) -> Path:
-        """Where the bundle is published."""
         return self.theme_dir / self.profile.theme_name
 
     @property
@@ -83,7 +82,6 @@ class Workshop:
         self.write("bin/esbuild.sha256", hashlib.sha256(content).hexdigest() + "\n")
 
     def write(self, path: str, content: str | bytes) -> None:
-        """Write a file of the data directory."""
         write_files(self.data.root, {path: content})
 
     def plugin(self, plugin_id: str, **files: str) -> None:
@@ -111,11 +109,9 @@ class Workshop:
         return self.builder(**how).build(lambda: (self.trees(*ids), {}))
 
     def trees(self, *ids: str) -> dict[str, Tree]:
-        """Read the trees of these plugins."""
         return {name: read_tree(self.data.plugins / name) for name in ids}
 
     def published(self) -> dict[str, bytes]:
-        """Everything in the theme's folder."""
         return {path.name: path.read_bytes() for path in self.folder.iterdir()}
 
 

@@ -130,7 +130,6 @@ class CloneTestCase(TestCase):
         return self.forge.url(name)
 
     def rogue(self, script: Script) -> RogueServer:
-        """A server that follows ``script``."""
         server = RogueServer(script, self.base / "rogue.pem")
         self.addCleanup(server.stop)
         return server

@@ -45,7 +45,6 @@ class LinkingTestCase(SynchronousTestCase):
         return self.bench.left()[0]
 
     def in_copy(self):
-        """The linked copy's ``main.ts``."""
         return (self.bench.data.plugins / LINK / "main.ts").read_text()
 
 

@@ -75,7 +75,6 @@ class ConversationTests(TestCase):
     def ask(
         self, *texts: bytes, path: Path | None = None, **limits: Any
     ) -> Deferred[list[Any]]:
-        """Have texts read, all at once."""
 
         async def work(bundler: Any) -> list[Any]:
             answers: dict[bytes, Any] = {}
@@ -89,7 +88,6 @@ class ConversationTests(TestCase):
         return self.converse(work, path, **limits)
 
     def script(self, text: str) -> Path:
-        """A program in place of the bundler."""
         path = fresh_directory(self) / "esbuild"
         path.write_text(f"#!/bin/sh\n{text}\n")
         path.chmod(0o700)

@@ -55,7 +55,6 @@ class ExecutableCase(SynchronousTestCase):
         (self.source / "esbuild.sha256").write_text(text)
 
     def copy(self, make=create) -> Executable:
-        """Copy the bundler, and hold nothing."""
         with mock.patch.object(executable, "create", make):
             return HeldCopy().get(self.source)
 

@@ -54,7 +54,6 @@ class ExchangeTests(SynchronousTestCase):
         write_files(self.directory, {f"{name}/main.ts": content})
 
     def after(self, exchange):
-        """What is there after an exchange."""
         there = {} if exchange.new is None else {"good/main.ts": b"new"}
         return there if exchange.old is None else {**there, f"{OLD}/main.ts": b"old"}
 

@@ -27,7 +27,6 @@ class TrustTestCase(OperationTestCase):
         self.trust = self.bench.trust
 
     def record(self) -> dict[str, Any]:
-        """The record of the first key."""
         record: dict[str, Any] = self.bench.store.entries(KEYS)[SIGNED.key_id]
         return record
 
@@ -122,5 +121,4 @@ class KeysTests(TrustTestCase):
         self.assertEqual(self.listed(), sorted([SIGNED.key_id, BY_TWO.key_id]))
 
     def listed(self) -> list[str]:
-        """The ids of the keys, as listed."""
         return [row.key_id for row in self.trust.keys({})]

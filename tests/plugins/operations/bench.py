@@ -316,7 +316,6 @@ class Bench:
         return names, {ns: self.store.entries(ns) for ns in self.store.namespaces()}
 
     def installed(self) -> list[str]:
-        """The ids of the recorded plugins."""
         return list(read_records(self.store))
 
 

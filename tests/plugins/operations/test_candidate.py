@@ -33,7 +33,6 @@ class CandidateTestCase(SynchronousTestCase):
         self.running = Job(Request(Operation.INSTALL), self.bench.sink)
 
     def fetch(self, name="good", pin=None):
-        """Fetch what is in a repository."""
         fetching = self.bench.fetcher.fetch(self.running, url_of(name), pin)
         return Deferred.fromCoroutine(fetching)
 

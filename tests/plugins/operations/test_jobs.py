@@ -176,8 +176,6 @@ class OutcomeTests(JobsTestCase):
 
 
 class EndTests(JobsTestCase):
-    """Tests for ``Jobs.cancel`` and ``Jobs.close``."""
-
     def test_cancelled(self) -> None:
         """Its clone is removed, its caller refused, and only then it is answered."""
         asked = self.begin(self.withdrawn())

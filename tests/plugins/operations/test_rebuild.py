@@ -32,7 +32,6 @@ class RebuildTestCase(OperationTestCase):
         return self.successResultOf(self.rebuild.build())
 
     def hold(self, gate: Deferred[Any]) -> Deferred[Any]:
-        """Let the next build wait for this."""
         self.bench.builder.outcomes = [gate]
         return gate
 
@@ -86,8 +85,6 @@ class RunTests(RebuildTestCase):
 
 
 class CoalescingTests(RebuildTestCase):
-    """Tests for several builds asked for at once."""
-
     def test_one_more_run_for_all_who_asked_meanwhile(self) -> None:
         """However many ask, or go, during a run, one follows that sees the newest."""
         gate = self.hold(Deferred())
@@ -184,7 +181,6 @@ class EndingTests(RebuildTestCase):
         self.assert_next_start_builds("second")
 
     def assert_next_start_builds(self, ids: str) -> None:
-        """Expect what a start finds, and does."""
         bench = Bench(at=self.bench.data.root.parent)
         found = recover(bench.journal, bench.store, bench.trees)
         assert found is not None

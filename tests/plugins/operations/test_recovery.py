@@ -72,8 +72,6 @@ class OrderTests(SynchronousTestCase):
 
 
 class RecoverTests(OperationTestCase):
-    """Tests for ``recover`` and ``InstalledSet.resume``."""
-
     def setUp(self) -> None:
         super().setUp()
         self.bench.publish("good")

@@ -222,8 +222,6 @@ class UpdateRefusals(RefusalTestCase):
 
 
 class RemovalRefusals(RefusalTestCase):
-    """Tests for ``uninstall`` and ``forget_key``."""
-
     def setUp(self) -> None:
         super().setUp()
         self.done("install", GOOD)

@@ -172,8 +172,6 @@ class InstalledTests(PreviewTestCase):
 
 
 class PrivateTests(PreviewTestCase):
-    """Tests for hosts that are not on the public internet."""
-
     def setUp(self) -> None:
         super().setUp()
         self.bench.previewer = evolve(self.bench.previewer, reach=self.reach)
@@ -181,7 +179,6 @@ class PrivateTests(PreviewTestCase):
         self.addresses: tuple[str, ...] = ("192.168.1.5",)
 
     def reach(self, allowed: frozenset[tuple[str, int]]) -> Any:
-        """Reach it only if it is allowed."""
         self.allowed.append(allowed)
         refused = NotPublicError(
             Code.BAD_REQUEST,

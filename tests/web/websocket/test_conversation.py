@@ -59,7 +59,6 @@ class ConversationCase(SynchronousTestCase):
         self.conversation.received(json.dumps(frame).encode("ascii"))
 
     def hello(self) -> None:
-        """Send hello, and forget the welcome."""
         self.send({"type": "hello", "token": TOKEN, "client": "c/1.0.0"})
         self.wire.got.clear()
 
@@ -69,8 +68,6 @@ class ConversationCase(SynchronousTestCase):
 
 
 class CallerTests(ConversationCase):
-    """Tests for a conversation as the caller of methods."""
-
     def test_pushed_alone(self) -> None:
         """``notify`` pushes to this page."""
         self.hello()

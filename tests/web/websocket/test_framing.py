@@ -38,7 +38,6 @@ class RawCase(SynchronousTestCase):
         self.transport.clear()
 
     def receive(self, received: bytes) -> None:
-        """Let the daemon receive bytes."""
         self.transport.protocol.dataReceived(received)
 
 

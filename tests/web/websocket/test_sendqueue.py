@@ -22,7 +22,6 @@ class SendQueueTests(SynchronousTestCase):
         self.send_queue = SendQueue(self.send, self.overflow)
 
     def send(self, piece: bytes, first: bool, last: bool) -> None:
-        """Keep a text when it is whole."""
         self.assertEqual(first, not self.pieces)
         self.assertLessEqual(len(piece), PIECE_BYTES)
         self.pieces.append(piece)

@@ -166,8 +166,6 @@ class PendingSocketsTests(SocketCase):
 
 
 class UpgradeTests(SocketCase):
-    """Tests for what comes before the first frame."""
-
     def test_headers_of_the_upgrade(self) -> None:
         """The upgrade names no software, and is as closed as any answer."""
         head = self.stack.raw(write_request("GET", "/v1/ws", (*UPGRADE, PAGE)))

@@ -104,7 +104,6 @@ class LinkTests(CallCase):
         write_files(self.tree, {name: content})
 
     def looked(self, times: int = 3) -> list[str]:
-        """Look, and return what was shown."""
         self.shown.clear()
         for _ in range(times):
             self.link.look()
@@ -120,7 +119,6 @@ class LinkTests(CallCase):
         return self.again()
 
     def sent(self) -> list[WorkTree]:
-        """Return the trees that were sent."""
         for service, method, _ in self.server.asked:
             self.assertEqual((service, method), ("dev", "link"))
         return [
@@ -221,7 +219,6 @@ class LinkTests(CallCase):
         self.assertEqual(len(self.sent()), 1)
 
     def logged(self, level: str, scope: str, message: str) -> None:
-        """Have a plugin log something."""
         with self.log.open("a") as file:
             file.write(LOGGED.format(level, scope, message))
 

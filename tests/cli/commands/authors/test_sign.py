@@ -62,7 +62,6 @@ class SignTestCase(CommandTestCase):
         self.assertNotIn(SEED.hex(), out)
 
     def verify(self, root: Path) -> None:
-        """A tree is signed by the key, now."""
         signed = verify_tree(read_tree(root), "demo", HOST, NOW)
         self.assertEqual(signed.public_key, public_key_of(SEED))
         self.assertEqual(signed.signed_at, NOW)

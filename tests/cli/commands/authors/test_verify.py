@@ -11,7 +11,6 @@ class VerifyTests(SignTestCase):
     """Verifying a tree."""
 
     def run_verify(self, *arguments):
-        """Run the command on the plugin."""
         return self.run_main("verify", *arguments, str(self.plugin))
 
     def refusal(self):

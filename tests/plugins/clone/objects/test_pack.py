@@ -73,7 +73,6 @@ class HostilePackTests(SynchronousTestCase):
     """``unpack``, of packs that are not."""
 
     def message(self, pack: bytes, **limits: Any) -> str:
-        """What a pack is refused with."""
         error = self.assertRaises(BridgeError, take, pack, **limits)
         return str(error.message)
 
@@ -182,7 +181,6 @@ TEXT = bytes(range(256)) * 300
 
 class ApplyDeltaTests(SynchronousTestCase):
     def made(self, size: int, *steps: bytes) -> bytes:
-        """What a delta to ``TEXT`` makes."""
         return apply_delta(TEXT, delta(len(TEXT), size, *steps), Budget(size, 9))
 
     def test_short_forms(self) -> None:

@@ -34,7 +34,6 @@ class HitTests(SynchronousTestCase):
 
 class StepTests(SynchronousTestCase):
     def follow(self, text: str) -> Uses:
-        """Follow every ``document`` of a text."""
         code = Code(text)
         uses = Uses(code)
         texts = enumerate(code.texts)
