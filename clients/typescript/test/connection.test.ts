@@ -36,12 +36,7 @@ test("the states follow the probe, the hello and the welcome", async () => {
   assert.equal(bridge.supports("plugins/none"), false);
 });
 
-test("a daemon that names no protocol speaks 1.0", async () => {
-  const bridge = await new Fixture().connected();
-  assert.equal(bridge.welcome?.protocol, "1.0");
-});
-
-test("any answer to the probe is a daemon that runs, also 429", async () => {
+test("any answer to the probe within 4 s is a daemon that runs, also 429", async () => {
   for (const [health, found] of [
     [undefined, "absent"],
     [{ ok: true }, "connecting"],
@@ -53,9 +48,6 @@ test("any answer to the probe is a daemon that runs, also 429", async () => {
     assert.equal(bridge.state, found);
     assert.equal(fixture.sockets.length, found === "absent" ? 0 : 1);
   }
-});
-
-test("a daemon that does not answer within 4 s is absent", async () => {
   const fixture = new Fixture();
   fixture.frozen = true;
   const bridge = await fixture.bridge();
@@ -72,6 +64,9 @@ test("without a token no socket is opened, and nothing is retried", async () => 
   assert.equal(bridge.state, "unpaired");
   assert.deepEqual(bridge.details, { reason: "missing" });
   assert.deepEqual([fixture.sockets.length, fixture.probes.length], [0, 1]);
+  const error = await failure(bridge.call("plugins/list"));
+  assert.ok(error instanceof PairingError);
+  assert.equal(error.reason, "missing");
 });
 
 test("no welcome within 6 s is a failure", async () => {
@@ -106,11 +101,14 @@ test("the waits vary by a fifth", async () => {
   }
 });
 
-test("1001 shutdown and 1006 are waited out", async () => {
+test("1001 shutdown, 1006 and a reason that is not the protocol's are waited out", async () => {
   for (const [code, reason] of [
     [1001, "shutdown"],
     [1006, ""],
     [1009, "frame_too_large"],
+    [1001, "toString"],
+    [1001, "__proto__"],
+    [1001, "unauthorised"],
   ] as const) {
     const { fixture, bridge } = await connected();
     fixture.socket.drop(code, reason);
@@ -130,14 +128,6 @@ test("after each close of the protocol it does what the protocol says", async ()
     fixture.socket.drop(retry === "later" ? 1013 : 1000, reason);
     assert.equal(bridge.state, states[retry], reason);
     assert.equal((bridge.details.retryInMs ?? 0) >= 5_000, retry === "later", reason);
-  }
-});
-
-test("a reason that is not the protocol's is waited out", async () => {
-  for (const reason of ["toString", "__proto__", "unauthorised"]) {
-    const { fixture, bridge } = await connected();
-    fixture.socket.drop(1001, reason);
-    assert.equal(bridge.state, "waiting", reason);
   }
 });
 
