@@ -78,14 +78,6 @@ export const apiScenarios = {
     equal([daemon.asked, questions], [[], []]);
   },
 
-  /** A permission that the plugin can do without is asked for as any other. */
-  async optional_permission() {
-    const manifest = { optionalPermissions: ["sql"] };
-    const { ctx, daemon } = await running([], { manifest, answers: [true] });
-    daemon.answers.set("sql/databases", { databases: [] });
-    equal(await ctx.sql.databases(), []);
-  },
-
   /** The user is asked once for each host, and reads which is undeclared. */
   async http_asks_for_each_host() {
     const manifest = { hosts: ["api.example.org"] };
@@ -269,9 +261,10 @@ export const apiScenarios = {
     equal(daemon.asked.filter((call) => call === "osc/listen").length, 1);
   },
 
-  /** Databases are listed and read after one question. */
+  /** Databases are listed and read after one question, also with an optional permission. */
   async sql_statements() {
-    const { ctx, daemon, questions } = await running(["sql"], { answers: [true] });
+    const manifest = { optionalPermissions: ["sql"] };
+    const { ctx, daemon, questions } = await running([], { manifest, answers: [true] });
     const listed = [{ alias: "sample", about: "To try.", writable: false }];
     daemon.answers.set("sql/databases", { databases: listed });
     daemon.answers.set("sql/query", { columns: ["n"], rows: [{ n: 1 }] });
@@ -376,12 +369,15 @@ export const apiScenarios = {
 
   /** A schema has defaults; the form saves, resets, and notifies the plugin. */
   async settings_of_a_schema() {
-    const { ctx, daemon, runtime } = await running([], { settings: SCHEMA });
+    const { ctx, daemon, lines, runtime } = await running([], { settings: SCHEMA });
     equal(runtime.settingsSchema("some-plugin")?.map(({ key }) => key), Object.keys(SCHEMA));
     const defaults = { volume: 40, loud: false, name: "", mode: "a" };
     equal(runtime.settings("some-plugin"), defaults);
     equal([ctx.settings.get("volume"), ctx.settings.get("volume", 7)], [40, 40]);
     let changes = 0;
+    ctx.settings.onChange(() => {
+      throw new Error("no luck");
+    });
     const end = ctx.settings.onChange(() => {
       changes += 1;
     });
@@ -389,11 +385,16 @@ export const apiScenarios = {
     equal(await runtime.saveSettings("some-plugin", entered), { outcome: "saved" });
     equal([ctx.settings.get("volume", 0), ctx.settings.get("mode", "")], [50, "b"]);
     equal(changes, 1);
+    equal(lines.at(-1), "some-plugin: a listener failed: Error: no luck");
     equal([...daemon.stored.keys()], ["volume", "mode"]);
     end();
     equal(await runtime.resetSettings("some-plugin"), { outcome: "saved" });
     equal([runtime.settings("some-plugin"), daemon.stored.size], [defaults, 0]);
     equal(changes, 1);
+    // A stored value that is not allowed any more counts as the default.
+    daemon.stored.set("volume", "loud");
+    const next = await running([], { settings: SCHEMA, daemon });
+    equal([next.ctx.settings.get("volume"), next.runtime.settings("some-plugin")], [40, defaults]);
   },
 
   /** Only what the user changed is written: the rest may be another page's. */
@@ -438,16 +439,6 @@ export const apiScenarios = {
     equal(runtime.settings("some-plugin"), { volume: 40, loud: false, name: "", mode: "a" });
   },
 
-  /** A stored value that is not allowed any more counts as the default. */
-  async stored_settings_of_an_older_schema() {
-    const page = await running([], { settings: SCHEMA });
-    page.daemon.stored.set("volume", "loud");
-    const next = await running([], { settings: SCHEMA, daemon: page.daemon });
-    equal([next.ctx.settings.get("volume"), next.runtime.settings("some-plugin")["volume"]], [
-      40, 40,
-    ]);
-  },
-
   /** What could not be saved is named; the rest is saved. */
   async settings_that_are_not_saved() {
     const { ctx, daemon, runtime } = await running([], { settings: SCHEMA });
@@ -476,16 +467,6 @@ export const apiScenarios = {
     const mode = { outcome: "not-saved", labels: ["Mode"] };
     equal(await runtime.saveSettings("some-plugin", { mode: "a" }), mode);
     equal(await runtime.saveSettings("not-here", {}), { outcome: "not-saved", labels: [] });
-  },
-
-  /** A plugin's listener that throws is logged. */
-  async settings_listener_that_fails() {
-    const { ctx, lines, runtime } = await running([], { settings: SCHEMA });
-    ctx.settings.onChange(() => {
-      throw new Error("no luck");
-    });
-    equal(await runtime.saveSettings("some-plugin", { volume: 1 }), { outcome: "saved" });
-    equal(lines.at(-1), "some-plugin: a listener failed: Error: no luck");
   },
 
   /** The choices that are shown are those that were checked: texts. */

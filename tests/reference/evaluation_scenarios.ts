@@ -5,33 +5,20 @@ import { concurrencyLimiter } from "../../bridge/reference/packages/host/src/con
 import { FakeEnvironment, equal, failure } from "./fakeenvironment.js";
 
 export const evaluationScenarios = {
-  /** It may await, and uses what is in scope by name. */
-  async snippet_is_an_async_body() {
-    const evaluate = evaluator({ a: 1, b: 2 });
-    equal(await evaluate("return await Promise.resolve(a + b)"), 3);
-    equal((await evaluate("")) === undefined, true);
-  },
-
-  /** What it throws comes out as it is; it may not even be JavaScript. */
-  async snippet_that_throws() {
-    const evaluate = evaluator({});
-    equal((await failure(evaluate("throw new TypeError('no')"))).message, "no");
-    equal((await failure(evaluate("return absent"))).name, "ReferenceError");
-    equal((await failure(evaluate("return ("))).name, "SyntaxError");
-  },
-
-  /** `sleep` waits. */
-  async snippet_sleeps() {
+  /** A snippet awaits, and uses what is in scope by name; what it throws comes out as it is. */
+  async snippets() {
     const env = new FakeEnvironment();
+    const evaluate = evaluator({ ...pageTools(env.later), a: 1 });
     let value: unknown;
-    const evaluate = evaluator(pageTools(env.later));
-    void evaluate("await sleep(500); return 1").then((answer) => {
+    void evaluate("await sleep(500); return a").then((answer) => {
       value = answer;
     });
     await env.pass(499);
     equal(value, undefined);
     await env.pass(1);
     equal(value, 1);
+    equal((await failure(evaluate("throw new TypeError('no')"))).message, "no");
+    equal((await failure(evaluate("return ("))).name, "SyntaxError");
   },
 
   /** Never more than so many run, in order, and one that fails stops none. */

@@ -122,6 +122,9 @@ export const pageScenarios = {
     const words = rows.find(({ id }) => id === "changed-one")?.words;
     equal(words, "1.0.0 is running; 2.0.0 starts after a reload.");
     equal(rows.find(({ id }) => id === "left-out")?.details, "its files changed");
+    // One that was installed again may have the same version.
+    const [again] = rowsOf(entries(installed("some-one")), [runs("some-one")], ALWAYS, ALWAYS);
+    equal(again?.words, "1.0.0 is running; the changed one starts after a reload.");
   },
 
   /** Whose key signed a plugin is not known when its record is not listed. */
@@ -167,12 +170,6 @@ export const pageScenarios = {
     equal(rowsOf(listed, safe, NEVER, ALWAYS).map(isToStart), [false, false]);
     const [off] = rowsOf(listed.slice(0, 1), [], NEVER, NEVER);
     equal([off?.status, off?.enabled], ["off", false]);
-  },
-
-  /** A plugin that was installed again may have the same version. */
-  changed_files_of_one_version() {
-    const [row] = rowsOf(entries(installed("some-one")), [runs("some-one")], ALWAYS, ALWAYS);
-    equal(row?.words, "1.0.0 is running; the changed one starts after a reload.");
   },
 
   /** The search finds words in any field; a tag leaves those that have it. */
@@ -371,19 +368,6 @@ export const pageScenarios = {
     equal(model.operations.tasks.map(({ outcome, own }) => [outcome, own]), [["done", true]]);
   },
 
-  /** A refusal is announced at once, and can be dismissed. */
-  async a_refused_install() {
-    const { model, link, said } = await connectedPage();
-    link.answers.set("plugins/install", () => {
-      throw refused("denied: the user declined");
-    });
-    const { outcome, problem } = await model.operations.run("install", "x", { url: "https://a.b/c" });
-    equal([outcome, problem?.kind], ["refused", "denied"]);
-    equal(said.at(-1), "!Not confirmed, so nothing changed.");
-    model.operations.dismiss("ref-1");
-    equal(model.operations.tasks, []);
-  },
-
   /** After a lost connection, the page says when the daemon works on nothing any more. */
   async an_update_whose_daemon_ended() {
     const { model, link, said, env } = await connectedPage();
@@ -395,7 +379,7 @@ export const pageScenarios = {
     // The daemon that was started again undoes it first.
     const undoing = { operation: "1", op: "update", id: "x", ref: null, step: "rollback" };
     link.answers.set("plugins/operations", { operations: [undoing] });
-    await model.update("x");
+    equal((await model.update("x")).outcome, "refused");
     await answered();
     equal(said, ["Connected.", unknown]);
     link.refuses = "plugins/operations";
@@ -410,7 +394,7 @@ export const pageScenarios = {
     equal(said.length, 3);
   },
 
-  /** Cancelling names the daemon's operation, once that is known. */
+  /** Cancelling names the daemon's operation, once that is known, and may come too late. */
   async a_cancelled_operation() {
     const { model, link } = await connectedPage();
     const answer = later();
@@ -420,30 +404,19 @@ export const pageScenarios = {
     equal((await model.operations.cancel("ref-1")) === undefined, true);
     equal(link.called("plugins/cancel"), []);
     link.step({ operation: "7", step: "clone" });
-    await model.operations.cancel("ref-1");
-    equal(link.called("plugins/cancel"), [{ operation: "7" }]);
-    equal(model.operations.tasks[0]?.cancelling, true);
-    answer.reject(refused("cancelled: it was cancelled"));
-    equal((await ended).outcome, "cancelled");
-  },
-
-  /** An operation that can no longer be cancelled goes on. */
-  async too_late_to_cancel() {
-    const { model, link } = await connectedPage();
-    const answer = later();
-    link.answers.set("plugins/update", () => answer.promise);
     link.answers.set("plugins/cancel", () => {
       throw refused("not_cancellable: it commits already");
     });
-    const ended = model.update("some-one");
-    await answered();
-    link.step({ operation: "7", step: "build" });
     equal((await model.operations.cancel("ref-1"))?.words, "Finishing; too late to cancel.");
     equal(model.operations.tasks.map(({ cancelling, cancellable }) => [cancelling, cancellable]), [
       [false, false],
     ]);
-    answer.resolve({});
-    await ended;
+    link.answers.delete("plugins/cancel");
+    await model.operations.cancel("ref-1");
+    equal(link.called("plugins/cancel").at(-1), { operation: "7" });
+    equal(model.operations.tasks[0]?.cancelling, true);
+    answer.reject(refused("cancelled: it was cancelled"));
+    equal((await ended).outcome, "cancelled");
   },
 
   /** After a reload, the page shows its own operation and how it ends. */
@@ -473,6 +446,8 @@ export const pageScenarios = {
     equal(tasks.map(({ outcome, problem }) => [outcome, problem?.kind]), [["refused", "denied"]]);
     equal(said.at(-1), "!Not confirmed, so nothing changed.");
     equal(session.getItem("plugin-bridge.operations"), "[]");
+    model.operations.dismiss("mine");
+    equal(model.operations.tasks, []);
   },
 
   /** Those of other pages are shown while they run; previews are not. */

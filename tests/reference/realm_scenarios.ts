@@ -19,28 +19,36 @@ import { PluginCards } from "../../bridge/reference/packages/host/src/plugincard
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { type FakeElement, withDocument } from "./fakedocument.js";
 import { type Fixture, connected, entry, quiet } from "./pagefixture.js";
-import { foreignText } from "./realmfixture.js";
+import { type Foreign, foreignText } from "./realmfixture.js";
 import { FakeEnvironment, equal, refusal } from "./fakeenvironment.js";
 
 const nothing = (): void => undefined;
 const stages = ({ runtime }: Fixture): string[] =>
   runtime.plugins().map(({ id, stage }) => `${id} ${stage}`);
 
-/** A plugin whose code speaks to the page by itself, once it was loaded. */
-function evil(...messages: unknown[]): Entry {
+/** A plugin whose code has taken its port from our runtime, and says that it was loaded. */
+function foreign(does: Foreign): Entry {
   return {
     manifest: { id: "evil-one", name: "evil-one", permissions: ["native"] },
-    text: foreignText(({ t }, send) => {
-      if (t === "init") {
+    text: foreignText((message, send) => {
+      if (message.t === "init") {
         send(JSON.stringify({ t: "loaded", id: "evil-one", schema: null }));
-      } else if (t === "activate") {
-        send(JSON.stringify({ t: "activated" }));
-        messages.forEach((message) =>
-          send(typeof message === "object" ? JSON.stringify(message) : message),
-        );
       }
+      does(message, send);
     }),
   };
+}
+
+/** A plugin whose code speaks to the page by itself, once it was loaded. */
+function evil(...messages: unknown[]): Entry {
+  return foreign(({ t }, send) => {
+    if (t === "activate") {
+      send(JSON.stringify({ t: "activated" }));
+      messages.forEach((message) =>
+        send(typeof message === "object" ? JSON.stringify(message) : message),
+      );
+    }
+  });
 }
 
 const call = (n: number): object => ({ t: "call", n, name: "native.targets", args: [] });
@@ -133,17 +141,9 @@ export const realmScenarios = {
 
   /** A plugin that has run is shown as stopped, and can be switched off. */
   async test_attack_breach_after_a_while() {
+    const answer = { activate: '{"t":"activated"}', ping: "{}" };
     const page = await connected([
-      {
-        manifest: { id: "evil-one" },
-        text: foreignText(({ t }, send) => {
-          if (t === "init") {
-            send(JSON.stringify({ t: "loaded", id: "evil-one", schema: null }));
-          } else {
-            send(t === "ping" ? "{}" : JSON.stringify({ t: "activated" }));
-          }
-        }),
-      },
+      foreign(({ t }, send) => t in answer && send(answer[t as keyof typeof answer])),
     ]);
     equal(stages(page), ["evil-one running"]);
     await page.env.pass(5_000);
@@ -157,17 +157,7 @@ export const realmScenarios = {
   /** What a plugin sends after it was switched off is not heard. */
   async test_attack_messages_after_the_end() {
     const sends: ((message: unknown) => void)[] = [];
-    const page = await connected([
-      {
-        manifest: { id: "evil-one" },
-        text: foreignText(({ t }, send) => {
-          sends.push(send);
-          if (t === "init") {
-            send(JSON.stringify({ t: "loaded", id: "evil-one", schema: null }));
-          }
-        }),
-      },
-    ]);
+    const page = await connected([foreign((_, send) => void sends.push(send))]);
     const off = page.runtime.setEnabled("evil-one", false);
     await quiet();
     await page.env.pass(1_000);
@@ -372,31 +362,22 @@ export const realmScenarios = {
     equal([await off, silent()], [true, [false, false]]);
   },
 
-  /** A plugin that another page or a command has uninstalled ends. */
-  async uninstalled_elsewhere() {
+  /** A plugin that was uninstalled elsewhere ends; what it wrote meanwhile is removed as well. */
+  async test_attack_settings_that_come_back() {
     const page = await connected([
       entry("gone-one", { activate: (ctx) => void ctx.ui.card("x") }),
       entry("good-one", { activate: nothing }),
     ]);
     equal([...page.cards], ["gone-one"]);
-    await page.runtime.installed([{ id: "good-one", keyId: "k" }]);
-    await quiet();
-    equal([stages(page), [...page.cards]], [["gone-one off", "good-one running"], []]);
-    equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, false]);
-  },
-
-  /** What a plugin wrote while it was uninstalled is removed as well. */
-  async test_attack_settings_that_come_back() {
-    const page = await connected([
-      entry("gone-one", { activate: nothing }),
-      entry("good-one", { activate: nothing }),
-    ]);
     // The daemon removed all; then what was already on its way arrived.
     page.daemon.stored.set("late", 1);
     page.daemon.asked.length = 0;
     await page.runtime.installed([{ id: "good-one", keyId: "k" }]);
     const deleted = page.daemon.asked.filter((asked) => asked.includes("delete plugin:"));
     equal([deleted, page.daemon.stored.has("late")], [["state/delete plugin:gone-one late"], false]);
+    await quiet();
+    equal([stages(page), [...page.cards]], [["gone-one off", "good-one running"], []]);
+    equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, false]);
   },
 
   /** A page that is left ends all. */

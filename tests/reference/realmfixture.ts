@@ -47,8 +47,6 @@ export class FakeRealms implements Realms {
   readonly #env: FakeEnvironment;
   /** How often the frame was removed. */
   rebuilt = 0;
-  /** The most that were starting at the same time. */
-  most = 0;
 
   constructor(env: FakeEnvironment) {
     this.#env = env;
