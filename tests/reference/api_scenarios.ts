@@ -192,7 +192,7 @@ export const apiScenarios = {
 
   /** A plugin that gets a message cannot change what the next one gets. */
   async test_attack_message_for_another_plugin() {
-    const { ctx, daemon } = await running(["osc"], { answers: [true] });
+    const { ctx, daemon, env } = await running(["osc"], { answers: [true] });
     const seen: OscMessage[] = [];
     await ctx.osc.listen((message) => {
       for (const object of [message, message.args, message.args[0] ?? {}]) {
@@ -206,6 +206,11 @@ export const apiScenarios = {
     daemon.push("osc", data);
     await quiet();
     equal(seen, [data]);
+    // Nor has it more than its share of listeners.
+    const more = Array.from({ length: 80 }, () => ctx.osc.listen(() => undefined));
+    const outcomes = Promise.all(more.map((one) => refusal(one).catch(() => "listens")));
+    await env.pass(60_000);
+    equal((await outcomes).at(-1), "BridgeError rate_limited");
   },
 
   /** A message is sent with its kinds. */

@@ -220,11 +220,15 @@ export const hostScenarios = {
     equal(sent, ["some-plugin (plugin)", "some-plugin (plugin)"]);
     // Nor to a single sink; what is malformed is the daemon's to refuse.
     const overrides = { overlay: { sourceApp: "VRCNext", title: "three" }, other: "x", list: [1] };
-    await api.call("notify", "send", { title: "three", overrides });
-    equal((daemon.given.at(-1) as { overrides: unknown }[])[0]?.overrides, {
-      overlay: { sourceApp: "some-plugin (plugin)", title: "three" },
-      other: "x",
-      list: [1],
+    await api.call("notify", "send", { title: "three", sourceApp: "VRCNext", overrides });
+    equal(daemon.given.at(-1)?.[0], {
+      title: "three",
+      sourceApp: "some-plugin (plugin)",
+      overrides: {
+        overlay: { sourceApp: "some-plugin (plugin)", title: "three" },
+        other: "x",
+        list: [1],
+      },
     });
   },
 

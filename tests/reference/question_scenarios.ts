@@ -144,6 +144,11 @@ export const questionScenarios = {
     equal(questions.current?.plugin, "some-plugin");
     gate.close();
     equal([(await passing).message, title(page)], ["the plugin is switched off", ""]);
+    // Nor is one asked when the gate closes before it is known what is allowed.
+    const late = gateOf(book, questions);
+    const refused = failure(late.pass("sql", "*"));
+    late.close();
+    equal([(await refused).message, title(page)], ["the plugin is switched off", ""]);
   },
 
   /** Names are cut and isolated; one that another has is shown with its id. */

@@ -22,6 +22,9 @@ import { type Fixture, connected, entry, quiet } from "./pagefixture.js";
 import { type Foreign, foreignText } from "./realmfixture.js";
 import { FakeEnvironment, equal, refusal } from "./fakeenvironment.js";
 
+// The smallest there is: one pixel.
+const GIF_URL = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==";
+
 const nothing = (): void => undefined;
 const stages = ({ runtime }: Fixture): string[] =>
   runtime.plugins().map(({ id, stage }) => `${id} ${stage}`);
@@ -105,6 +108,7 @@ export const realmScenarios = {
       { t: "batch", changes: [{ op: "part", ref: 1, card: 1, kind: "frame", state: {} }] },
       { t: "batch", changes: [{ op: "draw", ref: 1, state: {} }] },
       { t: "batch", changes: [{ op: "remove", ref: 1 }] },
+      { t: "batch", changes: Array(2).fill({ op: "card", ref: 1, title: "twice" }) },
     ]) {
       const page = await connected([evil(message), entry("good-one", { activate: nothing })]);
       equal([message, stages(page)], [message, ["evil-one failed", "good-one running"]]);
@@ -489,12 +493,15 @@ export const realmScenarios = {
       const number = card.number("Number", { min: 1, max: 5, changed });
       const table = card.table("Table", ["a"]);
       const bar = card.progress("Bar");
+      const image = card.image(GIF_URL, "before");
       table.setRows([[1], [2]]);
       bar.set(0.5);
       text.set("other");
       button.setLabel("Go");
       input.set("b");
       number.set(2);
+      image.set(GIF_URL, "after");
+      equal(root.all("img").map(({ src, alt }) => [src, alt]), [[GIF_URL, "after"]]);
       const [first, second] = root.all("input");
       equal([first?.value, second?.value], ["b", "2"]);
       equal(root.all("td").length, 2);
@@ -509,9 +516,11 @@ export const realmScenarios = {
       equal([pressed, heard], [[null, "c", 4], ["pressed", "c", 4]]);
       equal([input.value(), number.value()], ["c", 4]);
       button.enable(false);
+      input.enable(false);
       text.show(false);
       root.all("button")[0]?.fire("click");
-      equal([heard.length, root.all("p")[0]?.hidden], [3, true]);
+      equal([pressed.length, heard.length, root.all("p")[0]?.hidden], [3, 3, true]);
+      equal([first?.readOnly, second?.readOnly], [true, false]);
       text.remove();
       number.set(undefined);
       equal(second?.value, "");

@@ -82,10 +82,18 @@ export const runtimeScenarios = {
       noting("good-one", events),
     ]);
     equal(stages(page), ["endless starting", "endless-too starting", "good-one running"]);
+    // Nor does one that does not parse, which only its worker says.
+    const failure = { message: "Uncaught SyntaxError: no luck", line: 0, column: 0 };
+    page.realms.started[1]?.failed.emit(failure);
+    await quiet();
+    equal(stages(page), ["endless starting", "endless-too failed", "good-one running"]);
     await page.env.pass(10_000);
     await quiet();
     equal(stages(page), ["endless failed", "endless-too failed", "good-one running"]);
     equal(page.runtime.plugins()[0]?.error, "it did not load in time");
+    equal(page.runtime.plugins()[1]?.error, "SyntaxError: no luck");
+    page.realms.started[2]?.failed.emit({ message: "Uncaught Error: later", line: 0, column: 0 });
+    equal(page.lines.at(-1), "good-one: Error: later");
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true, false]);
   },
 

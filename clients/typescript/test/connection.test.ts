@@ -328,8 +328,11 @@ test("a socket that was given up changes nothing", async () => {
 
 test("close ends everything", async () => {
   const { fixture, bridge } = await connected();
+  const held = failure(bridge.call("plugins/list"));
+  fixture.socket.refuse("rate_limited", "too many requests", { retryAfter: 2 });
   const [sent, late] = [bridge.call("plugins/list"), fixture.socket];
   bridge.close();
+  assert.ok((await held) instanceof LostError);
   assert.ok((await failure(sent)) instanceof LostError);
   assert.equal(late.closedByClient, true);
   const after = await failure(bridge.call("plugins/list"));
