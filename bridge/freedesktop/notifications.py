@@ -81,7 +81,6 @@ class Notifications:
         return asked.addCallback(lambda _: self._bus.close())
 
     def find(self) -> Deferred[Server]:
-
         def looked(result: Any) -> Any:
             self.has_looked = True
             return result

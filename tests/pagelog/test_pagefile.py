@@ -152,16 +152,6 @@ class AppendTests(PageFileCase):
         self.assertEqual(self.older(), b"123\n456\n")
         self.assertEqual(self.path.read_bytes(), b"789\n")
 
-    def test_directory_removed(self) -> None:
-        """A directory that was removed is created again, and is the daemon's own."""
-        file = self.open()
-        file.append(b"1\n")
-        self.path.unlink()
-        self.path.parent.rmdir()
-        file.append(b"2\n")
-        self.assertEqual(self.path.read_bytes(), b"2\n")
-        self.assertEqual(stat.S_IMODE(self.path.parent.stat().st_mode), 0o700)
-
     def test_attack_directory_replaced(self) -> None:
         """A directory that others can write to is not written to, nor is a link's."""
         file = self.open()

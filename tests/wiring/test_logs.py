@@ -43,5 +43,5 @@ class DaemonLogTests(SynchronousTestCase):
         folder.chmod(0o777)
         kept, notice = open_daemon_log(self.data, list)
         Logger("bridge.x", observer=LogPublisher(kept)).info("lost")
-        self.assertIn(f"{folder}: other users can write to it", str(notice))
+        self.assertIn(f"{folder} can be written by other users", str(notice))
         self.assertEqual(self.data.daemon_log.read_bytes(), b"")

@@ -3,8 +3,6 @@
 from collections.abc import Collection
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.metafile import API as API_AREA
@@ -211,18 +209,6 @@ class MetafileTests(SynchronousTestCase):
         # The host may do so.
         check_metafile(written({ENTRY: [pattern]}), BUNDLE)
         check_metafile(metafile((ENTRY, url), left=[url]), BUNDLE)
-
-    @given(st.text(st.characters(codec="utf-8"), max_size=60), st.text(max_size=9))
-    def test_any_path(self, path, plugin_id):
-        """Whatever an input is called, it is in a area or it is refused."""
-        try:
-            text = metafile((MAIN, path))
-            read = check_metafile(text, allowed("aa", plugin_id))
-        except (BuildError, TypeError):
-            return
-        areas = ("host/", "plugins/aa/", f"plugins/{plugin_id}/", TABLE)
-        self.assertTrue(all(name.startswith(areas) for name in read))
-        self.assertFalse(any(".." in name.split("/") for name in read))
 
 
 def place(specifier: str, text: bytes) -> str:
