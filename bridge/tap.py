@@ -39,7 +39,7 @@ from .settings.options import (
 )
 from .store import StoreError
 from .system.locks import is_held
-from .system.processes import ignore_endings, prepare_process
+from .system.processes import end_once, prepare_process
 from .wiring import assembly, oneshot
 from .wiring.services import SINKS
 
@@ -150,8 +150,9 @@ def makeService(options: Options) -> IService:
     from twisted.internet import reactor
 
     made = _exit_on_error(lambda: assemble(reactor, options))
-    # Another Ctrl-C, or the same signal from a shell, would be an error of Twisted's.
-    cast(Any, reactor).addSystemEventTrigger("before", "shutdown", ignore_endings)
+    # Another Ctrl-C, or the same signal from a shell, would be an error of Twisted's,
+    # whose handlers are there when it runs.
+    cast(Any, reactor).callWhenRunning(end_once)
     return made
 
 

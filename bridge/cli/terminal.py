@@ -23,7 +23,6 @@ _STRING: Final = "32"
 _NUMBER: Final = "36"
 _WORD: Final = "35"
 
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _TOKEN = re.compile(
     r'(?P<string>"(?:[^"\\]|\\.)*+")(?P<colon>:)?'
     r"|(?P<number>-?[0-9][0-9.eE+-]*)|(?P<word>true|false|null)"
@@ -53,16 +52,19 @@ def reported(what: str) -> Iterator[None]:
         raise CommandError(f"{what}: {e.strerror}") from None
 
 
-def json_text(value: Any, compact: bool = False, colour: bool = False) -> str:
+def json_text(
+    value: Any, compact: bool = False, colour: bool = False, escaped: bool = False
+) -> str:
     """
     Format plain JSON with visible characters only.
 
     :param compact: On one line, instead of indented by two.
     :param colour: With the colours of a terminal.
+    :param escaped: In ASCII.
     """
     separators = (",", ":") if compact else (",", ": ")
     indent = None if compact else 2
-    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+    text = json.dumps(value, ensure_ascii=escaped, indent=indent, separators=separators)
     # In JSON they can stand in strings only, where an escape means the same.
     text = INVISIBLE.sub(_escaped, text)
     return _TOKEN.sub(_coloured, text) if colour else text
@@ -128,11 +130,9 @@ def print_line(text: str) -> None:
 def print_json(value: Any, compact: bool = False) -> None:
     """Print plain JSON on standard output."""
     colour = wants_colour(sys.stdout, os.environ)
-    text = json_text(value, compact, colour)
-    if (sys.stdout.encoding or "UTF-8").upper() != "UTF-8":
-        # A question mark in its place would be another value.
-        text = _NOT_ASCII.sub(_escaped, text)
-    print_line(text)
+    # A question mark in place of what the encoding lacks would be another value.
+    escaped = (sys.stdout.encoding or "UTF-8").upper() != "UTF-8"
+    print_line(json_text(value, compact, colour, escaped))
 
 
 def print_result(as_json: bool, value: Any, lines: Iterable[str]) -> None:

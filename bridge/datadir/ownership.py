@@ -99,7 +99,7 @@ def check_tree(top: Path) -> None:
 
 def check_above(path: Path, option: str) -> None:
     """
-    Check that nobody else can put another directory in this one's place.
+    Check that no other user can put another directory in this one's place.
 
     They can where they may write a directory above it; not where that has the sticky
     bit, as ``/tmp`` has, nor where they can't enter one above it.  Whose the

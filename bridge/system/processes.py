@@ -45,10 +45,21 @@ def on_hangup(handler: Callable[[int, FrameType | None], object]) -> None:
     signal.signal(signal.SIGHUP, handler)
 
 
-def ignore_endings() -> None:
-    """Have SIGINT and SIGTERM do nothing more, since the process is ending already."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)
+def end_once() -> None:
+    """Have the first SIGINT or SIGTERM be handled as it is now, and no further one."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handlers = {number: signal.getsignal(number) for number in numbers}
+
+    def end(number: int, frame: FrameType | None) -> None:
+        for one in numbers:
+            signal.signal(one, signal.SIG_IGN)
+        handler = handlers[signal.Signals(number)]
+        if callable(handler):
+            handler(number, frame)
+
+    for number in numbers:
+        if callable(handlers[number]):
+            signal.signal(number, end)
 
 
 def ends_with_terminal() -> bool:

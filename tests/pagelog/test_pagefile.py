@@ -56,6 +56,9 @@ class OpenTests(PageFileCase):
         for mode in (0o777, 0o1777):
             self.path.parent.chmod(mode)
             self.assertIn("can be written by other users", self.refused())
+        self.path.parent.chmod(0o770)
+        with mock.patch("bridge.datadir.ownership.is_group_of_one", return_value=False):
+            self.assertIn("can be written by other users", self.refused())
         self.path.parent.chmod(0o700)
         self.assert_foreign_refused("lstat", self.path.parent)
         self.directory.chmod(0o777)

@@ -40,7 +40,7 @@ def missing_files(root: Path, paths: Iterable[str]) -> list[str]:
 
 def check_publishable(folder: Path) -> None:
     """
-    Check that nobody else can publish in the theme's folder, or in its place.
+    Check that no other user can publish in the theme's folder, or in its place.
 
     :raise NotOwnError: Others can.
     """
