@@ -116,7 +116,8 @@ class Sources:
         :param inputs: The files that were read.
         :raise BuildError: Naming one that is another.
         """
-        folders = {folder for path in inputs for folder in _folders(path)}
+        of_plugins = [path for path in inputs if path.startswith(PLUGINS)]
+        folders = {folder for path in of_plugins for folder in _folders(path)}
         for path in sorted(f"{folder}/{PACKAGE}" for folder in folders):
             found = None
             with contextlib.suppress(OSError):
