@@ -84,7 +84,8 @@ class HostPage:
             listening = self._reactor.listenTCP(port, site, interface=_LOOPBACK)
         except CannotListenError:
             raise CommandError(
-                f"port {port} cannot be used; choose one with --page-port"
+                f"port {port} cannot be used; end the open that has it, if one runs, "
+                "or choose another port with --page-port"
             ) from None
         # What follows the # is not sent to any server.
         where = f"http://{_LOOPBACK}:{listening.getHost().port}/"
@@ -95,14 +96,14 @@ class HostPage:
         Open the page in the user's browser.
 
         It is given a file of this user that leads to the page: other users see with
-        which arguments a program is started.
+        which arguments a program is started.  The reactor's shutdown removes it.
         """
-        self.forget()
+        self._forget()
+        self._reactor.addSystemEventTrigger("after", "shutdown", self._forget)
         link = f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
         write_file(self._place.data.page, link.encode())
         # Some browsers are waited for, and what they ask for is served meanwhile.
         self._reactor.callInThread(webbrowser.open, self._place.data.page.as_uri())
 
-    def forget(self) -> None:
-        """Remove what was for the browser alone."""
+    def _forget(self) -> None:
         self._place.data.page.unlink(missing_ok=True)

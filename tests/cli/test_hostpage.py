@@ -53,9 +53,10 @@ class PageTests(SynchronousTestCase):
         self.reactor.callInThread.assert_called_with(webbrowser.open, link.as_uri())
         self.assertEqual(stat.S_IMODE(link.stat().st_mode), 0o600)
         self.assertIn(address, html.unescape(link.read_text()))
-        self.page.forget()
+        ((forget, _, _),) = self.reactor.triggers["after"]["shutdown"]
+        forget()
         self.assertFalse(link.exists())
-        self.page.forget()
+        forget()
 
     def assert_none(self, why, **options):
         """There is no page, and one line has the reason."""

@@ -206,12 +206,8 @@ def show_page(
         await died
         raise CommandError(f"the daemon has ended; its log is {place.data.daemon_log}")
 
-    try:
+    with suppress(KeyboardInterrupt):
         oneshot.run(reactor, shown)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        page.forget()
 
 
 async def daemon_of(

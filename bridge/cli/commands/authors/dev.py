@@ -293,10 +293,7 @@ def dev(
     )
     if not no_page:
         _serve(page, page_port, opens)
-    try:
-        oneshot.run(reactor, lambda: link.run(reactor))
-    finally:
-        page.forget()
+    oneshot.run(reactor, lambda: link.run(reactor))
 
 
 def _read(reactor: Any, place: Paths, root: Path) -> Deferred[Reading]:
