@@ -37,7 +37,6 @@ export class Services {
   /** What ends each OSC listener. */
   readonly #ends = new Map<number, () => void>();
   #listeners = 0;
-  #silenced = 0;
 
   constructor(
     settings: StoredSettings,
@@ -94,7 +93,6 @@ export class Services {
 
   /** End every OSC listener of the plugin, also one that is being added. */
   silence(): void {
-    this.#silenced += 1;
     this.#ends.forEach((end) => end());
     this.#ends.clear();
   }
@@ -103,18 +101,24 @@ export class Services {
     if (this.#ends.size >= MOST_LISTENERS) {
       throw new BridgeError("rate_limited", `osc: at most ${MOST_LISTENERS} listeners`);
     }
-    await this.#gate.pass("osc", "*");
-    const before = this.#silenced;
     this.#listeners += 1;
     const listener = this.#listeners;
-    const heard = (message: OscMessage): void => this.#events.received(listener, message);
-    const end = await this.#hub.listen(heard, this.#caller);
-    if (before !== this.#silenced) {
-      end();
-      throw new PermissionError("the user does not allow osc any more");
+    // Its place, while others ask for theirs.
+    this.#ends.set(listener, () => undefined);
+    try {
+      await this.#gate.pass("osc", "*");
+      const heard = (message: OscMessage): void => this.#events.received(listener, message);
+      const end = await this.#hub.listen(heard, this.#caller);
+      if (!this.#ends.has(listener)) {
+        end();
+        throw new PermissionError("the user does not allow osc any more");
+      }
+      this.#ends.set(listener, end);
+      return listener;
+    } catch (error) {
+      this.#ends.delete(listener);
+      throw error;
     }
-    this.#ends.set(listener, end);
-    return listener;
   }
 }
 
