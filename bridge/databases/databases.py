@@ -52,14 +52,17 @@ class Databases:
         self, alias: str, query: Query, caller: Holder | None = None
     ) -> Rows:
         """
-        Run one statement, when it is its turn.  It ends with its caller.
+        Run one statement, when it is its turn.  It ends with its caller, and its rows
+        are held back while that has yet to read what it was sent before.
 
         :param alias: The name of one of the databases.
         :return: Its rows written already; see ``Rows.written``.
         :raise BridgeError: It is refused, the database can't be read, or too many wait.
         """
         async with self._turns.place(caller) as place:
-            return await self._read(alias, query, place)
+            rows = await self._read(alias, query, place)
+            await place.drained()
+            return rows
 
     def close(self) -> Deferred[None]:
         """

@@ -147,6 +147,22 @@ class TurnTests(SynchronousTestCase):
         for calling in asked:
             self.successResultOf(calling)
 
+    def test_page_that_reads_slowly(self) -> None:
+        """What it asked for waits its turn until it has read the answer before."""
+        waiting: list[Deferred[None]] = []
+
+        def drained() -> Deferred[None]:
+            waiting.append(Deferred())
+            return waiting[-1]
+
+        page = Page(drained=drained)
+        asked = [self.read(caller=page) for _ in range(3)]
+        for number in range(3):
+            self.assertEqual(len(waiting), min(2 + number, 3))
+            self.assertNoResult(asked[number])
+            waiting[number].callback(None)
+            self.successResultOf(asked[number])
+
     def test_late(self) -> None:
         """What SQLite does not end is interrupted, and its reader is not kept."""
         ended: list[str] = []
