@@ -34,7 +34,7 @@ _READ_BYTES_OF_A_BODY = 64 * 1024
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5])[0-9]{2}(?: [^\r\n]*)?\r?\n")
 # Exactly where Twisted's parser sees the end of a head.
 _END = re.compile(rb"\n\r?\n")
-
+_TOO_LARGE = "the head of the response is too large"
 
 Count = Callable[[int], object]
 """Receives how many bytes have come; may raise ``BridgeError`` to break off."""
@@ -108,7 +108,7 @@ class Guarded(Protocol):
     def _read_heads(self, head: bytearray, searched: int) -> None:
         while (end := _END.search(head, searched)) is not None:
             status = _STATUS.match(head)
-            rule = _broken_rule(head[: end.end()].split(b"\n"), status)
+            rule = _broken_rule(head[: end.end()], status)
             if status is None or rule:
                 self._refuse(rule)
                 return
@@ -122,7 +122,7 @@ class Guarded(Protocol):
             del head[: end.end()]
             searched = 0
         if len(head) > OUTBOUND_HEAD_BYTES:
-            self._refuse("the head of the response is too large")
+            self._refuse(_TOO_LARGE)
 
     def _check_chunk(self) -> None:
         """Refuse a chunk that is too large at the line that says so."""
@@ -152,8 +152,11 @@ class Guarded(Protocol):
         self.abort()
 
 
-def _broken_rule(lines: list[bytearray], status: re.Match[bytes] | None) -> str:
+def _broken_rule(head: bytearray, status: re.Match[bytes] | None) -> str:
     """Return what is wrong with a head; empty when nothing is."""
+    if len(head) > OUTBOUND_HEAD_BYTES:
+        return _TOO_LARGE
+    lines = head.split(b"\n")
     if max(map(len, lines)) > OUTBOUND_HEAD_LINE_BYTES:
         return f"a line of its head has more than {OUTBOUND_HEAD_LINE_BYTES} bytes"
     if status is None or len(lines) > OUTBOUND_HEAD_LINES + 1:

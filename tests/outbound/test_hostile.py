@@ -76,6 +76,16 @@ Cases = dict[str, tuple[Answer, tuple[Code, str]]]
 HEADS: Cases = {
     "headers without end": (endless(b"X-Y: zzzzzzz\r\n" * 1000, HEAD), LARGE_HEAD),
     "a header without end": (endless(b"x" * 10000, HEAD + b"A: "), LARGE_HEAD),
+    "a large head": (
+        sending(
+            HEAD,
+            *[b"a: " + b"x" * 16000 + b"\r\n"] * 4,
+            b"b: ",
+            b"x" * 2000,
+            b"\r\n\r\n",
+        ),
+        LARGE_HEAD,
+    ),
     "many headers": (sending(HEAD, b"a:\r\n" * 5000, b"\r\n"), BAD_HEAD),
     "a long header": (sending(HEAD, b"a: ", b"x" * 16384, b"\r\n\r\n"), LONG_LINE),
     "a longer one": (sending(HEAD, b"a: ", b"x" * 60 * 1024, b"\r\n\r\n"), LONG_LINE),
