@@ -142,7 +142,6 @@ class ShownTests(SynchronousTestCase):
             with self.assertRaisesRegex(CommandError, "has ended; its log is"):
                 self.show(listening, ended)
             self.assertEqual(self.page.serve.called, bundle)
-            self.page.forget.assert_called_once()
 
     def test_daemon_hangs(self):
         """A daemon that does not listen in time is given up, with its log's name."""

@@ -16,7 +16,7 @@ from typing import Any, Final
 from ...classes import frozen
 
 _NULL, _BOOLEAN, _INTEGER, _STRING, _BYTES, _LIST, _MAP = range(7)
-_KINDS: Final[tuple[type, ...]] = (type(None), bool, int, str, bytes, list, dict)
+_KINDS: Final = (type(None), bool, int, str, bytes, list, dict)
 _LENGTH: Final = struct.Struct("<I")
 
 
@@ -78,7 +78,7 @@ def read_packet(body: bytes) -> Packet:
 
 
 def _encode(value: Any, into: list[bytes]) -> None:
-    kind = _KINDS.index(type(value))
+    kind = next(kind for kind, of in enumerate(_KINDS) if isinstance(value, of))
     into.append(bytes([kind]))
     if kind == _BOOLEAN:
         into.append(bytes([value]))
