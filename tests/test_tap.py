@@ -206,8 +206,13 @@ class DaemonTests(TestCase):
         taken = self.enterContext(socket.create_server(("127.0.0.1", 0)))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         options = self.options(f"--listen={address}")
+        options.paths.data.create()
+        left = options.paths.data.address
+        left.write_text("127.0.0.1:5555\n")
         status, line = self.refused(lambda: tap.makeService(options))
         self.assertEqual(status, 1)
+        # No command believes an address of a daemon that was killed.
+        self.assertFalse(left.exists())
         (why,) = supervisor.failed.call_args.args
         self.assertEqual(
             why,

@@ -43,7 +43,7 @@ from twisted.protocols.basic import LineReceiver
 from twisted.python.failure import Failure
 
 from ..classes import define
-from ..datadir.control import LOOPBACK, connected, control_address
+from ..datadir.control import LOOPBACK, connected, control_address, remove_left
 from ..datadir.ownership import write_file
 from ..protocol.errors import CloseReason
 from ..protocol.limits import (
@@ -194,7 +194,7 @@ class ControlSocket(Factory):
         Call it while no other thread makes files: it changes the umask for a moment.
         """
         try:
-            _make_room(self.path)
+            remove_left(self.path)
             self._port = self._listen_unix() or self._listen_tcp()
         except (OSError, CannotListenError) as e:
             error = getattr(e, "socketError", e)
@@ -255,14 +255,3 @@ class ControlSocket(Factory):
             ended.append(waiting)
             connection.close(reason)
         return DeferredList(ended)
-
-
-def _make_room(path: Path) -> None:
-    """
-    Remove what a daemon that was killed has left.
-
-    :raise OSError: There is something else.
-    """
-    with contextlib.suppress(FileNotFoundError):
-        control_address(path)
-        path.unlink()

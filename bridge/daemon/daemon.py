@@ -143,9 +143,6 @@ class Daemon(Service):
             self._reactor.stop()
 
     def _publish_address(self, address: Address | UnixAddress) -> None:
-        # A daemon that was killed has left its address.
-        with contextlib.suppress(OSError):
-            self._address_file.unlink()
         try:
             write_atomically(self._address_file, os.fsencode(f"{address}\n"))
         except OSError as e:

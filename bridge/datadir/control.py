@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import re
 import socket
@@ -42,6 +43,17 @@ def control_address(path: Path) -> ControlAddress:
             if port is not None:
                 return LOOPBACK, int(port[1])
     raise NotASocketError(path)
+
+
+def remove_left(path: Path) -> None:
+    """
+    Remove what a daemon that was killed has left there.
+
+    :raise OSError: There is something else, or it can't be removed.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        control_address(path)
+        path.unlink()
 
 
 def connected(address: ControlAddress, seconds: float) -> socket.socket:

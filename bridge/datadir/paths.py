@@ -12,7 +12,9 @@ from attrs import field
 
 from ..classes import frozen
 from ..system.files import sync_directory, write_new
+from ..system.locks import Lock, acquire
 from ..system.users import has_owners, is_own
+from .control import remove_left
 from .ownership import NotOwnError, check, check_above, check_tree, make_directories
 
 LINKED: Final = ".tmp-dev-"
@@ -116,6 +118,23 @@ class DataDir:
             raise DataDirError(f"cannot make {self.root}: {e.strerror}") from None
         return notice
 
+    def claim(self, patience: float = 0.0) -> Lock:
+        """
+        Acquire the directory's lock, as its daemon does.
+
+        Where a daemon was reached that was killed, another program may listen by now;
+        and whoever finds the lock held would show it the token.  So that is removed.
+
+        :raise LockedError: Another process holds it; see ``bridge.system.locks``.
+        :raise OSError: See there, too.
+        """
+        lock = acquire(self.lock, patience)
+        with contextlib.suppress(OSError):
+            self.address.unlink()
+        with contextlib.suppress(OSError):
+            remove_left(self.control_socket)
+        return lock
+
     def checked(self, part: Path) -> Path:
         """
         Check a part of the directory by one walk, the first time that it is used.
@@ -132,7 +151,7 @@ class DataDir:
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """List how the names of what is in the directory begin."""
+        """List the names of what is in the directory."""
         parts = (part for part in vars(cls).values() if isinstance(part, _Part))
         return tuple(part.names[0] for part in parts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +12,18 @@ from typing import Final
 from ..plugins.bundle.publishing import INFO_FILE, STAGING_PREFIX
 from ..plugins.tree.files import shown
 from ..settings.options import Paths
-from ..system.locks import LockedError, acquire
+from ..system.locks import LockedError
 from .npm import SetupError
 
 _PATIENCE_SECONDS: Final = 15.0
 
 # Of VRCNext's earlier daemon, whose directory is used as it is.
 _OLD_LOG: Final = "bridge.log"
+
+# Of what is written in steps, of older generations, and of SQLite's.
+_SUFFIX: Final = (
+    r"(?:\.(?:bak|corrupt-[0-9]+|[0-9]+))?(?:\.tmp)?(?:-(?:wal|shm|journal))?"
+)
 
 
 def published(place: Paths) -> list[Path]:
@@ -39,9 +45,10 @@ def check_removable(place: Paths) -> None:
     home = Path.home().resolve()
     if root.is_symlink() or root.resolve() in (home, *home.parents):
         raise SetupError(f"{root} is no data directory of its own; nothing was removed")
-    own = (*data.names(), _OLD_LOG, *_placed_names(place))
+    names = (*data.names(), _OLD_LOG, *_placed_names(place))
+    own = re.compile(f"(?:{'|'.join(map(re.escape, names))}){_SUFFIX}")
     for path in sorted(root.iterdir()):
-        if not path.name.startswith(own):
+        if not own.fullmatch(path.name):
             raise SetupError(
                 f"{shown(str(path))} is not plugin-bridge's; nothing was removed"
             )
@@ -80,7 +87,7 @@ def remove_all(place: Paths, patience: float = _PATIENCE_SECONDS) -> None:
 
 def _remove_data(place: Paths, patience: float) -> None:
     root, lock = place.data.root, place.data.lock
-    held = acquire(lock, patience)
+    held = place.data.claim(patience)
     try:
         # No daemon starts as long as its lock is held, so that goes last.
         _remove_published(place)

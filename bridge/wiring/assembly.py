@@ -39,7 +39,7 @@ from ..services.logs import Logs
 from ..settings.config import Config
 from ..settings.options import Paths
 from ..store.store import Store
-from ..system.locks import Lock, LockedError, acquire
+from ..system.locks import Lock, LockedError
 from ..web.guard import Guard
 from ..web.routes import Routes
 from ..web.site import GuardedSite, Health
@@ -167,7 +167,7 @@ def _guard(reactor: Any, config: Config, token: FollowedToken, port: int) -> Gua
 
 def _lock(data: DataDir) -> Lock:
     try:
-        return acquire(data.lock, LOCK_PATIENCE_SECONDS)
+        return data.claim(LOCK_PATIENCE_SECONDS)
     except LockedError as e:
         pid = f" (process {e.pid})" if e.pid else ""
         raise StartError(

@@ -26,7 +26,7 @@ from ..plugins.tree.tree import Verified
 from ..settings.options import Paths
 from ..store import read_state
 from ..store.store import Store
-from ..system.locks import LockedError, acquire
+from ..system.locks import LockedError
 
 T = TypeVar("T")
 
@@ -107,7 +107,7 @@ def _is_settled(paths: Paths, trees: Trees) -> bool:
     if not journal.exists():
         return True
     try:
-        lock = acquire(paths.data.lock)
+        lock = paths.data.claim()
     except LockedError:
         return False
     try:

@@ -136,6 +136,20 @@ class DataDirTests(SynchronousTestCase):
         self.assertEqual(data.plugin("clock"), root / "plugins/clock")
         self.assertEqual(data.temporary_clone("ab12"), root / "plugins/.tmp-ab12")
 
+    def test_attack_address_of_a_dead_daemon(self) -> None:
+        """Where it was reached, another program may wait for the token now."""
+        data = DataDir(self.root)
+        data.create()
+        for path in (data.address, data.control_socket):
+            path.write_text("127.0.0.1:5555\n")
+        data.claim().release()
+        self.assertFalse(data.address.exists())
+        self.assertFalse(data.control_socket.exists())
+        # What is no daemon's stays.
+        data.control_socket.write_text("mine")
+        data.claim().release()
+        self.assertTrue(data.control_socket.exists())
+
 
 class WriteTests(SynchronousTestCase):
     def test_synced_before_and_after_the_rename(self) -> None:

@@ -119,5 +119,12 @@ class RemoveTests(CommandTestCase, SystemctlCase):
             )
         self.assertTrue((documents / "letter").exists())
         # A daemon that was once started with such a directory does not make it ours.
-        (self.place.data.root / "letter").touch()
-        self.assert_nothing_removed("letter is not plugin-bridge's", "--yes")
+        for name in ("letter", "host-photos", "tokens.txt", "state.json.mine"):
+            path = self.place.data.root / name
+            path.touch()
+            self.assert_nothing_removed(f"{name} is not plugin-bridge's", "--yes")
+            path.unlink()
+        for name in ("state.json.corrupt-1", "state.json.bak.tmp", "bridge.log.1"):
+            (self.place.data.root / name).touch()
+        self.done(self.remove("--yes"))
+        self.assert_removed()
