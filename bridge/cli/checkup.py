@@ -285,7 +285,7 @@ def _listener(place: Paths, listen: Address) -> str:
 
 def _start(place: Paths) -> str:
     """Return how to start the daemon: once, and where systemd is, at each login."""
-    if is_service_of(place.data):
+    if is_service_of(place):
         return f"run: systemctl --user start {UNIT}"
     start = f"run: plugin-bridge run {place.typed}"
     if has_systemd() and not missing_sources(place):

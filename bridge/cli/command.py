@@ -122,6 +122,12 @@ class Command(TableCommand):
         except UserError as e:
             status = e.status if isinstance(e, CommandError) else REFUSED
             return self._failed(as_json, "failed", str(e), status)
+        except OSError as e:
+            # One of a stream has no name; main reports it.
+            if e.filename is None:
+                raise
+            words = f"{visible(str(e.filename))}: {e.strerror}"
+            return self._failed(as_json, "failed", words, REFUSED)
 
     def _failed(
         self, as_json: bool, code: str, message: str, status: int, line: str = ""

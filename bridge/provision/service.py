@@ -15,6 +15,7 @@ import platformdirs
 
 from ..datadir.paths import DataDir, write_atomically
 from ..protocol.text import visible
+from ..settings.options import Paths, is_usual
 from ..system.locks import holder
 from .npm import SetupError
 
@@ -101,16 +102,18 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
     _systemctl("restart", UNIT)
 
 
-def is_service_of(data: DataDir) -> bool:
-    """Whether the service runs the daemon of a data directory, or would."""
+def is_service_of(place: Paths) -> bool:
+    """Whether the service runs the daemon of a data directory, or would at a login."""
     if not has_systemd():
         return False
+    running = holder(place.data.lock)
+    if running is not None:
+        return running == _main_pid()
     if is_written():
         words = _command_line(unit_path().read_text("utf-8"))
-        if f" {_quoted(str(data.root))} " in words:
-            return True
-    running = holder(data.lock)
-    return running is not None and running == _main_pid()
+        return f" {_quoted(str(place.data.root))} " in words
+    # That of the package has no options.
+    return is_usual(place) and _is_enabled()
 
 
 def _command_line(text: str) -> str:
@@ -144,6 +147,14 @@ def _main_pid() -> int | None:
     except SetupError:
         return None
     return int(text) if text.isdigit() and text != "0" else None
+
+
+def _is_enabled() -> bool:
+    try:
+        _systemctl("is-enabled", UNIT)
+    except SetupError:
+        return False
+    return True
 
 
 def _systemctl(*words: str) -> str:

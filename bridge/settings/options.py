@@ -314,6 +314,12 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
     return Paths(profile, data, theme, tuple(options))
 
 
+def is_usual(place: Paths) -> bool:
+    """Whether a daemon that is started without options uses these."""
+    host = _configured().get("host", BY_NAME["host"].default)
+    return place.options == ("--host", host)
+
+
 def _configured() -> dict[str, Any]:
     """Return what applies to a command that is typed without options."""
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import math
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -109,7 +110,7 @@ def one_of(*allowed: str) -> Callable[[str], str]:
 
 def path(text: str) -> Path:
     """Read a path, made absolute; ``~`` is the home directory."""
-    if not text:
+    if not text or "\0" in text:
         raise ValueError("must be a path")
     try:
         found = Path(text).expanduser().absolute()
@@ -152,7 +153,8 @@ def origin(text: str) -> str:
 def file(text: str) -> Path:
     """Read the path of an existing file."""
     found = path(text)
-    if not found.is_file():
+    # ``Path`` would raise for what is in a directory that can't be entered.
+    if not os.path.isfile(found):
         raise ValueError("must be an existing file")
     return found
 
@@ -160,7 +162,7 @@ def file(text: str) -> Path:
 def folder(text: str) -> Path:
     """Read the path of a directory, which need not exist yet."""
     found = path(text)
-    if found.exists() and not found.is_dir():
+    if os.path.exists(found) and not os.path.isdir(found):
         raise ValueError("must be a directory, or nothing yet")
     return found
 

@@ -48,7 +48,7 @@ class ServiceTests(SystemctlCase):
 
     def test_life(self) -> None:
         """It is written, enabled and started; then stopped, disabled and deleted."""
-        self.assertFalse(is_service_of(self.place.data))
+        self.assertFalse(is_service_of(self.place))
         install_service(self.place.data, self.options)
         text = unit_of(self.home).read_text()
         words = f' run --host reference --data-dir "{self.home}/my data"\n'
@@ -58,9 +58,9 @@ class ServiceTests(SystemctlCase):
         enable = ["daemon-reload", f"enable {UNIT}", f"restart {UNIT}"]
         asked = [f"--user {words}" for words in ("show-environment", *enable)]
         self.assertEqual(self.asked(), asked)
-        self.assertTrue(is_service_of(self.place.data))
+        self.assertTrue(is_service_of(self.place))
         other = locate("reference", self.home / "my", None)
-        self.assertFalse(is_service_of(other.data))
+        self.assertFalse(is_service_of(other))
         install_service(self.place.data, self.options)
         (self.fake / "asked").unlink()
         remove_service()
@@ -70,9 +70,16 @@ class ServiceTests(SystemctlCase):
 
     def test_unit_of_the_package(self) -> None:
         """A service that was not written here is stopped, with its socket."""
-        self.assertFalse(is_service_of(self.place.data))
+        self.assertFalse(is_service_of(self.place))
+        # One that is enabled would start at the next login, with no options.
+        usual = locate("vrcnext", None, None)
+        self.assertFalse(is_service_of(usual))
+        (self.fake / "enabled").touch()
+        self.assertTrue(is_service_of(usual))
+        self.assertFalse(is_service_of(self.place))
+        (self.fake / "asked").unlink()
         self.begin(self.place, as_service=True)
-        self.assertTrue(is_service_of(self.place.data))
+        self.assertTrue(is_service_of(self.place))
         remove_service()
         stopped = f"--user disable --now {UNIT} plugin-bridge.socket"
         self.assertEqual(self.asked(), [stopped])
@@ -97,7 +104,7 @@ class ServiceTests(SystemctlCase):
         (self.fake / "refuses").touch()
         self.assertIn("show-environment: Failed to connect to bus", self.refused())
         self.assertFalse(unit_of(self.home).exists())
-        self.assertFalse(is_service_of(locate("reference", self.home, None).data))
+        self.assertFalse(is_service_of(locate("reference", self.home, None)))
         os.environ["PATH"] = str(self.home)
         self.assertIn("no systemctl in PATH", self.refused())
 

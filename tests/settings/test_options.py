@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from hypothesis import given
@@ -164,7 +165,19 @@ class ValuesTests(CommandLines):
             self.refusal(),
             f"{self.file}: overlay-addr: must be ADDRESS:PORT with a loopback address",
         )
+        self.file.write_text('data-dir = "/d\\u0000"\n')
+        self.assertIn("data-dir: must be a path", self.refusal())
         self.file.unlink()
+        really = os.stat
+
+        def as_a_user(path: Any, **options: Any) -> os.stat_result:
+            if "closed" in str(path):
+                raise PermissionError
+            return really(path, **options)
+
+        with mock.patch("os.stat", as_a_user):
+            self.assertIn("existing file", self.refusal("--ca-file=/closed/x"))
+            self.config("--theme-dir=/closed/x")
         both = self.refusal("--print-token", "--rotate-token")
         self.assertIn("exclude each other", both)
 

@@ -80,7 +80,9 @@ def published(
     """
     if not is_work_tree(root):
         return sorted(_walk(root, ignored))
-    output = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    output = _ignoring(
+        root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"
+    )
     names = {name.decode("utf-8", "surrogateescape") for name in output.split(b"\0")}
     return sorted(name for name in names if name and os.path.lexists(root / name))
 
@@ -117,7 +119,7 @@ def head(root: Path) -> tuple[str, str]:
 
 def _status(root: Path) -> dict[bytes, bytes]:
     """Return git's two letters for each path: for what was added, and what is here."""
-    status = git(
+    status = _ignoring(
         root, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"
     )
     return {entry[3:]: entry[:2] for entry in status.split(b"\0")[:-1]}
@@ -147,18 +149,31 @@ def _blobs(root: Path, names: Mapping[str, str]) -> dict[str, bytes]:
     return files
 
 
+def _ignoring(root: Path, *arguments: str) -> bytes:
+    """Run git as ``git`` does, and ignore what the author does in every work tree."""
+    look = ("config", "--type=path", "--default=", "core.excludesFile")
+    file = git(root, *look, as_author=True).removesuffix(b"\n")
+    return git(root, *arguments, ignored=os.fsdecode(file))
+
+
 def git(
-    root: Path, *arguments: str, given: bytes = b"", as_author: bool = False
+    root: Path,
+    *arguments: str,
+    given: bytes = b"",
+    as_author: bool = False,
+    ignored: str = "",
 ) -> bytes:
     """
     Run git on a work tree; nothing that its configuration names is run.
 
     :param as_author: Whether to use the author's configuration and hooks, as a change
         of the repository does.
+    :param ignored: The file of what to ignore, besides git's usual ones.
     :raise CommandError: git is missing, or refused.
     """
     root = root.resolve()
     ours = [] if as_author else ["-c", "core.fsmonitor=false"]
+    ours += ["-c", f"core.excludesFile={ignored}"] if ignored else []
     elsewhere = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
     environ = {
         name: value
@@ -307,7 +322,7 @@ def since_signed(root: Path) -> SignedCommit | None:
         path: _CHANGES.get(letter, "changed")
         for letter, path in zip(output[::2], output[1::2], strict=True)
     }
-    untracked = git(root, "ls-files", "-z", "--others", "--exclude-standard")
+    untracked = _ignoring(root, "ls-files", "-z", "--others", "--exclude-standard")
     for path in untracked.split(b"\0")[:-1]:
         # One that was signed, and is not in the index now, is listed as removed.
         changes[path] = "changed" if path in changes else "added"

@@ -244,7 +244,10 @@ def _tail(path: Path) -> str:
     """Return the last lines of a log; empty if there is none."""
     try:
         with path.open("rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))
-            return file.read(_LOG_BYTES).decode("utf-8", "replace")
+            start = max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES)
+            file.seek(start)
+            text = file.read(_LOG_BYTES).decode("utf-8", "replace")
+            # Part of a line may be part of what is kept out.
+            return text.partition("\n")[2] if start else text
     except OSError:
         return ""

@@ -156,7 +156,7 @@ def remove(place: Paths, yes: bool) -> None:
     installed it.
     """
     check_removable(place)
-    service = is_service_of(place.data)
+    service = is_service_of(place)
     running = holder(place.data.lock)
     if running is not None and not service:
         why = f"a daemon uses {place.data.root} (process {running}); stop it first"

@@ -1,11 +1,14 @@
 """The files of a working tree, as a clone of it would have them, and since when."""
 
+import os
+
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.authoring.worktree import (
     SHOWN_FILES,
     Difference,
     SignedCommit,
+    check_clean,
     published,
     published_tree,
     since_signed,
@@ -60,6 +63,18 @@ class RepositoryTests(WorkTreeTestCase):
         git(self.root, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},in")
         (self.root / "in").mkdir()
         self.assert_refused("policy: in:1 submodule")
+
+    def test_what_its_author_ignores(self):
+        """What they have git ignore in every work tree is not published either."""
+        commit(self.root)
+        ignored = self.directory / "ignored"
+        ignored.write_text(".DS_Store\n")
+        configuration = self.directory / "gitconfig"
+        configuration.write_text(f"[core]\n\texcludesFile = {ignored}\n")
+        self.patch(os, "environ", os.environ | {"GIT_CONFIG_GLOBAL": configuration})
+        self.write(".DS_Store")
+        self.assertEqual(published(self.root), ["main.ts", "src/a.ts"])
+        check_clean(self.root, ())
 
     def assert_refused(self, message: str) -> None:
         """It is not read, and ``message`` says why."""

@@ -1,5 +1,6 @@
 """Tests for ``plugin-bridge remove``."""
 
+import errno
 from pathlib import Path
 from unittest import mock
 
@@ -66,6 +67,11 @@ class RemoveTests(CommandTestCase, SystemctlCase):
         """What cannot be looked at is not listed; the attempt to remove it fails."""
         with mock.patch("os.stat", side_effect=PermissionError):
             self.assertEqual(published(self.place), [])
+        closed = PermissionError(errno.EACCES, "Permission denied", "/closed/data")
+        with mock.patch.object(Path, "exists", side_effect=closed):
+            status, _, err = self.remove("--yes")
+        self.assertEqual(status, 1)
+        self.assertEqual(err, "plugin-bridge remove: /closed/data: Permission denied\n")
 
     def test_asks(self) -> None:
         """Only a yes removes anything; without a terminal, nobody can be asked."""
