@@ -16,6 +16,7 @@ from twisted.logger import Logger
 
 from ..classes import define, frozen
 from ..plugins.dev.linking import Link, Linked, Linking, SourcesRefusedError
+from ..plugins.operations.job import reason
 from ..plugins.policy.rules.table import Hit
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Prefix, shutting_down, unavailable
@@ -95,6 +96,11 @@ class DevLinks:
             return LinkResult(message=message, hits=e.hits)
         except BridgeError as e:
             return LinkResult(message=e.message)
+        except OSError as e:
+            why = reason(e)
+            if why is None:
+                raise
+            return LinkResult(message=f"{Prefix.CLONE_FAILED}: {why}")
         finally:
             link.lock.release()
 

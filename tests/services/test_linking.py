@@ -78,6 +78,13 @@ class LinkTests(SynchronousTestCase):
         self.assertEqual(error.code, Code.INTERNAL)
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
 
+    def test_full_disk(self) -> None:
+        """Why a tree could not be copied is reported, as for an install."""
+        self.bench.threads.failing["link"] = OSError(28, "No space left on device")
+        answer = self.successResultOf(self.link())
+        message = "clone_failed: No space left on device"
+        self.assertEqual((answer["message"], "linked" in answer), (message, False))
+
     def test_gone_while_building(self) -> None:
         """One that goes while its tree is built is unlinked after that."""
         slow: Deferred[None] = Deferred()

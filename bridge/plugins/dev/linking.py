@@ -163,13 +163,9 @@ class Link:
     async def _exchange(self, plugin_id: str, new: LinkedTree | None) -> Report:
         """Replace the tree and build; if the build fails, undo it."""
         before = self._linking.trees.linked.get(plugin_id)
-
-        async def replace() -> None:
-            await self._set(plugin_id, new)
-
         built = False
         try:
-            report = await self._linking.rebuild.build(before=replace)
+            report = await self._build_with(plugin_id, new)
             if new is not None and not report.has(plugin_id):
                 # As its author knows the files.
                 why = report.why_not(plugin_id).replace(_directory(plugin_id), "")
@@ -177,10 +173,16 @@ class Link:
             built = True
         finally:
             if not built and self._linking.trees.linked.get(plugin_id) is not before:
-                await self._linking.rebuild.build(
-                    before=lambda: self._set(plugin_id, before)
-                )
+                await self._build_with(plugin_id, before)
         return report
+
+    async def _build_with(self, plugin_id: str, tree: LinkedTree | None) -> Report:
+        """Replace the tree while nothing is built, and build."""
+        rebuild = self._linking.rebuild
+        async with rebuild.lock:
+            await self._set(plugin_id, tree)
+            building = rebuild.build()
+        return await building
 
     async def _set(self, plugin_id: str, tree: LinkedTree | None) -> None:
         """Replace the tree, and show the pages which plugins there are now."""

@@ -60,7 +60,7 @@ class _Reading:
         self._check_name(name)
         self._check_folders(name)
         source = self._root / name
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             mode = source.lstat().st_mode
             if stat.S_ISLNK(mode):
                 raise plugin_error(Prefix.POLICY, f"{shown(name)}:1 symlink")

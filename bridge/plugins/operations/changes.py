@@ -147,7 +147,7 @@ class PluginChanges:
         request = Request(Operation.UPDATE, (plugin_id, pin), plugin_id, ref, caller)
         same = self._jobs.find(request) or self._jobs.under_way(request)
         if same is not None:
-            return same.join()
+            return same.join(ref)
         return self._jobs.run(request, lambda job: self._update(job, plugin_id, pin))
 
     async def _update(self, job: Job, plugin_id: str, pin: Pin | None) -> UpdateResult:

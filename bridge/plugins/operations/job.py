@@ -16,6 +16,7 @@ from ...approval import Operation
 from ...classes import define, frozen
 from ...concurrency.shares import Holder
 from ...protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
+from ...protocol.limits import OUTCOMES
 from ...protocol.steps import Step
 
 T = TypeVar("T")
@@ -148,6 +149,7 @@ class Job:
     :ivar failed_at: The step before the rollback, if there was one.
     :ivar message: The last message to pages.
     :ivar outcome: ``None`` while it is under way.
+    :ivar refs: The names by which it was joined.
     """
 
     request: Request
@@ -160,6 +162,7 @@ class Job:
     failed_at: Step | None = None
     message: str = ""
     outcome: Outcome | None = None
+    refs: set[str] = field(factory=set)
     _committing: bool = False
     _why: BridgeError | None = None
     _waiting: Deferred[Any] | None = None
@@ -273,12 +276,15 @@ class Job:
         self._ended.chainDeferred(waiting)
         return waiting
 
-    def join(self) -> Deferred[Any]:
+    def join(self, ref: str | None = None) -> Deferred[Any]:
         """
         Wait for the outcome; see ``ended``.
 
+        :param ref: A name that another page has chosen for it, and may ask for later.
         :return: Fires with the result, or fails with ``BridgeError``.
         """
+        if ref is not None and len(self.refs) < OUTCOMES:
+            self.refs.add(ref)
         return self.ended().addCallback(lambda _: self._result())
 
     def _result(self) -> Any:

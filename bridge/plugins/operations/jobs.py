@@ -78,9 +78,12 @@ class Jobs:
         """
         if request.ref is None:
             return None
-        named = (job for job in self.recent() if job.request.ref == request.ref)
-        job = next(named, None)
-        if job is not None and not job.request.is_same(request):
+        for job in self.recent():
+            if request.ref == job.request.ref or request.ref in job.refs:
+                break
+        else:
+            return None
+        if not job.request.is_same(request):
             raise bad_request("ref: another operation has this name")
         return job
 

@@ -8,11 +8,10 @@ in the report.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, Protocol
 
 from attrs import field
-from twisted.internet.defer import CancelledError, Deferred, fail
+from twisted.internet.defer import CancelledError, Deferred, DeferredLock, fail
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -78,12 +77,6 @@ class Shutdown:
                 cutting.cancel()
 
 
-@frozen(eq=False)
-class _Waiter:
-    before: Callable[[], Awaitable[object]] | None = None
-    report: Deferred[Report] = field(factory=Deferred)
-
-
 @define(eq=False)
 class Rebuild:
     """
@@ -91,6 +84,8 @@ class Rebuild:
 
     All requests during a run share one more run: each gets the report of a run that
     began after the request.
+
+    :ivar lock: Held by each run, and by what must not happen during one.
     """
 
     _store: Store
@@ -99,7 +94,8 @@ class Rebuild:
     _sink: EventSink
     _building: Deferred[Report] | None = field(default=None, init=False)
     _cut: bool = field(default=False, init=False)
-    _waiters: list[_Waiter] = field(factory=list, init=False)
+    lock: DeferredLock = field(factory=DeferredLock, init=False)
+    _waiters: list[Deferred[Report]] = field(factory=list, init=False)
     _closed: bool = field(default=False, init=False)
     _flight: SingleFlight = field(init=False)
 
@@ -108,22 +104,18 @@ class Rebuild:
     def __attrs_post_init__(self) -> None:
         self._flight = SingleFlight("building", self._build_for_waiters)
 
-    def build(
-        self, *, before: Callable[[], Awaitable[object]] | None = None
-    ) -> Deferred[Report]:
+    def build(self) -> Deferred[Report]:
         """
         Build the bundle of every installed plugin.
 
         Every report is pushed to pages before it is returned.
-
-        :param before: Called first, while nothing is built.
         """
         if self._closed:
             return fail(shutting_down())
-        waiter = _Waiter(before)
+        waiter: Deferred[Report] = Deferred()
         self._waiters.append(waiter)
         self._flight.ask()
-        return waiter.report
+        return waiter
 
     def begin(self) -> None:
         """Build without a caller; a daemon that ends need not."""
@@ -140,22 +132,22 @@ class Rebuild:
         self.build().addErrback(log_failure)
 
     async def _build_for_waiters(self) -> None:
-        waiters, self._waiters = self._waiters, []
-        try:
-            for waiter in waiters:
-                if waiter.before is not None:
-                    await waiter.before()
-            report = await self._build_once()
-        except Exception:  # noqa: BLE001
-            failure = Failure()
-            for waiter in waiters:
-                waiter.report.errback(failure)
-            return
+        async with self.lock:
+            waiters, self._waiters = self._waiters, []
+            if not waiters:
+                return  # the run before had to wait, and was for these, too
+            try:
+                report = await self._build_once()
+            except Exception:  # noqa: BLE001
+                failure = Failure()
+                for waiter in waiters:
+                    waiter.errback(failure)
+                return
         try:
             self._sink.built(report)
         finally:
             for waiter in waiters:
-                waiter.report.callback(report)
+                waiter.callback(report)
 
     async def _build_once(self) -> Report:
         if self._cut:

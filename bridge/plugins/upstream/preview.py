@@ -161,7 +161,7 @@ class Previewer:
             return self._begin(request, page, watch)
         if current is not None and known is current.job:
             current.add(page, watch)
-        return known.join()
+        return known.join(ref)
 
     def _begin(
         self, request: Request, page: Requester, watch: Watch

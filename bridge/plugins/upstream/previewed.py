@@ -93,10 +93,11 @@ class Preview(Pin):
 
 CHANGELOG_FILE: Final = "CHANGELOG.md"
 
-# "## [1.2.0] - 2024-01-31", "# v1.2.0", "## Version 1.2.0".
+# "## [1.2.0] - 2024-01-31", "# v1.2.0, new", "## Release 1.2.0", "## **1.2.0**".
 _HEADING: Final = re.compile(r"(#{1,3})[ \t]+(?P<text>\S.*)")
 _VERSION: Final = re.compile(
-    r"(?:version[ \t]+)?\[?v?(?P<version>[0-9]+\.[0-9]+\.[0-9]+[^\s\]:)]*)",
+    r"(?:\*\*)?(?:(?:version|release)[ \t]+)?\[?v?"
+    r"(?P<version>[0-9]+\.[0-9]+\.[0-9]+[^\s\]:),;*]*)",
     re.IGNORECASE,
 )
 

@@ -100,7 +100,7 @@ class BridgeProtocol(FrameCodec):
             self.conversation.received(payload, self._size)
 
     def parse_text_frame(self, payload: bytes) -> None:
-        """Accept one message; see ``Framing.parse_text_frame``."""
+        """Accept one message; see ``FrameCodec``."""
         assert self.conversation is not None  # noqa: S101 (messages follow onOpen)
         self.conversation.received(payload)
 

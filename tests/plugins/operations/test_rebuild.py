@@ -103,24 +103,21 @@ class CoalescingTests(RebuildTestCase):
         ids = "first second third"
         self.assertEqual(self.events, [*BUILT, f"run {ids}", f"push build ok {ids}"])
 
-    def test_before(self) -> None:
-        """What is done between builds is; when it fails, nothing is built."""
-
-        async def before() -> None:
-            self.events.append("before")
-
-        async def fail() -> None:
-            raise OSError(5, "I/O error")
-
+    def test_lock(self) -> None:
+        """Nothing is built while it is held; then one run is for all who asked."""
         gate = self.hold(Deferred())
         self.rebuild.build()
-        asked = self.rebuild.build(before=before)
-        self.assertNotIn("before", self.events)
+        held = self.rebuild.lock.acquire()
+        asked = [self.rebuild.build()]
+        self.assertNoResult(held)
         gate.callback(None)
-        self.successResultOf(asked)
-        self.assertEqual(self.events, [*BUILT, "before", *BUILT])
-        self.failureResultOf(self.rebuild.build(before=fail), OSError)
-        self.assertEqual(self.events[5:], [])
+        self.successResultOf(held)
+        asked.append(self.rebuild.build())
+        self.assertEqual(self.events, BUILT)
+        self.rebuild.lock.release()
+        for one in asked:
+            self.successResultOf(one)
+        self.assertEqual(self.events, [*BUILT, *BUILT])
 
 
 class EndingTests(RebuildTestCase):

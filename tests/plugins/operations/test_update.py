@@ -140,11 +140,12 @@ class UpdateTests(UpdateTestCase):
         self.assertEqual(self.events.count("ask update"), 1)
 
     def test_attack_many_updates_of_one_plugin(self) -> None:
-        """Twenty at once are one: they ask once, and have one answer."""
+        """Twenty at once are one, also later by any name: one question, one answer."""
         self.bench.approver.answers = [None]
-        asked = [self.ask("update", "good") for _ in range(20)]
+        asked = [self.ask("update", "good", None, f"page-{n}") for n in range(20)]
         self.bench.approver.open[0].callback(None)
         results = [self.successResultOf(one) for one in asked]
+        results.append(self.done("update", "good", None, "page-19"))
         self.assertTrue(all(result is results[0] for result in results))
         self.assertEqual(self.events.count("ask update"), 1)
 

@@ -46,6 +46,10 @@ class SectionsTests(SynchronousTestCase):
                 *("## 1.1.0\n\n\x1b[31mred\x1b[0m \u202eback\x07\n", "1.1.0", "1.0.0"),
                 "## 1.1.0\n\nred back",
             ),
+            *(
+                (f"## {heading}\n", "1.2.0", "1.1.0", f"## {heading}")
+                for heading in ("1.2.0, May", "1.2.0; x", "Release 1.2.0", "**1.2.0**")
+            ),
         ):
             self.assertEqual(sections(text, version, since), found)
 
