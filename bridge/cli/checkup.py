@@ -29,7 +29,7 @@ from ..provision.service import UNIT, has_systemd, is_service_of
 from ..settings.options import Paths
 from ..settings.values import Address
 from ..store import StoreError, Tables, read_state
-from ..store.generations import Generations
+from ..store.generations import Generations, RepairableError
 from ..system.locks import is_held
 from ..system.users import is_own
 from .connection import UNASKED, connect, is_dev, listens_on, other_daemons
@@ -137,8 +137,11 @@ def _state(place: Paths) -> Iterator[Finding]:
     journal, view = Journal(place.data.journal), None
     try:
         view = read_state(place.data.state)
-    except StoreError as e:
+    except RepairableError as e:
         yield Finding("settings", Level.WRONG, str(e), _loss(place))
+    except StoreError as e:
+        text, _, fix = str(e).partition("; ")
+        yield Finding("settings", Level.WRONG, text, fix)
     else:
         yield Finding("settings", Level.OK, _counted(view))
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
@@ -12,7 +13,7 @@ from click.shell_completion import CompletionItem
 from ..plugins.installed.ids import KEYS, RECORDS
 from ..protocol.errors import BridgeError, Code, Prefix
 from ..protocol.nearest import nearest
-from ..protocol.text import visible
+from ..protocol.text import PLUGIN_ID, visible
 from ..settings.config import HOST_OPTIONS, ConfigError
 from ..settings.host import HostProfile
 from ..settings.options import locate
@@ -62,7 +63,8 @@ def check_installed(plugin_id: str, plugins: list[dict[str, Any]]) -> None:
     if plugin_id in ids:
         return
     hint = nearest(plugin_id, ids) or "; run: plugin-bridge list"
-    raise CommandError(f"no plugin with this id is installed{hint}")
+    named = plugin_id if re.fullmatch(PLUGIN_ID, plugin_id) else "with this id"
+    raise CommandError(f"no plugin {named} is installed{hint}")
 
 
 def _complete(

@@ -7,6 +7,7 @@ Command line and variables override it.
 
 from __future__ import annotations
 
+import os
 import stat
 import tomllib
 from pathlib import Path
@@ -19,6 +20,7 @@ from ..protocol.limits import CONFIG_FILE_BYTES
 from ..protocol.nearest import nearest
 from ..protocol.text import visible
 from .config import BY_NAME, ConfigError, Option
+from .values import PATHS
 
 ONE_SHOT: Final = frozenset({"print-token", "rotate-token", "build-plugins"})
 """The options after which ``run`` exits; in the file, no daemon would ever start."""
@@ -93,4 +95,8 @@ def _value(value: Any, option: Option, where: str) -> str | list[str] | bool:
         return [str(one) for one in values]
     if len(values) != 1:
         raise ConfigError(f"{where}: must be one value")
-    return str(values[0])
+    text = str(values[0])
+    if option.read in PATHS and not (text.startswith("~") or os.path.isabs(text)):
+        # It would be another one in each working directory.
+        raise ConfigError(f"{where}: must be an absolute path")
+    return text

@@ -37,6 +37,10 @@ class StoreError(UserError):
     """The state file cannot be used, and must not be overwritten."""
 
 
+class RepairableError(StoreError):
+    """It is damaged; a start of the daemon sets it aside."""
+
+
 class DamagedError(Exception):
     """What was read is not what was ever written whole."""
 
@@ -224,9 +228,10 @@ def _explained(path: Path) -> Iterator[None]:
     except NotOwnError as e:
         raise StoreError(str(e)) from None
     except OSError as e:
-        raise StoreError(f"{path} cannot be read: {e.strerror}") from None
+        raise RepairableError(f"{path} cannot be read: {e.strerror}") from None
     except DamagedError:
-        raise StoreError(f"{path} is damaged; starting the daemon repairs it") from None
+        why = f"{path} is damaged; starting the daemon repairs it"
+        raise RepairableError(why) from None
 
 
 def _tables(path: Path, content: bytes) -> Tables:

@@ -68,6 +68,7 @@ class DiskTests(SynchronousTestCase):
             (None, '{"host":{"a":1}}', OK, "1 value"),
             ("{", "", WRONG, "lose all settings"),
             ("{", "{", WRONG, "lose all settings"),
+            ("null", older, WRONG, "start the version that wrote it"),
             ("{", older, WRONG, "previous version (2 values, 1 plugins), and lose the"),
         ):
             for path, text in ((state, now), (previous, before)):

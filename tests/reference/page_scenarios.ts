@@ -346,13 +346,18 @@ export const pageScenarios = {
     equal([task?.name, task?.step, task?.cancellable], ["Some One", "awaiting_confirmation", true]);
     link.answers.set("plugins/list", { plugins: [manifest], broken: [] });
     answer.resolve({ plugin: manifest });
-    const { outcome, id } = await ended;
-    equal([outcome, id], ["done", "some-one"]);
+    const done = await ended;
+    equal([done.outcome, done.id], ["done", "some-one"]);
     equal(said.at(-1), "Some One is installed. Reload to start it.");
     // Shown, so not shown again after a reload.
     equal(session.getItem("plugin-bridge.operations"), "[]");
     await answered();
     equal(model.rows.map(({ status }) => status), ["new"]);
+    equal(model.outcomeWords(done), "Some One is installed. Reload to start it.");
+    // Somebody else removes it.
+    link.answers.set("plugins/list", { plugins: [], broken: [] });
+    await model.catalog.refresh();
+    equal(model.outcomeWords(done), "Some One is installed.");
   },
 
   /** An operation that has ended is not under way again by an older list. */

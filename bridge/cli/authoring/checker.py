@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -128,7 +129,8 @@ class Checker:
     def _plugin_id(self) -> str:
         """Return the plugin's id, also if something else is wrong in the manifest."""
         try:
-            return check_new_id(loads_unique(self._tree.files[MANIFEST_FILE])["id"])
+            content = self._tree.files[MANIFEST_FILE].removeprefix(BOM_UTF8)
+            return check_new_id(loads_unique(content)["id"])
         except (BridgeError, TypeError, KeyError):
             raise not_done(f"{MANIFEST_FILE} has no valid id") from None
 

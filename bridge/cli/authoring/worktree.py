@@ -26,6 +26,8 @@ from .keyfiles import SigningKey
 _NO_FILES: Final = ("120000", "160000")
 """The modes of links and submodules."""
 GIT_FOLDER: Final = ".git"
+HOST_LINK: Final = ".host"
+"""The link by which editors and tests find the host's sources; ``new`` makes it."""
 PACKAGES_FOLDER: Final = "node_modules"
 _NAMED_FILES: Final = 3
 
@@ -97,6 +99,8 @@ def _walk(root: Path, ignored: Collection[str]) -> list[str]:
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
         folders[:] = [name for name in folders if name not in (*ignored, *links)]
         here = Path(folder).relative_to(root)
+        if folder == str(root) and HOST_LINK in links:
+            links.remove(HOST_LINK)
         found += [(here / name).as_posix() for name in (*files, *links)]
     return found
 

@@ -10,8 +10,7 @@ from typing import Any, BinaryIO, Final
 import click
 
 from ...classes import define, frozen
-from ...plugins.installed.ids import RECORDS
-from ...plugins.installed.records import read_record, settings_namespace
+from ...plugins.installed.records import read_records, settings_namespace
 from ...protocol.errors import BridgeError
 from ...protocol.limits import MIB, STATE_FILE_BYTES
 from ...protocol.strictjson import dumps, loads_unique
@@ -95,12 +94,12 @@ def taken(view: Tables, application: str, now: float) -> Export:
 
     :param now: Seconds since the epoch.
     """
-    records = sorted(view.entries(RECORDS).items())
+    records = read_records(view).items()
     return Export(
         VERSION,
         application,
         timestamp(now, "seconds"),
-        [PluginSource(name, read_record(value).url) for name, value in records],
+        [PluginSource(name, record.url) for name, record in records],
         {
             ns: view.entries(ns)
             for ns in view.namespaces()

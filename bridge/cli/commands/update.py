@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import click
 
+from ...plugins.tree.versions import is_lower
 from ...protocol.errors import BridgeError, Prefix
 from ...protocol.text import visible
 from ...settings.host import HostProfile
@@ -165,6 +166,8 @@ def _row(update: dict[str, Any], preview: Any | None) -> tuple[str, str, str]:
         versions = preview["installed"]["version"], preview["manifest"]["version"]
         if all(versions) and versions[0] != versions[1]:
             what = " → ".join(versions)
+            if is_lower(versions[1], versions[0]):
+                what += " (lower, so refused)"
     summary = update["changelog"][0]["summary"] if update["changelog"] else ""
     return update["id"], visible(what), visible(summary)
 

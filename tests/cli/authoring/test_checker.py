@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from codecs import BOM_UTF8
 from pathlib import Path
 from unittest import mock
 
@@ -123,6 +124,10 @@ class CheckerTests(TestCase):
         self.assertEqual((made.id, made.version), ("demo", "1.0.0"))
         self.assertEqual(made.key_id, key_id(public_key_of(SEED)))
         self.assertEqual(made.hits, [])
+        # A byte order mark changes nothing.
+        manifest = self.root / "plugin.json"
+        manifest.write_bytes(BOM_UTF8 + manifest.read_bytes())
+        self.assertTrue((await self.report(unsigned=True)).ok)
 
     async def test_faults(self):
         """Each fault is in its step, and others are taken, as far as they can be."""

@@ -44,6 +44,8 @@ class DirectoryTests(WorkTreeTestCase):
         self.write("src/.git/config")
         (self.root / "link").symlink_to("src")
         (self.root / "lost.ts").symlink_to("nowhere")
+        # That of new is no file of the plugin.
+        (self.root / ".host").symlink_to("src")
         self.assertEqual(
             published(self.root),
             ["link", "lost.ts", "main.ts", "node_modules/x.js", "src/a.ts"],

@@ -36,7 +36,7 @@ class TakenTests(SynchronousTestCase):
             "plugin:good": {"n": 1},
         }
         hidden = {
-            "bridge.plugins": {"good": RECORD},
+            "bridge.plugins": {"good": RECORD, "../x": RECORD},
             "bridge.plugin-keys": {"k": {"publicKey": "0"}},
         }
         path = fresh_directory(self) / "state.json"

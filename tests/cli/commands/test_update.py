@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 from attrs import define, field
 from twisted.trial.unittest import SynchronousTestCase
@@ -105,6 +106,12 @@ class UpdateTests(SynchronousTestCase):
             "lost: not known whether it is behind: clone_failed: no\n"
             "to update, run: plugin-bridge update --all --host reference\n",
         )
+
+    def test_lower_version(self) -> None:
+        """What can only be refused is called so."""
+        with mock.patch.dict(PREVIEW["manifest"], version="0.9.0"):
+            _, out = self.printed(show, found([behind("good")]))
+        self.assertIn("1.0.0 \u2192 0.9.0 (lower, so refused)", out)
 
     def test_up_to_date(self) -> None:
         """Only what is known is called up to date."""

@@ -38,8 +38,8 @@ def check(
     the host's sources of the data directory.
 
     It also compares the id that main.ts exports with the manifest, compares apiVersion
-    with the host's sources, and checks types with tsc. In a git work tree it ignores
-    what git ignores.
+    with the host's sources, and checks types with tsc. At the top of a git work
+    tree it ignores what git ignores.
     """
     report = check_plugin(place, directory, unsigned, tsc)
     print_result(as_json, unstructure(report), report_lines(report))

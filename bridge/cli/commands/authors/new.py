@@ -26,12 +26,9 @@ from ....provision.readiness import OWN_HOST
 from ....settings.config import HOST_OPTIONS
 from ....settings.host import HostProfile
 from ....settings.options import Paths
-from ...authoring.worktree import GIT_FOLDER, git, is_work_tree
+from ...authoring.worktree import GIT_FOLDER, HOST_LINK, git, is_work_tree
 from ...command import command
 from ...terminal import CommandError, reported
-
-LINK: Final = ".host"
-"""The link by which editors and tests find the host's sources."""
 
 # Packages lose hidden files and folders of tests on their way to a user's system.
 _NAMES: Final = {"gitignore": ".gitignore", "github": ".github", "unit": "tests"}
@@ -96,7 +93,7 @@ def create(
             git(root, "init", "--quiet", "--initial-branch=main")
     # Where links need a privilege, the plugin is complete without it.
     with contextlib.suppress(OSError):
-        (root / LINK).symlink_to(host)
+        (root / HOST_LINK).symlink_to(host)
 
 
 def _filled(words: Mapping[str, str]) -> dict[str, bytes]:
@@ -184,8 +181,8 @@ def new(
     create(directory, words, place.profile, place.data.host.absolute())
     where = shlex.quote(str(directory))
     print(f"created {plugin_id} in {directory}")
-    if not (directory / LINK).is_symlink():
-        print(f"{directory / LINK} is missing; link it to {place.data.host}")
+    if not (directory / HOST_LINK).is_symlink():
+        print(f"{directory / HOST_LINK} is missing; link it to {place.data.host}")
     print("\nNext:\n")
     print(f"  plugin-bridge open --dev {place.typed}")
     print(f"  plugin-bridge dev {place.typed} {where}\n")

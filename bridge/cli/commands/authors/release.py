@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
+from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Final
 
@@ -46,7 +47,6 @@ PARTS: Final = ("major", "minor", "patch")
 """Which number of the version a release can raise."""
 
 _VERSION_FIELD: Final = "version"
-_BOM: Final = b"\xef\xbb\xbf"
 _SHORT: Final = 12
 
 
@@ -198,20 +198,22 @@ class Repository:
             branch,
             subject.decode("utf-8", "replace").strip(),
             read_manifest(content, profile),
-            _released(root),
+            _version_at(root, last_signed(root)),
         )
 
     def choose(self, wanted: str) -> Release:
         """
         Return what to release.
 
-        :param wanted: A version, or one of ``PARTS``. When ``HEAD`` is a release
-            already, finished or not, it is that one: nothing is new.
+        :param wanted: A version, or one of ``PARTS``.  When ``HEAD`` is a release that
+            this has led to, finished or not, it is that one: nothing is new.
         :raise CommandError: The version breaks a rule, or is not newer.
         """
         here = self._release_at_head()
         if wanted in PARTS:
-            return here or self._check_newer(_raised(self.manifest.version, wanted))
+            if here is not None and not (here.is_tagged and self._is_next(wanted)):
+                return here
+            return self._check_newer(_raised(self.manifest.version, wanted))
         if here is not None and here.version == wanted:
             return here
         plain = self.profile.plain_versions
@@ -219,6 +221,12 @@ class Repository:
             rule = "N.N.N, numbers without leading zeros" if plain else "SemVer 2"
             raise CommandError(f"a version is {rule}, or one of {', '.join(PARTS)}")
         return self._check_newer(wanted)
+
+    def _is_next(self, part: str) -> bool:
+        """Whether raising this part has not led to the release at ``HEAD``."""
+        commits = git(self.root, "rev-list", "--max-count=2", "--first-parent", self.at)
+        before = _version_at(self.root, *commits.decode().split()[1:])
+        return before is not None and _raised(before, part) != self.manifest.version
 
     def _release_at_head(self) -> Release | None:
         release = Release(self.manifest.version)
@@ -341,14 +349,13 @@ def _tagged(root: Path, tag: str) -> str | None:
     return found[-1].decode("ascii") if found else None
 
 
-def _released(root: Path) -> str | None:
-    commit = last_signed(root)
+def _version_at(root: Path, commit: str | None = None) -> str | None:
     content = _blob(root, commit, MANIFEST_FILE) if commit else None
     if content is None:
         return None
     try:
         # The rules of another host, or of an earlier version, may have been others.
-        version = loads_unique(content.removeprefix(_BOM))[_VERSION_FIELD]
+        version = loads_unique(content.removeprefix(BOM_UTF8))[_VERSION_FIELD]
     except (BridgeError, KeyError, TypeError):
         return None
     return version if type(version) is str and is_version(version) else None

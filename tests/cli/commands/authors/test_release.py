@@ -114,12 +114,20 @@ class ReleaseTests(ReleaseTestCase):
         """A release that is finished is reported again, and nothing is changed."""
         self.assert_released("patch", "1.2.4")
         before = self.state()
-        for wanted in ("patch", "minor", "1.2.4"):
+        for wanted in ("patch", "1.2.4"):
             out = self.assert_released(wanted, "1.2.4")
             self.assertIn("is released  demo 1.2.4\n", out)
             self.assertIn("push --atomic", out)
         self.assertEqual(self.state(), before)
         self.assertEqual(len(self.checked), 1)
+
+    def test_another_part(self):
+        """After a release that is finished, another part is another release."""
+        for wanted, version in (
+            *(("patch", "1.2.4"), ("minor", "1.3.0"), ("1.9.9", "1.9.9")),
+            *(("major", "2.0.0"), ("major", "2.0.0"), ("patch", "2.0.1")),
+        ):
+            self.assert_released(wanted, version)
 
     def test_json(self):
         """With ``--json`` it is one object, and so is a refusal."""

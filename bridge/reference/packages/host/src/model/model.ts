@@ -304,12 +304,12 @@ export class PageModel {
     }
   }
 
-  /** The words for an operation that has ended. */
-  outcomeWords({ kind, name, id, outcome, problem }: Task): string {
+  /** The words for an operation that has ended; its plugin may not be listed yet, or any more. */
+  outcomeWords({ kind, name, id, outcome, problem }: Task, isNew = false): string {
     const row = this.rows.find((one) => one.id === id);
     const what = this.nameOfTask({ id, name }) || "It";
     // After a reload in the meantime, it may run already.
-    const reload = row === undefined || row.reload;
+    const reload = row?.reload ?? isNew;
     if (outcome !== "done") {
       return problem?.words ?? "It was cancelled. Nothing changed.";
     }
@@ -370,7 +370,7 @@ export class PageModel {
   }
 
   #settle(task: Task): void {
-    const words = this.outcomeWords(task);
+    const words = this.outcomeWords(task, true);
     if (task.outcome === "done") {
       this.announcer.polite(words);
     } else {

@@ -319,13 +319,22 @@ function Detail({ model, route }: ViewProps & { readonly route: Route }) {
   }
 }
 
+const ANNOUNCED_MILLISECONDS = 20_000;
+
 /** What screen readers announce; there from the start, so that they watch it. */
 function LiveRegions({ announcer }: { readonly announcer: Announcer }) {
   const polite = useRef<HTMLDivElement>(null);
   const urgent = useRef<HTMLDivElement>(null);
+  const clearing = useRef(0);
   useEffect(
     () =>
       announcer.announced.listen((announcement) => {
+        // Who comes to it later would hear what was true once.
+        clearTimeout(clearing.current);
+        clearing.current = window.setTimeout(() => {
+          polite.current?.replaceChildren();
+          urgent.current?.replaceChildren();
+        }, ANNOUNCED_MILLISECONDS);
         const region = announcement.urgent ? urgent.current : polite.current;
         if (region !== null) {
           // The same words again are announced only when the text differs.
