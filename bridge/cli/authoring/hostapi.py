@@ -113,7 +113,10 @@ def search_path(root: Path) -> str:
 
 
 def _is_inside(path: str, root: Path) -> bool:
-    return Path(path).resolve().is_relative_to(root.resolve())
+    try:
+        return Path(path).resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError):
+        return True  # a loop of links leads nowhere
 
 
 def find_compiler(root: Path) -> str:

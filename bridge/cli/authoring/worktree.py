@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +30,9 @@ HOST_LINK: Final = ".host"
 """The link by which editors and tests find the host's sources; ``new`` makes it."""
 PACKAGES_FOLDER: Final = "node_modules"
 _NAMED_FILES: Final = 3
+_OF_AUTHOR: Final = r"^(core\.excludesfile|safe\.directory)$"
+# Else git would look into them, by their own configuration.
+_SUBMODULES: Final = "--ignore-submodules=dirty"
 
 
 def is_work_tree(root: Path) -> bool:
@@ -82,9 +85,7 @@ def published(
     """
     if not is_work_tree(root):
         return sorted(_walk(root, ignored))
-    output = _ignoring(
-        root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"
-    )
+    output = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     names = {name.decode("utf-8", "surrogateescape") for name in output.split(b"\0")}
     return sorted(name for name in names if name and os.path.lexists(root / name))
 
@@ -123,9 +124,8 @@ def head(root: Path) -> tuple[str, str]:
 
 def _status(root: Path) -> dict[bytes, bytes]:
     """Return git's two letters for each path: for what was added, and what is here."""
-    status = _ignoring(
-        root, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"
-    )
+    options = ("--no-renames", "--untracked-files=all", _SUBMODULES)
+    status = git(root, "status", "--porcelain", "-z", *options)
     return {entry[3:]: entry[:2] for entry in status.split(b"\0")[:-1]}
 
 
@@ -153,49 +153,79 @@ def _blobs(root: Path, names: Mapping[str, str]) -> dict[str, bytes]:
     return files
 
 
-def _ignoring(root: Path, *arguments: str) -> bytes:
-    """Run git as ``git`` does, and ignore what the author does in every work tree."""
-    look = ("config", "--type=path", "--default=", "core.excludesFile")
-    file = git(root, *look, as_author=True).removesuffix(b"\n")
-    return git(root, *arguments, ignored=os.fsdecode(file))
-
-
 def git(
-    root: Path,
-    *arguments: str,
-    given: bytes = b"",
-    as_author: bool = False,
-    ignored: str = "",
+    root: Path, *arguments: str, given: bytes = b"", as_author: bool = False
 ) -> bytes:
     """
     Run git on a work tree; nothing that its configuration names is run.
 
     :param as_author: Whether to use the author's configuration and hooks, as a change
         of the repository does.
-    :param ignored: The file of what to ignore, besides git's usual ones.
     :raise CommandError: git is missing, or refused.
     """
-    root = root.resolve()
-    ours = [] if as_author else ["-c", "core.fsmonitor=false"]
-    ours += ["-c", f"core.excludesFile={ignored}"] if ignored else []
+    environ = _author_environ() if as_author else _harmless_environ(root)
+    return _run(root, arguments, environ, given)
+
+
+def _author_environ() -> dict[str, str]:
     elsewhere = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-    environ = {
-        name: value
-        for name, value in os.environ.items()
-        if not (name in elsewhere if as_author else name.startswith("GIT_"))
+    return {name: text for name, text in os.environ.items() if name not in elsewhere}
+
+
+def _harmless_environ(root: Path) -> dict[str, str]:
+    """
+    Return an environment in which git runs nothing of a tree that others have made.
+
+    What the author has said of every work tree holds: what to ignore, whom to trust.
+    """
+    own = {name: t for name, t in os.environ.items() if not name.startswith("GIT_")}
+    environ = own | {
+        "GIT_CEILING_DIRECTORIES": str(root.resolve().parent),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
     }
-    if not as_author:
+    of_author = _configured(root, _OF_AUTHOR, _author_environ())
+    options = [("core.fsmonitor", "false"), *of_author]
+    filters = _configured(root, r"^filter\.", environ | _given(options))
+    return environ | _given([*options, *((name, "") for name, _ in filters)])
+
+
+def _given(options: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the variables that give options to git, whatever is in their names."""
+    environ = {"GIT_CONFIG_COUNT": str(len(options))}
+    for number, (name, text) in enumerate(options):
         environ |= {
-            "GIT_CEILING_DIRECTORIES": str(root.parent),
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_OPTIONAL_LOCKS": "0",
+            f"GIT_CONFIG_KEY_{number}": name,
+            f"GIT_CONFIG_VALUE_{number}": text,
         }
-    command = ["git", "-C", str(root), *ours, *arguments]
-    environ["LC_ALL"] = "C"
+    return environ
+
+
+def _configured(
+    root: Path, names: str, environ: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """List the options whose names match, with their values."""
+    try:
+        look = ("config", "-z", "--type=path", "--get-regexp", names)
+        output = os.fsdecode(_run(root, look, environ, b""))
+    except CommandError:
+        return []  # there is none
+    pairs = (entry.partition("\n") for entry in output.split("\0")[:-1])
+    return [(name, text) for name, _, text in pairs]
+
+
+def _run(
+    root: Path, arguments: Sequence[str], environ: Mapping[str, str], given: bytes
+) -> bytes:
+    command = ["git", "-C", str(root.resolve()), *arguments]
     try:
         done = subprocess.run(  # noqa: S603 - no shell; the only word not ours is -C's
-            command, input=given, capture_output=True, env=environ, check=False
+            command,
+            input=given,
+            capture_output=True,
+            env={**environ, "LC_ALL": "C"},
+            check=False,
         )
     except FileNotFoundError:
         raise CommandError("git is needed for a git work tree") from None
@@ -320,13 +350,13 @@ def since_signed(root: Path) -> SignedCommit | None:
     commit = last_signed(root) if is_work_tree(root) else None
     if commit is None:
         return None
-    options = ("--name-status", "--no-renames", "--no-ext-diff", "-z")
+    options = ("--name-status", "--no-renames", "--no-ext-diff", _SUBMODULES, "-z")
     output = git(root, "diff", *options, commit, "--").split(b"\0")[:-1]
     changes = {
         path: _CHANGES.get(letter, "changed")
         for letter, path in zip(output[::2], output[1::2], strict=True)
     }
-    untracked = _ignoring(root, "ls-files", "-z", "--others", "--exclude-standard")
+    untracked = git(root, "ls-files", "-z", "--others", "--exclude-standard")
     for path in untracked.split(b"\0")[:-1]:
         # One that was signed, and is not in the index now, is listed as removed.
         changes[path] = "changed" if path in changes else "added"

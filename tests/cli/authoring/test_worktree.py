@@ -13,6 +13,8 @@ from bridge.cli.authoring.worktree import (
     published_tree,
     since_signed,
 )
+from bridge.cli.authoring.worktree import git as read_git
+from bridge.cli.terminal import CommandError
 from bridge.protocol.errors import BridgeError
 
 from ...directories import fresh_directory, write_files
@@ -72,11 +74,33 @@ class RepositoryTests(WorkTreeTestCase):
         ignored = self.directory / "ignored"
         ignored.write_text(".DS_Store\n")
         configuration = self.directory / "gitconfig"
-        configuration.write_text(f"[core]\n\texcludesFile = {ignored}\n")
+        configuration.write_text(
+            f"[core]\n\texcludesFile = {ignored}\n[safe]\n\tdirectory = /of-others\n"
+        )
         self.patch(os, "environ", os.environ | {"GIT_CONFIG_GLOBAL": configuration})
         self.write(".DS_Store")
         self.assertEqual(published(self.root), ["main.ts", "src/a.ts"])
         check_clean(self.root, ())
+        # Nor is a tree of another user refused that they trust.
+        trusted = read_git(self.root, "config", "--get-all", "safe.directory")
+        self.assertEqual(trusted, b"/of-others\n")
+
+    def test_attack_filter(self):
+        """No program is run that the tree's own configuration names."""
+        commit(self.root)
+        ran = self.directory / "ran"
+        for name in ("x", "a=b"):
+            git(self.root, "config", f"filter.{name}.required", "true")
+            for kind in ("clean", "process"):
+                git(self.root, "config", f"filter.{name}.{kind}", f"touch {ran}; cat")
+        git(self.root, "config", "core.fsmonitor", f"touch {ran}")
+        (self.root / ".git/info/attributes").write_text(
+            "*.ts filter=x\nm* filter=a=b\n"
+        )
+        self.write("main.ts", "export default 2;\n")
+        self.assertEqual(self.read()["main.ts"], b"export default 2;\n")
+        self.assertRaises(CommandError, check_clean, self.root, ())
+        self.assertFalse(ran.exists())
 
     def assert_refused(self, message: str) -> None:
         """It is not read, and ``message`` says why."""

@@ -190,7 +190,7 @@ class Repository:
         content = _blob(root, at, MANIFEST_FILE)
         if content is None:
             raise CommandError(f"{MANIFEST_FILE} is not committed")
-        subject = git(root, "log", "-1", "--format=%s", at)
+        subject = git(root, "log", "-1", "--format=%s", "--no-show-signature", at)
         return cls(
             root,
             profile,
