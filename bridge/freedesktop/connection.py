@@ -76,6 +76,9 @@ class SessionBusConnection(DBusClientConnection):
             raise DesktopError(text) from None
         except ConnectionClosed:
             raise DesktopError("the session bus is gone") from None
+        finally:
+            # txdbus keeps one that is waited for no more.
+            self._pendingCalls.pop(message.serial, None)
         if reply.sender != call.remote.destination:
             raise DesktopError("another program answered")
         return tuple(reply.body or ())

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from ..classes import frozen
 from ..protocol import limits
 from ..protocol.rules import OneOf
-from ..protocol.text import one_line, timestamp
+from ..protocol.text import Secrets, no_secrets, one_line, timestamp
 from ..settings.config import LOG_LEVELS
 
 _FIELDS: Final = frozenset({"level", "scope", "message", "ts"})
@@ -56,11 +56,12 @@ class Record:
     at: float | None = None
 
 
-def read_records(batch: Any) -> tuple[list[Record], int]:
+def read_records(batch: Any, secrets: Secrets = no_secrets) -> tuple[list[Record], int]:
     """
     Read what a page sent, leaving out what is not a record.
 
     :param batch: Plain JSON; only the first 200 entries count.
+    :param secrets: What is replaced in them.
     :return: The records, and how many entries were left out.
     """
     if type(batch) is not list:
@@ -68,12 +69,12 @@ def read_records(batch: Any) -> tuple[list[Record], int]:
     records = [
         record
         for entry in batch[: limits.LOG_RECORDS]
-        if (record := read_record(entry)) is not None
+        if (record := read_record(entry, secrets)) is not None
     ]
     return records, len(batch) - len(records)
 
 
-def read_record(entry: Any) -> Record | None:
+def read_record(entry: Any, secrets: Secrets = no_secrets) -> Record | None:
     """Read one entry; ``None`` when it is not a record."""
     if type(entry) is not dict or not entry.keys() <= _FIELDS:
         return None
@@ -83,10 +84,11 @@ def read_record(entry: Any) -> Record | None:
         return None
     if not isinstance(scope, str | None) or type(ts) not in (type(None), int, float):
         return None
-    shown = one_line(message, limits.LOG_MESSAGE_CHARACTERS)
+    shown = one_line(message, limits.LOG_MESSAGE_CHARACTERS, secrets)
     if not shown:
         return None
-    named = one_line(scope or "", limits.LOG_SCOPE_CHARACTERS) or _DEFAULT_SCOPE
+    named = one_line(scope or _DEFAULT_SCOPE, limits.LOG_SCOPE_CHARACTERS, secrets)
+    named = named or _DEFAULT_SCOPE
     return Record(level, named.translate(_BRACKETS), shown, _seconds(ts))
 
 

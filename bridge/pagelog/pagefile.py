@@ -76,11 +76,18 @@ class PageFile:
             raise
         self.size += len(lines)
 
-    def reopen(self) -> None:
-        """Continue in the file that has the name now; if that fails, in this one."""
-        with contextlib.suppress(OSError, LogFileError):
+    def reopen(self) -> bool:
+        """
+        Continue in the file that has the name now; if that fails, in this one.
+
+        :return: Whether it is that.
+        """
+        try:
             _own_directory(self.path.parent)
             self._go_on_in(_open(self.path))
+        except (OSError, LogFileError):
+            return False
+        return True
 
     def close(self) -> None:
         """Close the file."""

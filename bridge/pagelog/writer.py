@@ -74,11 +74,17 @@ class LogWriter:
         """Continue, with the next write, in the file that has the name now."""
         if not self._closed:
             self._in_thread(self._file.reopen).addCallbacks(
-                lambda _: self._log.info("the page's log file is reopened"),
+                self._reopened,
                 lambda failure: self._log.failure(
                     "the page's log file could not be reopened", failure
                 ),
             )
+
+    def _reopened(self, done: bool) -> None:
+        if done:
+            self._log.info("the page's log file is reopened")
+        else:
+            self._log.warn("the page's log goes on in its former file")
 
     def close(self) -> Deferred[None]:
         """

@@ -115,13 +115,14 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - len(ELLIPSIS)] + ELLIPSIS
 
 
-def one_line(text: str, most: int) -> str:
+def one_line(text: str, most: int, secrets: Secrets = no_secrets) -> str:
     """
     Cut what a page sent to one line of a log.
 
     :param most: How many characters are kept.
+    :param secrets: Replaced before it is cut: part of one would not be recognized.
     """
-    return visible(text[: most * _LOOKED_AT])[:most].strip()
+    return redacted(visible(text[: most * _LOOKED_AT]), secrets)[:most].strip()
 
 
 def redacted(text: str, secrets: Secrets) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any, ClassVar, Final
 
 from attrs import field
@@ -17,7 +18,7 @@ from ..pagelog.writer import LogWriter
 from ..protocol import limits
 from ..protocol.bucket import TokenBucket
 from ..protocol.rules import Lenient, MaxItems
-from ..protocol.text import Secrets, no_secrets, redacted
+from ..protocol.text import Secrets, no_secrets
 from ..rpc.registry import NoParams, method
 
 _DISABLED: Final = "disabled"
@@ -73,7 +74,7 @@ class Logs:
     _secrets: Secrets = no_secrets
     _budgets: dict[str, TokenBucket] = field(factory=dict)
     _dropped: ThrottledCounter = field(init=False)
-    _why: str = field(init=False, default="")
+    _reasons: Counter[str] = field(factory=Counter, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -128,7 +129,7 @@ class Logs:
     def drop(self, records: int, why: str) -> None:
         """Count records that are not written; reported as for ``frame``."""
         if records:
-            self._why = why
+            self._reasons[why] += records
             self._dropped.add(records)
 
     def reopen(self) -> None:
@@ -142,8 +143,10 @@ class Logs:
         return None if self._writer is None else self._writer.close()
 
     def _read(self, batch: Any) -> list[Record]:
-        records, bad = read_records(batch)
+        records, bad = read_records(batch, self._secrets)
         self.drop(bad, "they break a rule")
+        if len(self._budgets) >= limits.LOG_SCOPES:
+            self._budgets = {s: b for s, b in self._budgets.items() if not b.is_full}
         kept = [r for r in records if self._budget(r.scope).take() is not None]
         if len(kept) < len(records):
             rate = limits.LOG_SCOPE_RECORDS_PER_SECOND
@@ -158,9 +161,7 @@ class Logs:
         More scopes than a page has plugins share one.
         """
         if scope not in self._budgets and len(self._budgets) >= limits.LOG_SCOPES:
-            self._budgets = {s: b for s, b in self._budgets.items() if not b.is_full}
-            if len(self._budgets) >= limits.LOG_SCOPES:
-                scope = ""
+            scope = ""
         if scope not in self._budgets:
             self._budgets[scope] = TokenBucket(
                 limits.LOG_SCOPE_RECORDS_PER_SECOND,
@@ -170,16 +171,16 @@ class Logs:
         return self._budgets[scope]
 
     def _lines(self, records: list[Record]) -> bytes:
-        text = write_records(records, self._clock.seconds())
-        return redacted(text, self._secrets).encode("utf-8")
+        return write_records(records, self._clock.seconds()).encode("utf-8")
 
     def _lost(self, failure: Failure, count: int) -> None:
         self.drop(count, getattr(failure.value, "message", "a defect"))
 
     def _report_dropped(self, count: int) -> None:
-        self._log.warn(
-            "dropped {count} log records of the page: {why}", count=count, why=self._why
-        )
+        reasons, self._reasons = self._reasons, Counter()
+        words = "dropped {count} log records of the page: {why}"
+        for why, records in reasons.items():
+            self._log.warn(words, count=records, why=why)
 
     @property
     def location(self) -> str:

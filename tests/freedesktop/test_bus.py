@@ -111,6 +111,8 @@ class ConnectionTests(TestCase):
             asking = self.us.link.call(Call(self.remote, "Wait"))
             asking.addErrback(lambda _: None)
             asking.cancel()
+        # A server that never answers costs no memory.
+        self.assertEqual(self.us.link._pendingCalls, {})
         await until(lambda: len(self.other.calls) == 2)
         first, second = (call.serial for call in self.other.calls)
         for late in (

@@ -4,6 +4,7 @@ from typing import Any
 
 from twisted.internet import reactor
 from twisted.internet.defer import fail
+from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import TestCase
 
 from bridge.concurrency.threads import Pool
@@ -63,6 +64,13 @@ class WriterTests(TestCase):
 
     async def test_failing_to_reopen(self) -> None:
         """A file that can't be reopened is logged; lines are written as before."""
+        self.path.rename(self.path.with_name("moved"))
+        self.path.mkdir()
+        with capturedLogs() as logged:
+            self.writer.reopen()
+            await self.writer.write(b"0\n")
+        (line,) = map(formatEvent, logged)
+        self.assertIn("goes on in its former file", line)
         in_thread = self.writer._in_thread
         self.writer._in_thread = lambda *_: fail(OSError(9, "Bad file descriptor"))
         self.writer.reopen()

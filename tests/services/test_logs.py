@@ -9,7 +9,12 @@ from twisted.logger import capturedLogs, formatEvent
 from bridge.pagelog.pagefile import PageFile
 from bridge.pagelog.writer import LogWriter
 from bridge.protocol.errors import Code
-from bridge.protocol.limits import LOG_RECORDS, LOG_SCOPES
+from bridge.protocol.limits import (
+    LOG_MESSAGE_CHARACTERS,
+    LOG_RECORDS,
+    LOG_SCOPE_CHARACTERS,
+    LOG_SCOPES,
+)
 from bridge.services.logs import Logs
 from tests.directories import fresh_directory
 
@@ -86,8 +91,12 @@ class MethodTests(LogsCase):
 
     def test_secret(self) -> None:
         """A secret in a page's record is not in the file."""
-        self.call("write", records=[{**GOOD, "scope": "s3cret", "message": "s3cret"}])
-        self.assertNotIn(b"s3cret", self.path.read_bytes())
+        for before in ("", "x"):
+            scope = before * (LOG_SCOPE_CHARACTERS - 3) + "s3cret"
+            message = before * (LOG_MESSAGE_CHARACTERS - 3) + "s3c\x00ret"
+            self.call("write", records=[{**GOOD, "scope": scope, "message": message}])
+        # Nor is its beginning, where the line is cut.
+        self.assertNotIn(b"s3c", self.path.read_bytes())
 
 
 class FrameTests(LogsCase):
@@ -107,6 +116,13 @@ class FrameTests(LogsCase):
         self.assertEqual(self.counted(), [2, 8, 1, 3])
         self.logs.close()
         self.assertEqual(self.counted(), [2, 8, 1, 3, 4])
+        # Each reason has its own number.
+        self.logs.drop(3, "too fast")
+        self.logs.drop(2, "too fast")
+        self.logs.frame([None])
+        self.logs.close()
+        numbers = [int(line.split()[1]) for line in self.reported[5:]]
+        self.assertEqual((len(numbers), sum(numbers)), (2 + 1, 6))
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def counted(self) -> list[int]:
