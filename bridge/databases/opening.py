@@ -66,7 +66,7 @@ def open_database(path: Path) -> tuple[sqlite3.Connection, bool]:
 
     One in WAL mode needs its companion files; where they are not there, and can't be
     made because the directory is read-only, no process can be writing either.  It is
-    then opened as one that does not change.
+    then opened as one that does not change, which ignores what a log or a journal has.
 
     :return: The connection, which one thread at a time may use, and whether it is for
         one statement only, because it would not notice a change.
@@ -75,17 +75,18 @@ def open_database(path: Path) -> tuple[sqlite3.Connection, bool]:
     try:
         return _connect(path, "mode=ro"), False
     except sqlite3.Error as e:
-        if primary_code(e) != sqlite3.SQLITE_CANTOPEN or _has_log(path):
+        if primary_code(e) != sqlite3.SQLITE_CANTOPEN or _to_recover(path):
             raise
     return _connect(path, "mode=ro&immutable=1"), True
 
 
-def _has_log(path: Path) -> bool:
-    """Whether there are changes that are not in the database's own file yet."""
-    try:
-        return os.stat(f"{os.path.realpath(path)}-wal").st_size > 0
-    except OSError:
-        return False
+def _to_recover(path: Path) -> bool:
+    """Whether the file lacks changes, or has some that were never committed."""
+    for companion in ("-wal", "-journal"):
+        with contextlib.suppress(OSError):
+            if os.stat(f"{os.path.realpath(path)}{companion}").st_size > 0:
+                return True
+    return False
 
 
 def _connect(path: Path, how: str) -> sqlite3.Connection:

@@ -1,9 +1,11 @@
-"""Tests for bridge.databases.opening: WAL databases, with and without companions."""
+"""Tests for bridge.databases.opening: databases with and without companions."""
 
 import contextlib
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +20,14 @@ from .samples import PLACES, make_database
 
 COUNT = Query("SELECT count(*) AS n FROM places", [])
 NOBODY = 65534
+KILLED = """
+import os, sqlite3, sys
+owner = sqlite3.connect(sys.argv[1], isolation_level=None)
+owner.execute("PRAGMA cache_size = 5")
+owner.execute("BEGIN")
+owner.execute("INSERT INTO places SELECT NULL, hex(zeroblob(100)), n FROM numbers")
+os._exit(0)
+"""
 
 
 @contextlib.contextmanager
@@ -106,6 +116,21 @@ class OpeningTests(SynchronousTestCase):
         self.crash()
         refused = (Code.INTERNAL, "the database cannot be opened")
         self.assertEqual(self.read_only(), [refused, refused])
+
+    def test_half_a_transaction(self) -> None:
+        """What a killed owner had not committed is not read; first it is undone."""
+        path = make_database(self.directory / "journal.db", PLACES)
+        subprocess.run([sys.executable, "-c", KILLED, path], check=True)
+        self.assertGreater(os.stat(f"{path}-journal").st_size, 0)
+        self.path = path
+        error = self.assertRaises(BridgeError, self.count)
+        self.assertEqual(
+            (error.code, error.message),
+            (Code.INTERNAL, "the database cannot be opened"),
+        )
+        with contextlib.closing(sqlite3.connect(path)) as owner:
+            owner.execute("SELECT * FROM places").close()
+        self.assertEqual(self.count(), [{"n": 2}])
 
     def test_other_user_s_file(self) -> None:
         """A file that may not be read is reported as one that can't be opened."""
