@@ -34,9 +34,9 @@ class Databases:
     _clock: IReactorTime
     _in_thread: Callable[..., Deferred[Any]]
     _now: Callable[[], float]
-    _idle: dict[str, list[Reader]] = field(factory=dict)
-    _sweep: IDelayedCall | None = None
-    _closed: bool = False
+    # By last use, the oldest first: their alias, and when they expire.
+    _idle: dict[Reader, tuple[str, float]] = field(factory=dict)
+    _sweeping: IDelayedCall | None = None
     _turns: Shares = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -70,17 +70,24 @@ class Databases:
 
         :return: Fires when none is under way.
         """
-        self._closed = True
         ended = self._turns.close()
-        self._close_idle()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            self._sweeping = None
+        while self._idle:
+            self._idle.popitem()[0].close()
         return ended
 
-    def _open(self, alias: str) -> Reader:
+    def _take(self, alias: str) -> Reader:
+        """Return the reader that was used last, so that the others can expire."""
+        for reader, (of, _) in reversed(self._idle.items()):
+            if of == alias:
+                del self._idle[reader]
+                return reader
         return Reader(self._paths[alias], self._now)
 
     async def _read(self, alias: str, query: Query, place: Place) -> Rows:
-        idle = self._idle.get(alias)
-        reader = idle.pop() if idle else self._open(alias)
+        reader = self._take(alias)
         place.end = reader.interrupt
         # SQLite looks at the time by itself, but not within every step.
         late = self._clock.callLater(limits.SQL_SECONDS, reader.interrupt)
@@ -91,26 +98,24 @@ class Databases:
             interrupted = place.why is not None or not late.active()
             if late.active():
                 late.cancel()
-            if not interrupted:
-                self._idle.setdefault(alias, []).append(reader)
+            if interrupted:
+                reader.close()
             else:
-                reader.close()
-            self._close_later()
+                self._keep(reader, alias)
 
-    def _close_later(self) -> None:
-        if self._closed:
-            self._close_idle()
-        elif self._sweep is not None and self._sweep.active():
-            self._sweep.reset(limits.SQL_IDLE_SECONDS)
-        else:
-            self._sweep = self._clock.callLater(
-                limits.SQL_IDLE_SECONDS, self._close_idle
-            )
+    def _keep(self, reader: Reader, alias: str) -> None:
+        expiry = self._clock.seconds() + limits.SQL_IDLE_SECONDS
+        self._idle[reader] = alias, expiry
+        if self._sweeping is None:
+            self._sweep()
 
-    def _close_idle(self) -> None:
-        if self._sweep is not None and self._sweep.active():
-            self._sweep.cancel()
-        for readers in self._idle.values():
-            for reader in readers:
-                reader.close()
-        self._idle.clear()
+    def _sweep(self) -> None:
+        """Close what has expired, and wait for the next."""
+        self._sweeping = None
+        now = self._clock.seconds()
+        for reader, (_, expiry) in list(self._idle.items()):
+            if expiry > now:
+                self._sweeping = self._clock.callLater(expiry - now, self._sweep)
+                return
+            del self._idle[reader]
+            reader.close()
