@@ -97,8 +97,10 @@ export const kitScenarios = {
     equal([shown?.text, shown?.buttons], ["two", []]);
     line.show(false);
     equal(shown?.text, "");
+    fake.ctx.ui.card("Other");
     card.remove();
-    equal(fake.cards.length, 0);
+    card.remove();
+    equal(fake.cards.map(({ title }) => title), ["Other"]);
   },
 
   /** Tests write into fields as users do, under the same rules. */

@@ -526,5 +526,7 @@ export const realmScenarios = {
       equal(second?.value, "");
       card.remove();
       equal(root.all("section").length, 0);
+      // A second time, the page is sent nothing: it would be a breach.
+      card.remove();
     }),
 };

@@ -70,8 +70,9 @@ function makeCard(
       for (const removePart of [...own]) {
         removePart();
       }
-      cards.delete(card);
-      card.remove();
+      if (cards.delete(card)) {
+        card.remove();
+      }
     },
   };
 }
