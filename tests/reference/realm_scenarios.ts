@@ -195,6 +195,23 @@ export const realmScenarios = {
     equal([logged > 60 * 40, logged <= 61 * 50], [true, true]);
   },
 
+  /** So is one that uploads as fast as it is answered. */
+  async uploads_stay_within_the_share() {
+    const page = await running({}, ["network"]);
+    const body = "x".repeat(1_048_576);
+    let uploads = 0;
+    const upload = async (): Promise<void> => {
+      for (; uploads < 60; uploads += 1) {
+        await page.ctx.http.fetch("https://a.example/", { method: "POST", body });
+      }
+    };
+    upload().catch(nothing);
+    for (let step = 0; step < 300; step += 1) {
+      await page.env.pass(100);
+    }
+    equal([stages(page), uploads], [["some-plugin running"], 60]);
+  },
+
   /** It is refused in the realm, as is what is no JSON. */
   async a_call_that_is_too_large() {
     const { ctx } = await running({}, ["network"]);
@@ -418,14 +435,15 @@ export const realmScenarios = {
     const sent: ToRealm[] = [];
     const events = new Events((message) => sent.push(message));
     const event = (): number => (sent.at(-1) as { event: number }).event;
-    events.send(1, null);
-    events.send(1, null);
-    events.send(2, "a");
-    events.send(2, "b");
-    events.send(2, "c");
+    events.send(1);
+    events.send(1);
+    events.send(2, 5);
+    events.send(2, 7);
+    // A number that the user has cleared.
+    events.send(2, null);
     equal(sent.length, 2);
     events.done(event());
-    equal(sent.slice(2), [{ t: "event", event: 3, ref: 2, value: "c" }]);
+    equal(sent.slice(2), [{ t: "event", event: 3, ref: 2, value: null }]);
     const message = (address: string, n: number): OscMessage => ({
       address,
       args: [{ kind: "int", value: n }],
@@ -437,6 +455,14 @@ export const realmScenarios = {
     events.done(event());
     const { messages } = sent.at(-1) as Extract<ToRealm, { t: "osc" }>;
     equal([messages.length, messages.at(-1)?.message.args[0]?.value], [LIMITS.osc, 999]);
+    // What is kept since too many others were open is sent with the first that is done.
+    const before = sent.length;
+    for (let ref = 3; ref < 50; ref += 1) {
+      events.send(ref, ref);
+    }
+    const open = sent.length;
+    events.done(event());
+    equal([open - before, sent.length - open], [LIMITS.events - 3, 1]);
   },
 
   /** An error names the source and the line, in each browser's words. */
@@ -478,7 +504,7 @@ export const realmScenarios = {
       const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
       const page = new Drawings(cards.place(manifest, logger).ui, (ref, value) => {
         pressed.push(value);
-        recorder.event(ref, value);
+        recorder.event(ref, value ?? null);
       });
       const heard: unknown[] = [];
       const recorder = new Recorder(
@@ -513,7 +539,7 @@ export const realmScenarios = {
           field.fire("change");
         }
       }
-      equal([pressed, heard], [[null, "c", 4], ["pressed", "c", 4]]);
+      equal([pressed, heard], [[undefined, "c", 4], ["pressed", "c", 4]]);
       equal([input.value(), number.value()], ["c", 4]);
       button.enable(false);
       input.enable(false);

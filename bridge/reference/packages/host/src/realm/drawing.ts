@@ -17,7 +17,7 @@ import type {
 import type { Change, Kind, Ref, State } from "./wire.js";
 
 type Drawn = Exclude<Change, { readonly op: "log" }>;
-type Event = (value: Json) => void;
+type Event = (value?: Json) => void;
 
 /** A part; the handles check whatever the realm passes. */
 interface Part {
@@ -28,13 +28,13 @@ interface Part {
 /** The cards of one realm. */
 export class Drawings {
   readonly #ui: Ui;
-  readonly #event: (ref: Ref, value: Json) => void;
+  readonly #event: (ref: Ref, value?: Json) => void;
   readonly #cards = new Map<Ref, Card>();
   readonly #parts = new Map<Ref, Part & { readonly on: Ref }>();
   #last = 0;
 
-  /** @param event The user pressed a button (`null`), or changed a field. */
-  constructor(ui: Ui, event: (ref: Ref, value: Json) => void) {
+  /** @param event The user pressed a button (without a value), or changed a field. */
+  constructor(ui: Ui, event: (ref: Ref, value?: Json) => void) {
     this.#ui = ui;
     this.#event = event;
   }
@@ -111,7 +111,7 @@ const MAKERS: { readonly [kind in Kind]: (card: Card, state: State, event: Event
     return { handle, draw: (state) => has(state, "words", (next) => handle.set(next as string)) };
   },
   button(card, { label }, event) {
-    const handle: ButtonHandle = card.button(label as string, () => event(null));
+    const handle: ButtonHandle = card.button(label as string, () => event());
     return {
       handle,
       draw: (state) => {

@@ -22,12 +22,12 @@ export class Events {
     this.#post = post;
   }
 
-  /** The user pressed (`null`) or changed a part. */
-  send(ref: Ref, value: Json): void {
+  /** The user pressed a part, or changed its value; a field that was cleared has `null`. */
+  send(ref: Ref, value?: Json): void {
     const isBusy = [...this.#sent.values()].includes(ref) || this.#sent.size >= LIMITS.events;
     if (!isBusy) {
-      this.#post({ t: "event", event: this.#number(ref), ref, value });
-    } else if (value !== null) {
+      this.#post({ t: "event", event: this.#number(ref), ref, value: value ?? null });
+    } else if (value !== undefined) {
       this.#kept.set(ref, value);
     }
   }
@@ -46,15 +46,12 @@ export class Events {
 
   /** The realm has dealt with an event; throws `RangeError` when there is none. */
   done(event: number): void {
-    const ref = this.#sent.get(event);
-    if (ref === undefined) {
+    if (!this.#sent.delete(event)) {
       throw new RangeError("the plugin broke a rule of its port: an event that it got");
     }
-    this.#sent.delete(event);
-    const value = this.#kept.get(ref);
-    this.#kept.delete(ref);
-    if (value !== undefined) {
-      this.send(ref, value);
+    for (const [kept, value] of [...this.#kept]) {
+      this.#kept.delete(kept);
+      this.send(kept, value);
     }
     this.#sendHeard();
   }

@@ -28,6 +28,7 @@ export class Sender {
   readonly #post: (text: string) => void;
   readonly #environment: Environment;
   readonly #pace: Bucket;
+  readonly #characters: Bucket;
   readonly #messages: string[] = [];
   #isPaced = false;
   #calls = 0;
@@ -45,6 +46,7 @@ export class Sender {
     this.#post = post;
     this.#environment = environment;
     this.#pace = new Bucket(PACE.messages, environment.now);
+    this.#characters = new Bucket(PACE.characters, environment.now);
   }
 
   send(message: FromRealm): void {
@@ -124,7 +126,9 @@ export class Sender {
         this.#sendBatch();
       }
     };
-    const wait = this.#nextBatch - this.#environment.now();
+    // A clock that is set back holds nothing up.
+    const rest = this.#nextBatch - this.#environment.now();
+    const wait = Math.min(rest, PACE.batchMilliseconds);
     if (wait > 0) {
       this.#environment.later(wait, work);
     } else {
@@ -147,8 +151,7 @@ export class Sender {
     this.#changes = this.#changes.slice(texts.length);
     this.#draws.clear();
     this.#sendText(`{"t":"batch","changes":[${texts.join()}]}`);
-    const pause = Math.max(PACE.batchMilliseconds, size / PACE.charactersPerMillisecond);
-    this.#nextBatch = this.#environment.now() + pause;
+    this.#nextBatch = this.#environment.now() + PACE.batchMilliseconds;
   }
 
   #advance(): void {
@@ -178,12 +181,20 @@ export class Sender {
   }
 
   #drain(): void {
-    while (!this.#isPaced && this.#messages.length > 0) {
-      if (this.#pace.take()) {
-        this.#post(this.#messages.shift() ?? "");
+    for (;;) {
+      const [text] = this.#messages;
+      if (text === undefined || this.#isPaced) {
+        return;
+      }
+      const wait = Math.max(this.#pace.wait(), this.#characters.wait(text.length));
+      if (wait === 0) {
+        this.#pace.take();
+        this.#characters.take(text.length);
+        this.#messages.shift();
+        this.#post(text);
       } else {
         this.#isPaced = true;
-        this.#environment.later(this.#pace.wait(), () => {
+        this.#environment.later(wait, () => {
           this.#isPaced = false;
           this.#drain();
         });

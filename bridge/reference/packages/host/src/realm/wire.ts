@@ -30,10 +30,10 @@ export const LIMITS = {
 /** What the realm's runtime allows itself. */
 export const PACE = {
   messages: { perSecond: 150, burst: 500 },
+  characters: { perSecond: 2_000_000, burst: 8_000_000 },
   /** Calls that wait for others to be answered. */
   waiting: 256,
   batchMilliseconds: 16,
-  charactersPerMillisecond: 2_000,
   batch: 60_000,
   unansweredCharacters: 4_000_000,
   errorCharacters: 4_000,
