@@ -12,8 +12,6 @@ import type { Caller, Daemon } from "./link.js";
 // calls): a call of the page never waits there for one of a plugin.
 const ORDINARY: Rate = { perSecond: 4, burst: 6 };
 const LIGHT: Rate = { perSecond: 100, burst: 200 };
-const UNANSWERED = 8;
-const WAITING = 256;
 // As long as calls of the page wait for a connection.
 const CONNECTED_MILLISECONDS = 4_000;
 
@@ -44,7 +42,7 @@ export class Turns {
 
   /** Make the caller of a plugin that starts. */
   of(): PluginCaller {
-    const share: Share = { unanswered: 0, waiting: 0 };
+    const share: Share = {};
     let closed = false;
     const call = (method: MethodName, params?: object, options?: CallOptions): Promise<unknown> =>
       closed ? Promise.reject(switchedOff()) : this.#call(share, method, params, options);
@@ -65,19 +63,9 @@ export class Turns {
     params?: object,
     options?: CallOptions,
   ): Promise<unknown> {
-    if (share.waiting >= WAITING) {
-      const words = `more than ${WAITING} calls of this plugin wait`;
-      return Promise.reject(new BridgeError("rate_limited", words));
-    }
     return new Promise((resolve, refuse) => {
       const send = (): void => {
-        share.unanswered += 1;
-        const ended = (): void => {
-          share.unanswered -= 1;
-          this.#advance();
-        };
-        const answer = this.#caller.call(method, params as never, options);
-        answer.then(resolve, refuse).then(ended, ended);
+        this.#caller.call(method, params as never, options).then(resolve, refuse);
       };
       this.#laneOf(method).add(share, { send, refuse, cancel: () => undefined });
     });
@@ -95,11 +83,8 @@ export class Turns {
   }
 }
 
-/** What one plugin has under way. */
-interface Share {
-  unanswered: number;
-  waiting: number;
-}
+/** Stands for a plugin, whose port bounds how many calls it has. */
+type Share = object;
 
 interface Waiting {
   readonly send: () => void;
@@ -124,7 +109,6 @@ class Lane {
   }
 
   add(share: Share, call: Waiting): void {
-    share.waiting += 1;
     this.#queues.set(share, [...(this.#queues.get(share) ?? []), call]);
     this.#watch(share, call);
     this.advance();
@@ -133,7 +117,6 @@ class Lane {
   /** Remove what a plugin has waiting, and return it. */
   drop(share: Share): readonly Waiting[] {
     const dropped = this.#queues.get(share) ?? [];
-    share.waiting -= dropped.length;
     dropped.forEach(({ cancel }) => cancel());
     this.#queues.delete(share);
     return dropped;
@@ -142,7 +125,7 @@ class Lane {
   /** Send whatever may be sent. */
   advance(): void {
     while (this.#daemon.isOpen) {
-      const turn = [...this.#queues].find(([share]) => share.unanswered < UNANSWERED);
+      const [turn] = this.#queues;
       if (turn === undefined) {
         return;
       }
@@ -165,7 +148,6 @@ class Lane {
         return;
       }
       this.#keep(share, (this.#queues.get(share) ?? []).filter((other) => other !== call));
-      share.waiting -= 1;
       call.refuse(new BridgeError("disconnected", "there is no connection to the bridge"));
     });
   }
@@ -180,7 +162,6 @@ class Lane {
 
   #sendFirst(share: Share, [call, ...rest]: readonly Waiting[]): void {
     this.#keep(share, rest);
-    share.waiting -= 1;
     call?.cancel();
     call?.send();
   }
