@@ -13,9 +13,12 @@ from typing import Final
 from ..classes import define
 from ..protocol.limits import SQL_FUNCTION_CALLS
 
-ONLY_READING: Final = "only SELECT is allowed, the database is readonly"
+# Which of the two it is can't be told: SQLite asks for the same in both.
+ONLY_READING: Final = (
+    "only SELECT is allowed, the database is readonly; "
+    "virtual tables, such as those of full-text search, cannot be read"
+)
 FUNCTION: Final = "it calls a function that is not allowed"
-VIRTUAL: Final = "virtual tables, such as those of full-text search, cannot be read"
 CALLS: Final = f"it calls more than {SQL_FUNCTION_CALLS} functions"
 
 # Their time is proportional to the length of their arguments.
@@ -56,12 +59,10 @@ class StatementAuthorizer:
     refusal: str | None = None
     slow: bool = False
     _calls: int = 0
-    _selects: bool = False
 
     def begin(self) -> None:
         """Start with another statement."""
-        self.refusal, self.slow = None, False
-        self._calls, self._selects = 0, False
+        self.refusal, self.slow, self._calls = None, False, 0
 
     def __call__(
         self,
@@ -84,11 +85,9 @@ class StatementAuthorizer:
             sqlite3.SQLITE_READ,
             sqlite3.SQLITE_RECURSIVE,
         ):
-            self._selects = True
             return None
         if action != sqlite3.SQLITE_FUNCTION:
-            # Within a SELECT only the code of a virtual table asks for something else.
-            return VIRTUAL if self._selects else ONLY_READING
+            return ONLY_READING
         self._calls += 1
         if self._calls > SQL_FUNCTION_CALLS:
             return CALLS
