@@ -10,7 +10,12 @@ import orjson
 
 from ..classes import define, frozen
 from ..protocol.errors import BridgeError, bad_request
-from ..protocol.limits import SQL_COLUMNS, SQL_RESULT_BYTES, SQL_ROWS
+from ..protocol.limits import (
+    SQL_COLUMNS,
+    SQL_RESULT_BYTES,
+    SQL_RESULT_JSON_BYTES,
+    SQL_ROWS,
+)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -40,8 +45,17 @@ class Rows:
 
         For the thread that reads: formatting 8 MiB in the reactor's thread would block
         it for too long.
+
+        :raise BridgeError: It is too large: a character can take six bytes.
         """
-        rows: list[Any] = [orjson.Fragment(orjson.dumps(row)) for row in self.rows]
+        rows: list[Any] = []
+        left = SQL_RESULT_JSON_BYTES
+        for row in self.rows:
+            written = orjson.dumps(row)
+            left -= len(written)
+            if left < 0:
+                raise _too_large(f"{SQL_RESULT_JSON_BYTES} bytes as JSON")
+            rows.append(orjson.Fragment(written))
         return Rows(self.columns, rows)
 
 

@@ -113,7 +113,8 @@ class DatabasesResult:
 
     :ivar databases: Every database.
     :ivar max_rows: More rows are an error.
-    :ivar max_result_bytes: A larger result is an error; it is estimated.
+    :ivar max_result_bytes: A larger result is an error; it is estimated, and as JSON
+        it may be twice as large.
     :ivar max_params: How many ``params`` there may be.
     :ivar max_statement_ms: How long a statement may take.
     :ivar paths: How a database is named.

@@ -205,6 +205,24 @@ class LimitTests(ReaderCase):
         message = self.refused(sql + "9", text)
         self.assertEqual(message, "the result is too large: over 8388608 bytes")
 
+    def test_attack_escapes(self) -> None:
+        """What JSON escapes may double a result, not multiply it by six."""
+        lines, controls = (
+            self.reader.read(
+                Query("SELECT ?1 AS a FROM numbers LIMIT 8", [text * (2**20 - 10)])
+            )
+            for text in ("\n", "\1")
+        )
+        self.assertEqual(len(lines.written().rows), 8)
+        error = self.assertRaises(BridgeError, controls.written)
+        self.assertEqual(
+            (error.code, error.message),
+            (
+                Code.BAD_REQUEST,
+                "the result is too large: over 16777216 bytes as JSON",
+            ),
+        )
+
     def test_long_values(self) -> None:
         """They are read, up to a mebibyte, but not searched."""
         text = "x" * 2**19

@@ -565,7 +565,8 @@ export interface Methods {
     result: {
       /** Every database. */ databases: Array<DatabaseEntry>;
       /** More rows are an error. */ maxRows: number;
-      /** A larger result is an error; it is estimated. */ maxResultBytes: number;
+      /** A larger result is an error; it is estimated, and as JSON it may be twice as large. */
+      maxResultBytes: number;
       /** How many `params` there may be. */ maxParams: number;
       /** How long a statement may take. */ maxStatementMs: number;
       /** How a database is named. */ paths: string;
