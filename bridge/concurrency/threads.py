@@ -59,7 +59,8 @@ async def settled(work: Deferred[T], stop: Callable[[], None]) -> T:
 
 async def stoppable(in_thread: InThread, work: Callable[[Check], T]) -> T:
     """
-    Call ``work`` in a thread, and wait until it has ended even when cancelled.
+    Call ``work`` in a thread, and wait until it has ended even when cancelled; one that
+    waits for a thread ends at once then.
 
     :param work: Calls what it receives now and then, which raises once this was
         cancelled.
@@ -72,7 +73,21 @@ async def stoppable(in_thread: InThread, work: Callable[[Check], T]) -> T:
         if stop.is_set():
             raise CancelledError
 
-    return await settled(in_thread(work, check), stop.set)
+    begun = threading.Event()
+
+    def begin() -> T:
+        begun.set()
+        check()
+        return work(check)
+
+    working = in_thread(begin)
+
+    def end() -> None:
+        stop.set()
+        if not begun.is_set():
+            working.cancel()  # should it begin now, it ends at its first check
+
+    return await settled(working, end)
 
 
 @define(eq=False, repr=False)

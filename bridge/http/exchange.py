@@ -21,7 +21,7 @@ from attrs import field
 from OpenSSL.SSL import Error as TLSError
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, wrapClientTLS
-from twisted.internet.error import ConnectError
+from twisted.internet.error import ConnectError, ConnectingCancelledError
 from twisted.internet.interfaces import IProtocolFactory, IStreamClientEndpoint
 from twisted.web.http_headers import Headers
 from twisted.web.iweb import (
@@ -212,7 +212,10 @@ class Connections:
         )
         if self._tls is not None:
             endpoint = wrapClientTLS(self._tls, endpoint)
-        connection: Guarded = await endpoint.connect(factory)
+        try:
+            connection: Guarded = await endpoint.connect(factory)
+        except ConnectingCancelledError:
+            raise CancelledError from None
         self._made.append(connection)
         return connection.inner
 

@@ -78,16 +78,21 @@ class Trust:
         context: SSL.Context = CertificateOptions().getContext()
         paths = trust_store_paths()
         if paths:
-            context.load_verify_locations(paths.get("cafile"), paths.get("capath"))
+            places = paths.get("cafile"), paths.get("capath")
+            _load(context, "the system's CA file", *places)
         store: Any = context.get_cert_store()
         for certificate in windows_certificates():
             store.add_cert(load_certificate(FILETYPE_ASN1, certificate))
         if self._ca_file is not None:
-            try:
-                context.load_verify_locations(str(self._ca_file))
-            except SSL.Error:
-                raise unavailable("the CA file cannot be used") from None
+            _load(context, "the CA file", str(self._ca_file))
         return context
+
+
+def _load(context: SSL.Context, which: str, *paths: str | None) -> None:
+    try:
+        context.load_verify_locations(*paths)
+    except SSL.Error:
+        raise unavailable(f"{which} cannot be used") from None
 
 
 @implementer(IOpenSSLClientConnectionCreator)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SHORT_BYTES: Final = limits.MIB
 
 _READS: Final = frozenset({"GET", "HEAD"})
-_LATE: Final = unavailable("no whole response within timeoutMs")
+_LATE: Final = "no whole response within timeoutMs"
 
 
 @define(eq=False, repr=False)
@@ -75,7 +75,12 @@ class HttpFetcher:
             wait already, or no response was received in time.
         """
         place = self._shares.place(caller, reads=request.method in _READS)
-        deadline = self._clock.callLater(request.seconds, place.stop, _LATE)
+
+        def late() -> None:
+            # One of its own: the tracebacks of an error keep what they lead through.
+            place.stop(unavailable(_LATE))
+
+        deadline = self._clock.callLater(request.seconds, late)
         try:
             async with place:
                 fetching = Deferred.fromCoroutine(self._fetch(request))

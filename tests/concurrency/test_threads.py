@@ -39,16 +39,31 @@ class StoppableTests(SynchronousTestCase):
         calling: Deferred[str] = Deferred()
         checks: list[Any] = []
 
-        def in_thread(work: Any, check: Any) -> Deferred[str]:
-            checks.append(check)
+        def in_thread(work: Any) -> Deferred[str]:
+            work()
             return calling
 
-        working = Deferred.fromCoroutine(stoppable(in_thread, lambda _: "x"))
+        working = Deferred.fromCoroutine(stoppable(in_thread, checks.append))
         working.cancel()
         self.assertNoResult(working)
         self.assertRaises(CancelledError, checks[0])
         calling.errback(CancelledError())
         self.failureResultOf(working, CancelledError)
+
+    def test_cancelled_before_it_began(self):
+        """What waits for a thread is not waited for; its turn does nothing."""
+        begin: list[Any] = []
+        done: list[Any] = []
+
+        def in_thread(work: Any) -> Deferred[str]:
+            begin.append(work)
+            return Deferred()
+
+        working = Deferred.fromCoroutine(stoppable(in_thread, done.append))
+        working.cancel()
+        self.failureResultOf(working, CancelledError)
+        self.assertRaises(CancelledError, begin[0])
+        self.assertEqual(done, [])
 
 
 class SettledTests(SynchronousTestCase):

@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from bridge.http import trust as trusting
 from bridge.http.trust import Trust
 from bridge.protocol.errors import BridgeError, Code
 
@@ -92,6 +93,9 @@ class CertificateTests(OutboundCase):
                 ca_file.write_bytes(content)
             error = self.assertRaises(BridgeError, Trust(ca_file).renewed)
             self.assertEqual(error.message, "the CA file cannot be used")
+        self.patch(trusting, "trust_store_paths", lambda: {"cafile": str(ca_file)})
+        error = self.assertRaises(BridgeError, Trust(None).renewed)
+        self.assertEqual(error.message, "the system's CA file cannot be used")
 
     async def test_attack_plain_http_behind_https(self):
         """A server that does not speak TLS."""

@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import Final
 
 from ...classes import frozen
-from ...concurrency.threads import InThread
+from ...concurrency.threads import Check, InThread, stoppable
 from ...protocol.errors import BridgeError
 from ...protocol.limits import SERVER_ERROR_CHARACTERS
 from ...protocol.text import one_line
@@ -75,7 +75,8 @@ async def fetch(
     if commit == known:
         return Fetched(commit, b"")
     asked = _request(offer, [commit, *filter(None, [also])], depth, only_commits)
-    pack: bytes = await in_thread(_read_pack, await server.upload_pack(asked))
+    answer = await server.upload_pack(asked)
+    pack = await stoppable(in_thread, lambda check: _read_pack(answer, check))
     return Fetched(commit, pack)
 
 
@@ -89,10 +90,12 @@ async def tip(server: Server, in_thread: InThread) -> str:
 
 
 async def _discovered(server: Server, in_thread: InThread) -> tuple[_Offer, str]:
-    offer: _Offer = await in_thread(_read_offer, await server.discover())
+    answer = await server.discover()
+    offer = await stoppable(in_thread, lambda check: _read_offer(answer, check))
     line = offer.tip
     if offer.version == 2:
-        line = await in_thread(_read_tip, await server.upload_pack(_LS_REFS))
+        refs = await server.upload_pack(_LS_REFS)
+        line = await stoppable(in_thread, lambda check: _read_tip(refs, check))
     return offer, _commit(line)
 
 
@@ -105,7 +108,7 @@ _LS_REFS: Final = (
 )
 
 
-def _packets(data: bytes) -> Iterator[bytes]:
+def _packets(data: bytes, check: Check) -> Iterator[bytes]:
     """Yield the content of each packet; empty for one that only separates."""
     # Loaded when it is needed, in a thread.
     from dulwich.errors import GitProtocolError, HangupException
@@ -114,6 +117,7 @@ def _packets(data: bytes) -> Iterator[bytes]:
     stream = BytesIO(data)
     packets = Packets(stream.read, stream.write)
     while True:
+        check()
         try:
             content = packets.read_pkt_line() or b""
         except HangupException:
@@ -125,8 +129,8 @@ def _packets(data: bytes) -> Iterator[bytes]:
         yield content
 
 
-def _read_offer(answer: bytes) -> _Offer:
-    lines = [one for one in _packets(answer) if one and not one.startswith(b"#")]
+def _read_offer(answer: bytes, check: Check) -> _Offer:
+    lines = [one for one in _packets(answer, check) if one and not one.startswith(b"#")]
     if lines[:1] == [b"version 2\n"]:
         # Such a server would send no refs to who asks for SHA-1.
         if b"object-format=sha256\n" in lines:
@@ -138,8 +142,8 @@ def _read_offer(answer: bytes) -> _Offer:
     return _Offer(0, _head_of(lines), frozenset(features.split()))
 
 
-def _read_tip(answer: bytes) -> bytes:
-    return _head_of(list(_packets(answer)))
+def _read_tip(answer: bytes, check: Check) -> bytes:
+    return _head_of(list(_packets(answer, check)))
 
 
 def _head_of(lines: list[bytes]) -> bytes:
@@ -184,9 +188,9 @@ def _request(
     return b"".join(map(_packet, wants)) + limits + _FLUSH + _packet("done")
 
 
-def _read_pack(answer: bytes) -> bytes:
+def _read_pack(answer: bytes, check: Check) -> bytes:
     pack = bytearray()
-    for one in _packets(answer):
+    for one in _packets(answer, check):
         if one[:1] == bytes([_PACK]):
             pack += one[1:]
         elif one[:1] == bytes([_ERROR]):

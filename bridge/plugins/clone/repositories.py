@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Protocol, Self, TypeVar
 
 from attrs import evolve
+from twisted.internet import defer
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.python.failure import Failure
@@ -41,6 +42,8 @@ LOOKS: Final = CloneLimits(
     objects=limits.UPDATE_OBJECTS,
 )
 """The limits of a look: commits are small, but some servers send more."""
+
+_LOOK_MARGIN_SECONDS: Final = 0.5
 
 T = TypeVar("T")
 
@@ -138,14 +141,17 @@ class Repositories:
         )
 
     async def _look(self, server: Server, current: str) -> Behind | None:
+        end = self.clock.seconds() + self.looks.seconds - _LOOK_MARGIN_SECONDS
         found = await self._compared(server, current)
         if found is None or found.met:
             return found
         # Far behind, or the branch was rewritten.  Most servers also give a commit
         # that no branch leads to, and then it is known where the two parted.
+        again = Deferred.fromCoroutine(self._compared(server, current, also=current))
+        again.addTimeout(max(0.0, end - self.clock.seconds()), self.clock)
         try:
-            return await self._compared(server, current, also=current)
-        except BridgeError:
+            return await again
+        except (BridgeError, defer.TimeoutError):
             return found
 
     async def _compared(
@@ -204,6 +210,8 @@ class Repositories:
         """
         check_url(url)
         received = Received(limits.received_bytes, self.clock.seconds, progress)
+        # As git asks: browsers show an address with a slash at its end.
+        url = url.removesuffix("/")
         server = Server(url, self.client, self.policy, limits, received.add)
 
         async def working() -> T:

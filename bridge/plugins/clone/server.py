@@ -29,6 +29,8 @@ _OF_NO_REPOSITORY: Final = frozenset({401, 403, 404})
 # The one request a redirect may answer, and its target must be the same request.
 _DISCOVERY: Final = f"/info/refs?service={_SERVICE}"
 
+_NOT_HTTPS: Final = "redirect refused: not to an https URL"
+
 _HEADERS: Final = (
     # Some forges distinguish git from browsers by the first word.
     ("User-Agent", f"git/plugin-bridge-{__version__}"),
@@ -116,14 +118,17 @@ class Server:
         return head, bytes(answer)
 
     def _followed(self, location: str) -> str:
-        target = urljoin(self._url + _DISCOVERY, location)
+        try:
+            target = urljoin(self._url + _DISCOVERY, location)
+        except ValueError:
+            raise clone_failed(_NOT_HTTPS) from None
         if not (location and target.endswith(_DISCOVERY)):
             raise clone_failed("redirect refused: not to a git repository")
         target = target.removesuffix(_DISCOVERY)
         try:
             check_url(target)
         except BridgeError:
-            raise clone_failed("redirect refused: not to an https URL") from None
+            raise clone_failed(_NOT_HTTPS) from None
         if read_url(target).host != read_url(self._url).host:
             raise clone_failed("redirect refused: to another host")
         return target

@@ -114,7 +114,7 @@ def read_changelog(tree: Tree, version: str, since: str) -> str:
     content = tree.files.get(CHANGELOG_FILE, b"")
     if len(content) > CHANGELOG_BYTES:
         return ""
-    return sections(content.decode("utf-8", "replace"), version, since)
+    return sections(content.decode("utf-8-sig", "replace"), version, since)
 
 
 def sections(text: str, version: str, since: str) -> str:

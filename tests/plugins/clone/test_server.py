@@ -60,8 +60,10 @@ class RedirectTests(CloneTestCase):
         other = self.rogue(GOOD)
         where = f"https://127.0.0.1:{other.port}/y/info/refs?service=git-upload-pack"
         server = self.rogue(lambda line, body: [respond("302 x", Location=where)])
-        await self.cloning(server.url, self.cloner(server.ca_file))
+        await self.cloning(f"{server.url}/", self.cloner(server.ca_file))
         self.assertEqual(len(server.requests), 1)
+        # A slash at the end is not doubled.
+        self.assertNotIn("//", server.requests[0])
         self.assertEqual(len(other.requests), 2)
 
     async def test_attack_elsewhere(self) -> None:
@@ -73,6 +75,7 @@ class RedirectTests(CloneTestCase):
             (f"file:///x.git/{query}", "not to an https URL"),
             (f"https://localhost:{{port}}/x.git/{query}", "to another host"),
             (f"https://me:pw@{at}/x/{query}", "not to an https URL"),
+            (f"https://[x]/x/{query}", "not to an https URL"),
             (f"https://{at}/login", "not to a git repository"),
             ("", "not to a git repository"),
         ):

@@ -67,8 +67,9 @@ class SlowServerTests(CloneTestCase):
         self.assertFalse(self.into.exists())
 
     async def test_cancelled_at_every_step(self) -> None:
-        """A clone is ended while it waits for TLS, a head, and a body."""
+        """A clone is ended while it waits for TCP, TLS, a head, and a body."""
         for begin in (
+            lambda: self.cloning(self.listening(0)),
             lambda: self.cloning(self.listening()),
             lambda: self.slow(0, 60),
             lambda: self.slow(1000, 60),

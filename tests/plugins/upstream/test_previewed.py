@@ -59,7 +59,10 @@ class ReadChangelogTests(SynchronousTestCase):
         """The file at the root is read as UTF-8, unless it is missing or too large."""
         huge = b"## 1.2.0\n" + b"x" * CHANGELOG_BYTES
         for files, found in (
-            ({"CHANGELOG.md": b"## 1.2.0\nna\xefve\n"}, "## 1.2.0\nna\ufffdve"),
+            (
+                {"CHANGELOG.md": b"\xef\xbb\xbf## 1.2.0\nna\xefve\n"},
+                "## 1.2.0\nna\ufffdve",
+            ),
             ({}, ""),
             ({"CHANGELOG.md": huge}, ""),
         ):
