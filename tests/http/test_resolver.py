@@ -14,7 +14,6 @@ from bridge.http.resolver import SystemNames
 from bridge.protocol.errors import BridgeError, Code
 
 from ..outbound.servers import HERE, OutboundCase, responding
-from ..waiting import until
 
 NOT_PUBLIC = (Code.BAD_REQUEST, "url: not a public address")
 
@@ -101,25 +100,28 @@ class SystemNamesTests(TestCase):
         self.assertEqual(await self.names().look_up("a" * 64 + ".net"), [])
 
     async def test_attack_look_ups_that_hang(self) -> None:
-        """They are bounded, and nobody waits for their threads."""
+        """They are bounded, and others wait for their end as long as they want."""
         go_on = threading.Event()
         self.patch(resolver, "OUTBOUND_LOOK_UPS", 1)
+        asked: list[str] = []
 
-        def resolve(*args: object, **kwargs: object) -> Any:
+        def resolve(host: str, *args: object, **kwargs: object) -> Any:
+            asked.append(host)
             go_on.wait()
             return []
 
         system = self.names(resolve)
-        hanging = system.look_up("a.net")
-        error = await self.assertFailure(system.look_up("b.net"), BridgeError)
-        self.assertEqual(error.code, Code.UNAVAILABLE)
-        hanging.cancel()
-        await self.assertFailure(hanging, CancelledError)
+        hanging, joined = system.look_up("a.net"), system.look_up("a.net")
+        waiting = [system.look_up(name) for name in ("b.net", "b.net", "c.net")]
+        for one in (hanging, waiting[0], waiting[2]):
+            one.cancel()
+            await self.assertFailure(one, CancelledError)
         # Cancelled, but its thread is still there.
-        await self.assertFailure(system.look_up("b.net"), BridgeError)
+        self.assertEqual((list(system._under_way), asked), (["a.net"], ["a.net"]))
         go_on.set()
-        await until(lambda: not system._under_way)
-        self.assertEqual(await system.look_up("b.net"), [])
+        self.assertEqual([await joined, await waiting[1]], [[], []])
+        self.assertEqual(asked, ["a.net", "b.net"])
+        self.assertEqual((system._under_way, system._waiting), ({}, {}))
 
     async def test_no_more_threads(self) -> None:
         """Without room for a thread a look-up fails, and takes up no place for good."""
