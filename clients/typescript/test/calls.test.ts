@@ -12,6 +12,7 @@ import {
   RefusedError,
   TimeoutError,
 } from "../../../bridge/reference/packages/client/src/index.js";
+import { systemClock } from "../../../bridge/reference/packages/client/src/clock.js";
 import { LIMITS } from "../../../bridge/reference/packages/client/src/protocol.js";
 import { Fixture, connected, failure, settle } from "./fixture.js";
 
@@ -209,6 +210,20 @@ test("the caller may set the deadline, from the call on", async () => {
   assert.equal(over, false);
   await fixture.pass(1);
   assert.ok((await timedOut) instanceof TimeoutError);
+});
+
+test("a deadline may be as far away as the caller likes", async () => {
+  let over = 0;
+  const ends = [3e9, Infinity].map((wait) => systemClock.later(wait, () => (over += 1)));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  ends.forEach((end) => end());
+  assert.equal(over, 0);
+  const { fixture, bridge } = await connected();
+  // `Infinity`, copied as JSON.
+  const answered = bridge.call("state/list", HOST, { timeoutMs: null as never });
+  await fixture.pass(1_000);
+  fixture.socket.answer({ entries: {} });
+  assert.deepEqual(await answered, { entries: {} });
 });
 
 test("a deadline that passes before a call is sent is a timeout too", async () => {

@@ -278,6 +278,34 @@ test("an abort while it is followed cancels it", async () => {
   assert.equal((await failure(run.outcome)).name, "AbortError");
 });
 
+test("an abort that a lost connection keeps from the daemon is told to it later", async () => {
+  const abort = new AbortController();
+  const run = await installing({ signal: abort.signal });
+  const { fixture } = run;
+  fixture.socket.push("progress", { op: "install", ref: run.ref, operation: "7" });
+  fixture.health = undefined;
+  fixture.socket.drop();
+  abort.abort();
+  await fixture.pass(60_000);
+  fixture.health = { ok: true };
+  run.bridge.retry();
+  await settle();
+  fixture.socket.welcome();
+  await fixture.pass(2_000);
+  fixture.socket.answer(listed(run.ref));
+  await settle();
+  assert.deepEqual(methods(fixture), ["operations", "cancel"]);
+  assert.deepEqual(fixture.socket.request["params"], { operation: "7" });
+  fixture.socket.answer({});
+  await fixture.pass(2_000);
+  const error = { code: "bad_request", message: "cancelled: by the page" };
+  fixture.socket.answer(listed(run.ref));
+  await fixture.pass(2_000);
+  fixture.socket.answer(listed(run.ref, { outcome: "cancelled", error }));
+  assert.equal((await failure(run.outcome)).name, "AbortError");
+  assert.equal(methods(fixture).filter((method) => method === "cancel").length, 1);
+});
+
 test("an abort before it is sent keeps it from being sent", async () => {
   const fixture = new Fixture();
   const bridge = await fixture.bridge();

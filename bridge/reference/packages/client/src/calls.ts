@@ -75,7 +75,7 @@ export class Calls {
     options: CallOptions,
     onSent: () => void,
   ): Promise<unknown> {
-    const { signal, timeoutMs } = options;
+    const { signal } = options;
     signal?.throwIfAborted();
     const params = JSON.stringify(given);
     if (isOver(params, PARAMS_BYTES)) {
@@ -89,7 +89,8 @@ export class Calls {
           method,
           params,
           madeAt: this.#clock.now(),
-          timeoutMs,
+          // A caller without types may have copied it as JSON, where `Infinity` is `null`.
+          timeoutMs: options.timeoutMs ?? undefined,
           phase: "queued",
           retried: false,
           cancel: () => undefined,

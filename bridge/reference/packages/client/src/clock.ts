@@ -17,12 +17,15 @@ export interface Clock {
 // A timer that comes this late has slept with its page, or with the whole machine.
 const LATE_MILLISECONDS = 1_000;
 const GRACE_MILLISECONDS = 250;
+// A browser's timer for longer than this ends at once.
+const MOST_MILLISECONDS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => performance.now(),
   date: () => Date.now(),
   later(milliseconds, work) {
-    const timer = setTimeout(work, milliseconds);
+    const wait = Math.min(milliseconds, MOST_MILLISECONDS);
+    const timer = milliseconds === Infinity ? undefined : setTimeout(work, wait);
     return () => clearTimeout(timer);
   },
   random: () => Math.random(),

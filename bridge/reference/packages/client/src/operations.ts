@@ -81,6 +81,8 @@ class Run {
   /** The daemon has it, so that it can be cancelled there. */
   #listed = false;
   #operation = "";
+  /** An abort did not reach the daemon. */
+  #cancelAgain = false;
   #step = "";
   #wake = (): void => undefined;
 
@@ -156,6 +158,9 @@ class Run {
         throw this.#outcome(refusal(error));
       }
       this.#report(found as Fields & Progress);
+      if (this.#cancelAgain) {
+        void this.#cancel();
+      }
       await this.#pause();
     }
   }
@@ -207,11 +212,13 @@ class Run {
   }
 
   async #cancel(): Promise<void> {
+    this.#cancelAgain = false;
     try {
       const operation = this.#operation || text((await this.#find())?.["operation"]);
       await this.#link.call("plugins/cancel", { operation });
-    } catch {
-      // It goes on, and its outcome is what counts.
+    } catch (error) {
+      // When it was refused, the operation goes on, and its outcome is what counts.
+      this.#cancelAgain = isPassing(error);
     }
   }
 
