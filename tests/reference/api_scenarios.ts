@@ -8,7 +8,7 @@ import {
   PERMISSION_WORDS,
   useOf,
 } from "../../bridge/reference/packages/host/src/permissionwords.js";
-import { readSchema } from "../../bridge/reference/packages/host/src/schema.js";
+import { readSchema } from "../../bridge/reference/packages/api/src/schemarules.js";
 import { type Given, type Fixture, connected, entry, quiet } from "./pagefixture.js";
 import { equal, failure, refusal } from "./fakeenvironment.js";
 
@@ -129,6 +129,8 @@ export const apiScenarios = {
       },
       { timeoutMs: 125_000 },
     ]);
+    await ctx.http.fetch("https://api.example.org/x", { timeoutMs: Infinity });
+    equal(daemon.given.at(-1)?.[1], { timeoutMs: 35_000 });
     daemon.refuses = "outbound/fetch";
     const refused = ctx.http.fetch("https://api.example.org/");
     equal(await refusal(refused), "BridgeError unavailable");

@@ -119,6 +119,8 @@ export const hostScenarios = {
     const link = { state: "connecting", pair: (with_: string) => void paired.push(with_) };
     preferences.settle(link);
     equal(preferences.token, "");
+    // Another view, before the daemon accepts it.
+    equal(preferences.follow("#/plugins"), false);
     link.state = "connected";
     preferences.settle(link);
     equal([preferences.token, preferences.offered, paired], [token, "", []]);

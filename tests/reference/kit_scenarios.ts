@@ -28,6 +28,10 @@ export const kitScenarios = {
     equal([broken.name, broken.message], ["RangeError", "volume: Between 0 and 100."]);
     await settings.set("volume", 7);
     equal(fake.stored, { volume: 7, other: "x" });
+    // One that the page refuses is not one to test with.
+    const declared = { volume: { type: "number", label: "Volume", default: 9, max: 7 } } as const;
+    const refused = failure((async () => fakeContext({ ...plugin, settings: declared }))());
+    equal((await refused).message, "settings.volume.default: a value the field accepts");
   },
 
   /** What the user saves is validated, and listeners are notified. */

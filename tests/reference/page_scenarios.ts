@@ -284,11 +284,23 @@ export const pageScenarios = {
       return link.called("plugins/check_updates").length;
     };
     equal(await again(), 1);
-    await env.pass(24 * 60 * 60 * 1000);
+    const day = 24 * 60 * 60 * 1000;
+    // Also on a page that stays connected.
+    await env.pass(day);
+    await answered();
+    equal(link.called("plugins/check_updates").length, 2);
     equal(await again(), 2);
+    // The clock was ahead when another page looked for them.
+    link.stored.set("updates:checked", env.now() + 9 * day);
+    equal([await again(), link.stored.get("updates:checked")], [3, env.now()]);
+    // Without a connection, there is no daemon to ask.
+    link.become("waiting");
+    await env.pass(day);
+    equal(link.called("plugins/check_updates").length, 3);
+    equal(await again(), 4);
     await model.state.setChecksDaily(false);
-    await env.pass(24 * 60 * 60 * 1000);
-    equal(await again(), 2);
+    await env.pass(day);
+    equal(await again(), 4);
   },
 
   /** An update that is installed or skipped is no longer counted. */
@@ -409,6 +421,10 @@ export const pageScenarios = {
     equal((await model.operations.cancel("ref-1")) === undefined, true);
     equal(link.called("plugins/cancel"), []);
     link.step({ operation: "7", step: "clone" });
+    link.refuses = "plugins/cancel";
+    await model.operations.cancel("ref-1");
+    equal(model.operations.tasks[0]?.cancellable, true);
+    link.refuses = "";
     link.answers.set("plugins/cancel", () => {
       throw refused("not_cancellable: it commits already");
     });
@@ -438,6 +454,12 @@ export const pageScenarios = {
       ["mine", true, "Some One"],
       ["theirs", false, ""],
     ]);
+    // It was not answered, which says nothing of them.
+    link.refuses = "plugins/operations";
+    await env.pass(5_000);
+    await answered();
+    equal(model.operations.tasks.map(({ ref }) => ref), ["mine", "theirs"]);
+    link.refuses = "";
     const ended = {
       ...entry,
       outcome: "refused",
@@ -509,8 +531,8 @@ export const pageScenarios = {
     link.answers.set("plugins/check_updates", outdated("one-x", "two-x", "three-x"));
     await model.catalog.check();
     link.answers.set("plugins/update", ({ id }: { readonly id: string }) => {
-      if (id === "two-x") {
-        throw refused("denied: no");
+      if (id !== "three-x") {
+        throw refused(id === "one-x" ? "denied: no" : "policy: eval");
       }
       return {};
     });
@@ -520,8 +542,13 @@ export const pageScenarios = {
       "two-x",
       "three-x",
     ]);
-    equal(said.at(-1), "2 updated, 1 failed.");
-    equal(bar.fragment, "#/plugins/two-x");
+    equal(said.at(-1), "1 updated, 2 failed.");
+    equal(bar.fragment, "#/plugins/one-x");
+    // The first of them on top.
+    equal(model.operations.tasks.map((task) => model.outcomeWords(task)), [
+      "two-x: Not updated. Its code breaks the safety rules: eval.",
+      "one-x: Not confirmed, so nothing changed.",
+    ]);
   },
 
   /** A switch that could not be saved is shown and announced, and where it stands. */

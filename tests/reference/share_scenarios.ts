@@ -6,7 +6,7 @@ import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { PageSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
 import { Sender } from "../../bridge/reference/packages/host/src/realm/sender.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
-import { readSchema } from "../../bridge/reference/packages/host/src/schema.js";
+import { readSchema } from "../../bridge/reference/packages/api/src/schemarules.js";
 import { Turns } from "../../bridge/reference/packages/host/src/turns.js";
 import { Daemon } from "./pagefixture.js";
 import { FakeEnvironment, equal, refusal, settle } from "./fakeenvironment.js";

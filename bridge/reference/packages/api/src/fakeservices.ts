@@ -7,8 +7,9 @@ import { readTarget } from "./httprules.js";
 import type { Http, HttpOptions, HttpResponse } from "./http.js";
 import type { Native, Notification, NotificationResult, Target } from "./native.js";
 import type { Osc, OscArgument, OscMessage, OscValue } from "./osc.js";
+import { type KeyedField, readSchema } from "./schemarules.js";
 import { problemOf, valueOf } from "./settingrules.js";
-import type { Settings, SettingsSchema } from "./settings.js";
+import type { Settings } from "./settings.js";
 import type { Database, Sql, SqlResult } from "./sql.js";
 import type { FakeOptions, FakePermission } from "./testing.js";
 
@@ -38,16 +39,16 @@ export class FakeGate {
 /** Settings in memory, under the rules of the plugin's schema. */
 export class FakeSettings implements Settings {
   readonly values: Map<string, Json>;
-  readonly #schema: SettingsSchema;
+  readonly #schema: ReadonlyMap<string, KeyedField>;
   readonly #failed: (error: unknown) => void;
   readonly #listeners = new Set<() => void>();
 
   constructor(
-    schema: SettingsSchema,
+    declared: unknown,
     stored: { readonly [key: string]: Json },
     failed: (error: unknown) => void,
   ) {
-    this.#schema = schema;
+    this.#schema = new Map(readSchema(declared).map((field) => [field.key, field]));
     this.values = new Map(Object.entries(stored));
     this.#failed = failed;
   }
@@ -57,7 +58,7 @@ export class FakeSettings implements Settings {
   get(key: string, fallback: number): number;
   get(key: string, fallback: string): string;
   get(key: string, fallback?: Json): Json | undefined {
-    const field = this.#schema[key];
+    const field = this.#schema.get(key);
     const stored = this.values.get(key);
     const value = field === undefined ? stored : valueOf(field, stored);
     return fallback === undefined || typeof value === typeof fallback ? value : fallback;
@@ -76,7 +77,7 @@ export class FakeSettings implements Settings {
 
   save(values: { readonly [key: string]: Json }): void {
     for (const [key, value] of Object.entries(values)) {
-      if (this.#schema[key] === undefined) {
+      if (!this.#schema.has(key)) {
         throw new RangeError(`${key}: not in the schema`);
       }
       this.#check(key, value);
@@ -94,7 +95,7 @@ export class FakeSettings implements Settings {
   }
 
   #check(key: string, value: Json): void {
-    const field = this.#schema[key];
+    const field = this.#schema.get(key);
     const problem = field === undefined ? "" : problemOf(field, value);
     if (problem !== "") {
       throw new RangeError(`${key}: ${problem}`);

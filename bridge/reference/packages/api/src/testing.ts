@@ -150,6 +150,7 @@ const ALL: readonly FakePermission[] = ["native", "network", "osc", "sql"];
  * Make a context for a plugin; it does not activate it.
  *
  * @param plugin What `main.ts` exports by default.
+ * @throws RangeError Its settings break a rule; the message names the field and the rule.
  */
 export function fakeContext(plugin: Plugin, options: FakeOptions = {}): Fake {
   const lines: FakeLine[] = [];
@@ -165,7 +166,7 @@ export function fakeContext(plugin: Plugin, options: FakeOptions = {}): Fake {
   const failed = (error: unknown): void =>
     logger.error(`a listener failed: ${describe(error)}`);
   const gate = new FakeGate(options.permissions ?? ALL);
-  const settings = new FakeSettings(plugin.settings ?? {}, options.settings ?? {}, failed);
+  const settings = new FakeSettings(plugin.settings, options.settings ?? {}, failed);
   const screen = new FakeScreen(logger);
   const ui = makeUi(screen);
   const native = new FakeNative(gate, options);

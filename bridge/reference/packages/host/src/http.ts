@@ -21,7 +21,9 @@ export async function fetchFor(
 ): Promise<Response> {
   const target = readTarget(url);
   await gate.pass("network", target.host);
-  const { method, headers, body, timeoutMs = DEFAULT_MILLISECONDS } = options;
+  const { method, headers, body } = options;
+  // It comes as JSON, where `Infinity` is `null`.
+  const timeoutMs = options.timeoutMs ?? DEFAULT_MILLISECONDS;
   const wait = Math.trunc(Math.min(Math.max(timeoutMs, 1), MOST_MILLISECONDS));
   const params = {
     // As it was parsed: what was asked about is what is requested.

@@ -1,5 +1,6 @@
 import type { Json, Logger, Ui } from "@bridge/plugin-api";
 
+import { type Schema, readSchema } from "../../api/src/schemarules.js";
 import type { Environment } from "./environment.js";
 import type { Manifest } from "./manifest.js";
 import type { OscHub } from "./osc.js";
@@ -13,7 +14,6 @@ import type { Script } from "./realm/script.js";
 import { Services, refusalOf } from "./realm/services.js";
 import { Watch } from "./realm/watch.js";
 import { type Change, type FromRealm, LIMITS } from "./realm/wire.js";
-import { type Schema, readSchema } from "./schema.js";
 import { Signal } from "./signal.js";
 import type { PluginCaller } from "./turns.js";
 

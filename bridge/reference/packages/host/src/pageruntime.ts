@@ -2,6 +2,7 @@
 
 import type { Logger } from "@bridge/plugin-api";
 
+import type { Schema } from "../../api/src/schemarules.js";
 import { concurrencyLimiter } from "./concurrency.js";
 import type { Environment } from "./environment.js";
 import { type Grant, GrantBook, type Installed } from "./grants.js";
@@ -16,7 +17,6 @@ import { type Asker, Gate } from "./permissions.js";
 import { type Compiled, type Entry, Plugins, type Stage } from "./plugins.js";
 import type { Realms } from "./realm/realms.js";
 import type { Script } from "./realm/script.js";
-import type { Schema } from "./schema.js";
 import type { Values } from "./settings.js";
 import { Signal } from "./signal.js";
 import { Turns } from "./turns.js";

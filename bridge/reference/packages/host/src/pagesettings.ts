@@ -2,9 +2,9 @@
 
 import type { Json } from "@bridge/plugin-api";
 
+import type { KeyedField, Schema } from "../../api/src/schemarules.js";
 import { problemOf } from "../../api/src/settingrules.js";
 import type { Caller } from "./link.js";
-import type { KeyedField, Schema } from "./schema.js";
 import { StoredSettings, type Values, type Write } from "./settings.js";
 
 /** What became of a form. */

@@ -67,14 +67,18 @@ export class Preferences {
    */
   follow(fragment: string): boolean {
     const endpoint = endpointInFragment(fragment);
-    this.offered = tokenInFragment(fragment);
+    const token = tokenInFragment(fragment);
+    if (endpoint === undefined && token === "") {
+      return false;
+    }
+    this.offered = token;
     if (endpoint !== undefined) {
       if (endpoint !== this.endpoint) {
         this.#storage.removeItem(TOKEN_KEY);
       }
       this.endpoint = endpoint;
     }
-    return endpoint !== undefined || this.offered !== "";
+    return true;
   }
 
   /** The token to connect with. */

@@ -1,7 +1,7 @@
 import { BridgeError, type Json, type Settings } from "@bridge/plugin-api";
 
+import type { Schema } from "../../api/src/schemarules.js";
 import { problemOf, valueOf } from "../../api/src/settingrules.js";
-import type { Schema } from "./schema.js";
 import { Signal } from "./signal.js";
 
 // The daemon has twice as much for each plugin, which other pages may have filled.

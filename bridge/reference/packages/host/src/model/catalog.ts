@@ -8,7 +8,8 @@ import { type Problem, explain } from "./words.js";
 
 // The daemon answers in time, and looks on at the repositories that are slower.
 const LOOK_AGAIN_MILLISECONDS = 8_000;
-const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
+const HOUR_MILLISECONDS = 60 * 60 * 1000;
+const DAY_MILLISECONDS = 24 * HOUR_MILLISECONDS;
 
 /** The installed plugins, their updates and the accepted keys, as the daemon has them. */
 export class PluginCatalog {
@@ -28,6 +29,7 @@ export class PluginCatalog {
   #checking = false;
   #checkedAt = 0;
   #problem: Problem | undefined;
+  #cancelDaily = (): void => undefined;
 
   constructor(link: Link, state: HostState, { now, later }: Environment) {
     this.#link = link;
@@ -115,10 +117,15 @@ export class PluginCatalog {
     this.changed.emit();
   }
 
-  /** Look for updates when that is wanted and was not done for a day. */
+  /** Look for updates when that is wanted and was not done for a day, now and from now on. */
   async checkDaily(): Promise<void> {
-    const due = this.#now() - this.#state.checkedAt >= DAY_MILLISECONDS;
-    if (this.#state.checksDaily && due && (this.entries ?? []).length > 0) {
+    this.#cancelDaily();
+    // By the hour, as a timer stands still while the computer sleeps.
+    this.#cancelDaily = this.#later(HOUR_MILLISECONDS, () => void this.checkDaily());
+    const age = this.#now() - this.#state.checkedAt;
+    // The clock may have been ahead when it was done.
+    const due = age >= DAY_MILLISECONDS || age < 0;
+    if (due && this.#link.isOpen && this.#state.checksDaily && (this.#entries?.size ?? 0) > 0) {
       await this.check({});
     }
   }

@@ -265,12 +265,16 @@ export class PageModel {
   /** Update every plugin that has one; a failure does not keep the others from it. */
   async updateAll(): Promise<void> {
     this.#updatingAll = true;
-    const failed: string[] = [];
+    const failed: Task[] = [];
     const updates = this.catalog.updates.map(({ id }) => id);
     try {
       for (const id of updates) {
-        if ((await this.update(id)).outcome !== "done") {
-          failed.push(id);
+        const task = await this.update(id);
+        const { problem } = task;
+        if (problem !== undefined) {
+          // The next run replaces it; shown with others at the end, it needs its name.
+          const words = `${this.nameOfTask(task)}: ${problem.words}`;
+          failed.push({ ...task, problem: { ...problem, words } });
         }
       }
     } finally {
@@ -281,7 +285,8 @@ export class PageModel {
     this.announcer.polite(failed.length === 0 ? `${done} updated.` : `${done} updated, ${failed.length} failed.`);
     const [first] = failed;
     if (first !== undefined) {
-      this.navigation.go({ view: "plugin", id: first, page: "" });
+      this.operations.showEnded(failed);
+      this.navigation.go({ view: "plugin", id: first.id, page: "" });
     }
   }
 

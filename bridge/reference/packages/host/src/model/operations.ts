@@ -67,7 +67,6 @@ export class Operations {
     this.#needs = needs;
     needs.link.on("progress", (step) => this.#advance(step));
     needs.link.on("build", () => this.#askIn(ENDING_MILLISECONDS));
-    needs.link.changed.listen(() => this.changed.emit());
   }
 
   /** The oldest first. */
@@ -125,9 +124,17 @@ export class Operations {
       await this.#needs.link.call("plugins/cancel", { operation: task.operation });
       return undefined;
     } catch (e) {
-      this.#change(ref, { cancelling: false, cancellable: false });
-      return explain(e);
+      const problem = explain(e);
+      const isLate = problem.kind === "not_cancellable";
+      this.#change(ref, { cancelling: false, ...(isLate && { cancellable: false }) });
+      return problem;
     }
+  }
+
+  /** Show operations that ended, and no others, the first of them on top. */
+  showEnded(tasks: readonly Task[]): void {
+    this.#dropEnded();
+    [...tasks].reverse().forEach((task) => this.#put(task));
   }
 
   /** Show an ended operation no more. */
@@ -140,18 +147,27 @@ export class Operations {
   /** Ask the daemon what is under way; called when a connection opens. */
   async refresh(): Promise<void> {
     this.#askAgain();
-    const answer = await this.#needs.link.call("plugins/operations").catch(() => undefined);
+    const { link } = this.#needs;
+    const answer = await link.call("plugins/operations").catch(() => undefined);
+    if (answer !== undefined) {
+      this.#read(answer.operations);
+    }
+    const waits = this.tasks.some(({ ref, outcome }) => outcome === "" && !this.#running.has(ref));
+    // Without a connection, the next one asks again.
+    if (link.isOpen && (waits || answer === undefined)) {
+      this.#askIn(ASK_AGAIN_MILLISECONDS);
+    }
+  }
+
+  #read(operations: readonly OperationEntry[]): void {
     const own = this.#own();
-    const listed = (answer?.operations ?? []).filter(({ op }) => !NOT_SHOWN.has(op));
+    const listed = operations.filter(({ op }) => !NOT_SHOWN.has(op));
     for (const operation of listed) {
       this.#merge(operation, own);
     }
     this.#forgetForeign(new Set(listed.map(refOf)));
-    if (answer !== undefined && listed.every(({ outcome }) => outcomeOf(outcome) !== "")) {
+    if (listed.every(({ outcome }) => outcomeOf(outcome) !== "")) {
       this.tasks.filter(isUnknown).forEach((task) => this.#giveUp(task));
-    }
-    if (this.tasks.some((task) => task.outcome === "" && !this.#running.has(task.ref))) {
-      this.#askIn(ASK_AGAIN_MILLISECONDS);
     }
   }
 

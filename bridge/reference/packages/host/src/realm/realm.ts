@@ -3,8 +3,8 @@
 import type { Context, Plugin } from "@bridge/plugin-api";
 
 import { describe } from "../../../api/src/describe.js";
+import { readSchema } from "../../../api/src/schemarules.js";
 import type { Environment } from "../environment.js";
-import { readSchema } from "../schema.js";
 import { fields } from "../wire.js";
 import { type RealmContext, makeContext } from "./context.js";
 import { Recorder } from "./recorder.js";

@@ -5,11 +5,11 @@ import type { Json } from "@bridge/plugin-api";
 import { h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
+import type { KeyedField, Schema } from "../../../api/src/schemarules.js";
 import type { PageModel } from "../model/model.js";
 import { fragmentOf } from "../model/navigation.js";
 import { problemOf } from "../../../api/src/settingrules.js";
 import { type Saving, changesOf, readValue } from "../pagesettings.js";
-import type { KeyedField, Schema } from "../schema.js";
 import type { Values } from "../settings.js";
 import type { ViewProps } from "./app.js";
 import { Button, Field, Select, Switch, Title } from "./parts.js";

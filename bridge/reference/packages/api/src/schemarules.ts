@@ -1,15 +1,15 @@
 /** Reading the settings schema of a plugin. */
 
-import type { SettingField } from "@bridge/plugin-api";
-
-import { MOST_TEXT, USUAL_TEXT, problemOf } from "../../api/src/settingrules.js";
-import { fields, list, text } from "./wire.js";
+import { MOST_TEXT, USUAL_TEXT, problemOf } from "./settingrules.js";
+import type { SettingField } from "./settings.js";
 
 const KEY = /^[A-Za-z0-9_.:-]{1,64}$/;
 const MOST_FIELDS = 50;
 const MOST_OPTIONS = 50;
 const MOST_LABEL = 80;
 const MOST_HELP = 300;
+
+type Fields = { readonly [name: string]: unknown };
 
 /** A field of a schema, with the key of its value. */
 export type KeyedField = SettingField & { readonly key: string };
@@ -26,29 +26,27 @@ export function readSchema(declared: unknown): Schema {
   if (declared === undefined) {
     return [];
   }
-  const entries = Object.entries(fields(declared));
   check(typeof declared === "object" && declared !== null, "settings", "an object by key");
+  const entries = Object.entries(declared as object);
   check(entries.length <= MOST_FIELDS, "settings", `at most ${MOST_FIELDS} fields`);
-  return entries.map(([key, field]) => readField(key, fields(field)));
+  return entries.map(([key, field]) => readField(key, field ?? {}));
 }
 
-function readField(key: string, field: ReturnType<typeof fields>): KeyedField {
+function readField(key: string, field: Fields): KeyedField {
   check(KEY.test(key), "settings", "a key is 1 to 64 of a-z A-Z 0-9 _ . : -");
   // In a form without it, it would be there all the same.
   check(!(key in Object.prototype), "settings", `no key is called ${key}`);
   const name = `settings.${key}`;
-  const label = text(field["label"]);
-  check(label.length >= 1 && label.length <= MOST_LABEL, `${name}.label`, rule(MOST_LABEL));
-  const help = field["help"];
+  const { label, help } = field;
+  check(isLabel(label), `${name}.label`, rule(MOST_LABEL));
   const helpful = help === undefined || (typeof help === "string" && help.length <= MOST_HELP);
   check(helpful, `${name}.help`, rule(MOST_HELP));
-  const common = { key, label, ...(help === undefined ? {} : { help: text(help) }) };
-  const read = { ...common, ...readKind(name, field) } as KeyedField;
+  const read = { key, label, help, ...readKind(name, field) } as KeyedField;
   check(problemOf(read, read.default) === "", `${name}.default`, "a value the field accepts");
   return read;
 }
 
-function readKind(name: string, field: ReturnType<typeof fields>): object {
+function readKind(name: string, field: Fields): object {
   const { type, default: usual } = field;
   switch (type) {
     case "number":
@@ -64,21 +62,17 @@ function readKind(name: string, field: ReturnType<typeof fields>): object {
   }
 }
 
-function readLimits(name: string, field: ReturnType<typeof fields>): object {
+function readLimits(name: string, field: Fields): object {
   const { min, max, integer } = field;
   for (const limit of [min, max]) {
     check(limit === undefined || Number.isFinite(limit), name, "min and max are numbers");
   }
   const ordered = min === undefined || max === undefined || Number(min) <= Number(max);
   check(ordered, name, "min is at most max");
-  return {
-    ...(min === undefined ? {} : { min }),
-    ...(max === undefined ? {} : { max }),
-    integer: integer === true,
-  };
+  return { min, max, integer: integer === true };
 }
 
-function readLengths(name: string, field: ReturnType<typeof fields>): object {
+function readLengths(name: string, field: Fields): object {
   const { minLength = 0, maxLength = USUAL_TEXT, multiline } = field;
   checkLength(`${name}.maxLength`, maxLength, 1, MOST_TEXT);
   checkLength(`${name}.minLength`, minLength, 0, Number(maxLength));
@@ -92,21 +86,26 @@ function checkLength(name: string, given: unknown, least: number, most: number):
 
 function readOptions(name: string, given: unknown): readonly object[] {
   // A copy: an array may have methods of its own, which return what they like.
-  const options = [...list(given)].map(fields).map((option) => ({
-    value: option["value"],
-    label: option["label"],
+  const options = [...(Array.isArray(given) ? given : [])].map((option: Fields | null) => ({
+    value: option?.["value"],
+    label: option?.["label"],
   }));
   const many = options.length >= 1 && options.length <= MOST_OPTIONS;
   check(many, `${name}.options`, `1 to ${MOST_OPTIONS} options`);
   for (const { value, label } of options) {
-    const usable = [value, label].every(
-      (words) => typeof words === "string" && words.length >= 1 && words.length <= MOST_LABEL,
+    check(
+      [value, label].every(isLabel),
+      `${name}.options`,
+      `value and label are ${rule(MOST_LABEL)}`,
     );
-    check(usable, `${name}.options`, `value and label are ${rule(MOST_LABEL)}`);
   }
   const distinct = new Set(options.map(({ value }) => value)).size === options.length;
   check(distinct, `${name}.options`, "no two options have the same value");
   return options;
+}
+
+function isLabel(words: unknown): boolean {
+  return typeof words === "string" && words.length >= 1 && words.length <= MOST_LABEL;
 }
 
 function rule(most: number): string {
