@@ -80,7 +80,7 @@ export const apiScenarios = {
 
   /** The user is asked once for each host, and reads which is undeclared. */
   async http_asks_for_each_host() {
-    const manifest = { hosts: ["api.example.org"] };
+    const manifest = { hosts: ["api.example.org:443"] };
     const { ctx, daemon, questions } = await running(["network"], {
       manifest,
       answers: [true, true, false],

@@ -14,8 +14,8 @@ import { Preferences, readEndpoint } from "../../bridge/reference/packages/host/
 import { Daemon, Memory } from "./pagefixture.js";
 import { FakeEnvironment, equal, refusal, settle } from "./fakeenvironment.js";
 
-async function native(daemon: Daemon, answers: boolean[]): Promise<GatedNative> {
-  const manifest = readManifest({ id: "some-plugin", permissions: ["native"] });
+async function native(daemon: Daemon, answers: boolean[], name?: string): Promise<GatedNative> {
+  const manifest = readManifest({ id: "some-plugin", name, permissions: ["native"] });
   if (manifest === undefined) {
     throw new Error("the manifest is fine");
   }
@@ -159,9 +159,17 @@ export const hostScenarios = {
     equal(daemon.stored.get("count"), 4);
     await settings.set("count", 5);
     equal([daemon.stored.get("count"), daemon.asked.length], [5, 5]);
-    daemon.refuses = "state/set";
-    equal(await refusal(settings.set("count", 6)), "BridgeError unavailable");
-    daemon.refuses = "";
+    const { call } = daemon;
+    daemon.call = async (method, params, options) => {
+      daemon.refuses = (params as { value?: Json }).value === 6 ? method : "";
+      return call(method, params, options);
+    };
+    const refused = refusal(settings.set("count", 6));
+    const saved = settings.set("name", "y");
+    equal(await refused, "BridgeError unavailable");
+    // It is not there, and the other is saved.
+    await saved;
+    equal([settings.get("count", 0), daemon.stored.get("name")], [5, "y"]);
     await settings.set("count", 7);
     equal(daemon.stored.get("count"), 7);
     // A value of another type than the fallback is not returned.
@@ -232,6 +240,10 @@ export const hostScenarios = {
         list: [1],
       },
     });
+    // As much of a long name as the daemon takes.
+    await (await native(daemon, [true], "n".repeat(99))).notify({ title: "four" });
+    const [long] = daemon.given.at(-1) as { sourceApp: string }[];
+    equal([long?.sourceApp.length, long?.sourceApp.endsWith("n (plugin)")], [64, true]);
   },
 
   /** A notification that fails is reported in its result. */

@@ -696,6 +696,9 @@ export const pageScenarios = {
     for (const known of ["daemon 1.2.3", "api.example", "some-one 1.0.0 new", "overlay up", "1006"]) {
       equal(text.includes(known), true);
     }
+    for (const path of ["read /home/ana", "path:/home/ana/x", "file:///home/ana/x", "C:\\Users\\ana"]) {
+      equal(redacted(path).includes("ana"), false);
+    }
     equal(redacted("a".repeat(40)), "a".repeat(40));
   },
 };

@@ -14,7 +14,7 @@ from ..plugins.bundle.workshop import Workshop
 from .bundling import REFERENCE
 
 SAMPLE = REFERENCE / "sample-plugin"
-MOST_BYTES = 175_000
+MOST_BYTES = 177_000
 MOST_COMPRESSED_BYTES = 62_000
 
 

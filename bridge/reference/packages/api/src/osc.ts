@@ -17,6 +17,9 @@ export interface Osc {
   /**
    * Call `listener` for each message that arrives at port 9001.
    *
+   * What is no `OscArgument`, such as a blob, is left out of `args`: the next one comes
+   * in its place.
+   *
    * @returns A function that ends this. The port is released with the last listener of
    *   all plugins.
    */

@@ -16,7 +16,8 @@ import type { Gate } from "./permissions.js";
 // Of what follows a slash, the daemon sees nothing: the user would be asked about it as
 // about another method.
 const METHOD = /^[A-Za-z]{1,40}$/;
-const SENDER_CHARACTERS = 60;
+// The daemon's limit, less what is added.
+const SENDER_CHARACTERS = 64 - " (plugin)".length;
 
 /** The daemon's `notify` service, behind a plugin's gate. */
 export class GatedNative implements Native {

@@ -98,7 +98,9 @@ export class Gate {
 function useFor({ id, name, hosts }: Manifest, { kind, target }: Grant): Omit<Use, "about"> {
   const { meaning } = wordsOf(kind);
   const all = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`;
-  const undeclared = kind === "network" && !hosts.includes(target);
+  // A site is asked about without the usual port, which a manifest may name.
+  const named = hosts.map((host) => host.replace(/:443$/, ""));
+  const undeclared = kind === "network" && !named.includes(target);
   return {
     id,
     name,

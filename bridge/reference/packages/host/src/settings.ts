@@ -13,16 +13,23 @@ export type Values = { readonly [key: string]: Json };
 /** Makes a value durable. */
 export type Write = (key: string, value: Json) => Promise<unknown>;
 
+/** What waits for a value to be stored. */
+interface Waiting {
+  readonly stored: Promise<void>;
+  readonly end: (error?: unknown) => void;
+}
+
 /** A plugin's own values, on the page or in its realm. */
 export class StoredSettings implements Settings {
   readonly #store: Write;
   readonly #values = new Map<string, Json>();
   readonly #bytes = new Map<string, number>();
-  readonly #unwritten = new Set<string>();
-  #written = "";
+  /** What is stored, as far as it is known here. */
+  #stored = new Map<string, Json>();
+  readonly #unwritten = new Map<string, Waiting>();
+  #written: string | undefined;
   readonly #changed = new Signal();
   #schema: Schema = [];
-  #writing: Promise<void> | undefined;
 
   /**
    * @param store Called for what the plugin sets.
@@ -30,9 +37,7 @@ export class StoredSettings implements Settings {
    */
   constructor(store: Write, values: Values) {
     this.#store = store;
-    for (const [key, value] of Object.entries(values)) {
-      this.keep(key, value);
-    }
+    this.#take(values);
   }
 
   /** Every value that is stored, by key. */
@@ -71,10 +76,13 @@ export class StoredSettings implements Settings {
       const words = `settings: over ${MOST_BYTES} bytes of JSON`;
       return Promise.reject(new BridgeError("too_large", words));
     }
-    this.keep(key, value);
-    this.#unwritten.add(key);
-    this.#writing ??= this.#write();
-    return this.#writing;
+    this.#hold(key, value);
+    const waiting = this.#unwritten.get(key) ?? waitingOne();
+    this.#unwritten.set(key, waiting);
+    if (this.#written === undefined) {
+      void this.#write();
+    }
+    return waiting.stored;
   }
 
   onChange(listener: () => void): () => void {
@@ -83,18 +91,35 @@ export class StoredSettings implements Settings {
 
   /** Take other values over, as the user saved them; what is being written stays. */
   replace(values: Values): void {
-    const written = this.#writing === undefined ? [] : [...this.#unwritten, this.#written];
+    const written = [...this.#unwritten.keys(), this.#written];
     const kept = [...this.#values].filter(([key]) => written.includes(key));
     this.#values.clear();
     this.#bytes.clear();
-    for (const [key, value] of [...Object.entries(values), ...kept]) {
-      this.keep(key, value);
+    this.#take(values);
+    for (const [key, value] of kept) {
+      this.#hold(key, value);
     }
     this.#changed.emit();
   }
 
+  #take(values: Values): void {
+    this.#stored = new Map();
+    for (const [key, value] of Object.entries(values)) {
+      this.keep(key, value);
+    }
+  }
+
   /** Have a value that is stored, or none. */
   protected keep(key: string, value: Json | undefined): void {
+    if (value === undefined) {
+      this.#stored.delete(key);
+    } else {
+      this.#stored.set(key, value);
+    }
+    this.#hold(key, value);
+  }
+
+  #hold(key: string, value: Json | undefined): void {
     if (value === undefined) {
       this.#values.delete(key);
       this.#bytes.delete(key);
@@ -114,22 +139,33 @@ export class StoredSettings implements Settings {
   }
 
   async #write(): Promise<void> {
-    let failure: unknown;
-    for (const key of this.#unwritten) {
+    for (const [key, waiting] of this.#unwritten) {
       // A key set again while it is being written comes round once more.
       this.#unwritten.delete(key);
       this.#written = key;
+      const value = this.#values.get(key) as Json;
       try {
-        await this.#store(key, this.#values.get(key) as Json);
+        await this.#store(key, value);
+        this.#stored.set(key, value);
+        waiting.end();
       } catch (e) {
-        failure ??= e;
+        if (!this.#unwritten.has(key)) {
+          this.#hold(key, this.#stored.get(key));
+          this.#changed.emit();
+        }
+        waiting.end(e);
       }
     }
-    this.#writing = undefined;
-    if (failure !== undefined) {
-      throw failure;
-    }
+    this.#written = undefined;
   }
+}
+
+function waitingOne(): Waiting {
+  let end: Waiting["end"] = () => undefined;
+  const stored = new Promise<void>((resolve, reject) => {
+    end = (error) => (error === undefined ? resolve() : reject(error));
+  });
+  return { stored, end };
 }
 
 function bytesOf(key: string, value: Json): number {

@@ -47,6 +47,7 @@ function section(title: string, lines: readonly string[]): string {
 export function redacted(text: string): string {
   return text
     .replace(/\b((?:https?|wss?):\/\/)(?:[^\s/@]*@)?([^\s/"'<>)\]]+)[^\s"'<>)\]]*/g, "$1$2/…")
+    .replace(/[\\/]+(?:home|Users)[\\/]+[^\s\\/"'<>:]+/g, "/…")
     .replace(/(?<![\w/:.])\/(?:[^\s/"'<>]+\/)+/g, "/…/")
     .replace(/\b(?=[\w-]*\d)(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{32,}\b/g, "…");
 }
