@@ -97,7 +97,7 @@ export const realmScenarios = {
       { t: "call", n: 1, name: "state.set", args: [] },
       { t: "call", n: 1, name: "toString", args: [] },
       { t: "call", n: 1, name: "sql.query", args: {} },
-      { t: "call", n: 1, name: "sql.query", args: [text] },
+      { t: "call", n: 1, name: "osc.send", args: [text] },
       { t: "batch", changes: {} },
       { t: "batch", changes: Array(LIMITS.changes + 1).fill({ op: "remove", ref: 1 }) },
       { t: "batch", changes: [{ op: "log", level: "loud", text: "" }] },
@@ -214,7 +214,16 @@ export const realmScenarios = {
 
   /** It is refused in the realm, as is what is no JSON. */
   async a_call_that_is_too_large() {
-    const { ctx } = await running({}, ["network"]);
+    // What the API and the daemon allow is not.
+    const field = { type: "text", label: "Words", maxLength: 10_000 } as const;
+    const full = { ...field, default: "x".repeat(10_000) };
+    const settings = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`field-${n}`, full]));
+    const { ctx } = await running({ settings }, ["native", "network", "sql"]);
+    const icon = "x".repeat(131_072);
+    const fields = { icon, useBase64Icon: true };
+    await ctx.native.notify({ title: "Title", ...fields, overrides: { overlay: fields } });
+    await ctx.native.call("notify", "send", { title: "Title", ...fields });
+    await ctx.sql.query("sample", `select '${"\n".repeat(65_000)}'`);
     const body = "x".repeat(LIMITS.message);
     equal(await refusal(ctx.http.fetch("https://a.example/", { body })), "BridgeError too_large");
     equal(await refusal(ctx.settings.set("a", "x".repeat(LIMITS.ordinary))), "BridgeError too_large");

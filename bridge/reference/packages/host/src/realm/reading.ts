@@ -11,6 +11,7 @@ import {
   LIMITS,
   PACE,
   PHASES,
+  mostCharacters,
 } from "./wire.js";
 
 type Fields = { readonly [name: string]: unknown };
@@ -24,7 +25,8 @@ export function readMessage(data: unknown): FromRealm {
   check(typeof data === "string" && data.length <= LIMITS.message, "a text within its size");
   const words = data as string;
   const read = readTagged(MESSAGES, "t", parse(words)) as FromRealm;
-  check(words.length <= sizeFor(read), `a message of ${read.t} within its size`);
+  const kind = read.t === "call" ? read.name : read.t;
+  check(words.length <= mostCharacters(kind), `a message of ${read.t} within its size`);
   return read;
 }
 
@@ -34,12 +36,6 @@ function parse(words: string): unknown {
   } catch {
     throw new RangeError("the plugin broke a rule of its port: JSON");
   }
-}
-
-function sizeFor(message: FromRealm): number {
-  const isLarge =
-    message.t === "batch" || (message.t === "call" && message.name === "http.fetch");
-  return isLarge ? LIMITS.message : LIMITS.ordinary;
 }
 
 /** How each field is read. */

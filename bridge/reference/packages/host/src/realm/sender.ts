@@ -11,6 +11,7 @@ import {
   LIMITS,
   PACE,
   type Refusal,
+  mostCharacters,
 } from "./wire.js";
 
 type Draw = Extract<Change, { readonly op: "draw" }>;
@@ -62,7 +63,7 @@ export class Sender {
     return new Promise((resolve, reject) => {
       const n = this.#calls + 1;
       const text = JSON.stringify({ t: "call", n, name, args });
-      if (text.length > (name === "http.fetch" ? LIMITS.message : LIMITS.ordinary)) {
+      if (text.length > mostCharacters(name)) {
         throw new BridgeError("too_large", `${name}: more than a call can have`);
       }
       if (this.#waiting.length >= PACE.waiting) {

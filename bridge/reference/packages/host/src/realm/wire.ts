@@ -13,7 +13,7 @@ import type { Level } from "../log.js";
 export const LIMITS = {
   /** Characters of any message; it is parsed only when it has no more. */
   message: 1_600_000,
-  /** Characters of messages other than batches and calls of `http.fetch`. */
+  /** Characters of a message that is not one of `LARGE`. */
   ordinary: 70_000,
   messages: { perSecond: 200, burst: 1_000 },
   characters: { perSecond: 3_000_000, burst: 16_000_000 },
@@ -52,6 +52,21 @@ export const CALLS = [
   "sql.query",
 ] as const;
 export type CallName = (typeof CALLS)[number];
+
+// They hold texts of many fields or changes, an icon for each sink, a statement, a body.
+const LARGE: readonly string[] = [
+  "batch",
+  "loaded",
+  "native.notify",
+  "native.call",
+  "http.fetch",
+  "sql.query",
+];
+
+/** The most characters of a message, by what it is or by the name of the call. */
+export function mostCharacters(kind: string): number {
+  return LARGE.includes(kind) ? LIMITS.message : LIMITS.ordinary;
+}
 
 export const KINDS = [
   "text",
