@@ -139,8 +139,13 @@ export const realmScenarios = {
     equal(stages(page), ["evil-one failed"]);
     const twice = await connected([evil(call(2), call(2))], { answers: [true] });
     equal(stages(twice), ["evil-one failed"]);
-    const few = await connected([evil(...calls.slice(0, 8))], { answers: [new Promise(nothing)] });
-    equal(stages(few), ["evil-one running"]);
+    // One more place is for saving a setting.
+    const set = (n: number): object => ({ ...call(n), name: "settings.set", args: ["a", 1] });
+    for (const [last, stage] of [[[], "running"], [[9], "running"], [[9, 10], "failed"]] as const) {
+      const plugin = evil(...calls.slice(0, 8), ...last.map(set));
+      const few = await connected([plugin], { answers: [new Promise(nothing)] });
+      equal(stages(few), [`evil-one ${stage}`]);
+    }
   },
 
   /** A plugin that has run is shown as stopped, and can be switched off. */
@@ -232,17 +237,22 @@ export const realmScenarios = {
     equal(await refusal(ctx.native.call("notify", "send", cycle as never)), "TypeError");
   },
 
-  /** Eight are on their way, 256 more wait, and the rest are refused. */
+  /** Eight are on their way, 256 more wait, and the rest are refused; a setting is saved. */
   async calls_that_wait_for_others() {
-    const page = await running({}, ["native"]);
-    const { ctx, daemon, realms } = page;
-    daemon.call = () => new Promise(nothing);
+    let save: Plugin["deactivate"] = nothing;
+    const page = await running({ deactivate: () => save?.() }, ["native"]);
+    const { ctx, daemon, realms, runtime } = page;
+    save = () => ctx.settings.set("draft", "words");
+    const { call: answer } = daemon;
+    daemon.call = (method, ...rest) =>
+      method === "notify/targets" ? new Promise(nothing) : answer(method, ...rest);
     const calls = Array.from({ length: 300 }, () => ctx.native.targets());
     const refused = calls.slice(264).map((one) => refusal(one));
     equal([...new Set(await Promise.all(refused))], ["BridgeError rate_limited"]);
     await quiet();
     equal(realms.started[0]?.sent.filter(({ t }) => t === "call").length, LIMITS.unanswered);
-    equal(stages(page), ["some-plugin running"]);
+    await runtime.setEnabled("some-plugin", false);
+    equal([stages(page), daemon.stored.get("draft")], [["some-plugin off"], "words"]);
   },
 
   /** A value that is being written survives what the user saves meanwhile. */

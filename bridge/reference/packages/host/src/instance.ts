@@ -60,8 +60,8 @@ export class Instance {
   #watch: Watch | undefined;
   #waiting: Waiting | undefined;
   #isClosed = false;
-  #calls = 0;
-  #unanswered = 0;
+  /** The numbers of calls that were not answered. */
+  readonly #open = new Set<number>();
 
   constructor(parts: InstanceParts) {
     const { settings, caller, gate, hub, place } = parts;
@@ -218,10 +218,10 @@ export class Instance {
         this.#channel?.post({ t: "drawn" });
         break;
       case "call":
-        if (message.n <= this.#calls || this.#unanswered >= LIMITS.unanswered) {
+        const places = LIMITS.unanswered + (message.name === "settings.set" ? 1 : 0);
+        if (this.#open.has(message.n) || this.#open.size >= places) {
           throw new RangeError("the plugin broke a rule of its port: few calls, each once");
         }
-        this.#calls = message.n;
         void this.#serve(message);
         break;
       case "done":
@@ -263,13 +263,13 @@ export class Instance {
   }
 
   async #serve({ n, name, args }: Extract<FromRealm, { readonly t: "call" }>): Promise<void> {
-    this.#unanswered += 1;
+    this.#open.add(n);
     try {
       const ok = ((await this.#services.call(name, args)) ?? null) as Json;
-      this.#unanswered -= 1;
+      this.#open.delete(n);
       this.#channel?.post({ t: "answer", n, ok });
     } catch (e) {
-      this.#unanswered -= 1;
+      this.#open.delete(n);
       this.#channel?.post({ t: "answer", n, error: refusalOf(e) });
     }
   }

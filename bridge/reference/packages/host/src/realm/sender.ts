@@ -30,6 +30,7 @@ export class Sender {
   readonly #environment: Environment;
   readonly #pace: Bucket;
   readonly #characters: Bucket;
+  readonly #batches: Bucket;
   readonly #messages: string[] = [];
   #isPaced = false;
   #calls = 0;
@@ -40,7 +41,6 @@ export class Sender {
   readonly #draws = new Map<number, Draw>();
   #isDrawing = false;
   #isScheduled = false;
-  #nextBatch = 0;
 
   /** @param post Send a text to the page. */
   constructor(post: (text: string) => void, environment: Environment) {
@@ -48,6 +48,7 @@ export class Sender {
     this.#environment = environment;
     this.#pace = new Bucket(PACE.messages, environment.now);
     this.#characters = new Bucket(PACE.characters, environment.now);
+    this.#batches = new Bucket(PACE.batches, environment.now);
   }
 
   send(message: FromRealm): void {
@@ -61,17 +62,22 @@ export class Sender {
    */
   call(name: CallName, args: readonly unknown[]): Promise<Json> {
     return new Promise((resolve, reject) => {
-      const n = this.#calls + 1;
+      this.#calls += 1;
+      const n = this.#calls;
       const text = JSON.stringify({ t: "call", n, name, args });
       if (text.length > mostCharacters(name)) {
         throw new BridgeError("too_large", `${name}: more than a call can have`);
       }
-      if (this.#waiting.length >= PACE.waiting) {
+      const call = { n, text, resolve, reject };
+      if (name === "settings.set") {
+        // One at a time, and before all that waits: the plugin may be about to end.
+        this.#open(call);
+      } else if (this.#waiting.length < PACE.waiting) {
+        this.#waiting.push(call);
+        this.#advance();
+      } else {
         throw new BridgeError("rate_limited", `more than ${PACE.waiting} calls wait`);
       }
-      this.#calls = n;
-      this.#waiting.push({ n, text, resolve, reject });
-      this.#advance();
     });
   }
 
@@ -127,9 +133,7 @@ export class Sender {
         this.#sendBatch();
       }
     };
-    // A clock that is set back holds nothing up.
-    const rest = this.#nextBatch - this.#environment.now();
-    const wait = Math.min(rest, PACE.batchMilliseconds);
+    const wait = this.#batches.wait();
     if (wait > 0) {
       this.#environment.later(wait, work);
     } else {
@@ -152,7 +156,7 @@ export class Sender {
     this.#changes = this.#changes.slice(texts.length);
     this.#draws.clear();
     this.#sendText(`{"t":"batch","changes":[${texts.join()}]}`);
-    this.#nextBatch = this.#environment.now() + PACE.batchMilliseconds;
+    this.#batches.take();
   }
 
   #advance(): void {
@@ -162,9 +166,13 @@ export class Sender {
         return;
       }
       this.#waiting.shift();
-      this.#unanswered.set(next.n, next);
-      this.#sendText(next.text);
+      this.#open(next);
     }
+  }
+
+  #open(call: Call): void {
+    this.#unanswered.set(call.n, call);
+    this.#sendText(call.text);
   }
 
   #fits({ text }: Call): boolean {

@@ -17,7 +17,7 @@ export const LIMITS = {
   ordinary: 70_000,
   messages: { perSecond: 200, burst: 1_000 },
   characters: { perSecond: 3_000_000, burst: 16_000_000 },
-  /** Calls without an answer. */
+  /** Calls without an answer; saving a setting has one more place, of its own. */
   unanswered: 8,
   /** Changes of cards in a batch. */
   changes: 500,
@@ -33,7 +33,7 @@ export const PACE = {
   characters: { perSecond: 2_000_000, burst: 8_000_000 },
   /** Calls that wait for others to be answered. */
   waiting: 256,
-  batchMilliseconds: 16,
+  batches: { perSecond: 60, burst: 1 },
   batch: 60_000,
   unansweredCharacters: 4_000_000,
   errorCharacters: 4_000,
@@ -54,18 +54,11 @@ export const CALLS = [
 export type CallName = (typeof CALLS)[number];
 
 // They hold texts of many fields or changes, an icon for each sink, a statement, a body.
-const LARGE: readonly string[] = [
-  "batch",
-  "loaded",
-  "native.notify",
-  "native.call",
-  "http.fetch",
-  "sql.query",
-];
+const LARGE = /^(batch|loaded|native|http|sql)/;
 
 /** The most characters of a message, by what it is or by the name of the call. */
 export function mostCharacters(kind: string): number {
-  return LARGE.includes(kind) ? LIMITS.message : LIMITS.ordinary;
+  return LARGE.test(kind) ? LIMITS.message : LIMITS.ordinary;
 }
 
 export const KINDS = [
