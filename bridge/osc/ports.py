@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from attrs import field
@@ -40,6 +41,18 @@ def _bound(reactor: Any, port: int, protocol: DatagramProtocol) -> Any:
         )
 
 
+def _read_one(bound: Any, log: Logger) -> None:
+    """Read one datagram, instead of the port's ``doRead``."""
+    try:
+        datagram, source = bound.socket.recvfrom(bound.maxPacketSize)
+    except OSError:
+        return
+    try:
+        bound.protocol.datagramReceived(datagram, source)
+    except Exception:  # noqa: BLE001 (the reactor would close the port)
+        log.failure("a datagram of OSC could not be passed on")
+
+
 class _OscPort(DatagramProtocol):
     """
     A protocol whose start and end Twisted does not log.
@@ -72,6 +85,8 @@ class Sender:
         try:
             if self._port is None:
                 self._port = _bound(self._reactor, 0, _OscPort())
+                # Readers never answer, and others could send without end.
+                self._port.stopReading()
             self._port.write(datagram, (_LOOPBACK, port))
         except (MessageLengthError, OSError):
             raise unavailable("the system accepts no datagrams now") from None
@@ -206,8 +221,9 @@ class Listener:
             bound = _bound(self._reactor, port, receiver)
         except OSError:
             raise unavailable("the OSC port is in use by another program") from None
-        # The worst datagram takes 15 ms: at most one per turn of the reactor.
-        bound.maxThroughput = OSC_DATAGRAM_BYTES
+        # The worst datagram takes 15 ms: at most one per turn of the reactor. The
+        # port's own limit counts bytes, of which an empty datagram has none.
+        bound.doRead = partial(_read_one, bound, self._log)
         await self._close()
         self.receiver = receiver
 

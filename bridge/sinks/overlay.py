@@ -117,6 +117,8 @@ class Overlay(DatagramProtocol):
             self._port = self._reactor.listenUDP(0, self, interface=own)
         except CannotListenError:
             raise SinkError("no port to send from") from None
+        # Readers never answer, and others could send without end.
+        self._port.stopReading()
 
     def health(self) -> Health:
         """See ``ISink``; a look at the port could take it from the overlay."""

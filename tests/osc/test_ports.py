@@ -87,6 +87,32 @@ class ListenerTests(TestCase):
         assert receiver is not None
         await until(lambda: receiver.received == 400)
 
+    async def test_attack_empty_datagrams(self) -> None:
+        """One datagram is read per turn, and none where only is sent from."""
+        await self.listener.hold("a", self.port)
+        receiver = self.listener.receiver
+        assert receiver is not None
+        for _ in range(3):
+            self.send(b"")
+        receiver.transport.doRead()
+        self.assertEqual(receiver.undecodable, 1)
+        sender = Sender(reactor)
+        sender.send(b"x", self.port)
+        self.assertNotIn(sender._port, reactor.getReaders())
+        await sender.close()
+
+    async def test_error_of_one_datagram(self) -> None:
+        """It is logged, and the next one is received."""
+        await self.listener.hold("a", self.port)
+        receiver = self.listener.receiver
+        assert receiver is not None
+        receiver.pacing.push = lambda _: 1 / 0
+        self.send(encode(HELLO))
+        await until(lambda: receiver.received)
+        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+        self.send(b"")
+        await until(lambda: receiver.undecodable)
+
     async def test_attack_from_another_machine(self) -> None:
         """Only 127.0.0.1 is bound: other addresses of this machine do not reach it."""
         await self.listener.hold("a", self.port)

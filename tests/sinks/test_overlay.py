@@ -133,6 +133,8 @@ class SocketTests(SinkContract, TestCase):
         sink = Overlay(reactor, Address("127.0.0.1", self.port))
         sink.start()
         self.addCleanup(sink.close)
+        # What others send to it is left unread: it could be without end.
+        self.assertNotIn(sink._port, reactor.getReaders())
         gone = reactor.listenUDP(0, Listener(), interface="127.0.0.1")
         nobody = gone.getHost().port
         await gone.stopListening()
