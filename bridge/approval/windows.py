@@ -23,6 +23,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..classes import define
+from ..concurrency.threads import NO_THREAD
 from ..protocol.limits import PROMPT_SECONDS
 from .approvers import IApprover, denied, unavailable
 from .prompts import Prompt, sender
@@ -109,7 +110,12 @@ class WindowsApprover:
                 result = Failure()
             self._reactor.callFromThread(closed, result)
 
-        self._is_standing = True
         # Not a pool's: stopping a pool waits for its threads, and the user may be away.
-        threading.Thread(target=show, name="prompt", daemon=True).start()
+        asking = threading.Thread(target=show, name="prompt", daemon=True)
+        try:
+            asking.start()
+        except RuntimeError:
+            raise unavailable(NO_THREAD) from None
+        # Its end comes by the reactor, so never before this.
+        self._is_standing = True
         return answer

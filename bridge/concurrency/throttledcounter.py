@@ -31,7 +31,8 @@ class ThrottledCounter:
     def add(self, number: int) -> None:
         """Count ``number`` more."""
         self._count += number
-        wait = self._next - self._clock.seconds()
+        # A clock that is set back must not delay the report.
+        wait = min(self._next - self._clock.seconds(), _SECONDS_BETWEEN)
         if wait <= 0 or self._closed:
             self.flush()
         elif self._later is None:

@@ -3,6 +3,7 @@
 import queue
 import sys
 import threading
+from unittest import mock
 
 from twisted.internet import reactor
 from twisted.internet.task import Clock
@@ -77,6 +78,15 @@ class WindowsApproverTests(ApproverContract, TestCase):
             message = await self.refusal(self.asker.approve(PROMPT))
             self.assertEqual(message, why)
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
+
+    async def test_no_thread(self):
+        """Without room for a thread it is refused, and the next prompt is shown."""
+        with mock.patch("threading.Thread.start") as start:
+            start.side_effect = RuntimeError("can't start new thread")
+            message = await self.refusal(self.asker.approve(PROMPT))
+        self.assertIn("no room for another thread", message)
+        self.boxes.buttons.put(IDYES)
+        await self.asker.approve(PROMPT)
 
     async def test_other_error(self):
         """An error of any kind ends the question, and is not lost."""

@@ -17,8 +17,12 @@ class TallyTests(SynchronousTestCase):
         tally.flush()
         tally.flush()
         self.assertEqual(printed, [1, 2])
+        clock.rightNow -= 3600
+        tally.add(2)
+        clock.advance(1)
+        self.assertEqual(printed, [1, 2, 2])
         tally.add(2)
         tally.close()
         tally.add(3)
-        self.assertEqual(printed, [1, 2, 2, 3])
+        self.assertEqual(printed, [1, 2, 2, 2, 3])
         self.assertEqual(clock.getDelayedCalls(), [])
