@@ -114,8 +114,11 @@ class IconFiles:
         image = base64.b64decode(text)
         path = self.directory / f"{hashlib.sha256(image).hexdigest()}.png"
         if path not in self._expiry:
+            # Cancelled is only this: a thread goes on, and its file is kept or removed.
+            made: Deferred[None] = Deferred()
+            Deferred.fromCoroutine(self._make(image, path, sender)).chainDeferred(made)
             try:
-                await self._make(image, path, sender)
+                await made
             except BridgeError as e:
                 raise ImageError(e.message) from None
         self._keep(path)

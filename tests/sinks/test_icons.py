@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
-from twisted.internet.defer import Deferred, execute
+from twisted.internet.defer import CancelledError, Deferred, execute
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -147,6 +147,21 @@ class FileTests(SynchronousTestCase):
         self.assertEqual((first, threads.waiting), (second, []))
         self.assertEqual(self.there(), [first])
         self.files.close()
+
+    def test_cancelled_while_it_is_written(self):
+        """Its file is removed a minute later, or at the end if that comes first."""
+        for is_end in (False, True):
+            threads = self.held()
+            asked = self.asking(png())
+            asked.cancel()
+            self.failureResultOf(asked, CancelledError)
+            if is_end:
+                self.files.close()
+            threads.step()
+            if not is_end:
+                self.assertEqual(len(self.there()), 1)
+                self.clock.advance(ICON_FILE_SECONDS)
+            self.assertEqual(self.there(), [])
 
     def test_attack_icons_that_wait(self):
         """One is decoded at a time, four of a page wait, and none is at the stop."""
