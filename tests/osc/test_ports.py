@@ -3,6 +3,7 @@
 import resource
 import socket
 from typing import Any
+from unittest import mock
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, gatherResults
@@ -106,7 +107,7 @@ class ListenerTests(TestCase):
         await self.listener.hold("a", self.port)
         receiver = self.listener.receiver
         assert receiver is not None
-        receiver.pacing.push = lambda _: 1 / 0
+        receiver.pacing.push = mock.Mock(side_effect=ZeroDivisionError)
         self.send(encode(HELLO))
         await until(lambda: receiver.received)
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
