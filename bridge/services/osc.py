@@ -245,7 +245,9 @@ class Osc:
         port, leases = self._listener.port, self._listener.leases
         edit: Edit = Remove(_NAMESPACE, _KEY)
         if port is not None and leases:
-            edit = Put(_NAMESPACE, _KEY, unstructure(KeptLease(port, leases)))
+            # A program by HTTP may hold it too: one more than pages can come back.
+            kept = KeptLease(port, min(leases, limits.SOCKETS_AUTHENTICATED))
+            edit = Put(_NAMESPACE, _KEY, unstructure(kept))
         self._store.commit([edit]).addErrback(self._not_written)
 
     def _not_written(self, failure: Failure) -> None:
@@ -265,7 +267,12 @@ class Osc:
             raise bad_request("port: not the daemon's own, nor the overlay's")
 
     def _ended(self, caller: Caller) -> None:
-        self._listener.release_later(caller).addErrback(self._hold_failed)
+        # A command does not come back, and its lease would pass to a page.
+        listener = self._listener
+        leave: Callable[[object], Deferred[Any]] = (
+            listener.release_later if caller.is_page else listener.release
+        )
+        leave(caller).addErrback(self._hold_failed)
 
     def _hold_failed(self, failure: Failure) -> None:
         self._log.failure("a lease on the OSC port could not be passed on", failure)

@@ -11,6 +11,7 @@ from twisted.trial.unittest import TestCase
 
 from bridge.osc.ports import Listener
 from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.limits import SOCKETS_AUTHENTICATED
 from bridge.rpc.caller import Caller
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
@@ -198,6 +199,14 @@ class ListenTests(OscCase):
         )
         self.assertTrue((await self.call("stop", page))["stopped"])
 
+    async def test_a_command_leaves_nothing(self) -> None:
+        """Its lease ends with its connection, and passes to no page."""
+        command = Page(is_page=False)
+        await self.call("listen", command, port=self.port)
+        command.go()
+        await until(lambda: not self.store.namespaces())
+        self.assertFalse((await self.call("status"))["listening"])
+
     async def test_describe(self) -> None:
         """The description gives the methods, the ports, the event and the status."""
         described = self.registry.describe()["osc"]
@@ -250,6 +259,13 @@ class RestartTests(OscCase):
         first, second = self.joined(), self.joined()
         self.assertFalse((await self.call("stop", first))["stopped"])
         self.assertTrue((await self.call("stop", second))["stopped"])
+
+    async def test_more_holders_than_sockets(self) -> None:
+        """Pages and a program by HTTP may be more; the port is open again."""
+        for _ in range(SOCKETS_AUTHENTICATED + 1):
+            await self.call("listen", Page(), port=self.port)
+        await self.restart()
+        self.assertTrue((await self.call("status"))["listening"])
 
     async def test_what_is_not_restored(self) -> None:
         """A released port, nonsense, a reserved or a taken port."""
