@@ -11,7 +11,7 @@ import { GatedNative } from "../../bridge/reference/packages/host/src/native.js"
 import { PageSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
 import { Gate } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Preferences, readEndpoint } from "../../bridge/reference/packages/host/src/preferences.js";
-import { Daemon, Memory } from "./pagefixture.js";
+import { Daemon, Memory, quiet } from "./pagefixture.js";
 import { FakeEnvironment, equal, refusal, settle } from "./fakeenvironment.js";
 
 async function native(daemon: Daemon, answers: boolean[], name?: string): Promise<GatedNative> {
@@ -164,12 +164,16 @@ export const hostScenarios = {
       daemon.refuses = (params as { value?: Json }).value === 6 ? method : "";
       return call(method, params, options);
     };
+    const shown: Json[] = [];
+    const end = settings.onChange(() => shown.push(settings.get("count", 0)));
     const refused = refusal(settings.set("count", 6));
     const saved = settings.set("name", "y");
     equal(await refused, "BridgeError unavailable");
     // It is not there, and the other is saved.
     await saved;
-    equal([settings.get("count", 0), daemon.stored.get("name")], [5, "y"]);
+    await quiet();
+    equal([settings.get("count", 0), daemon.stored.get("name"), shown], [5, "y", [5]]);
+    end();
     await settings.set("count", 7);
     equal(daemon.stored.get("count"), 7);
     // A value of another type than the fallback is not returned.

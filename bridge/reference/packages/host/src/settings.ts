@@ -139,6 +139,7 @@ export class StoredSettings implements Settings {
   }
 
   async #write(): Promise<void> {
+    let isTakenBack = false;
     for (const [key, waiting] of this.#unwritten) {
       // A key set again while it is being written comes round once more.
       this.#unwritten.delete(key);
@@ -151,12 +152,16 @@ export class StoredSettings implements Settings {
       } catch (e) {
         if (!this.#unwritten.has(key)) {
           this.#hold(key, this.#stored.get(key));
-          this.#changed.emit();
+          isTakenBack = true;
         }
         waiting.end(e);
       }
     }
     this.#written = undefined;
+    // Last: a listener that fails must keep nothing from being stored.
+    if (isTakenBack) {
+      this.#changed.emit();
+    }
   }
 }
 
