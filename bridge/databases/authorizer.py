@@ -13,7 +13,7 @@ from typing import Final
 from ..classes import define
 from ..protocol.limits import SQL_FUNCTION_CALLS
 
-# Which of the two it is can't be told: SQLite asks for the same in both.
+# SQLite asks for the same in both cases.
 ONLY_READING: Final = (
     "only SELECT is allowed, the database is readonly; "
     "virtual tables, such as those of full-text search, cannot be read"

@@ -122,8 +122,9 @@ class DataDir:
         """
         Acquire the directory's lock, as its daemon does.
 
-        Where a daemon was reached that was killed, another program may listen by now;
-        and whoever finds the lock held would show it the token.  So that is removed.
+        The addresses of a daemon that was killed are removed: another program may
+        listen there by now, and a command that finds the lock held would send it the
+        token.
 
         :raise LockedError: Another process holds it; see ``bridge.system.locks``.
         :raise OSError: See there, too.

@@ -278,7 +278,7 @@ test("an abort while it is followed cancels it", async () => {
   assert.equal((await failure(run.outcome)).name, "AbortError");
 });
 
-test("an abort that a lost connection keeps from the daemon is told to it later", async () => {
+test("an abort that a lost connection keeps from the daemon is sent to it later", async () => {
   const abort = new AbortController();
   const run = await installing({ signal: abort.signal });
   const { fixture } = run;

@@ -211,7 +211,7 @@ class Repository:
         """
         here = self._release_at_head()
         if wanted in PARTS:
-            if here is not None and not (here.is_tagged and self._is_next(wanted)):
+            if here is not None and not (here.is_tagged and self._leads_on(wanted)):
                 return here
             return self._check_newer(_raised(self.manifest.version, wanted))
         if here is not None and here.version == wanted:
@@ -222,8 +222,8 @@ class Repository:
             raise CommandError(f"a version is {rule}, or one of {', '.join(PARTS)}")
         return self._check_newer(wanted)
 
-    def _is_next(self, part: str) -> bool:
-        """Whether raising this part has not led to the release at ``HEAD``."""
+    def _leads_on(self, part: str) -> bool:
+        """Whether raising this part leads to another release than that at ``HEAD``."""
         commits = git(self.root, "rev-list", "--max-count=2", "--first-parent", self.at)
         before = _version_at(self.root, *commits.decode().split()[1:])
         return before is not None and _raised(before, part) != self.manifest.version
