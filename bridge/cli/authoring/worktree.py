@@ -30,7 +30,8 @@ HOST_LINK: Final = ".host"
 """The link by which editors and tests find the host's sources; ``new`` makes it."""
 PACKAGES_FOLDER: Final = "node_modules"
 _NAMED_FILES: Final = 3
-_OF_AUTHOR: Final = r"^(core\.excludesfile|safe\.directory)$"
+_OVERRIDDEN: Final = r"^(core\.excludesfile$|safe\.directory$|filter\.)"
+_OF_TREE: Final = ("local", "worktree")
 # Else git would look into them, by their own configuration.
 _SUBMODULES: Final = "--ignore-submodules=dirty"
 
@@ -179,16 +180,34 @@ def _harmless_environ(root: Path) -> dict[str, str]:
     What the author has said of every work tree holds: what to ignore, whom to trust.
     """
     own = {name: t for name, t in os.environ.items() if not name.startswith("GIT_")}
-    environ = own | {
+    return own | {
+        # Its configuration may name a program to fetch lost objects by.
+        "GIT_ALLOW_PROTOCOL": "",
         "GIT_CEILING_DIRECTORIES": str(root.resolve().parent),
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_OPTIONAL_LOCKS": "0",
+        **_given([("core.fsmonitor", "false"), *_overridden(root)]),
     }
-    of_author = _configured(root, _OF_AUTHOR, _author_environ())
-    options = [("core.fsmonitor", "false"), *of_author]
-    filters = _configured(root, r"^filter\.", environ | _given(options))
-    return environ | _given([*options, *((name, "") for name, _ in filters)])
+
+
+def _overridden(root: Path) -> list[tuple[str, str]]:
+    """List the options of the author that hold, and every filter, which is emptied."""
+    look = ("config", "--show-scope", "-z", "--get-regexp", _OVERRIDDEN)
+    ceiling = {"GIT_CEILING_DIRECTORIES": str(root.resolve().parent)}
+    # 1: there is none.  Whatever else it fails by, a filter might be overlooked.
+    output = os.fsdecode(
+        _run(root, look, _author_environ() | ceiling, b"", fine=(0, 1))
+    )
+    words = output.split("\0")[:-1]
+    options = []
+    for scope, entry in zip(words[::2], words[1::2], strict=True):
+        name, _, text = entry.partition("\n")
+        if name.startswith("filter."):
+            options.append((name, ""))
+        elif scope not in _OF_TREE:
+            options.append((name, text))
+    return options
 
 
 def _given(options: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -202,21 +221,12 @@ def _given(options: Sequence[tuple[str, str]]) -> dict[str, str]:
     return environ
 
 
-def _configured(
-    root: Path, names: str, environ: Mapping[str, str]
-) -> list[tuple[str, str]]:
-    """List the options whose names match, with their values."""
-    try:
-        look = ("config", "-z", "--type=path", "--get-regexp", names)
-        output = os.fsdecode(_run(root, look, environ, b""))
-    except CommandError:
-        return []  # there is none
-    pairs = (entry.partition("\n") for entry in output.split("\0")[:-1])
-    return [(name, text) for name, _, text in pairs]
-
-
 def _run(
-    root: Path, arguments: Sequence[str], environ: Mapping[str, str], given: bytes
+    root: Path,
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    given: bytes,
+    fine: Collection[int] = (0,),
 ) -> bytes:
     command = ["git", "-C", str(root.resolve()), *arguments]
     try:
@@ -231,7 +241,7 @@ def _run(
         raise CommandError("git is needed for a git work tree") from None
     except OSError as e:
         raise CommandError(f"git cannot be run: {e.strerror}") from None
-    if done.returncode:
+    if done.returncode not in fine:
         reported = (done.stderr.strip() or done.stdout.strip()).partition(b"\n")[0]
         # A hook may refuse without a word.
         why = _named(reported) or f"exit status {done.returncode}"

@@ -94,12 +94,31 @@ class RepositoryTests(WorkTreeTestCase):
             for kind in ("clean", "process"):
                 git(self.root, "config", f"filter.{name}.{kind}", f"touch {ran}; cat")
         git(self.root, "config", "core.fsmonitor", f"touch {ran}")
+        # Values that git can't read as a path must not hide the names of others.
+        git(self.root, "config", "filter.a.clean", "~nobody-of-this-name/x")
         (self.root / ".git/info/attributes").write_text(
             "*.ts filter=x\nm* filter=a=b\n"
         )
         self.write("main.ts", "export default 2;\n")
         self.assertEqual(self.read()["main.ts"], b"export default 2;\n")
         self.assertRaises(CommandError, check_clean, self.root, ())
+        self.assertFalse(ran.exists())
+
+    def test_attack_fetch(self):
+        """Lost objects are not fetched by a program that the configuration names."""
+        commit(self.root)
+        ran = self.directory / "ran"
+        for name, text in (
+            ("core.repositoryFormatVersion", "1"),
+            ("extensions.partialClone", "evil"),
+            ("remote.evil.promisor", "true"),
+            ("remote.evil.url", f"ext::touch {ran}"),
+            ("protocol.ext.allow", "always"),
+        ):
+            git(self.root, "config", name, text)
+        blob = git(self.root, "rev-parse", "HEAD:main.ts")
+        (self.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+        self.assertRaises(CommandError, self.read)
         self.assertFalse(ran.exists())
 
     def assert_refused(self, message: str) -> None:
