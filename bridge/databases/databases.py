@@ -8,9 +8,10 @@ from typing import Any
 
 from attrs import field
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 
 from ..classes import define
+from ..concurrency.expiring import Expiring
 from ..concurrency.shares import Holder, Place, Shares
 from ..protocol import limits
 from .reader import Query, Reader
@@ -34,12 +35,13 @@ class Databases:
     _clock: IReactorTime
     _in_thread: Callable[..., Deferred[Any]]
     _now: Callable[[], float]
-    # By last use, the oldest first: their alias, and when they expire.
-    _idle: dict[Reader, tuple[str, float]] = field(factory=dict)
-    _sweeping: IDelayedCall | None = None
+    _idle: Expiring[tuple[str, Reader]] = field(init=False)
     _turns: Shares = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self._idle = Expiring(
+            self._clock, limits.SQL_IDLE_SECONDS, lambda idle: idle[1].close()
+        )
         self._turns = Shares(
             "statements",
             limits.SQL_STATEMENTS_AT_ONCE,
@@ -71,19 +73,15 @@ class Databases:
         :return: Fires when none is under way.
         """
         ended = self._turns.close()
-        if self._sweeping is not None:
-            self._sweeping.cancel()
-            self._sweeping = None
-        while self._idle:
-            self._idle.popitem()[0].close()
+        self._idle.close()
         return ended
 
     def _take(self, alias: str) -> Reader:
         """Return the reader that was used last, so that the others can expire."""
-        for reader, (of, _) in reversed(self._idle.items()):
-            if of == alias:
-                del self._idle[reader]
-                return reader
+        for idle in self._idle:
+            if idle[0] == alias:
+                self._idle.take(idle)
+                return idle[1]
         return Reader(self._paths[alias], self._now)
 
     async def _read(self, alias: str, query: Query, place: Place) -> Rows:
@@ -101,21 +99,4 @@ class Databases:
             if interrupted:
                 reader.close()
             else:
-                self._keep(reader, alias)
-
-    def _keep(self, reader: Reader, alias: str) -> None:
-        expiry = self._clock.seconds() + limits.SQL_IDLE_SECONDS
-        self._idle[reader] = alias, expiry
-        if self._sweeping is None:
-            self._sweep()
-
-    def _sweep(self) -> None:
-        """Close what has expired, and wait for the next."""
-        self._sweeping = None
-        now = self._clock.seconds()
-        for reader, (_, expiry) in list(self._idle.items()):
-            if expiry > now:
-                self._sweeping = self._clock.callLater(expiry - now, self._sweep)
-                return
-            del self._idle[reader]
-            reader.close()
+                self._idle.keep((alias, reader))

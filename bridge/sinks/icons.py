@@ -22,9 +22,10 @@ from typing import Any
 
 from attrs import field
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IDelayedCall, IReactorTime
+from twisted.internet.interfaces import IReactorTime
 
 from ..classes import define
+from ..concurrency.expiring import Expiring
 from ..concurrency.shares import Holder, Shares
 from ..protocol import limits
 from ..protocol.errors import BridgeError
@@ -88,14 +89,16 @@ class IconFiles:
     directory: Path
     _clock: IReactorTime
     _thread: Callable[..., Deferred[Any]]
-    _expiry: dict[Path, float] = field(factory=dict, init=False)
-    _sweeping: IDelayedCall | None = field(default=None, init=False)
+    _kept: Expiring[Path] = field(init=False)
     _turn: Shares = field(
         factory=lambda: Shares(
             "icons", 1, 1, limits.ICONS_WAITING, limits.ICONS_WAITING_PER_CALLER
         ),
         init=False,
     )
+
+    def __attrs_post_init__(self) -> None:
+        self._kept = Expiring(self._clock, limits.ICON_FILE_SECONDS, _remove)
 
     def open(self) -> None:
         """Remove what a killed daemon left."""
@@ -113,7 +116,7 @@ class IconFiles:
         """
         image = base64.b64decode(text)
         path = self.directory / f"{hashlib.sha256(image).hexdigest()}.png"
-        if path not in self._expiry:
+        if path not in self._kept:
             # Cancelled is only this: a thread goes on, and its file is kept or removed.
             made: Deferred[None] = Deferred()
             Deferred.fromCoroutine(self._make(image, path, sender)).chainDeferred(made)
@@ -121,18 +124,18 @@ class IconFiles:
                 await made
             except BridgeError as e:
                 raise ImageError(e.message) from None
-        self._keep(path)
+        self._kept.keep(path, limits.ICON_FILES)
         return path
 
     async def _make(self, image: bytes, path: Path, sender: Holder | None) -> None:
         async with self._turn.place(sender) as place:
-            if path in self._expiry:
+            if path in self._kept:
                 return  # another notification with the same one came first
             await self._thread(self._write, image, path)
             if place.why is not None:
                 _remove(path)
                 raise place.why
-            self._keep(path)
+            self._kept.keep(path, limits.ICON_FILES)
 
     def _write(self, image: bytes, path: Path) -> None:
         png = small_png(image)
@@ -141,38 +144,10 @@ class IconFiles:
         written.write_bytes(png)
         written.replace(path)
 
-    def _keep(self, path: Path) -> None:
-        """Keep a file from now on; the dictionary has the oldest first."""
-        self._expiry.pop(path, None)
-        while len(self._expiry) >= limits.ICON_FILES:
-            self._drop(next(iter(self._expiry)))
-        self._expiry[path] = self._clock.seconds() + limits.ICON_FILE_SECONDS
-        if self._sweeping is None:
-            self._sweep()
-
-    def _sweep(self) -> None:
-        """Remove what has expired, and wait for the next."""
-        # One timer for all files, so that the daemon has as many with them as without.
-        self._sweeping = None
-        now = self._clock.seconds()
-        for path, expiry in list(self._expiry.items()):
-            if expiry > now:
-                self._sweeping = self._clock.callLater(expiry - now, self._sweep)
-                return
-            self._drop(path)
-
-    def _drop(self, path: Path) -> None:
-        del self._expiry[path]
-        _remove(path)
-
     def close(self) -> None:
         """Remove them all, and keep no other."""
         self._turn.close()
-        if self._sweeping is not None:
-            self._sweeping.cancel()
-            self._sweeping = None
-        for path in list(self._expiry):
-            self._drop(path)
+        self._kept.close()
 
 
 def _remove(path: Path) -> None:

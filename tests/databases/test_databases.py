@@ -47,7 +47,7 @@ class ThreadTests(TestCase):
         """Twenty statements at once are all answered, by four connections."""
         found = await gatherResults([self.read(NAMES) for _ in range(20)])
         self.assertEqual({len(rows.rows) for rows in found}, {2})
-        self.assertLessEqual(len(self.databases._idle), 4)
+        self.assertLessEqual(len(list(self.databases._idle)), 4)
 
     async def test_one_cancelled_by_its_deadline(self) -> None:
         """An endless one ends after 5 s; meanwhile others are answered."""
@@ -121,20 +121,20 @@ class TurnTests(SynchronousTestCase):
         often another database is read.
         """
         self.successResultOf(self.read())
-        (reader,) = self.databases._idle
+        ((_, reader),) = self.databases._idle
         self.clock.advance(20)
         self.successResultOf(self.read("more"))
         self.successResultOf(self.read())
-        other, same = self.databases._idle
+        (_, same), (_, other) = self.databases._idle
         self.assertIs(same, reader)
         self.clock.advance(20)
         self.successResultOf(self.read("more"))
         self.assertIsNotNone(reader._connection)
         self.clock.advance(20)
         self.assertIsNone(reader._connection)
-        self.assertEqual(list(self.databases._idle), [other])
+        self.assertEqual([idle[1] for idle in self.databases._idle], [other])
         self.successResultOf(self.read())
-        self.assertNotIn(reader, self.databases._idle)
+        self.assertNotIn(reader, [idle[1] for idle in self.databases._idle])
 
     def test_attack_flood(self) -> None:
         """Four run, two of a page; 64 wait, 16 of a page; each gets its turn."""
@@ -185,4 +185,4 @@ class TurnTests(SynchronousTestCase):
         self.assertEqual(ended, ["interrupted"])
         slow.callback(Rows([], []))
         self.successResultOf(calling)
-        self.assertEqual(self.databases._idle, {})
+        self.assertEqual(list(self.databases._idle), [])

@@ -1,0 +1,77 @@
+"""Things that are dropped when they have not been used for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from attrs import field
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
+
+from ..classes import define
+
+_T = TypeVar("_T")
+
+
+@define(eq=False, repr=False)
+class Expiring(Generic[_T]):
+    """
+    What was used lately, in that order; one timer for all.
+
+    :ivar seconds: How long each is kept.
+    :ivar drop: Called with what expired.
+    """
+
+    _clock: IReactorTime
+    _seconds: float
+    _drop: Callable[[_T], None]
+    _expiry: dict[_T, float] = field(factory=dict, init=False)
+    _sweeping: IDelayedCall | None = field(default=None, init=False)
+
+    def __iter__(self) -> Iterator[_T]:
+        """List what is kept, the last used first."""
+        return reversed(self._expiry)
+
+    def __contains__(self, item: object) -> bool:
+        """Whether it is kept."""
+        return item in self._expiry
+
+    def keep(self, item: _T, at_most: int | None = None) -> None:
+        """
+        Keep ``item`` from now on.
+
+        :param at_most: How many to keep; the oldest give way.
+        """
+        self._expiry.pop(item, None)
+        while at_most is not None and len(self._expiry) >= at_most:
+            self._drop_oldest()
+        self._expiry[item] = self._clock.seconds() + self._seconds
+        if self._sweeping is None:
+            self._sweep()
+
+    def take(self, item: _T) -> None:
+        """Keep ``item`` no longer, without dropping it."""
+        del self._expiry[item]
+
+    def close(self) -> None:
+        """Drop them all."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            self._sweeping = None
+        while self._expiry:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        oldest = next(iter(self._expiry))
+        del self._expiry[oldest]
+        self._drop(oldest)
+
+    def _sweep(self) -> None:
+        """Drop what has expired, and wait for the next."""
+        self._sweeping = None
+        while self._expiry:
+            wait = next(iter(self._expiry.values())) - self._clock.seconds()
+            if wait > 0:
+                self._sweeping = self._clock.callLater(wait, self._sweep)
+                return
+            self._drop_oldest()
