@@ -7,12 +7,12 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.internet.error import ReactorNotRunning
 from twisted.internet.interfaces import IListeningPort
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
 from twisted.python.failure import Failure
@@ -23,7 +23,7 @@ from ..datadir.paths import write_atomically
 from ..protocol.errors import BridgeError, CloseReason
 from ..settings.values import Address, UnixAddress
 from ..system.memory import map_large_blocks, trim_after_loading
-from ..system.processes import ends_with_terminal, on_hangup
+from ..system.processes import ends_with_terminal, on_hangup, stop
 from ..web.websocket.socket import BridgeFactory
 from .banner import Banner
 from .controlsocket import ControlSocket
@@ -102,7 +102,9 @@ class Daemon(Service):
         self._port = self._listening.serve(self._reactor, self._site)
         self._publish_address(self._listening.address)
         self._token.replaced = self._token_replaced
-        hung_up = self._end if ends_with_terminal() else self._reopen
+        # Both the system and a shell may send the signal.
+        end = partial(stop, self._reactor)
+        hung_up = end if ends_with_terminal() else self._reopen
         on_hangup(lambda *_: self._reactor.callFromThread(hung_up))
         for pool in self._pools:
             pool.start()
@@ -136,11 +138,6 @@ class Daemon(Service):
 
     def _banner_failed(self, failure: Failure) -> None:
         self._log.failure("could not write the start-up lines", failure)
-
-    def _end(self) -> None:
-        # Both the system and a shell may send the signal.
-        with contextlib.suppress(ReactorNotRunning):
-            self._reactor.stop()
 
     def _publish_address(self, address: Address | UnixAddress) -> None:
         try:

@@ -8,6 +8,9 @@ import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
+
+from twisted.internet.error import ReactorNotRunning
 
 
 def limit_process(pid: int | None, memory_bytes: int, cpu_seconds: int) -> None:
@@ -60,6 +63,12 @@ def end_once() -> None:
     for number in numbers:
         if callable(handlers[number]):
             signal.signal(number, end)
+
+
+def stop(reactor: Any) -> None:
+    """Stop a reactor, which may be stopping."""
+    with contextlib.suppress(ReactorNotRunning):
+        reactor.stop()
 
 
 def ends_with_terminal() -> bool:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.internet.error import ReactorNotRunning
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 from twisted.python.failure import Failure
@@ -27,6 +25,7 @@ from ..settings.options import Paths
 from ..store import read_state
 from ..store.store import Store
 from ..system.locks import LockedError
+from ..system.processes import stop
 
 T = TypeVar("T")
 
@@ -146,9 +145,3 @@ def run(reactor: Any, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
 def _stopping(outcome: Any, reactor: Any) -> Any:
     reactor.callLater(0, stop, reactor)
     return outcome
-
-
-def stop(reactor: Any) -> None:
-    """Stop a reactor, which may be stopping."""
-    with suppress(ReactorNotRunning):
-        reactor.stop()

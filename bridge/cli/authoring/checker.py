@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,13 +33,13 @@ from ...plugins.tree.manifest import (
     Manifest,
     check_new_id,
     load_manifest,
+    read_object,
 )
 from ...plugins.tree.signature import verify_tree
 from ...plugins.tree.tree import Tree
 from ...plugins.tree.versions import admits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS
-from ...protocol.strictjson import loads_unique
 from ...provision.readiness import setup_command
 from ...settings.options import Paths
 from ...wiring import oneshot
@@ -129,8 +128,7 @@ class Checker:
     def _plugin_id(self) -> str:
         """Return the plugin's id, also if something else is wrong in the manifest."""
         try:
-            content = self._tree.files[MANIFEST_FILE].removeprefix(BOM_UTF8)
-            return check_new_id(loads_unique(content)["id"])
+            return check_new_id(read_object(self._tree.files[MANIFEST_FILE])["id"])
         except (BridgeError, TypeError, KeyError):
             raise not_done(f"{MANIFEST_FILE} has no valid id") from None
 

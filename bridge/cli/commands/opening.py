@@ -26,7 +26,7 @@ from ...provision.readiness import OWN_HOST, build_problem
 from ...provision.setup import Setup
 from ...settings.options import Paths, locate
 from ...system.locks import is_held
-from ...system.processes import ends_with_terminal, on_hangup
+from ...system.processes import ends_with_terminal, on_hangup, stop
 from ...wiring import oneshot
 from .. import PROGRAM
 from ..command import command, page_port_option
@@ -86,7 +86,7 @@ def end_with_terminal(reactor: Any) -> None:
         on_hangup(lambda *_: None)
         if not reactor.running:
             raise KeyboardInterrupt
-        reactor.callFromThread(oneshot.stop, reactor)
+        reactor.callFromThread(stop, reactor)
 
     if ends_with_terminal():
         on_hangup(closed)

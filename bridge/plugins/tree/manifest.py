@@ -188,7 +188,7 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     :raise BridgeError: ``invalid_id``, or ``manifest_invalid`` naming the field
         and the rule.
     """
-    value = _read_object(content)
+    value = read_object(content)
     if "id" in value:
         check_new_id(value["id"] if type(value["id"]) is str else "")
     if not value.keys() <= set(_FIELDS):
@@ -207,7 +207,12 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
     return manifest
 
 
-def _read_object(content: bytes) -> dict[str, Any]:
+def read_object(content: bytes) -> dict[str, Any]:
+    """
+    Parse a manifest, and check none of its fields.
+
+    :raise BridgeError: ``manifest_invalid``, with the line of what is no JSON.
+    """
     if len(content) > MANIFEST_BYTES:
         raise _invalid(MANIFEST_FILE, f"must be at most {MANIFEST_BYTES} bytes")
     content = content.removeprefix(codecs.BOM_UTF8)

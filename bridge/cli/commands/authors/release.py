@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from codecs import BOM_UTF8
 from pathlib import Path
 from typing import Final
 
@@ -19,12 +18,16 @@ import click
 from ....classes import frozen
 from ....datadir.paths import write_atomically
 from ....plugins.tree.jsontext import replace_string
-from ....plugins.tree.manifest import MANIFEST_FILE, Manifest, read_manifest
+from ....plugins.tree.manifest import (
+    MANIFEST_FILE,
+    Manifest,
+    read_manifest,
+    read_object,
+)
 from ....plugins.tree.signature import sign_tree, verify_tree
 from ....plugins.tree.tree import SIGNATURE_FILE
 from ....plugins.tree.versions import is_lower, is_plain_version, is_version
 from ....protocol.errors import BridgeError
-from ....protocol.strictjson import loads_unique
 from ....settings.host import HostProfile
 from ....settings.options import Paths
 from ...authoring.checker import check_plugin
@@ -355,8 +358,8 @@ def _version_at(root: Path, commit: str | None = None) -> str | None:
         return None
     try:
         # The rules of another host, or of an earlier version, may have been others.
-        version = loads_unique(content.removeprefix(BOM_UTF8))[_VERSION_FIELD]
-    except (BridgeError, KeyError, TypeError):
+        version = read_object(content).get(_VERSION_FIELD)
+    except BridgeError:
         return None
     return version if type(version) is str and is_version(version) else None
 
