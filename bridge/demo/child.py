@@ -21,16 +21,11 @@ from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
 
 from ..classes import define
-from ..protocol.errors import UserError
 from ..settings.options import Paths
 
-_LISTENING: Final = b"listening on "
+_OUTPUT_BYTES: Final = 4096
 _END_SECONDS: Final = 30.0
 """As long as the service's supervisor gives it."""
-
-
-class ChildError(UserError):
-    """The daemon did not start; the message is what it printed."""
 
 
 @define(eq=False)
@@ -38,42 +33,35 @@ class DaemonProcess(ProcessProtocol):
     """
     The daemon, as a child.
 
-    :ivar listening: Fires when it listens.
     :ivar ended: Fires when the process has ended.
     :ivar died: So does this, unless it was asked to end.
+    :ivar printed: The last of what it printed.
     """
 
-    listening: Deferred[None] = field(factory=Deferred)
     ended: Deferred[None] = field(factory=Deferred)
     died: Deferred[None] = field(factory=Deferred)
     is_leaving: bool = False
-    _text: bytes = b""
+    printed: bytes = b""
 
     def outReceived(self, data: bytes) -> None:
-        """Look for its address, which the last line of its banner contains."""
-        if not self.listening.called:
-            self._text += data
-            if _LISTENING in self._text:
-                self.listening.callback(None)
+        """Keep it, for when the daemon does not start."""
+        self.printed = (self.printed + data)[-_OUTPUT_BYTES:]
 
     errReceived = outReceived
 
     def processEnded(self, reason: Failure) -> None:
-        """Notify those that wait for the address."""
+        """Notify those that wait for that."""
         self.ended.callback(None)
-        if self.is_leaving:
-            return
-        if not self.listening.called:
-            output = self._text.decode("utf-8", "replace").strip()
-            self.listening.errback(ChildError(f"the daemon did not start: {output}"))
-        self.died.callback(None)
+        if not self.is_leaving:
+            self.died.callback(None)
 
 
 def spawn_daemon(reactor: Any, place: Paths, *options: str) -> DaemonProcess:
     """Start a daemon as its user would, which the reactor's shutdown ends."""
     line = [
         *(sys.executable, "-m", __name__, "run"),
-        f"--host={place.profile.name}",
+        *place.options,
+        # A variable, or config.toml, may name others.
         f"--data-dir={place.data.root}",
         f"--theme-dir={place.theme_dir}",
         *options,

@@ -14,12 +14,12 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.cli.commands import opening
 from bridge.cli.commands.opening import prepare_demo, typed_name
 from bridge.cli.terminal import CommandError
-from bridge.demo.child import ChildError, DaemonProcess, spawn_daemon
+from bridge.demo.child import DaemonProcess, spawn_daemon
 from bridge.demo.forge import SAMPLE, ForgeError, publish_sample
 from bridge.plugins.tree.manifest import load_manifest
 from bridge.plugins.tree.signature import verify_tree
 from bridge.plugins.tree.tree import read_tree
-from bridge.settings.host import load_profile
+from bridge.settings.host import load_profile, shipped_profile
 from bridge.settings.options import locate
 
 from ..directories import fresh_directory
@@ -29,33 +29,14 @@ from ..reactors import brief_reactor
 NOW = 1_800_000_000
 
 
-class DaemonProcessTests(SynchronousTestCase):
-    def setUp(self):
-        self.daemon = DaemonProcess()
-
-    def test_listening(self):
-        """That it listens is noticed, however the line arrives."""
-        self.daemon.outReceived(b"noise\nx listening")
-        self.assertNoResult(self.daemon.listening)
-        self.daemon.errReceived(b" on http://127.0.0.1:1\n")
-        self.daemon.errReceived(b"x listening on more\n")
-        self.successResultOf(self.daemon.listening)
-
-    def test_did_not_start(self):
-        """A daemon that ends first fails with what it printed."""
-        self.daemon.errReceived(b"plugin-bridge: no\n")
-        self.daemon.processEnded(Failure(ProcessDone(0)))
-        failure = self.failureResultOf(self.daemon.listening, ChildError)
-        self.assertIn("plugin-bridge: no", str(failure.value))
-        self.successResultOf(self.daemon.ended)
-
-
 class SpawnTests(SynchronousTestCase):
     def setUp(self):
         self.reactor, self.process = MemoryReactorClock(), mock.Mock()
-        self.reactor.spawnProcess = lambda *_, **__: self.process
-        place = locate("reference", fresh_directory(self), None)
-        self.daemon = spawn_daemon(self.reactor, place)
+        self.reactor.spawnProcess = mock.Mock(return_value=self.process)
+        root = fresh_directory(self)
+        profile = root / "own.toml"
+        profile.write_text(shipped_profile("reference"), "utf-8")
+        self.daemon = spawn_daemon(self.reactor, locate(str(profile), root, None))
         self.shutdown = self.reactor.triggers["before"]["shutdown"]
 
     def end(self):
@@ -64,6 +45,11 @@ class SpawnTests(SynchronousTestCase):
         waiting = call(*arguments)
         self.reactor.advance(60)
         return waiting, [each.args[0] for each in self.process.signalProcess.mock_calls]
+
+    def test_own_profile(self):
+        """It has the profile that was named, not the shipped one of the same name."""
+        words = self.reactor.spawnProcess.mock_calls[0].args[2]
+        self.assertRegex(words[words.index("--host") + 1], "/own.toml$")
 
     def test_ends_with_the_reactor(self):
         """The reactor waits for it, and kills what does not end."""
@@ -130,18 +116,34 @@ class ShownTests(SynchronousTestCase):
         self.page = mock.Mock()
         opening.show_page(reactor, self.place, self.page, 0, [], print, False)
 
+    def listen(self):
+        """Leave what a daemon that listens has left, whatever it logs."""
+        held = self.place.data.claim()
+        self.addCleanup(held.release)
+        self.place.data.address.write_text("127.0.0.1:1\n")
+
     def test_daemon_dies(self):
         """Without its daemon it ends, and names the log; so it does with a bundle."""
+        ended = partial(self.daemon_ends, b"")
         for bundle in (False, True):
             self.setUp()
             if bundle:
                 self.place.bundle.parent.mkdir(parents=True)
                 self.place.bundle.touch()
-            listening = partial(self.daemon.listening.callback, None)
-            ended = partial(self.daemon.processEnded, Failure(ProcessDone(0)))
             with self.assertRaisesRegex(CommandError, "has ended; its log is"):
-                self.show(listening, ended)
+                self.show(self.listen, *[lambda: None] * 20, ended)
             self.assertEqual(self.page.serve.called, bundle)
+
+    def daemon_ends(self, printed):
+        """Let it print something, and end."""
+        self.daemon.errReceived(printed)
+        self.daemon.processEnded(Failure(ProcessDone(0)))
+
+    def test_daemon_does_not_start(self):
+        """A daemon that ends first is reported with what it printed."""
+        ended = partial(self.daemon_ends, b"plugin-bridge: no\n")
+        with self.assertRaisesRegex(CommandError, "did not start: plugin-bridge: no$"):
+            self.show(ended)
 
     def test_daemon_hangs(self):
         """A daemon that does not listen in time is given up, with its log's name."""

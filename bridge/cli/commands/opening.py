@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import click
-from twisted.internet import defer
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
@@ -197,6 +196,7 @@ def show_page(
             lambda: died.called or place.bundle.exists(),
             BUILD_SECONDS,
             "no bundle was built",
+            "run: plugin-bridge doctor",
         )
         if not died.called:
             address = page.serve(port)
@@ -219,28 +219,29 @@ async def daemon_of(
     :return: Fires when a daemon that was started dies.
     :raise UserError: There is none, or not one that ``options`` ask for.
     """
-    data = place.data
-    if is_held(data.lock):
-        await _until(
-            reactor, data.address.exists, _START_SECONDS, "the daemon has no address"
-        )
-        dev = "--dev" in options
+    data, dev, daemon = place.data, "--dev" in options, None
+    if not is_held(data.lock):
+        daemon = spawn_daemon(reactor, place, *options)
+    died = daemon.died if daemon else Deferred[None]()
+    await _until(
+        reactor,
+        lambda: died.called or (is_held(data.lock) and data.address.exists()),
+        _START_SECONDS,
+        "the daemon did not start",
+        f"its log is {data.daemon_log}",
+    )
+    if daemon is None:
         if dev:
             connect(place, dev=True).close()
         print_line(f"using the daemon that runs at {page_endpoint(place)}")
-        if not dev and _approves_all(place):
-            print_line(f"--dev is on: {UNASKED}")
-        return Deferred()
-    daemon = spawn_daemon(reactor, place, *options)
-    try:
-        await daemon.listening.addTimeout(_START_SECONDS, reactor)
-    except defer.TimeoutError:
-        raise CommandError(
-            f"the daemon did not start within {_START_SECONDS:g} s; its log is "
-            f"{data.daemon_log}"
-        ) from None
-    print_line("started the daemon")
-    return daemon.died
+    elif died.called:
+        printed = daemon.printed.decode("utf-8", "replace").strip()
+        raise CommandError(f"the daemon did not start: {printed}")
+    else:
+        print_line("started the daemon")
+    if not dev and _approves_all(place):
+        print_line(f"--dev is on: {UNASKED}")
+    return died
 
 
 def _approves_all(place: Paths) -> bool:
@@ -253,10 +254,10 @@ def _approves_all(place: Paths) -> bool:
 
 
 async def _until(
-    reactor: Any, done: Callable[[], bool], seconds: float, why: str
+    reactor: Any, done: Callable[[], bool], seconds: float, why: str, what_next: str
 ) -> None:
     end = reactor.seconds() + seconds
     while not done():
         if reactor.seconds() > end:
-            raise CommandError(f"{why} within {seconds:g} s; run: plugin-bridge doctor")
+            raise CommandError(f"{why} within {seconds:g} s; {what_next}")
         await deferLater(reactor, _LOOK_SECONDS)
