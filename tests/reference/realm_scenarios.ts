@@ -500,7 +500,8 @@ export const realmScenarios = {
       equal(placeIn(stack, 9), { line: 3, column: 5 });
     }
     equal(placeIn("at https://example.org/x.js:12:5", 0) === undefined, true);
-    const script = new Script("runtime();\n", "bio", "var plugin;", map);
+    let now = 0;
+    const script = new Script("runtime();\n", "bio", "var plugin;", map, () => now);
     const error = { name: "TypeError", message: "x", stack: "at plugin-bio.js:5:5" };
     equal(script.describe(error), "TypeError: x (main.ts:8)");
     equal(script.describe({ name: "", message: "mine", stack: "" }), "mine");
@@ -508,6 +509,10 @@ export const realmScenarios = {
     equal(report, "SyntaxError: y (main.ts:8)");
     const silent = script.describeEvent("", { line: 0, column: 0 });
     equal(silent, "it does not parse in this browser");
+    const flood = Array.from({ length: 99 }, () => script.describe(error));
+    equal(flood.at(-1), "TypeError: x");
+    now += 1_000;
+    equal(script.describe(error), "TypeError: x (main.ts:8)");
   },
 
   /** Cards and what users do with them are the same on both sides. */

@@ -181,9 +181,10 @@ export class Plugins {
       return;
     }
     const { id } = manifest;
+    const { environment, realmRuntime } = this.#parts;
     this.#compiled.set(id, {
       manifest,
-      script: new Script(this.#parts.realmRuntime, id, text(entry.text), entry.map),
+      script: new Script(realmRuntime, id, text(entry.text), entry.map, environment.now),
       stage,
       error: "",
       lacks: false,
