@@ -284,6 +284,17 @@ class LossTests(SynchronousTestCase):
         refused = self.daemon.call_by_http("remote", "eval", {"code": "return 1"})
         self.assertTrue(refused["error"].startswith("EvalError: "), refused)
 
+    def test_8_tables(self) -> None:
+        """W: tables that are not on the screen are not laid out."""
+        self.browser.open(f"{self.page}/#/home")
+        laid_out = (
+            "return [...document.querySelectorAll(arguments[0])].map((cell) =>"
+            "  cell.checkVisibility({ contentVisibilityAuto: true }))"
+        )
+        cells = f"{_ROOM % 'crowding'} td"
+        self.until(lambda: False in self.script(laid_out, cells))
+        self.browser.open(f"{self.page}/#/plugins")
+
     def test_8_uninstalled(self) -> None:
         """D10: settings of a plugin that is uninstalled go with it, and stay away."""
         settings = {"ns": "plugin:returning"}

@@ -1,0 +1,10 @@
+/** Fills its card with long tables. */
+export default {
+  id: "crowding",
+  activate(ctx) {
+    const card = ctx.ui.card("Crowding");
+    for (let n = 0; n < 40; n += 1) {
+      card.table(`Table ${n}`, ["n"]).setRows(Array.from({ length: 100 }, (_, at) => [at]));
+    }
+  },
+};
