@@ -101,7 +101,7 @@ class Config:
         "host application: vrcnext, reference, or the path of a profile",
         "NAME|PATH",
         "vrcnext",
-        values.name,
+        values.host,
         words=SHIPPED,
     )
     sink: tuple[str, ...] = _option(

@@ -96,7 +96,10 @@ def _value(value: Any, option: Option, where: str) -> str | list[str] | bool:
     if len(values) != 1:
         raise ConfigError(f"{where}: must be one value")
     text = str(values[0])
-    if option.read in PATHS and not (text.startswith("~") or os.path.isabs(text)):
-        # It would be another one in each working directory.
-        raise ConfigError(f"{where}: must be an absolute path")
+    if option.read in PATHS and text not in option.words:
+        text = os.path.expanduser(text)
+        if not os.path.isabs(text):
+            # It would be another one in each working directory.
+            allowed = " or ".join([*option.words, "an absolute path"])
+            raise ConfigError(f"{where}: must be {allowed}")
     return text

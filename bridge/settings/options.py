@@ -33,6 +33,7 @@ from .values import is_utf8
 
 _PROGRAM: Final = "plugin-bridge"
 _NAMES: Final = f"{__name__}.names"
+_HOST: Final = "--host (or BRIDGE_HOST, or host in config.toml)"
 
 
 class Value(click.ParamType):  # type: ignore[type-arg]  # none before click 8.3
@@ -295,11 +296,11 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
     try:
         profile = load_profile(host)
     except ProfileError as e:
-        raise ConfigError(f"--host (or BRIDGE_HOST): {e}") from None
+        raise ConfigError(f"{_HOST}: {e}") from None
     flags = profile.names.flags
     if flags.keys() & BY_NAME or not set(flags.values()) <= BY_NAME.keys() - {"host"}:
         raise ConfigError(
-            f"--host (or BRIDGE_HOST): {host}: names.flags: each must be no option of "
+            f"{_HOST}: {host}: names.flags: each must be no option of "
             "the daemon, and stand for one, other than host"
         )
     data = DataDir(data_dir or profile.data_dir())

@@ -137,6 +137,11 @@ def name(text: str) -> str:
     return text
 
 
+def host(text: str) -> str:
+    """Read the name of a host, or the path of a profile."""
+    return str(path(text)) if text.startswith("~") else name(text)
+
+
 def origin(text: str) -> str:
     """Read an origin that may be added to the allowlist; give it as browsers do."""
     if text == "file://":
@@ -167,7 +172,7 @@ def folder(text: str) -> Path:
     return found
 
 
-PATHS: Final = (path, file, folder)
+PATHS: Final = (path, file, folder, host)
 """The readers of paths, which may be relative to the working directory."""
 
 

@@ -37,6 +37,10 @@ class FileTests(SynchronousTestCase):
                 "rotate-token: is for the command line and variables",
             ),
             ('data-dir = "zzqq"\n', "data-dir: must be an absolute path"),
+            (
+                'host = "zzqq"\n',
+                "host: must be vrcnext or reference or an absolute path",
+            ),
             ("rate =\n", "not TOML: at line 1, column 7"),
         ):
             self.assertEqual(self.refused(text), f"{self.path}: {rule}")

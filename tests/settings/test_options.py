@@ -69,7 +69,7 @@ class ValuesTests(CommandLines):
         """Each option is read from BRIDGE_ and its name in capitals."""
         tried = (
             ("listen", "[::1]:9", Address("::1", 9)),
-            ("host", "reference", "reference"),
+            ("host", "~/p.toml", str(Path.home() / "p.toml")),
             ("sink", "overlay,freedesktop,overlay", ("overlay", "freedesktop")),
             ("overlay-addr", "localhost:1", Address("127.0.0.1", 1)),
             ("data-dir", "/d", Path("/d")),
@@ -256,6 +256,9 @@ class PathsTests(CommandLines):
         where = ("--data-dir", str(usual.data.root), "--theme-dir")
         found = locate("reference", None, None).options[2:]
         self.assertEqual(found, (*where, str(usual.theme_dir)))
+        home = Path.home() / "d"
+        self.file.write_text('data-dir = "~/d"\n')
+        self.assertEqual(locate("reference", home, None).options[2:], ())
         self.file.write_text("rate = [")
         self.assertEqual(locate("reference", None, None).options[2:], ())
 
