@@ -292,6 +292,28 @@ export const apiScenarios = {
     equal(questions.length, 1);
   },
 
+  /** One plugin's requests and statements leave half of the page's places to others. */
+  async test_attack_slow_calls_that_take_every_place() {
+    const { ctx, daemon, env } = await running(["network", "sql"], { answers: [true, true] });
+    const ends: ((answer: object) => void)[] = [];
+    const slow = (): Promise<object> => new Promise((resolve) => ends.push(resolve));
+    daemon.answers.set("outbound/fetch", slow);
+    daemon.answers.set("sql/query", slow);
+    const first = ctx.sql.query("sample", "SELECT 1");
+    void ctx.sql.query("sample", "SELECT 2");
+    await quiet();
+    for (let n = 0; n < 6; n += 1) {
+      void ctx.http.fetch("https://a.example/");
+    }
+    const asked = (name: string): number => daemon.asked.filter((one) => one === name).length;
+    await env.pass(10_000);
+    equal([asked("sql/query"), asked("outbound/fetch")], [1, 4]);
+    ends[0]?.({ columns: [], rows: [] });
+    equal(await first, { columns: [], rows: [] });
+    await env.pass(10_000);
+    equal([asked("sql/query"), asked("outbound/fetch")], [2, 4]);
+  },
+
   /** A yes that comes after the plugin was switched off allows nothing. */
   async test_attack_grant_after_the_switch() {
     let answer = (_yes: boolean): void => undefined;

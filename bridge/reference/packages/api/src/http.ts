@@ -9,7 +9,7 @@ import type { Json } from "./context.js";
 export interface Http {
   /**
    * Make one request to a public address; the cross-origin rules of browsers do not
-   * apply, and a redirect is returned as it is.
+   * apply, and a redirect is returned as it is. Beyond four at once, requests wait.
    *
    * Rejects with `PermissionError` before anything is sent, and with `BridgeError`
    * when there is no response. A response of any status resolves.

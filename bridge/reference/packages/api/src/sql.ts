@@ -9,7 +9,7 @@ export interface Sql {
   databases(): Promise<readonly Database[]>;
 
   /**
-   * Run one SELECT statement of at most five seconds.
+   * Run one SELECT statement of at most five seconds; of several, one after another.
    *
    * Rejects with `BridgeError` when the daemon or SQLite refuses it.
    *

@@ -12,10 +12,15 @@ const ANSWER_MILLISECONDS = 5_000;
 /** A response; its realm parses the body. */
 type Response = Omit<HttpResponse, "json">;
 
-/** Make a request for a plugin, behind its gate: one grant for each host. */
+/**
+ * Make a request for a plugin, behind its gate: one grant for each host.
+ *
+ * @param inTurn Runs what it is given after the plugin's requests before that.
+ */
 export async function fetchFor(
   caller: Caller,
   gate: Gate,
+  inTurn: <T>(work: () => Promise<T>) => Promise<T>,
   url: string,
   options: HttpOptions,
 ): Promise<Response> {
@@ -33,8 +38,9 @@ export async function fetchFor(
     ...(body === undefined ? {} : { body }),
     timeoutMs: wait,
   };
-  const { setCookie: _, ...response } = await caller.call("outbound/fetch", params, {
-    timeoutMs: wait + ANSWER_MILLISECONDS,
-  });
+  const limit = { timeoutMs: wait + ANSWER_MILLISECONDS };
+  const { setCookie: _, ...response } = await inTurn(() =>
+    caller.call("outbound/fetch", params, limit),
+  );
   return response;
 }

@@ -9,6 +9,7 @@ import {
   PermissionError,
 } from "@bridge/plugin-api";
 
+import { concurrencyLimiter } from "../concurrency.js";
 import { fetchFor } from "../http.js";
 import { GatedNative } from "../native.js";
 import type { OscHub } from "../osc.js";
@@ -20,6 +21,10 @@ import type { Events } from "./events.js";
 import type { CallName, Refusal } from "./wire.js";
 
 const MOST_LISTENERS = 64;
+
+// Half of what the daemon does at once for a page: one plugin's leave a place to others'.
+const FETCHES_AT_ONCE = 4;
+const STATEMENTS_AT_ONCE = 1;
 
 // A statement may take five seconds, and wait for others of this page before that.
 const STATEMENT_MILLISECONDS = 15_000;
@@ -34,6 +39,8 @@ export class Services {
   readonly #native: GatedNative;
   readonly #hub: OscHub;
   readonly #events: Events;
+  readonly #fetches = concurrencyLimiter(FETCHES_AT_ONCE);
+  readonly #statements = concurrencyLimiter(STATEMENTS_AT_ONCE);
   /** What ends each OSC listener. */
   readonly #ends = new Map<number, () => void>();
   #listeners = 0;
@@ -67,7 +74,13 @@ export class Services {
       case "native.call":
         return this.#native.call(text(first), text(second), fields(third) as { [name: string]: Json });
       case "http.fetch":
-        return fetchFor(this.#caller, this.#gate, text(first), fields(second) as HttpOptions);
+        return fetchFor(
+          this.#caller,
+          this.#gate,
+          this.#fetches,
+          text(first),
+          fields(second) as HttpOptions,
+        );
       case "osc.send":
         await this.#gate.pass("osc", "*");
         await this.#caller.call("osc/send", { address: text(first), args: list(second) as number[] });
@@ -83,10 +96,12 @@ export class Services {
         return (await this.#caller.call("sql/databases")).databases;
       case "sql.query":
         await this.#gate.pass("sql", "*");
-        return this.#caller.call(
-          "sql/query",
-          { database: text(first), sql: text(second), params: list(third) as string[] },
-          { timeoutMs: STATEMENT_MILLISECONDS },
+        return this.#statements(() =>
+          this.#caller.call(
+            "sql/query",
+            { database: text(first), sql: text(second), params: list(third) as string[] },
+            { timeoutMs: STATEMENT_MILLISECONDS },
+          ),
         );
     }
   }
