@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -69,12 +70,10 @@ def logs(
     def shown(line: bytes) -> str | None:
         return _shown(line, level, scope, as_json)
 
-    with (
-        closing(Follower(path)) as follower,
-        suppress(KeyboardInterrupt),
-        reported(f"{path} can't be read"),
-    ):
-        last = follower.last(lines, shown)
+    reading = partial(reported, f"{path} can't be read")
+    with closing(Follower(path)) as follower, suppress(KeyboardInterrupt):
+        with reading():
+            last = follower.last(lines, shown)
         if not follower.found and not follow:
             raise CommandError(f"there is no log file {path} yet")
         if not follower.found:
@@ -84,7 +83,9 @@ def logs(
         for text in last:
             print(text)
         while follow:
-            for text in filter(None, map(shown, follower.more())):
+            with reading():
+                more = [*map(shown, follower.more())]
+            for text in filter(None, more):
                 print(text)
             time.sleep(_POLL_SECONDS)
 

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 from unittest import mock
 
 from bridge.cli.commands import logs as module
@@ -126,14 +127,16 @@ class LogsTests(CommandTestCase):
         self.assert_fails("not a regular file", self.shown())
 
     def test_reader_goes(self):
-        """When nobody reads any more, it ends."""
+        """When nobody reads any more, it ends; a full disk is not the log's fault."""
         self.write(Record("info", "host", "0"))
-        gone = BrokenPipeError(errno.EPIPE, "Broken pipe")
-        with mock.patch.object(module, "print", side_effect=gone, create=True):
-            self.assertEqual(self.shown("-f"), (1, "", ""))
-            more = Record("info", "host", "x")
-            found = self.shown("-f", "-n0", sleep=lambda _: self.write(more))
-            self.assertEqual(found, (1, "", ""))
+        more = Record("info", "host", "x")
+        full = "plugin-bridge: No space left on device\n"
+        for code, why in ((errno.EPIPE, ""), (errno.ENOSPC, full)):
+            ended = OSError(code, os.strerror(code))
+            with mock.patch.object(module, "print", side_effect=ended, create=True):
+                self.assertEqual(self.shown("-f"), (1, "", why))
+                found = self.shown("-f", "-n0", sleep=lambda _: self.write(more))
+                self.assertEqual(found, (1, "", why))
 
     def test_usage(self):
         """Numbers and levels that are none are usage errors."""
