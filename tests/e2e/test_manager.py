@@ -692,6 +692,20 @@ class ManagerTests(SynchronousTestCase):
         """Press *Try again*, unless the page has connected by itself meanwhile."""
         self.script("document.getElementById('retry')?.click()")
 
+    def test_forced_colors(self) -> None:
+        """In the colours of the user's choice, the open view is still marked."""
+        self.addCleanup(self.auditor.resize, 1200)
+        features = [{"name": "forced-colors", "value": "active"}]
+        self.browser.chrome.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": features}
+        )
+        self.fixture.go("/log")
+        colors = (
+            "return [...document.querySelectorAll('nav a')].map((link) =>"
+            " getComputedStyle(link).color)"
+        )
+        self.until("one looks different", lambda: len(set(self.script(colors))) == 2)
+
     def test_every_state_of_the_connection(self) -> None:
         """Each state has its words; the focus is never lost."""
         fixture, browser = self.fixture, self.browser
