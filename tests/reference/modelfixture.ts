@@ -114,8 +114,8 @@ export interface ModelFixture {
   readonly session: Memory;
   /** What screen readers announce; urgent lines begin with `!`. */
   readonly said: string[];
-  /** The fragment in the address bar. */
-  readonly bar: { fragment: string };
+  /** The fragment in the address bar, and how often the page was loaded again. */
+  readonly bar: { fragment: string; reloads: number };
 }
 
 /** Open a page that is not connected yet. */
@@ -125,7 +125,7 @@ export function openPage(session = new Memory()): ModelFixture {
   link.state = "detecting";
   link.isOpen = false;
   const runtime = new FakeRuntime();
-  const bar = { fragment: "" };
+  const bar = { fragment: "", reloads: 0 };
   let refs = 0;
   const model = new PageModel({
     link,
@@ -145,7 +145,7 @@ export function openPage(session = new Memory()): ModelFixture {
         },
       },
       newRef: () => `ref-${(refs += 1)}`,
-      reload: () => undefined,
+      reload: () => (bar.reloads += 1),
     },
   });
   const said: string[] = [];

@@ -648,7 +648,11 @@ export const pageScenarios = {
     let leaves = false;
     navigation.guard(() => Promise.resolve(leaves));
     equal(await go("#/home"), "#/plugins/some-one/settings");
+    await model.reload();
+    equal(bar.reloads, 0);
     leaves = true;
+    await model.reload();
+    equal(bar.reloads, 1);
     equal(await go("#/home"), "#/home");
     equal(navigation.route, { view: "home" });
     equal(await go("#/log"), "#/log");

@@ -50,7 +50,8 @@ export class PageModel {
   readonly log: Log;
   readonly preferences: Preferences;
   readonly cards: PluginCards;
-  readonly reload: () => void;
+  /** Load the page again, unless the user wants to stay. */
+  readonly reload: () => Promise<void>;
   readonly catalog: PluginCatalog;
   readonly operations: Operations;
   readonly logBuffer: LogBuffer;
@@ -74,7 +75,11 @@ export class PageModel {
     this.log = log;
     this.preferences = parts.preferences;
     this.cards = parts.cards;
-    this.reload = tab.reload;
+    this.reload = async () => {
+      if (await this.navigation.mayLeave()) {
+        tab.reload();
+      }
+    };
     this.catalog = new PluginCatalog(link, state, environment);
     this.operations = new Operations({ link, storage: tab.session, ...environment, ...tab });
     this.logBuffer = new LogBuffer(log, tab.session);

@@ -96,6 +96,11 @@ export class Navigation {
     this.changed.emit();
   }
 
+  /** Whether what is shown may be left. */
+  async mayLeave(): Promise<boolean> {
+    return this.#guard === undefined || this.#guard();
+  }
+
   /** Ask before what is shown is left; `undefined` to ask no more. */
   guard(mayLeave: (() => Promise<boolean>) | undefined): void {
     this.#guard = mayLeave;
