@@ -44,6 +44,17 @@ new MutationObserver((_, observer) => {
 }).observe(document.body, { childList: true, subtree: true });
 """
 
+_NOTE_OBJECTS = """
+const data = Object.getOwnPropertyDescriptor(MessageEvent.prototype, "data");
+Object.defineProperty(MessageEvent.prototype, "data", {
+  get() {
+    const read = data.get.call(this);
+    globalThis.hasRead ||= Array.isArray(read) || read.message?.length > 2_000;
+    return read;
+  },
+});
+"""
+
 
 def _slowness() -> float:
     """How many programs share a processor; at least one."""
@@ -283,6 +294,15 @@ class LossTests(SynchronousTestCase):
         """A page that is not served for it evaluates nothing, whoever asks."""
         refused = self.daemon.call_by_http("remote", "eval", {"code": "return 1"})
         self.assertTrue(refused["error"].startswith("EvalError: "), refused)
+
+    def test_8_objects(self) -> None:
+        """W: only texts, and the beginnings of errors, come into the page."""
+        self.script(_NOTE_OBJECTS)
+        self.browser.open(f"{self.page}/#/home")
+        self.browser.click(f"{_ROOM % 'cloning'} button")
+        self.browser.open(f"{self.page}/#/plugins")
+        self.until_status("cloning", "stopped")
+        self.assertFalse(self.script("return globalThis.hasRead ?? false"))
 
     def test_8_tables(self) -> None:
         """W: tables that are not on the screen are not laid out."""

@@ -5,7 +5,12 @@
  * here changes both.
  */
 
-/** Starts and ends workers as the page asks for, and answers its pings. */
+/**
+ * Starts and ends workers as the page asks for, and answers its pings.
+ *
+ * Of what a worker sends, the page gets the texts only, and of an error the beginning: an
+ * object fills the memory of the process that reads it, before its size is known.
+ */
 export const BOOTSTRAP = `"use strict";
 addEventListener("message", function once({ source, ports: [page] }) {
   if (source !== parent || page === undefined) return;
@@ -23,16 +28,20 @@ addEventListener("message", function once({ source, ports: [page] }) {
       worker.onerror = (event) => {
         event.preventDefault();
         const { message = "", lineno = 0, colno = 0 } = event;
-        page.postMessage({ failed: start, message, line: lineno, column: colno });
+        const words = message.slice(0, 2000);
+        page.postMessage({ failed: start, message: words, line: lineno, column: colno });
       };
-      worker.postMessage(0, [port]);
-      ends.set(start, () => (worker.terminate(), URL.revokeObjectURL(url)));
+      const { port1: own, port2 } = new MessageChannel();
+      own.onmessage = ({ data }) => port.postMessage(typeof data === "string" ? data : "");
+      port.onmessage = ({ data }) => own.postMessage(data);
+      worker.postMessage(0, [port2]);
+      ends.set(start, () => (own.close(), worker.terminate(), URL.revokeObjectURL(url)));
     }
   };
 });`;
 
 /** The hash of the script, as a policy has it. */
-export const BOOTSTRAP_HASH = "sha256-zkIGgoVsxCNY4a9QcAhDL551K2y/D5LNOKlszyI8nAY=";
+export const BOOTSTRAP_HASH = "sha256-3mKlX9GHazPw7JO+1hnD4YxV566+rUfOKQh3gKQqsh8=";
 
 /** The frame's document. */
 export const FRAME = `<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '${BOOTSTRAP_HASH}'; worker-src blob:"><script>${BOOTSTRAP}</script>`;

@@ -122,7 +122,7 @@ export class FrameRealms implements Realms {
       watch.heard();
       const { failed, message, line, column } = fields(data);
       failures.get(Number(failed))?.emit({
-        message: text(message).slice(0, 2_000),
+        message: text(message),
         line: Number(line) || 0,
         column: Number(column) || 0,
       });
