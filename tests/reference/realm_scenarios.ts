@@ -418,6 +418,11 @@ export const realmScenarios = {
     await quiet();
     equal([stages(page), [...page.cards]], [["gone-one off", "good-one running"], []]);
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, false]);
+    // The next link of a directory finds what was set in the one before.
+    page.daemon.stored.set("own", 1);
+    await page.runtime.installed([{ id: "good-one", keyId: "", dev: true }]);
+    await page.runtime.installed([]);
+    equal([stages(page), page.daemon.stored.has("own")], [["gone-one off", "good-one off"], true]);
   },
 
   /** A page that is left ends all. */

@@ -18,6 +18,8 @@ export interface Installed {
    * `undefined` where it is not known, as with a tree that cannot be read.
    */
   readonly keyId: string | undefined;
+  /** Whether it is a linked directory, whose link ends and comes again. */
+  readonly dev?: boolean | undefined;
 }
 
 const PREFIX = "grants:";

@@ -70,6 +70,8 @@ export class PageRuntime {
   readonly #grants: GrantBook;
   readonly #inTurn = concurrencyLimiter(READ_AT_ONCE);
   #isSafe: boolean;
+  /** The ids of linked directories, when they were listed last. */
+  #linked: ReadonlySet<string> = new Set();
 
   constructor(table: readonly Entry[], parts: RuntimeParts) {
     const { daemon, environment, log, state } = parts;
@@ -163,8 +165,10 @@ export class PageRuntime {
   async installed(plugins: readonly Installed[]): Promise<void> {
     const { daemon, state } = this.#parts;
     const gone = this.lifecycle.installed(new Set(plugins.map(({ id }) => id)));
+    const uninstalled = gone.filter((id) => !this.#linked.has(id));
+    this.#linked = new Set(plugins.filter(({ dev }) => dev).map(({ id }) => id));
     try {
-      for (const id of gone) {
+      for (const id of uninstalled) {
         await forgetSettings(daemon, id);
       }
       await this.#grants.compare(plugins);

@@ -390,9 +390,9 @@ export class PageModel {
   }
 }
 
-function installedOf({ id, keyId, problem }: ListEntry): Installed {
+function installedOf({ id, keyId, problem, dev }: ListEntry): Installed {
   // What is left out may be listed without its record.
-  return { id, keyId: keyId === "" && problem !== undefined ? undefined : keyId };
+  return { id, keyId: keyId === "" && problem !== undefined ? undefined : keyId, dev };
 }
 
 // What a reload does, by what waits for it; `~` stands for the plugin.
