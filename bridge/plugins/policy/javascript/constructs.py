@@ -60,6 +60,7 @@ _WATCHED: Final = MEMBERS | ASSIGNED | TIMERS | _CALLED
 _PHASES: Final = frozenset({"source", "defer"})
 _SPECIFYING: Final = frozenset({"from", "import"})
 _STARTING: Final = frozenset({"import", "export"})
+_EXTENDING: Final = frozenset({"extends"})
 
 
 def output_hits(
@@ -218,7 +219,8 @@ class _Reading:
         group = index + 3 if phase else index + 1
         if code.is_member(index) or code.text(group) != "(":
             return
-        if code.text(code.partner[group] + 1) == "{":
+        is_class = code.is_word(index - 1, _EXTENDING)
+        if code.text(code.partner[group] + 1) == "{" and not is_class:
             return  # a method of that name
         self._add(index, "dynamic import")
         for first in islice(elements(code, group), 1):

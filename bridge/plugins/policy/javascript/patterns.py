@@ -95,7 +95,9 @@ def _are_parameters(code: Code, group: int) -> bool:
     after = code.text(code.partner[group] + 1)
     if after == "=>":
         return True
-    return after == "{" and not code.is_word(group - 1, _STATEMENTS)
+    # A method may be called like a statement, with no blank after its name.
+    is_statement = code.is_word(group - 1, _STATEMENTS) and not code.continues(group)
+    return after == "{" and not is_statement
 
 
 def is_assigned(code: Code, index: int) -> bool:

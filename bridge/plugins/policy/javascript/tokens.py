@@ -137,6 +137,8 @@ class Code:
             kind = str(found.lastgroup)
             start = found.start(kind)
             if found[kind] in ("/", "/=") and not self._is_divided(text[at:start]):
+                if self._awaits() and text.startswith(" ", found.end()):
+                    raise UnreadableError  # not a pattern if that is a variable's name
                 kind, found = "regex", _REGEX.match(text, start)
                 if found is None:
                     raise UnreadableError
@@ -252,6 +254,10 @@ class Code:
 
     def _is_divided(self, blanks: str) -> bool:
         return "\n" not in blanks and self.ends_value(len(self._plain) - 1)
+
+    def _awaits(self) -> bool:
+        """Whether the last token is a word that is a name in some functions."""
+        return self.is_word(len(self._plain) - 1, frozenset({"await"}))
 
     def _is_operator(self, index: int) -> bool:
         if self.is_word(index, _OPERATORS):

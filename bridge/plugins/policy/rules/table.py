@@ -50,15 +50,10 @@ FRAMES: Final = frozenset({"top", "parent", "frames"})
 SCOPED: Final = FRAMES | {"self", "process"}
 """Such names too, except after ``typeof``, which only asks whether there is one."""
 
-WINDOW_MEMBERS: Final = frozenset(
-    {
-        *("window", "self", "top", "parent", "frames", "opener", "document"),
-        *("location", "history", "navigator", "postMessage", "globalThis", "eval"),
-        *("Function", "fetch", "XMLHttpRequest", "WebSocket", "EventSource"),
-        *("localStorage", "sessionStorage", "indexedDB", "open"),
-        "__receiveMessageCallbacks",
-    }
-)
+WINDOW_MEMBERS: Final = WORDS | {
+    *("self", "top", "parent", "frames", "document", "location", "history"),
+    *("navigator", "postMessage", "open", "Reflect", "__receiveMessageCallbacks"),
+}
 """Members that only a window has; others of ``FRAMES`` are those of any object."""
 
 MEMBERS: Final = frozenset(
