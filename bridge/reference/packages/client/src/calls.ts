@@ -22,7 +22,7 @@ const UTF8_BYTES_PER_UNIT = 3;
 export interface CallOptions {
   /** Stops waiting; a request that was sent may still be carried out. */
   readonly signal?: AbortSignal | undefined;
-  /** From the call to its answer; by default 4 s, or 130 s where a person is asked. */
+  /** From the call to its answer; by default what the method may take, mostly 4 s. */
   readonly timeoutMs?: number | undefined;
 }
 
