@@ -96,6 +96,7 @@ export const pageScenarios = {
         installed("new-one"),
         installed("off-one"),
         installed("same-one"),
+        installed("twice-installed"),
       ],
       broken: [
         { id: "left-out", reason: "its files changed" },
@@ -108,6 +109,7 @@ export const pageScenarios = {
       runs("off-one", { stage: "off", enabled: false }),
       runs("removed-one"),
       runs("same-one"),
+      runs("twice-installed", { stage: "off" }),
     ];
     const rows = rowsOf(listed, compiled, NEVER, ALWAYS);
     equal(rows.map(({ id, status, reload }) => [id, status, reload]), [
@@ -118,6 +120,7 @@ export const pageScenarios = {
       ["off-one", "off", false],
       ["removed-one", "removed", true],
       ["same-one", "running", false],
+      ["twice-installed", "new", true],
     ]);
     const words = rows.find(({ id }) => id === "changed-one")?.words;
     equal(words, "1.0.0 is running; 2.0.0 starts after a reload.");

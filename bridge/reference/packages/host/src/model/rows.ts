@@ -77,14 +77,14 @@ function installedRow(
   };
 }
 
+const STARTS: Shown = { status: "new", words: "Starts after a reload.", reload: true };
+
 function absent({ problem }: ListEntry, on: boolean): Shown {
   if (problem !== undefined) {
     const words = "It can't be built, so it isn't in this page.";
     return { status: "left-out", words, reload: false, details: problem };
   }
-  return on
-    ? { status: "new", words: "Starts after a reload.", reload: true }
-    : { status: "off", words: "Off, still installed.", reload: false };
+  return on ? STARTS : { status: "off", words: "Off, still installed.", reload: false };
 }
 
 function present(entry: ListEntry, plugin: PluginState, changed: boolean): Shown {
@@ -96,6 +96,10 @@ function present(entry: ListEntry, plugin: PluginState, changed: boolean): Shown
     const next = entry.version === plugin.version ? "the changed one" : entry.version;
     const words = `${plugin.version} is running; ${next} starts after a reload.`;
     return { status: "changed", words, reload: true };
+  }
+  // It was uninstalled and installed again, or switched on in another page.
+  if (plugin.stage === "off" && plugin.enabled) {
+    return STARTS;
   }
   const isOff = plugin.stage === "suspended" && !plugin.enabled;
   return { ...of(isOff ? { ...plugin, stage: "off" } : plugin), reload: changed };
