@@ -2,7 +2,6 @@
 
 import type { Environment } from "../environment.js";
 import { Signal } from "../signal.js";
-import { fields, text } from "../wire.js";
 import { FRAME } from "./bootstrap.js";
 import type { Port } from "./channel.js";
 import type { Position } from "./sourcemap.js";
@@ -118,14 +117,10 @@ export class FrameRealms implements Realms {
       this.lost.emit();
     });
     this.#watch = watch;
-    port.onmessage = ({ data }: MessageEvent<unknown>): void => {
+    // Only our own script has the other end; of a pong there is no failure.
+    port.onmessage = ({ data }: MessageEvent<Failure & { readonly failed?: number }>): void => {
       watch.heard();
-      const { failed, message, line, column } = fields(data);
-      failures.get(Number(failed))?.emit({
-        message: text(message),
-        line: Number(line) || 0,
-        column: Number(column) || 0,
-      });
+      failures.get(data.failed ?? 0)?.emit(data);
     };
     return { port, failures };
   }
