@@ -12,7 +12,7 @@ from typing import Final
 from bridge.provision.library import LIBRARY, library_files
 
 from .directories import write_files
-from .programs import program
+from .programs import program, run
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 CACHE: Final = ROOT / ".cache" / "npm"
@@ -53,14 +53,7 @@ def run_node(*arguments: str | Path) -> str:
 
     :raise CalledProcessError: It failed.
     """
-    run = subprocess.run(
-        [node(), *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=RUN_SECONDS,
-    )
-    return run.stdout
+    return run(node(), *arguments, check=True, timeout=RUN_SECONDS).stdout
 
 
 def npm() -> str:
@@ -84,16 +77,10 @@ def packed(spec: str) -> Path:
     made = CACHE / f"{spec.replace('/', '+')}.tgz"
     with locked(CACHE):
         if not made.exists():
-            command = [npm(), "pack", "--silent", "--ignore-scripts", spec]
-            name = subprocess.run(
-                command,
-                cwd=CACHE,
-                check=True,
-                stdout=subprocess.PIPE,
-                text=True,
-                timeout=INSTALL_SECONDS,
-            ).stdout.strip()
-            (CACHE / name).rename(made)
+            command = (npm(), "pack", "--silent", "--ignore-scripts", spec)
+            done = run(*command, cwd=CACHE, timeout=INSTALL_SECONDS)
+            assert done.returncode == 0, f"npm could not pack {spec}:\n{done.stderr}"
+            (CACHE / done.stdout.strip()).rename(made)
     return made
 
 
@@ -123,13 +110,8 @@ def setup_options() -> list[str]:
 def tsc(project: Path) -> subprocess.CompletedProcess[str]:
     """Type-check the TypeScript project in the file ``project``."""
     compiler = npm_package(TYPESCRIPT) / "bin" / "tsc"
-    return subprocess.run(
-        [node(), str(compiler), "--noEmit", "-p", str(project)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=INSTALL_SECONDS,
-    )
+    options = ("--noEmit", "-p", project)
+    return run(node(), compiler, *options, timeout=INSTALL_SECONDS)
 
 
 def extract(archive: Path, directory: Path) -> None:
@@ -157,11 +139,6 @@ def _install(spec: str) -> None:
         # Without one npm would use the next further up.
         own.write_text('{"private": true}\n', "utf-8")
     flags = ["--save-exact", "--no-audit", "--no-fund", "--ignore-scripts"]
-    run = subprocess.run(
-        [npm(), "install", *flags, "--prefix", str(CACHE), spec],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=INSTALL_SECONDS,
-    )
-    assert run.returncode == 0, f"npm could not install {spec}:\n{run.stderr}"
+    command = (npm(), "install", *flags, "--prefix", str(CACHE), spec)
+    done = run(*command, timeout=INSTALL_SECONDS)
+    assert done.returncode == 0, f"npm could not install {spec}:\n{done.stderr}"

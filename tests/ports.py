@@ -13,8 +13,7 @@ def free_port(kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
     """
     with socket.socket(type=kind) as bound:
         bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
-        return port
+        return bound.getsockname()[1]
 
 
 def free_udp_port() -> int:

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[1]
 
@@ -19,6 +19,12 @@ def program(name: str, package: str, *elsewhere: str) -> str:
     return found
 
 
+def run(*command: str | Path, **how: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program to its end, with what it prints as text."""
+    how.setdefault("check", False)
+    return subprocess.run(command, capture_output=True, text=True, **how)  # noqa: PLW1510
+
+
 def python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """
     Run Python in the folder of the project to its end; what it covers is not measured.
@@ -26,11 +32,4 @@ def python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str
     :param variables: Of its environment, besides our own.
     """
     own = {k: v for k, v in os.environ.items() if not k.startswith("COV")}
-    return subprocess.run(
-        [sys.executable, *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**own, **variables},
-    )
+    return run(sys.executable, *arguments, cwd=ROOT, env={**own, **variables})

@@ -93,8 +93,7 @@ def doubles() -> set[str]:
 def resolve(name: str) -> type:
     """Import a class of the tests."""
     module, _, kind = name.rpartition(".")
-    found: type = getattr(import_module(f"tests.{module}"), kind)
-    return found
+    return getattr(import_module(f"tests.{module}"), kind)
 
 
 class DoublesTests(SynchronousTestCase):

@@ -51,8 +51,7 @@ class Tab:
                 self.events.append(frame)
         if "error" in frame:
             raise CommandError(frame["error"]["message"])
-        result: dict[str, Any] = frame["result"]
-        return result
+        return frame["result"]
 
     def wait(self, true: Callable[[], bool], seconds: float) -> bool:
         """Read events until something is true; return whether it is."""

@@ -1,11 +1,10 @@
 """Repositories of plugins' authors."""
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Final
 
-from ..programs import program
+from ..programs import program, run
 
 AUTHOR: Final = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -21,14 +20,8 @@ AUTHOR: Final = {
 
 def git(root: Path, *arguments: str) -> str:
     """Run git in a directory as that author; gives what it prints."""
-    done = subprocess.run(
-        [program("git", "git"), *arguments],
-        cwd=root,
-        env={"PATH": os.environ["PATH"], **AUTHOR},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    env = {"PATH": os.environ["PATH"], **AUTHOR}
+    done = run(program("git", "git"), *arguments, cwd=root, env=env, check=True)
     return done.stdout.strip()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from .. import programs
 from ..npm import ROOT, TYPESCRIPT, esbuild, extract, node, npm, npm_package
 
 PACKAGE: Final = ROOT / "clients" / "typescript"
@@ -30,15 +31,8 @@ def run(
     :param path: A directory of programs that are found first.
     """
     found = f"{path}{os.pathsep}{os.environ['PATH']}" if path else os.environ["PATH"]
-    return subprocess.run(
-        [str(word) for word in command],
-        cwd=cwd,
-        env={**os.environ, "PATH": found},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=RUN_SECONDS,
-    )
+    env = {**os.environ, "PATH": found}
+    return programs.run(*command, cwd=cwd, env=env, timeout=RUN_SECONDS)
 
 
 def checkout(to: Path) -> Path:

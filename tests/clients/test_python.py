@@ -1,13 +1,13 @@
 """The Python client in the docs, run against a real daemon."""
 
 import re
-import subprocess
 import sys
 
 from twisted.trial.unittest import SynchronousTestCase
 
 import bridge
 
+from .. import programs
 from ..docs.commands import fences
 from ..e2e.daemon import printing, run
 from ..e2e.test_install import InstallCase, tree
@@ -30,13 +30,8 @@ class TextTests(SynchronousTestCase):
         text = program()
         self.assertLessEqual(len(text.splitlines()), LINES)
         options = ("format", "--no-cache", "--check", "--stdin-filename=client.py", "-")
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *options],
-            input=text,
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=ROOT,
+        done = programs.run(
+            sys.executable, "-m", "ruff", *options, input=text, cwd=ROOT
         )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -14,6 +13,7 @@ from bridge.plugins.tree.tree import is_test_name
 from bridge.protocol.limits import SOURCE_BYTES
 
 from ..npm import INSTALL_SECONDS, ROOT, extract, locked, npm
+from ..programs import run
 from .packages import PACKAGES, Package
 
 CACHE: Final = ROOT / ".cache" / "corpus"
@@ -88,16 +88,10 @@ def _is_wanted(path: Path, package: Package) -> bool:
 def _pack(packages: Iterable[Package], directory: Path) -> list[str]:
     specs = [package.spec for package in packages]
     flags = ["--json", "--ignore-scripts", "--pack-destination", str(directory)]
-    run = subprocess.run(
-        [npm(), "pack", *flags, *specs],
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=INSTALL_SECONDS,
-    )
-    assert run.returncode == 0, f"npm could not fetch the packages:\n{run.stderr}"
-    return [one["filename"] for one in json.loads(run.stdout)]
+    command = (npm(), "pack", *flags, *specs)
+    done = run(*command, cwd=directory, timeout=INSTALL_SECONDS)
+    assert done.returncode == 0, f"npm could not fetch the packages:\n{done.stderr}"
+    return [one["filename"] for one in json.loads(done.stdout)]
 
 
 def _unpack(archive: Path, directory: Path) -> None:

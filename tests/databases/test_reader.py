@@ -68,8 +68,7 @@ class ReaderCase(SynchronousTestCase):
         )
         self.assertEqual(error.code, Code.BAD_REQUEST, error.message)
         self.assertEqual(self.names(), ["Harbour", "Market"])
-        message: str = error.message
-        return message
+        return error.message
 
     def failed(self) -> BridgeError:
         """Read from a database that can't be read."""

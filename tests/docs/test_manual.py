@@ -22,7 +22,7 @@ from bridge.settings.host import (
     load_profile,
 )
 
-from ..programs import program
+from ..programs import program, run
 from ..schemas.checking import DOCUMENT
 from .building import DOCS, built
 
@@ -37,13 +37,9 @@ PAGES = (
 
 def man(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run ``man``, as lintian does."""
-    return subprocess.run(
-        [program("man", "man-db"), "--warnings", "-E", "UTF-8", "-l", *arguments],
-        env={**os.environ, "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    options = ("--warnings", "-E", "UTF-8", "-l", *arguments)
+    variables = {"LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "80"}
+    return run(program("man", "man-db"), *options, env={**os.environ, **variables})
 
 
 def text_of(name: str) -> str:

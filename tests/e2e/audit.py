@@ -102,8 +102,7 @@ class Auditor:
         """
         if not self._run("return 'axe' in window"):
             self._run(self._axe)
-        found: list[str] = self._chrome.execute_async_script(_AXE, rules)
-        return found
+        return self._chrome.execute_async_script(_AXE, rules)
 
     def _run(self, script: str) -> Any:
         return self._chrome.execute_script(script)

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from .. import programs
 from ..directories import fresh_directory
 from ..npm import setup_options
 from ..rawsocket import CLOSE, RawSocket, frame, text
@@ -108,15 +109,8 @@ def ended(
     home: Path, line: Sequence[str], more: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a program to its end."""
-    return subprocess.run(
-        line,
-        cwd=home,
-        env=environment(home, more),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        check=False,
-    )
+    env = environment(home, more)
+    return programs.run(*line, cwd=home, env=env, timeout=PATIENCE_SECONDS)
 
 
 @functools.cache
@@ -349,8 +343,7 @@ class Page:
         """Call a method that is refused; gives the message."""
         got = self.call(service, method, params)
         assert not got["ok"], got
-        message: str = got["error"]["message"]
-        return message
+        return got["error"]["message"]
 
     def closed_with(self) -> tuple[int, str]:
         """Wait for the daemon to close the socket: its code and reason."""

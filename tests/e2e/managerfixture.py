@@ -161,8 +161,7 @@ class Fixture:
             "const e = document.activeElement; return e.id || e.dataset.testid"
             " || e.dataset.row || e.tagName"
         )
-        found: str = self.browser.chrome.execute_script(script)
-        return found
+        return self.browser.chrome.execute_script(script)
 
     def announced(self) -> str:
         """Return what was announced to screen readers last, urgent first."""

@@ -165,8 +165,7 @@ class ManagerTests(SynchronousTestCase):
     def is_shown(self, selector: str) -> bool:
         """Whether something is there and visible."""
         script = "return !!document.querySelector(arguments[0])?.checkVisibility()"
-        found: bool = self.script(script, selector)
-        return found
+        return self.script(script, selector)
 
     def preview(self, url: str) -> None:
         """Look at a repository; it is on this machine, so the desktop asks first."""
@@ -587,8 +586,7 @@ class ManagerTests(SynchronousTestCase):
             "return [...document.querySelectorAll('#plugin-list [data-row]')]"
             ".map((row) => row.dataset.row)"
         )
-        found: list[str] = self.script(script)
-        return found
+        return self.script(script)
 
     def test_log_diagnostics_and_settings(self) -> None:
         """The log is filtered, copied and cleared; a notification is tried."""

@@ -19,8 +19,7 @@ class ReadingTests(SynchronousTestCase):
         for piece in pieces:
             guarded.dataReceived(piece)
         self.assertTrue(client.data.endswith(pieces[-1]))
-        size: int = transport.bufferSize
-        return size
+        return transport.bufferSize
 
     def test_body_with_a_length(self) -> None:
         """It is not parsed, so it is read in large pieces."""

@@ -167,7 +167,7 @@ class Observer:
         path = self.simulation.data / "state.json"
         if not path.exists():
             return {}
-        return json.loads(path.read_bytes())  # type: ignore[no-any-return]
+        return json.loads(path.read_bytes())
 
     def check(self, model: Model, excuses: Excuses) -> None:
         """Compare everything that no page can read with the model."""

@@ -21,8 +21,7 @@ NOW = b"\0\0\0\0\0\0\0\1"
 
 def single(value: float) -> float:
     """Return what a 32-bit float keeps of a number."""
-    kept: float = struct.unpack(">f", struct.pack(">f", value))[0]
-    return kept
+    return struct.unpack(">f", struct.pack(">f", value))[0]
 
 
 def bundle(*elements: bytes) -> bytes:

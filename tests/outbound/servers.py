@@ -119,8 +119,7 @@ class Server(Factory):
             self.port = net.listenTCP(0, self, interface=interface)
         else:
             self.port = net.listenSSL(0, self, tls, interface=HERE)
-        number: int = self.port.getHost().port
-        return number
+        return self.port.getHost().port
 
     async def stop(self) -> None:
         await maybeDeferred(self.port.stopListening)

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -19,6 +18,7 @@ from ..e2e.daemon import Page
 from ..e2e.test_install import SEED, tree
 from ..forge import sign, start_forge_process
 from ..ports import free_port
+from ..programs import run
 from ..waiting import PATIENCE_SECONDS, wait_until
 from . import debian
 
@@ -30,8 +30,7 @@ EXPOSURE = 68
 @pytest.fixture(scope="module", params=debian.RELEASES, ids=str)
 def release(request: pytest.FixtureRequest) -> debian.Release:
     """Each release of Debian."""
-    found: debian.Release = request.param
-    return found
+    return request.param
 
 
 @pytest.fixture(scope="module")
@@ -269,12 +268,7 @@ def test_main_job(root: Path, tmp_path: Path) -> None:
 
 def test_nothing_is_left(root: Path) -> None:
     """Removed, it leaves the user's files and nothing else."""
-    purged = subprocess.run(
-        ["chroot", root, "dpkg", "--purge", "plugin-bridge"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    purged = run("chroot", root, "dpkg", "--purge", "plugin-bridge")
     assert purged.returncode == 0, purged.stdout + purged.stderr
     assert "not removed" not in purged.stderr, purged.stderr
     for gone in ("usr/lib/plugin-bridge", "usr/bin/plugin-bridge"):

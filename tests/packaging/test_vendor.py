@@ -1,20 +1,14 @@
 """Tests for ``debian/vendor``: what it reports before it downloads anything."""
 
-import subprocess
 from pathlib import Path
 
+from ..programs import run
 from .debian import ROOT
 
 
 def refused(*arguments: str, status: int, variables: dict[str, str]) -> str:
     """Run it where it must not start; return what it prints to standard error."""
-    done = subprocess.run(
-        ["/bin/bash", ROOT / "debian" / "vendor", *arguments],
-        env=variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run("/bin/bash", ROOT / "debian" / "vendor", *arguments, env=variables)
     assert done.returncode == status, done.stderr
     assert done.stdout == ""
     return done.stderr

@@ -183,8 +183,7 @@ class BuilderContract:
         """Begin to build a bundle of these plugins."""
         trees = {name: self.tree(name) for name in ids}
         faults = {"cc": "unsigned"}
-        building: Deferred[Report] = self.subject.build(lambda: (trees, faults))
-        return building
+        return self.subject.build(lambda: (trees, faults))
 
     async def test_report(self):
         """A report names the plugins, sorted, and what was found to be unsound."""

@@ -40,6 +40,4 @@ class ServiceCase(SynchronousTestCase):
 
     def refused(self, name: str, **params: Any) -> BridgeError:
         """Call one method, and give its refusal."""
-        error = self.failureResultOf(self.calling(name, params), BridgeError).value
-        assert isinstance(error, BridgeError)
-        return error
+        return self.failureResultOf(self.calling(name, params), BridgeError).value

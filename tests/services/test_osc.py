@@ -59,9 +59,7 @@ class OscCase(TestCase):
 
     async def refused(self, name: str, **params: Any) -> BridgeError:
         """Call one method, and give its refusal."""
-        error: Any = await self.assertFailure(self.call(name, **params), BridgeError)
-        assert isinstance(error, BridgeError)
-        return error
+        return await self.assertFailure(self.call(name, **params), BridgeError)
 
     async def pushed(self, count: int) -> list[Any]:
         """Wait for that many pushes to every page."""

@@ -79,8 +79,7 @@ class Server:
         factory.protocol = Kept
         factory.noisy = False
         self.port = reactor.listenTCP(port, factory, interface="127.0.0.1")
-        number: int = self.port.getHost().port
-        return number
+        return self.port.getHost().port
 
     async def stop(self) -> None:
         """Listen no more, and drop every connection."""

@@ -41,9 +41,7 @@ class StoreCase(SynchronousTestCase):
         return self.store.commit([Put(ns, key, value)])
 
     def refused(self, commit: Deferred[None]) -> BridgeError:
-        error = self.failureResultOf(commit, BridgeError).value
-        assert isinstance(error, BridgeError)
-        return error
+        return self.failureResultOf(commit, BridgeError).value
 
     def fail_write(self) -> None:
         with going_wrong(full()):

@@ -100,9 +100,7 @@ class GuardTests(SynchronousTestCase):
 
     def refused(self, headers: Headers) -> BridgeError:
         """Return the error that a request with these headers is refused with."""
-        return self.assertRaises(  # type: ignore[no-any-return]
-            BridgeError, self.admit, headers
-        )
+        return self.assertRaises(BridgeError, self.admit, headers)
 
     def test_attack_health_poller(self) -> None:
         """

@@ -5,7 +5,6 @@ import os
 import pty
 import select
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from bridge.cli.main import COMMANDS
 from bridge.settings.config import LOG_LEVELS, SHIPPED
 
 from ...npm import ROOT
-from ...programs import program
+from ...programs import program, run
 from ..commandcase import CommandTestCase
 
 PATIENCE_SECONDS = 60.0
@@ -79,13 +78,8 @@ class CompletionTests(CommandTestCase):
 
     def printed(self, shell: str, *arguments: str) -> str:
         """Run a shell; return what it prints."""
-        return subprocess.run(
-            [program(shell, shell), *arguments],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=self.environment(),
-        ).stdout
+        shell = program(shell, shell)
+        return run(shell, *arguments, check=True, env=self.environment()).stdout
 
     def in_bash(self, *words: str, command: str = "plugin-bridge") -> set[str]:
         """Complete a command line in bash, which has the equals sign as a word."""

@@ -2,7 +2,6 @@
 
 import os
 import socket
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from bridge.protocol.errors import BridgeError
 
 from ...directories import fresh_directory
 from ...forge import RogueServer, Script, shared_forge
+from ...programs import run
 from ...waiting import until
 from .packs import Object, make_repository
 
@@ -52,14 +52,7 @@ def run_git(directory: Path, *arguments: str, ca_file: Path | None = None) -> st
     environment["HOME"] = str(directory)
     if ca_file is not None:
         environment["GIT_SSL_CAINFO"] = str(ca_file)
-    done = subprocess.run(
-        ["git", *arguments],
-        cwd=directory,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run("git", *arguments, cwd=directory, env=environment, check=True)
     return done.stdout + done.stderr
 
 

@@ -168,8 +168,7 @@ class DialTests(CloneTestCase):
         self.assertEqual(
             error.message, "clone_failed: the host is not on the public internet"
         )
-        addresses: tuple[str, ...] = error.addresses
-        return addresses
+        return error.addresses
 
     async def test_attack_private_hosts(self) -> None:
         """Public hosts only: private addresses and names are refused, and named."""

@@ -27,8 +27,7 @@ class LinkingTestCase(SynchronousTestCase):
         return ensureDeferred(chosen.update(self.tree, self.names))
 
     def linked(self) -> Linked:
-        found: Linked = self.successResultOf(self.update())
-        return found
+        return self.successResultOf(self.update())
 
     def refusal(self, link=None):
         """Link the tree, which is refused; gives the message."""

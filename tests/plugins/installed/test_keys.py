@@ -27,8 +27,7 @@ class TrustTestCase(OperationTestCase):
         self.trust = self.bench.trust
 
     def record(self) -> dict[str, Any]:
-        record: dict[str, Any] = self.bench.store.entries(KEYS)[SIGNED.key_id]
-        return record
+        return self.bench.store.entries(KEYS)[SIGNED.key_id]
 
     def accept(self, plugin_id: str, signed: Signed, now_ms: int = 5) -> None:
         """Commit a tree of a plugin, as an operation would."""

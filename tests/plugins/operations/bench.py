@@ -360,8 +360,7 @@ class OperationTestCase(SynchronousTestCase):
 
     def error(self, asked: Deferred[Any]) -> str:
         """The message of an operation that was refused."""
-        message: str = self.failureResultOf(asked, BridgeError).value.message
-        return message
+        return self.failureResultOf(asked, BridgeError).value.message
 
     def refused(
         self, operation: str, *args: Any, code: Code = Code.BAD_REQUEST, **kwargs: Any
@@ -371,8 +370,7 @@ class OperationTestCase(SynchronousTestCase):
         error = self.failureResultOf(asked, BridgeError).value
         self.assertEqual(error.code, code)
         self.assertEqual(self.state(), self.before)
-        message: str = error.message
-        return message
+        return error.message
 
     def commit(self, *edits: Any) -> None:
         self.successResultOf(self.bench.store.commit(edits))

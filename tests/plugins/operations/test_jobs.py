@@ -95,8 +95,7 @@ class JobsTestCase(SynchronousTestCase):
         return Deferred(lambda _: self.events.append("withdrawn"))
 
     def error(self, asked: Deferred[Any]) -> BridgeError:
-        error: BridgeError = self.failureResultOf(asked, BridgeError).value
-        return error
+        return self.failureResultOf(asked, BridgeError).value
 
 
 class JobsTests(JobsTestCase):

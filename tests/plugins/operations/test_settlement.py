@@ -50,8 +50,7 @@ class SettlementTestCase(OperationTestCase):
 
     def pushed_version(self) -> str:
         """The version of ``good`` that pages know of."""
-        version: str = self.bench.pushed["plugins"][-1]["plugins"][0]["version"]
-        return version
+        return self.bench.pushed["plugins"][-1]["plugins"][0]["version"]
 
     def publish(self, version: str) -> None:
         """Publish a later ``good`` by another author."""

@@ -81,8 +81,7 @@ class _Service:
             self.conversation.outReceived(data)
         if isinstance(outcome[0], Failure):
             outcome[0].raiseException()
-        result: T = outcome[0]
-        return result
+        return outcome[0]
 
 
 _services: list[_Service] = []

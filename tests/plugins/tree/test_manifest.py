@@ -125,8 +125,7 @@ class RefusedTests(SynchronousTestCase):
             content = json.dumps(content).encode()
         error = self.assertRaises(BridgeError, read_manifest, content, profile)
         self.assertIs(error.code, Code.BAD_REQUEST)
-        message: str = error.message
-        return message
+        return error.message
 
     def test_missing(self):
         """A required field that is missing is named."""

@@ -58,8 +58,7 @@ class SignatureTestCase(SynchronousTestCase):
         """The message that the tree is refused with; see ``verify``."""
         error = self.assertRaises(BridgeError, self.verify, *given, **how)
         self.assertIs(error.code, Code.BAD_REQUEST)
-        message: str = error.message
-        return message
+        return error.message
 
 
 class VectorTests(SignatureTestCase):

@@ -53,8 +53,7 @@ console.log(JSON.stringify(given.map((literal) => {
 
 def compiled(literals: list[str]) -> list[bool]:
     """Which of them Node.js compiles."""
-    found: list[bool] = json.loads(run_node("-e", _COMPILE, json.dumps(literals)))
-    return found
+    return json.loads(run_node("-e", _COMPILE, json.dumps(literals)))
 
 
 class CompilingTests(SynchronousTestCase):
