@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.concurrency.threads import Pool
 from bridge.databases.databases import Databases
-from bridge.databases.reader import Query, Reader
+from bridge.databases.reader import Query
 from bridge.databases.results import Rows
 from bridge.protocol.errors import BridgeError, Code
 from tests.directories import fresh_directory
@@ -75,16 +75,6 @@ class ThreadTests(TestCase):
             self.assertEqual(len((await self.read(NAMES)).rows), 2)
         self.assertLess(time.monotonic() - begun, 4)
 
-    async def test_shutdown(self) -> None:
-        """What runs is ended, what waits is refused, and nothing begins."""
-        asked = [self.read(ENDLESS) for _ in range(6)]
-        self.databases.close()
-        for calling in asked:
-            await self.assertFailure(calling, BridgeError)
-        error: Any = await self.assertFailure(self.read(NAMES), BridgeError)
-        self.assertEqual(error.code, Code.UNAVAILABLE)
-        self.databases.close()
-
 
 class TurnTests(SynchronousTestCase):
     """Tests without threads."""
@@ -107,8 +97,7 @@ class TurnTests(SynchronousTestCase):
 
     def call(self, *work: Any) -> Deferred[Any]:
         """Do work, in whatever way the test wants."""
-        done: Deferred[Any] = self.in_thread(*work)
-        return done
+        return self.in_thread(*work)
 
     def read(self, alias: str = "places", caller: Page | None = None) -> Deferred[Rows]:
         return Deferred.fromCoroutine(
@@ -173,16 +162,3 @@ class TurnTests(SynchronousTestCase):
             self.assertNoResult(asked[number])
             waiting[number].callback(None)
             self.successResultOf(asked[number])
-
-    def test_late(self) -> None:
-        """What SQLite does not end is interrupted, and its reader is not kept."""
-        ended: list[str] = []
-        self.patch(Reader, "interrupt", lambda reader: ended.append("interrupted"))
-        slow: Deferred[Rows] = Deferred()
-        self.in_thread = lambda *_: slow
-        calling = self.read()
-        self.clock.advance(5)
-        self.assertEqual(ended, ["interrupted"])
-        slow.callback(Rows([], []))
-        self.successResultOf(calling)
-        self.assertEqual(list(self.databases._idle), [])

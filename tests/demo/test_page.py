@@ -80,18 +80,6 @@ class ReloadingTests(SynchronousTestCase):
             request.write(body)
         return request
 
-    def test_each_build(self):
-        """A page receives the newest build, and each one after it."""
-        request = self.get(b"builds")
-        kind = request.responseHeaders.getRawHeaders(b"content-type")
-        self.assertEqual(kind, [b"text/event-stream"])
-        self.builds.built()
-        self.builds.built()
-        self.assertEqual(
-            request.written,
-            [b"data: run.0\n\n", b"data: run.1\n\n", b"data: run.2\n\n"],
-        )
-
     def test_page_knows_its_build(self):
         """The page has the script, with the build it was served after."""
         self.builds.built()

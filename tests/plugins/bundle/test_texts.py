@@ -54,20 +54,6 @@ class TextsCase(BuildCase):
 class TextsTests(TextsCase):
     """What a page gets."""
 
-    async def test_plugins(self):
-        """Each plugin is a text that runs after the realm's."""
-        self.plugin("bb")
-        found = await self.table("bb", "aa")
-        self.assertEqual([p["manifest"]["id"] for p in found["plugins"]], ["aa", "bb"])
-        for plugin, result in zip(found["plugins"], ("aaaa", "bbbb"), strict=True):
-            script = self.shop.root / "x.js"
-            text = json.dumps(plugin["text"] + "return plugin.default;")
-            script.write_text(
-                f"{found['runtime']}\nconst plugin = new Function({text})();\n"
-                "console.log(started, plugin.activate());"
-            )
-            self.assertEqual(run_node(script), f"started {result}\n")
-
     async def test_text(self):
         """It is strict, readable, and has a map that its author understands."""
         [plugin] = (await self.table("aa"))["plugins"]
