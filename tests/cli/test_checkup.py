@@ -39,6 +39,7 @@ class DiskTests(SynchronousTestCase):
         self.root = fresh_directory(self) / "data"
         self.place: Paths = locate("reference", self.root, None)
         self.data = self.place.data
+        self.data.create()
 
     def found(self) -> dict[str, Finding]:
         found = {f.name: f for f in checkup.on_disk(self.place)}
@@ -51,6 +52,7 @@ class DiskTests(SynchronousTestCase):
 
     def test_nothing_is_there(self) -> None:
         """Before setup, setup is the fix; the check creates nothing."""
+        shutil.rmtree(self.root)
         found = self.found()
         wrong = {name for name, one in found.items() if one.level is WRONG}
         self.assertEqual(wrong, {"data directory", "bundler", "host sources"})
@@ -60,7 +62,6 @@ class DiskTests(SynchronousTestCase):
 
     def test_settings(self) -> None:
         """They are counted; of damaged ones, what a start would lose is named."""
-        self.data.create()
         state, previous = self.data.state, self.data.root / "state.json.bak"
         older = '{"host":{"a":1},"bridge.plugins":{"weather":{}}}'
         for now, before, level, said in (
@@ -81,7 +82,6 @@ class DiskTests(SynchronousTestCase):
 
     def test_interrupted_operation(self) -> None:
         """What a start will settle is announced; nothing is while a daemon runs."""
-        self.data.create()
         self.assertNotIn("journal", self.found())
         exchange = Exchange(Operation.INSTALL, "weather", ".tmp-0", None, {})
         Journal(self.data.journal).begin(exchange)
@@ -96,7 +96,6 @@ class DiskTests(SynchronousTestCase):
 
     def test_changed_plugins(self) -> None:
         """A recorded plugin whose tree is gone or was changed is wrong."""
-        self.data.create()
         state = {"bridge.plugins": {"weather": {"url": URL}}}
         self.data.state.write_text(json.dumps(state))
         found = self.found()["plugin"]
@@ -108,7 +107,6 @@ class DiskTests(SynchronousTestCase):
 
     def test_tree_without_a_record(self) -> None:
         """A plugin's directory that no record knows is named; a clone is not."""
-        self.data.create()
         for name in ("lost", "kept", ".tmp-0"):
             self.data.plugin(name).mkdir()
         self.data.state.write_text('{"bridge.plugins":{"kept":{}}}')
@@ -142,7 +140,6 @@ class DiskTests(SynchronousTestCase):
 
     def test_read_only_directory(self) -> None:
         """One that the daemon cannot write is wrong, and so are those below it."""
-        self.data.create()
         for closed in (self.root, self.data.plugins, self.data.build):
             with patch.object(os, "access", lambda path, mode, no=closed: path != no):
                 found = self.found()["data directory"]
@@ -153,7 +150,6 @@ class DiskTests(SynchronousTestCase):
     def test_attack_planted_files(self) -> None:
         """Whatever another user may have written is wrong, each with its command."""
         data = self.data
-        data.create()
         paths = [
             data.bin / "esbuild",
             data.host / "packages" / "host.ts",
@@ -180,7 +176,6 @@ class DiskTests(SynchronousTestCase):
 
     def test_attack_planted_state_and_journal(self) -> None:
         """Neither is read."""
-        self.data.create()
         for path, name in (
             (self.data.state, "settings"),
             (self.data.journal, "journal"),
@@ -193,7 +188,6 @@ class DiskTests(SynchronousTestCase):
 
     def test_closed_directory(self) -> None:
         """What cannot be looked at is reported like what is not there."""
-        self.data.create()
         really = os.stat
 
         def as_a_user(path: Path, **options: Any) -> os.stat_result:
@@ -207,7 +201,6 @@ class DiskTests(SynchronousTestCase):
 
     def test_token(self) -> None:
         """The token's file is validated as by the daemon, and never shown."""
-        self.data.create()
         token = read_or_make_token(self.data.token)
         found = self.found()["pairing token"]
         self.assertEqual(found.level, OK)
@@ -217,7 +210,6 @@ class DiskTests(SynchronousTestCase):
 
     def test_another_bundler(self) -> None:
         """A bundler that was not pinned is reported; wrong if it would not run."""
-        self.data.create()
         self.write(self.data.bin / "esbuild")
         for digest, level in (
             ("", WRONG),
@@ -234,7 +226,6 @@ class DiskTests(SynchronousTestCase):
 
     def test_sources_theme_and_databases(self) -> None:
         """What is in place is reported as such."""
-        self.data.create()
         self.assertEqual(self.found()["database sample"].level, NOTE)
         self.place.profile.database("sample", self.root).touch()
         for name in (HOST_ENTRY, API_ENTRY):

@@ -96,11 +96,13 @@ class ReloadingTests(SynchronousTestCase):
             self.assertEqual(self.get(path).responseCode, 404)
 
     def test_page_that_leaves(self):
-        """A page that has left receives nothing."""
+        """A page receives the newest build; nothing once it has left."""
         request = self.get(b"builds")
+        kind = request.responseHeaders.getRawHeaders(b"content-type")
+        self.assertEqual(kind, [b"text/event-stream"])
         request.processingFailed(OSError())
         self.builds.built()
-        self.assertEqual(len(request.written), 1)
+        self.assertEqual(request.written, [b"data: run.0\n\n"])
 
     def test_attack_many_listeners(self):
         """One more than the most takes the place of the oldest."""

@@ -131,6 +131,7 @@ class ManagerTests(SynchronousTestCase):
         self.auditor.resize(1200)
         self.fixture.open()
         self.browser.until_text("#bridge-state", "Connected")
+        self.addCleanup(self.remove_all)
 
     def audit(self, name: str) -> None:
         focused = self.fixture.focus()
@@ -192,7 +193,6 @@ class ManagerTests(SynchronousTestCase):
 
     def test_a_day_with_a_plugin(self) -> None:
         """It is looked at, refused, installed, changed, and removed."""
-        self.addCleanup(self.remove_all)
         self.look_and_install()
         self.switch_off_and_on()
         self.update()
@@ -359,7 +359,6 @@ class ManagerTests(SynchronousTestCase):
 
     def test_settings_permissions_and_keys(self) -> None:
         """A form from a schema; a grant is taken back; a key is forgotten."""
-        self.addCleanup(self.remove_all)
         fixture, browser = self.fixture, self.browser
         url = fixture.install(
             "speaker-box", main=SETTINGS % "speaker-box", permissions=["native"]
@@ -458,7 +457,6 @@ class ManagerTests(SynchronousTestCase):
 
     def test_handles_by_keyboard(self) -> None:
         """Every handle works without a pointer."""
-        self.addCleanup(self.remove_all)
         fixture, browser = self.fixture, self.browser
         card = '[data-testid="plugin-card-every-handle"]'
         fixture.install("every-handle", main=HANDLES)
@@ -498,7 +496,6 @@ class ManagerTests(SynchronousTestCase):
 
     def test_many_plugins_with_any_names(self) -> None:
         """Names of others fit every window; search, tags, places and updates."""
-        self.addCleanup(self.remove_all)
         fixture, browser = self.fixture, self.browser
         numbered = {f"plugin-{n}": f"Plugin {n}" for n in (1, 2, 3)}
         names = {
@@ -622,7 +619,6 @@ class ManagerTests(SynchronousTestCase):
 
     def test_safe_mode(self) -> None:
         """A plugin that breaks is left out; ``?safe`` runs none."""
-        self.addCleanup(self.remove_all)
         fixture, browser = self.fixture, self.browser
         fixture.install("broken-one", main=THROWS)
         fixture.open("/plugins/broken-one")
@@ -643,7 +639,6 @@ class ManagerTests(SynchronousTestCase):
 
     def test_keyboard_only(self) -> None:
         """No pointer is needed; a link skips the navigation; the focus stays."""
-        self.addCleanup(self.remove_all)
         fixture = self.fixture
         url = fixture.publish("key-plugin")
         fixture.open("/settings")
