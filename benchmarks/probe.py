@@ -180,34 +180,18 @@ def probed(home: Path, port: int, *options: str) -> Iterator[Probed]:
     :param home: Contains its data directory, ``data``.
     :param port: Where ``outbound`` may fetch from.
     """
-    with desktop() as variables:
-        yield from _probed(home, port, variables, *options)
-
-
-def _probed(
-    home: Path, port: int, variables: dict[str, str], *options: str
-) -> Iterator[Probed]:
-    from tests.e2e.daemon import ROOT, Daemon, environment
+    from tests.e2e.daemon import Daemon, ending, popen
 
     file = home / "probe.json"
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-u", "-m", "benchmarks.probe", str(file), str(port)),
-            *("run", "--host=reference", "--listen=127.0.0.1:0"),
-            *(f"--data-dir={home / 'data'}", *options),
-        ],
-        cwd=ROOT,
-        env=environment(home, variables),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    daemon = Daemon(process, home / "data")
-    try:
-        yield Probed(daemon, file)
-    finally:
-        if process.poll() is None:
-            daemon.stop()
+    line = [
+        *(sys.executable, "-u", "-m", "benchmarks.probe", str(file), str(port)),
+        *("run", "--host=reference", "--listen=127.0.0.1:0"),
+        *(f"--data-dir={home / 'data'}", *options),
+    ]
+    with desktop() as variables:
+        process = popen(line, home, variables)
+        with ending(Daemon(process, home / "data")) as daemon:
+            yield Probed(daemon, file)
 
 
 if __name__ == "__main__":

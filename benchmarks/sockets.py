@@ -21,7 +21,7 @@ from typing import Final
 
 from attrs import frozen
 
-from tests.e2e.daemon import environment
+from tests.e2e.daemon import environment, running
 from tests.ports import free_port
 
 from .start import ROOT
@@ -102,7 +102,7 @@ def serve_load(client: Path, server: Server, load: Load) -> Served:
 
 
 @contextlib.contextmanager
-def running(command: list[str], home: Path, port: int) -> Iterator[None]:
+def listening(command: list[str], home: Path, port: int) -> Iterator[None]:
     """Run a server until the block ends; it listens when the block begins."""
     with subprocess.Popen(
         command,
@@ -126,23 +126,17 @@ def running(command: list[str], home: Path, port: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def daemon(home: Path, value_bytes: int = VALUE_BYTES) -> Iterator[Server]:
-    """Run the daemon, with a setting of so many bytes."""
-    data, port = home / "data", free_port()
+def daemon(home: Path) -> Iterator[Server]:
+    """Run the daemon, with a setting of ``VALUE_BYTES``."""
+    data = home / "data"
     data.mkdir(mode=0o700)
     state = data / "state.json"
-    state.write_text(json.dumps({"host": {"k": "x" * value_bytes}}), "ascii")
+    state.write_text(json.dumps({"host": {"k": "x" * VALUE_BYTES}}), "ascii")
     state.chmod(0o600)
-    command = [
-        *(sys.executable, "-m", "bridge", "run", "--host=reference"),
-        *(f"--listen=127.0.0.1:{port}", f"--data-dir={data}"),
-        *(f"--rate={_HUGE}", f"--burst={_HUGE}"),
-    ]
-    with running(command, home, port):
-        token = (data / "token").read_text("ascii").strip()
-        hello = {"type": "hello", "token": token, "client": "benchmark/1.0.0"}
+    with running(home, f"--rate={_HUGE}", f"--burst={_HUGE}") as run:
+        hello = {"type": "hello", "token": run.token, "client": "benchmark/1.0.0"}
         time.sleep(1.0)  # what it loads in the background would be part of the time
-        yield Server(port, "/v1/ws", json.dumps(hello))
+        yield Server(run.port, "/v1/ws", json.dumps(hello))
 
 
 def _aiohttp(port: int) -> list[str] | None:
@@ -171,7 +165,7 @@ def measure(rounds: int = 12) -> dict[str, dict[str, list[Served]]]:
         if command is None:
             print("aiohttp can't be installed, and is left out", file=sys.stderr)
         else:
-            stack.enter_context(running(command, home, port))
+            stack.enter_context(listening(command, home, port))
             servers["aiohttp"] = Server(port)
         for _ in range(rounds):
             for load_name, load in LOADS.items():
