@@ -398,6 +398,18 @@ class DaemonTests(TestCase):
 
 
 class RunTests(SynchronousTestCase):
+    def test_failure(self):
+        """What it raises is raised, at once or later."""
+        for pauses in (0, 1):
+            running = brief_reactor(self)
+
+            async def work(running=running, pauses=pauses):
+                for _ in range(pauses):
+                    await deferLater(running, 0)
+                raise ZeroDivisionError
+
+            self.assertRaises(ZeroDivisionError, oneshot.run, running, work)
+
     def test_interrupted(self):
         """A reactor that was stopped first has been interrupted."""
         running = brief_reactor(self)
