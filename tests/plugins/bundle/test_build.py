@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import re
 import shutil
 import sys
 from hashlib import sha256
@@ -345,6 +346,23 @@ class AttackTests(BuildCase):
             self.assertTrue(refusal.startswith(words), (case, refusal))
             self.assertNotIn(SECRET, refusal)
             self.assertEqual(self.shop.published(), before, case)
+
+    async def test_attack_the_name_of_the_window(self):
+        """None of ever so many imports that lead nowhere is given the window's name."""
+        names = [f"a{n}" for n in range(12_000)]
+        imports = ",\n".join(f"x as {name}" for name in names)
+        letters = f"'{'top' * 60}'," * 600  # the most frequent ones come first
+        self.shop.plugin(
+            "aa",
+            main__ts=f"import {{ {imports} }} from './re';\n"
+            f"export default [{letters} {', '.join(f'() => {n}' for n in names)}];",
+            re__ts="export { x } from './types';",
+            types__ts="export type x = 1;",
+        )
+        await self.built()
+        given = set(re.findall(rb"\(\)=>([\w$]+)", self.shop.bundle.read_bytes()))
+        self.assertIn(b"tot", given)
+        self.assertNotIn(b"top", given)
 
 
 class MissingTests(BuildCase):
