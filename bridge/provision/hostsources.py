@@ -281,11 +281,9 @@ def install_sources(
         if data.host.exists():
             data.host.rename(old)
         new.rename(data.host)
-    except OSError:
-        if old.exists():
-            old.rename(data.host)
-        raise
     finally:
+        if old.exists() and not data.host.exists():
+            old.rename(data.host)
         for stale in (new, old):
             shutil.rmtree(stale, ignore_errors=True)
     sync_directory(data.root)

@@ -297,14 +297,21 @@ class InstallingTests(SourcesCase):
         """Wherever it fails, the old sources are there, and nothing else is left."""
         before = read_files(self.root)
         real = Path.rename
-        for fails in ("host", ".host-new"):
+        for fails, how in (
+            ("host", OSError(28, "No space left on device")),
+            (".host-new", OSError(28, "No space left on device")),
+            (".host-new", KeyboardInterrupt()),
+        ):
 
-            def rename(path, target, fails=fails):
+            def rename(path, target, fails=fails, how=how):
                 if path.name == fails:
-                    raise OSError(28, "No space left on device")
+                    raise how
                 return real(path, target)
 
-            with mock.patch.object(Path, "rename", rename), self.assertRaises(OSError):
+            with (
+                mock.patch.object(Path, "rename", rename),
+                self.assertRaises(type(how)),
+            ):
                 install_sources(NEEDED, self.data, "1.0", force=False)
             self.assertEqual(read_files(self.root), before)
         full = OSError(28, "No space left on device")
