@@ -57,9 +57,15 @@ class DaemonProcess(ProcessProtocol):
 
 
 def spawn_daemon(reactor: Any, place: Paths, *options: str) -> DaemonProcess:
-    """Start a daemon as its user would, which the reactor's shutdown ends."""
+    """
+    Start a daemon as its user would, which the reactor's shutdown ends.
+
+    It imports from where this process does, and never from the working directory,
+    which may be a plugin's.
+    """
+    isolated = ["-P", *["-S"] * sys.flags.no_site]
     line = [
-        *(sys.executable, "-m", __name__, "run"),
+        *(sys.executable, *isolated, "-m", __name__, "run"),
         *place.options,
         # A variable, or config.toml, may name others.
         f"--data-dir={place.data.root}",
@@ -67,8 +73,9 @@ def spawn_daemon(reactor: Any, place: Paths, *options: str) -> DaemonProcess:
         *options,
     ]
     daemon = DaemonProcess()
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process: IProcessTransport = reactor.spawnProcess(
-        daemon, line[0], line, env=dict(os.environ)
+        daemon, line[0], line, env=environ
     )
     reactor.addSystemEventTrigger("before", "shutdown", _end, reactor, process, daemon)
     return daemon

@@ -1,6 +1,7 @@
 """What the demo prepares, and how its daemon, and that of ``open``, ends."""
 
 import os
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -50,6 +51,22 @@ class SpawnTests(SynchronousTestCase):
         """It has the profile that was named, not the shipped one of the same name."""
         words = self.reactor.spawnProcess.mock_calls[0].args[2]
         self.assertRegex(words[words.index("--host") + 1], "/own.toml$")
+
+    def test_attack_package_in_the_working_directory(self):
+        """``open`` runs nothing of the working directory, which may be a plugin's."""
+        _, _, words = self.reactor.spawnProcess.mock_calls[0].args
+        environ = self.reactor.spawnProcess.mock_calls[0].kwargs["env"]
+        folder = fresh_directory(self)
+        (folder / "bridge.py").write_text("raise SystemExit('run')")
+        # As the command of the Debian package: what is installed is not looked for.
+        line = [words[0], "-S", *words[1 : words.index("run")], "--version"]
+        ours, its = os.pipe()
+        self.addCleanup(os.close, its)
+        with open(ours, "rb") as stdin:
+            shown = subprocess.check_output(
+                line, env=environ, cwd=folder, stdin=stdin, stderr=subprocess.STDOUT
+            )
+        self.assertIn(b"plugin-bridge ", shown)
 
     def test_ends_with_the_reactor(self):
         """The reactor waits for it, and kills what does not end."""
