@@ -254,6 +254,21 @@ export const pageScenarios = {
     await answered();
   },
 
+  /** What was not answered in time is read again, though the connection stays. */
+  async a_daemon_that_is_slow_at_first() {
+    const { model, link, env } = openPage();
+    link.answers.set("plugins/list", () => {
+      throw refused("the daemon did not answer in time", "timeout");
+    });
+    link.become("connected");
+    await answered();
+    equal(model.catalog.entries, undefined);
+    link.answers.set("plugins/list", { plugins: [], broken: [] });
+    await env.pass(5_000);
+    await answered();
+    equal(model.catalog.entries, []);
+  },
+
   /** A connection is followed by one reading; a stall is not. */
   async everything_is_read_after_each_connection() {
     const { link } = await connectedPage();

@@ -9,6 +9,8 @@ import { type Asker, Gate, type Use } from "../../bridge/reference/packages/host
 import { Daemon, quiet } from "./pagefixture.js";
 import { FakeEnvironment, equal, failure, settle } from "./fakeenvironment.js";
 
+const ANSWERS = { yes: "Yes", no: "No" };
+
 function use(id: string, about: string): Use {
   return { id, name: id.toUpperCase(), words: about, detail: "", about };
 }
@@ -60,7 +62,7 @@ export const questionScenarios = {
     const answers = ["a", "b", "c"].map((about) => questions.ask(use("evil", about)));
     const other = questions.ask(use("other", "x"));
     // One of each plugin waits; the page's own come before them.
-    const own = questions.confirm("Uninstall?", "");
+    const own = questions.confirm("Uninstall?", "", ANSWERS);
     equal(title(page), "Let “EVIL” a?");
     await press(page, false);
     equal(title(page), "Uninstall?");
@@ -93,8 +95,8 @@ export const questionScenarios = {
   async test_attack_double_click_on_a_question() {
     const page = fixture();
     const { questions, env } = page;
-    const first = questions.confirm("One?", "");
-    const second = questions.confirm("Two?", "");
+    const first = questions.confirm("One?", "", ANSWERS);
+    const second = questions.confirm("Two?", "", ANSWERS);
     const { current } = questions;
     if (current === undefined) {
       throw new Error("one is asked");

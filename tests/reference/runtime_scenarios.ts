@@ -97,7 +97,7 @@ export const runtimeScenarios = {
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true, false]);
   },
 
-  /** A plugin whose settings can't be read starts with the next connection. */
+  /** A plugin whose settings can't be read starts with the next connection or list. */
   async plugin_waits_for_its_settings() {
     const daemon = new Daemon();
     const events: string[] = [];
@@ -115,6 +115,15 @@ export const runtimeScenarios = {
     daemon.opened.emit();
     await quiet();
     equal([stages(page), page.runtime.plugins()[0]?.error], [["some-plugin running"], ""]);
+    // Or once the daemon answers again.
+    daemon.refuses = "state/list";
+    daemon.call = call;
+    const slow = await connected([noting("some-plugin", events)], { daemon });
+    equal(stages(slow), ["some-plugin waiting"]);
+    daemon.refuses = "";
+    await slow.runtime.installed([{ id: "some-plugin", keyId: KEY }]);
+    await quiet();
+    equal(stages(slow), ["some-plugin running"]);
   },
 
   /** No plugin starts before the switches are known. */

@@ -161,7 +161,10 @@ export class PageRuntime {
     return this.#saving(this.lifecycle.find(id)?.instance?.settings.reset());
   }
 
-  /** The daemon listed what is installed: remove what is kept of plugins that are not. */
+  /**
+   * The daemon listed what is installed: remove what is kept of plugins that are not, and
+   * start what still waits for an answer of it.
+   */
   async installed(plugins: readonly Installed[]): Promise<void> {
     const { daemon, state } = this.#parts;
     const gone = this.lifecycle.installed(new Set(plugins.map(({ id }) => id)));
@@ -173,6 +176,7 @@ export class PageRuntime {
       }
       await this.#grants.compare(plugins);
       await state.compare(plugins);
+      void this.lifecycle.start();
     } catch (e) {
       this.#note("what is kept of removed plugins could not be removed", e);
     }

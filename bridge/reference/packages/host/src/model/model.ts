@@ -1,5 +1,5 @@
 import type { Events, ListEntry, Progress, State } from "../../../client/src/index.js";
-import type { Environment } from "../environment.js";
+import type { Environment, Later } from "../environment.js";
 import type { Installed } from "../grants.js";
 import type { HostState } from "../hoststate.js";
 import type { Link } from "../link.js";
@@ -18,6 +18,8 @@ import { Operations, type Task } from "./operations.js";
 import type { Questions } from "./questions.js";
 import { type Row, type Status, rowsOf } from "./rows.js";
 import { type Problem, TROUBLE_WORDS, count, explain, hourAndMinute } from "./words.js";
+
+const READ_AGAIN_MILLISECONDS = 5_000;
 
 /** What the model uses of the browser's page. */
 export interface Tab {
@@ -59,6 +61,7 @@ export class PageModel {
   readonly announcer = new Announcer();
   /** Everything whose changes the views follow. */
   readonly signals: readonly Signal[];
+  readonly #later: Later;
   #updatingAll = false;
   #wasConnected = false;
   #trouble: "" | "absent" | "lost" | "stalled" = "";
@@ -80,6 +83,7 @@ export class PageModel {
         tab.reload();
       }
     };
+    this.#later = environment.later;
     this.catalog = new PluginCatalog(link, state, environment);
     this.operations = new Operations({ link, storage: tab.session, ...environment, ...tab });
     this.logBuffer = new LogBuffer(log, tab.session);
@@ -187,7 +191,7 @@ export class PageModel {
     this.link.moveTo(this.link.endpoint);
   }
 
-  /** Read everything again; called when a connection opens. */
+  /** Read everything again; called when a connection opens, until the daemon answers. */
   async #readAll(): Promise<void> {
     try {
       await this.operations.refresh();
@@ -195,7 +199,11 @@ export class PageModel {
       await this.catalog.refresh();
       await this.catalog.checkDaily();
     } catch (e) {
-      this.log.add("warn", "host", `the bridge could not be read: ${explain(e).details}`);
+      const { kind, details } = explain(e);
+      this.log.add("warn", "host", `the bridge could not be read: ${details}`);
+      if (kind === "timeout") {
+        this.#later(READ_AGAIN_MILLISECONDS, () => void this.#readAll());
+      }
     }
   }
 

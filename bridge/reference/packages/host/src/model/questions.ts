@@ -70,7 +70,7 @@ export class Questions implements Asker {
   confirm(
     title: string,
     detail: string,
-    { yes = "Allow", no = "Not now", danger = false } = {},
+    { yes, no, danger = false }: Pick<Question, "yes" | "no"> & Partial<Question>,
   ): Promise<boolean> {
     return new Promise((answer) => {
       const question = { title, detail, yes, no, danger, plugin: "", name: "" };
