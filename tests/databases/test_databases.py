@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.concurrency.threads import Pool
 from bridge.databases.databases import Databases
-from bridge.databases.reader import Query
+from bridge.databases.reader import Query, Reader
 from bridge.databases.results import Rows
 from bridge.protocol.errors import BridgeError, Code
 from tests.directories import fresh_directory
@@ -162,3 +162,16 @@ class TurnTests(SynchronousTestCase):
             self.assertNoResult(asked[number])
             waiting[number].callback(None)
             self.successResultOf(asked[number])
+
+    def test_late(self) -> None:
+        """What SQLite does not end is interrupted, and its reader is not kept."""
+        ended: list[str] = []
+        self.patch(Reader, "interrupt", lambda reader: ended.append("interrupted"))
+        slow: Deferred[Rows] = Deferred()
+        self.in_thread = lambda *_: slow
+        calling = self.read()
+        self.clock.advance(5)
+        self.assertEqual(ended, ["interrupted"])
+        slow.callback(Rows([], []))
+        self.successResultOf(calling)
+        self.assertEqual(list(self.databases._idle), [])
