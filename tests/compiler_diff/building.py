@@ -3,7 +3,6 @@
 import functools
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -13,6 +12,7 @@ from bridge.plugins.policy.reading import marked_names
 from bridge.settings.host import load_profile
 
 from ..npm import esbuild
+from ..programs import run
 from .constructs import DEFINED, OUTSIDE, PREFIX, TEST_FILE
 from .programs import Program
 
@@ -78,21 +78,17 @@ class Build:
         """Run the bundler; return which programs it refuses."""
         if not files:
             return set()
-        run = subprocess.run(
-            [str(_binary()), *files, *self._flags, *self._neutral()],
+        done = run(
+            *(str(_binary()), *files, *self._flags, *self._neutral()),
             cwd=self._root,
             # Memory is cheaper here than the time to collect it.
             env={"GOGC": "800"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
             # A line that it quotes may be cut within a character.
             errors="replace",
-            check=False,
             timeout=SECONDS,
         )
-        refused = {int(number) for number in _REFUSED.findall(run.stderr)}
-        if run.returncode == 0 or refused:
+        refused = {int(number) for number in _REFUSED.findall(done.stderr)}
+        if done.returncode == 0 or refused:
             return refused
         # The bundler crashed: one of these is why.
         if len(files) == 1:

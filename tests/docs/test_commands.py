@@ -1,12 +1,12 @@
 """Every command in README and docs is run, or is named here with the test that does."""
 
 import re
-import subprocess
 from typing import Final
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..npm import ROOT
+from ..programs import run
 from .commands import commands, fences
 
 PAGES: Final = (
@@ -124,13 +124,8 @@ class PagesTests(SynchronousTestCase):
 
     def test_make_installs_nothing_silently(self) -> None:
         """``make docs`` prints what it is going to install, and what it has."""
-        done = subprocess.run(
-            ["make", "--dry-run", "--always-make", "docs"],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
+        command = ("make", "--dry-run", "--always-make", "docs")
+        done = run(*command, cwd=ROOT, check=True)
         before, _, after = done.stdout.partition("pip install --quiet --editable")
         self.assertRegex(before, r"echo \"Installing into .venv")
         self.assertRegex(after, r"echo \"Installed:\"")
