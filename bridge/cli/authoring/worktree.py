@@ -32,6 +32,9 @@ PACKAGES_FOLDER: Final = "node_modules"
 _NAMED_FILES: Final = 3
 _OVERRIDDEN: Final = r"^(core\.excludesfile$|safe\.directory$|filter\.)"
 _OF_TREE: Final = ("local", "worktree")
+_ELSEWHERE: Final = (
+    *("GIT_CONFIG", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"),
+)
 # Else git would look into them, by their own configuration.
 _SUBMODULES: Final = "--ignore-submodules=dirty"
 
@@ -169,8 +172,7 @@ def git(
 
 
 def _author_environ() -> dict[str, str]:
-    elsewhere = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-    return {name: text for name, text in os.environ.items() if name not in elsewhere}
+    return {name: text for name, text in os.environ.items() if name not in _ELSEWHERE}
 
 
 def _harmless_environ(root: Path) -> dict[str, str]:

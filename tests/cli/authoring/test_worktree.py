@@ -94,8 +94,9 @@ class RepositoryTests(WorkTreeTestCase):
             for kind in ("clean", "process"):
                 git(self.root, "config", f"filter.{name}.{kind}", f"touch {ran}; cat")
         git(self.root, "config", "core.fsmonitor", f"touch {ran}")
-        # Values that git can't read as a path must not hide the names of others.
+        # Neither hides the names of others: a value that is no path, another file.
         git(self.root, "config", "filter.a.clean", "~nobody-of-this-name/x")
+        self.patch(os, "environ", os.environ | {"GIT_CONFIG": os.devnull})
         (self.root / ".git/info/attributes").write_text(
             "*.ts filter=x\nm* filter=a=b\n"
         )
