@@ -73,7 +73,7 @@ def _text(path: Path) -> str:
     if len(content) > CONFIG_FILE_BYTES:
         raise ConfigError(f"{path}: must have at most {CONFIG_FILE_BYTES} bytes")
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")  # editors of Windows may add the mark
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: must be UTF-8") from None
 

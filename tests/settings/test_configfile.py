@@ -45,6 +45,11 @@ class FileTests(SynchronousTestCase):
         ):
             self.assertEqual(self.refused(text), f"{self.path}: {rule}")
 
+    def test_byte_order_mark(self):
+        """It is no part of the first key."""
+        self.path.write_text("rate = 2\n", "utf-8-sig")
+        self.assertEqual(read_file(self.path), {"rate": "2"})
+
     def test_not_utf8(self):
         """Bytes that are no text are refused like text that is no TOML."""
         self.path.write_bytes(b"\xff")
