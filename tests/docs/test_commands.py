@@ -37,6 +37,7 @@ STANDING: Final = {
     "tests/packaging/test_wheel.py::test_pipx": (
         "installs libraries; the wheel is installed so",
         "pipx install .",
+        "pipx inject plugin-bridge trustme",
     ),
     "tests/packaging/test_wheel.py::test_wheel_runs": (
         "installs libraries; the wheel is installed so",

@@ -111,8 +111,9 @@ def test_wheel_runs(python: str, wheel: Path, tmp_path: Path) -> None:
 
 
 def test_pipx(wheel: Path, tmp_path: Path) -> None:
-    """Pipx installs it as it does any command."""
+    """Pipx installs it as it does any command, and then what the demo needs."""
     places = [f"PIPX_HOME={tmp_path / 'pipx'}", f"PIPX_BIN_DIR={tmp_path / 'bin'}"]
-    pipx = [sys.executable, "-m", "pipx", "install", "--quiet", str(wheel)]
-    ran(["env", *places, *pipx], tmp_path)
+    pipx = ["env", *places, sys.executable, "-m", "pipx"]
+    ran([*pipx, "install", "--quiet", str(wheel)], tmp_path)
+    ran([*pipx, "inject", "plugin-bridge", "trustme"], tmp_path)
     assert "plugin-bridge" in ran([tmp_path / "bin" / "plugin-bridge", "--version"])
