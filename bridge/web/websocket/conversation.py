@@ -106,7 +106,7 @@ class Conversation:
     send_queue: SendQueue = field(init=False)
     _session: effects.Session = field(init=False)
     _hello: IDelayedCall = field(init=False)
-    _paced: list[IDelayedCall] = field(factory=list)
+    _paced: list[tuple[IDelayedCall, Request, int]] = field(factory=list)
     _held: int = 0
     _over: bool = False
     _on_close: dict[Callable[[Any], None], None] = field(factory=dict)
@@ -152,11 +152,15 @@ class Conversation:
         self._transport.close_with(reason)
 
     def ended(self) -> None:
-        """The socket has closed.  Calls under way continue without it."""
+        """
+        The socket has closed.  Calls under way continue without it.
+
+        Those that were to wait are made now: a page that goes away may have saved a
+        setting with the last of them.
+        """
         self._context.hub.remove(self)
-        for timer in (self._hello, *self._paced):
-            if timer.active():
-                timer.cancel()
+        if self._hello.active():
+            self._hello.cancel()
         self.send_queue.stopProducing()
         self._over = True
         callbacks, self._on_close = self._on_close, {}
@@ -169,6 +173,11 @@ class Conversation:
                 dropped=dropped,
                 replaced=replaced,
             )
+        paced, self._paced = self._paced, []
+        for timer, request, size in paced:
+            if timer.active():
+                timer.cancel()
+                self._call(request, size)
 
     def push(self, event: str, text: bytes) -> None:
         """Send an event; see ``bridge.rpc.hub.Subscriber``."""
@@ -260,15 +269,15 @@ class Conversation:
         clock = self._context.clock
         # What is due already goes first: calls keep their order.
         if after or (
-            self._paced and any(t.getTime() <= clock.seconds() for t in self._paced)
+            self._paced and any(t.getTime() <= clock.seconds() for t, *_ in self._paced)
         ):
             timer = clock.callLater(after, self._call_paced, request, size)
-            self._paced.append(timer)
+            self._paced.append((timer, request, size))
         else:
             self._call(request, size)
 
     def _call_paced(self, request: Request, size: int) -> None:
-        self._paced = [timer for timer in self._paced if timer.active()]
+        self._paced = [paced for paced in self._paced if paced[0].active()]
         self._call(request, size)
 
     def _call(self, request: Request, size: int) -> None:

@@ -181,6 +181,7 @@ class BridgeFactory(WebSocketServerFactory):
         self._sockets_waiting: dict[BridgeProtocol, None] = {}
         self._sockets_authenticated: set[BridgeProtocol] = set()
         self._emptied: list[Deferred[None]] = []
+        self._closing: CloseReason | None = None
         self.setProtocolOptions(
             # A failure closes with a code, instead of dropping the connection.
             failByDrop=False,
@@ -209,6 +210,8 @@ class BridgeFactory(WebSocketServerFactory):
         Over the limit the oldest of them is closed: a page sends hello at once.
         """
         self._sockets_waiting[socket] = None
+        if self._closing is not None and socket.conversation is not None:
+            socket.conversation.close(self._closing)
         if len(self._sockets_waiting) > limits.SOCKETS_AWAITING_HELLO:
             oldest = next(iter(self._sockets_waiting))
             del self._sockets_waiting[oldest]
@@ -233,11 +236,12 @@ class BridgeFactory(WebSocketServerFactory):
 
     def close_all(self, reason: CloseReason) -> Deferred[None]:
         """
-        Close every socket.
+        Close every socket, for ever: one that opens later closes at once.
 
         :return: Fires when they are closed; a peer that does not answer within
             ``CLOSE_SECONDS`` is dropped.
         """
+        self._closing = reason
         closed: Deferred[None] = Deferred()
         sockets = [*self._sockets_waiting, *self._sockets_authenticated]
         if sockets:

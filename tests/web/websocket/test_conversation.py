@@ -205,6 +205,14 @@ class PacingTests(PairedCase):
             self.assertEqual(self.sample.heard[-1], heard)
         self.assertEqual(self.sample.heard, ["0", "1", "2", "3", "4"])
 
+    def test_paced_when_the_page_goes(self) -> None:
+        """What waits when the socket closes is made at once, in order."""
+        for n in range(6):
+            self.call("note", str(n), text=str(n))
+        self.conversation.ended()
+        self.assertEqual(self.sample.heard, ["0", "1", "2", "3", "4"])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
     def test_order_after_a_stall(self) -> None:
         """A call that is due but not yet made is not overtaken."""
         for n in range(3):

@@ -62,6 +62,15 @@ class AuthenticatedTests(SocketCase):
         self.successResultOf(closing)
         self.successResultOf(self.stack.sockets.close_all(CloseReason.SHUTDOWN))
 
+    def test_opened_after_the_closes(self) -> None:
+        """A connection from before the shutdown that becomes a socket closes, too."""
+        sockets = self.stack.sockets
+        sockets.close_all(CloseReason.SHUTDOWN)
+        late = self.stack.open(PAGE).hello()
+        self.assertEqual(late.closed, (1001, "shutdown"))
+        self.stack.advance(2)
+        self.successResultOf(sockets.close_all(CloseReason.SHUTDOWN))
+
     def test_rotation(self) -> None:
         """After a rotation of the token paired sockets close with 1001."""
         silent = self.stack.open()
