@@ -44,7 +44,7 @@ from twisted.python.failure import Failure
 
 from ..classes import define
 from ..datadir.control import LOOPBACK, connected, control_address, remove_left
-from ..datadir.ownership import write_file
+from ..datadir.paths import write_atomically
 from ..protocol.errors import CloseReason
 from ..protocol.limits import (
     CLOSE_SECONDS,
@@ -220,8 +220,9 @@ class ControlSocket(Factory):
         port: IListeningPort = self._reactor.listenTCP(
             0, self, backlog=CONTROL_BACKLOG, interface=LOOPBACK
         )
+        self._port = port  # also when its file can't be written
         address: Any = port.getHost()
-        write_file(self.path, f"{LOOPBACK}:{address.port}\n".encode())
+        write_atomically(self.path, f"{LOOPBACK}:{address.port}\n".encode())
         return port
 
     def buildProtocol(self, addr: IAddress | None) -> ControlConnection | None:

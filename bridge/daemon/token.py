@@ -31,7 +31,7 @@ class FollowedToken:
     _token: str
     _seconds: Callable[[], float]
     replaced: Callable[[], object] = field(default=lambda: None, init=False)
-    _is_usable: bool = field(default=True, init=False)
+    _defect: str | None = field(default=None, init=False)
     # Nothing equals it: the first look reads the file.
     _status: object = field(factory=object, init=False)
     _looked: float = field(init=False)
@@ -51,7 +51,7 @@ class FollowedToken:
         if not 0 <= self._seconds() - self._looked < LOOK_SECONDS:
             self.look()
         known = hmac.compare_digest(self._token.encode("ascii"), offered)
-        return known and self._is_usable
+        return known and self._defect is None
 
     def reveal(self) -> str:
         """Return the last token there was, to keep it out of logs."""
@@ -76,16 +76,20 @@ class FollowedToken:
         except TokenError as e:
             self._unusable(str(e))
             return
-        if not self._is_usable:
+        if self._defect is not None:
             self._log.info("the pairing token can be used again")
-        self._is_usable = True
+        self._defect = None
         if self._token != before:
             self._log.warn("the pairing token was replaced; every page must pair again")
             self.replaced()
 
     def _unusable(self, why: str) -> None:
-        self._log.error("no page can pair: {why}", why=why)
-        self._is_usable = False
+        # It is read again at the next look: the reason may be the daemon's own, such as
+        # too many open files.
+        self._status = object()
+        if why != self._defect:
+            self._log.error("no page can pair: {why}", why=why)
+        self._defect = why
 
 
 def _status(path: Path) -> object:

@@ -141,8 +141,12 @@ class IconFiles:
         png = small_png(image)
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         written = path.with_suffix(".new")
-        written.write_bytes(png)
-        written.replace(path)
+        try:
+            written.write_bytes(png)
+            written.replace(path)
+        except OSError:
+            _remove(written)
+            raise
 
     def close(self) -> None:
         """Remove them all, and keep no other."""

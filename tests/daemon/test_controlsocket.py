@@ -1,5 +1,6 @@
 """The control socket: who may connect, and how a command converses there."""
 
+import errno
 import json
 import os
 import socket
@@ -34,6 +35,7 @@ from bridge.protocol.limits import (
 )
 
 from ..directories import fresh_directory, planted
+from ..disk import Plan, going_wrong
 from ..waiting import until
 from ..web.stack import TOKEN, Stack
 
@@ -257,6 +259,13 @@ class ListeningTests(TestCase):
             await (await self.connect()).welcomed
             await after.close()
             self.assertFalse(os.path.lexists(path))
+
+    def test_full_disk(self):
+        """A file that names no port is not left: the next start would refuse it."""
+        control = self.made(self.path, WithoutUnix())
+        with going_wrong(Plan(1, 1, errno.ENOSPC)):
+            self.assertEqual(self.warnings(control), [os.strerror(errno.ENOSPC)])
+        self.assertFalse(os.path.lexists(self.path))
 
     def test_attack_link_in_its_place(self):
         """What is no socket of ours is neither used nor removed."""

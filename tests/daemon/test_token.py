@@ -1,6 +1,8 @@
 """Tests for bridge.daemon.token."""
 
+import errno
 import os
+from unittest import mock
 
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs, formatEvent
@@ -101,6 +103,15 @@ class FollowedTests(FollowedCase):
         self.assertEqual(self.logged(), ["the pairing token can be used again"])
         self.assertTrue(self.token.matches(self.first))
         self.assertEqual(self.replaced, [])
+
+    def test_cannot_be_read_for_the_moment(self) -> None:
+        """What is unreadable is read again, though nothing changed its status."""
+        make_token(self.path)
+        too_many = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        with mock.patch.object(os, "open", side_effect=too_many):
+            self.assertIn("cannot be opened", self.logged()[0])
+            self.assertEqual(self.logged(), [])
+        self.assertEqual(self.logged()[0], "the pairing token can be used again")
 
 
 class MatchTests(FollowedCase):

@@ -1,5 +1,6 @@
 """Tests for bridge.sinks.icons."""
 
+import errno
 import io
 import stat
 import struct
@@ -17,6 +18,7 @@ from bridge.protocol.limits import ICON_FILE_SECONDS, ICON_FILES
 from bridge.sinks.icons import IconFiles, ImageError, small_png
 from tests.directories import fresh_directory
 
+from ..disk import Plan, going_wrong
 from ..pages import Page
 from ..threads import Threads
 from .samples import chunk, png, text64
@@ -147,6 +149,13 @@ class FileTests(SynchronousTestCase):
         self.assertEqual((first, threads.waiting), (second, []))
         self.assertEqual(self.there(), [first])
         self.files.close()
+
+    def test_full_disk(self):
+        """An icon that can't be kept leaves nothing behind."""
+        kept = self.file(png())
+        with going_wrong(Plan(1, 1, errno.ENOSPC)):
+            self.failureResultOf(self.asking(self.image(1)), OSError)
+        self.assertEqual(self.there(), [kept])
 
     def test_cancelled_while_it_is_written(self):
         """Its file is removed a minute later, or at the end if that comes first."""
