@@ -26,7 +26,8 @@ from ....provision.readiness import OWN_HOST
 from ....settings.config import HOST_OPTIONS
 from ....settings.host import HostProfile
 from ....settings.options import Paths
-from ...authoring.worktree import GIT_FOLDER, HOST_LINK, git, is_work_tree
+from ...authoring.git import git
+from ...authoring.worktree import GIT_FOLDER, HOST_LINK, is_work_tree
 from ...command import command
 from ...terminal import CommandError, reported
 

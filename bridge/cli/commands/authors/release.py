@@ -31,12 +31,12 @@ from ....protocol.errors import BridgeError
 from ....settings.host import HostProfile
 from ....settings.options import Paths
 from ...authoring.checker import check_plugin
+from ...authoring.git import git
 from ...authoring.keyfiles import SigningKey, chosen_key, key_option
 from ...authoring.report import STATUS, Outcome, report_lines
 from ...authoring.worktree import (
     check_clean,
     check_key_outside,
-    git,
     head,
     is_work_tree,
     last_signed,

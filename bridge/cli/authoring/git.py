@@ -1,0 +1,125 @@
+"""
+How git is run on a work tree that a stranger may have made.
+
+What its configuration names as a program (filters, a monitor of files, a transport for
+lost objects) is not run, except where the author changes the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from ...plugins.tree.files import shown
+from ..terminal import CommandError
+
+_OVERRIDDEN: Final = r"^(core\.excludesfile$|safe\.directory$|filter\.)"
+_OF_TREE: Final = ("local", "worktree")
+_ELSEWHERE: Final = (
+    *("GIT_CONFIG", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"),
+)
+
+
+def git(
+    root: Path, *arguments: str, given: bytes = b"", as_author: bool = False
+) -> bytes:
+    """
+    Run git on a work tree; nothing that its configuration names is run.
+
+    :param as_author: Whether to use the author's configuration and hooks, as a change
+        of the repository does.
+    :raise CommandError: git is missing, or refused.
+    """
+    environ = _author_environ() if as_author else _harmless_environ(root)
+    return _run(root, arguments, environ, given)
+
+
+def _author_environ() -> dict[str, str]:
+    return {name: text for name, text in os.environ.items() if name not in _ELSEWHERE}
+
+
+def _harmless_environ(root: Path) -> dict[str, str]:
+    """
+    Return an environment in which git runs nothing of a tree that others have made.
+
+    What the author has said of every work tree holds: what to ignore, whom to trust.
+    """
+    own = {name: t for name, t in os.environ.items() if not name.startswith("GIT_")}
+    return own | {
+        # Its configuration may name a program to fetch lost objects by.
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        **_ceiling(root),
+        **_given([("core.fsmonitor", "false"), *_overridden(root)]),
+    }
+
+
+def _ceiling(root: Path) -> dict[str, str]:
+    """Return the variable by which no repository above the tree is taken for it."""
+    return {"GIT_CEILING_DIRECTORIES": str(root.resolve().parent)}
+
+
+def _overridden(root: Path) -> list[tuple[str, str]]:
+    """List the options of the author that hold, and every filter, which is emptied."""
+    look = ("config", "--show-scope", "-z", "--get-regexp", _OVERRIDDEN)
+    # 1: there is none.  Whatever else it fails by, a filter might be overlooked.
+    environ = _author_environ() | _ceiling(root)
+    output = os.fsdecode(_run(root, look, environ, b"", fine=(0, 1)))
+    words = output.split("\0")[:-1]
+    options = []
+    for scope, entry in zip(words[::2], words[1::2], strict=True):
+        name, _, text = entry.partition("\n")
+        if name.startswith("filter."):
+            options.append((name, ""))
+        elif scope not in _OF_TREE:
+            options.append((name, text))
+    return options
+
+
+def _given(options: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the variables that give options to git, whatever is in their names."""
+    environ = {"GIT_CONFIG_COUNT": str(len(options))}
+    for number, (name, text) in enumerate(options):
+        environ |= {
+            f"GIT_CONFIG_KEY_{number}": name,
+            f"GIT_CONFIG_VALUE_{number}": text,
+        }
+    return environ
+
+
+def _run(
+    root: Path,
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    given: bytes,
+    fine: Collection[int] = (0,),
+) -> bytes:
+    command = ["git", "-C", str(root.resolve()), *arguments]
+    try:
+        done = subprocess.run(  # noqa: S603 - no shell; the only word not ours is -C's
+            command,
+            input=given,
+            capture_output=True,
+            env={**environ, "LC_ALL": "C"},
+            check=False,
+        )
+    except FileNotFoundError:
+        raise CommandError("git is needed for a git work tree") from None
+    except OSError as e:
+        raise CommandError(f"git cannot be run: {e.strerror}") from None
+    if done.returncode not in fine:
+        reported = (done.stderr.strip() or done.stdout.strip()).partition(b"\n")[0]
+        # A hook may refuse without a word.
+        why = printed(reported) or f"exit status {done.returncode}"
+        raise CommandError(f"git {arguments[0]} failed: {why}")
+    return done.stdout
+
+
+def printed(text: bytes) -> str:
+    """Return what git says, or the name of a file, as a message may repeat it."""
+    return shown(text.decode("utf-8", "replace"))

@@ -1,0 +1,66 @@
+"""How git is run on a work tree that a stranger may have made."""
+
+import os
+
+from bridge.cli.authoring.git import git as read_git
+from bridge.cli.authoring.worktree import check_clean, published
+from bridge.cli.terminal import CommandError
+
+from ..repository import commit, git
+from .test_worktree import WorkTreeTestCase
+
+
+class GitTests(WorkTreeTestCase):
+    def test_what_its_author_ignores(self):
+        """What they have git ignore in every work tree is not published either."""
+        commit(self.root)
+        ignored = self.directory / "ignored"
+        ignored.write_text(".DS_Store\n")
+        configuration = self.directory / "gitconfig"
+        configuration.write_text(
+            f"[core]\n\texcludesFile = {ignored}\n[safe]\n\tdirectory = /of-others\n"
+        )
+        self.patch(os, "environ", os.environ | {"GIT_CONFIG_GLOBAL": configuration})
+        self.write(".DS_Store")
+        self.assertEqual(published(self.root), ["main.ts", "src/a.ts"])
+        check_clean(self.root, ())
+        # Nor is a tree of another user refused that they trust.
+        trusted = read_git(self.root, "config", "--get-all", "safe.directory")
+        self.assertEqual(trusted, b"/of-others\n")
+
+    def test_attack_filter(self):
+        """No program is run that the tree's own configuration names."""
+        commit(self.root)
+        ran = self.directory / "ran"
+        for name in ("x", "a=b"):
+            git(self.root, "config", f"filter.{name}.required", "true")
+            for kind in ("clean", "process"):
+                git(self.root, "config", f"filter.{name}.{kind}", f"touch {ran}; cat")
+        git(self.root, "config", "core.fsmonitor", f"touch {ran}")
+        # Neither hides the names of others: a value that is no path, another file.
+        git(self.root, "config", "filter.a.clean", "~nobody-of-this-name/x")
+        self.patch(os, "environ", os.environ | {"GIT_CONFIG": os.devnull})
+        (self.root / ".git/info/attributes").write_text(
+            "*.ts filter=x\nm* filter=a=b\n"
+        )
+        self.write("main.ts", "export default 2;\n")
+        self.assertEqual(self.read()["main.ts"], b"export default 2;\n")
+        self.assertRaises(CommandError, check_clean, self.root, ())
+        self.assertFalse(ran.exists())
+
+    def test_attack_fetch(self):
+        """Lost objects are not fetched by a program that the configuration names."""
+        commit(self.root)
+        ran = self.directory / "ran"
+        for name, text in (
+            ("core.repositoryFormatVersion", "1"),
+            ("extensions.partialClone", "evil"),
+            ("remote.evil.promisor", "true"),
+            ("remote.evil.url", f"ext::touch {ran}"),
+            ("protocol.ext.allow", "always"),
+        ):
+            git(self.root, "config", name, text)
+        blob = git(self.root, "rev-parse", "HEAD:main.ts")
+        (self.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+        self.assertRaises(CommandError, self.read)
+        self.assertFalse(ran.exists())
