@@ -45,6 +45,8 @@ class ShippedTests(SynchronousTestCase):
         self.assertEqual(names, {f"{name}.toml" for name in SHIPPED})
         for name in SHIPPED:
             self.assertEqual(load_profile(name).name, name)
+        # Without a home directory, too, where no profile has a place for its files.
+        self.patch(os, "environ", {**os.environ, "HOME": "relative"})
         self.assertEqual(host_commands(), {"vrcnext-bridge": "vrcnext"})
 
     def test_vrcnext(self) -> None:

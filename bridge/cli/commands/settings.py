@@ -31,7 +31,7 @@ end
 @command(
     "config",
     "--host reference",
-    status="Exit status: 0 done, 2 a value is wrong; the line names it.",
+    status="Exit status: 0 done, 2 a value cannot be read; the line names it.",
     table=(option for option in OPTIONS if option.name not in ONE_SHOT),
 )
 @json_option
