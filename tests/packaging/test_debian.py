@@ -262,6 +262,12 @@ def test_main_job(root: Path, tmp_path: Path) -> None:
             bundle = f"{data}/themes/reference-host/reference-host.js"
             assert "Marker of good" in session.do(f"cat {bundle}")
             session.do("systemctl --user stop plugin-bridge")
+            # Without the service, the command starts a daemon of its own.
+            shown = session.do(
+                f"BRIDGE_LISTEN=127.0.0.1:{port} timeout --signal=INT 8 "
+                "plugin-bridge open --host reference --page-port 0 --no-browser; true"
+            )
+            assert "started the daemon\nOpen  http://127.0.0.1:" in shown
     finally:
         forge.stop()
 
