@@ -286,7 +286,7 @@ def _headers(response: IResponse) -> Iterator[tuple[str, list[str]]]:
     for name, values in response.headers.getAllRawHeaders():
         read = [value.decode("latin-1") for value in values]
         # The page makes a Response of them, which takes no others.
-        if _NAME.fullmatch(name) and not any("\0" in value for value in read):
+        if _NAME.fullmatch(name) and "\0" not in "".join(read):
             yield name.decode("ascii").lower(), read
 
 

@@ -46,7 +46,7 @@ class _RuleDefectError(Exception):
 def camel(name: str) -> str:
     """Spell an attribute's name as the wire does."""
     head, *rest = name.split("_")
-    return head + "".join(word.title() for word in rest)
+    return head + "".join(map(str.title, rest))
 
 
 def _exactly(kind: type, also: type | None = None) -> Read:

@@ -51,10 +51,11 @@ class Sources:
         """
         host = f"{self.root}{os.sep}{HOST[:-1]}{os.sep}"
         # The syntax, Go's, has no negation: a path differs somewhere, or ends before.
-        return "|".join(
+        differing = [
             f"^{re.escape(host[:at])}([^{re.escape(letter)}]|$)"
             for at, letter in enumerate(host)
-        )
+        ]
+        return "|".join(differing)
 
     def reply(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Answer what the bundler asks while it builds."""

@@ -78,7 +78,7 @@ def read_packet(body: bytes) -> Packet:
 
 
 def _encode(value: Any, into: list[bytes]) -> None:
-    kind = next(kind for kind, of in enumerate(_KINDS) if isinstance(value, of))
+    kind = _KINDS.index(type(value))
     into.append(bytes([kind]))
     if kind == _BOOLEAN:
         into.append(bytes([value]))

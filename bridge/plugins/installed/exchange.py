@@ -153,7 +153,7 @@ def make_durable(root: Path) -> None:
     files: list[str] = []
     for folder, _, names in os.walk(root):
         folders.append(folder)
-        files += (os.path.join(folder, name) for name in names)
+        files += [os.path.join(folder, name) for name in names]
     sync_files(files)
     for folder in folders:
         sync_directory(Path(folder))

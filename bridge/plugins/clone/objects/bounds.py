@@ -60,7 +60,7 @@ def _fold(text: str) -> str:
 
 
 def _broken_rule(text: str) -> str | None:
-    if any(unicodedata.category(character) in _INVISIBLE for character in text):
+    if not _INVISIBLE.isdisjoint(map(unicodedata.category, text)):
         return "control or invisible characters"
     if not _SEPARATORS.isdisjoint(text):
         return "a separator or a wildcard"
