@@ -11,7 +11,6 @@ from twisted.internet.defer import Deferred, fail, succeed
 from twisted.logger import Logger
 
 from ..classes import define
-from ..concurrency.singleflight import SingleFlight
 from ..concurrency.threads import InThread
 from ..protocol.errors import BridgeError, Code, shutting_down
 from .generations import Generations, NotDurableError
@@ -46,13 +45,12 @@ class Store:
     _owed: int = field(default=0, init=False)
     """How many writes there have to be, even if nothing more is committed."""
     _closed: bool = field(default=False, init=False)
-    _flight: SingleFlight = field(init=False)
+    _is_writing: bool = field(default=False, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
     def __attrs_post_init__(self) -> None:
         self._written = self._tables
-        self._flight = SingleFlight("writing the state file", self._write_queue)
 
     @classmethod
     def open(cls, path: Path, in_thread: InThread) -> Store:
@@ -130,17 +128,23 @@ class Store:
 
     def _enqueue(self, *, is_new: bool = False) -> Deferred[None]:
         # What changed nothing may still repeat what is not durable yet.
-        if not (is_new or self._flight.is_running or self._owed):
+        if not (is_new or self._is_writing or self._owed):
             return succeed(None)
         durable: Deferred[None] = Deferred()
         self._queue.append(durable)
-        self._flight.ask()
+        if not self._is_writing:
+            Deferred.fromCoroutine(self._write_all())
         return durable
+
+    async def _write_all(self) -> None:
+        """Write until every commit is answered, also those of who was answered."""
+        self._is_writing = True
+        while self._queue:
+            await self._write_queue()
+        self._is_writing = False
 
     async def _write_queue(self) -> None:
         batch, self._queue = self._queue, []
-        if not batch:
-            return  # they were answered with those before them
         is_new = self._tables is not self._written
         try:
             while is_new or self._owed:

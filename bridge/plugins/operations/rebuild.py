@@ -17,7 +17,6 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ...classes import define, frozen
-from ...concurrency.singleflight import SingleFlight
 from ...protocol.errors import BridgeError, shutting_down
 from ...protocol.limits import BUILD_END_SECONDS
 from ...store.store import Store
@@ -95,14 +94,10 @@ class Rebuild:
     _building: Deferred[Report] | None = field(default=None, init=False)
     _cut: bool = field(default=False, init=False)
     lock: DeferredLock = field(factory=DeferredLock, init=False)
-    _waiters: list[Deferred[Report]] = field(factory=list, init=False)
+    _waiters: list[Deferred[Any]] = field(factory=list, init=False)
     _closed: bool = field(default=False, init=False)
-    _flight: SingleFlight = field(init=False)
 
     _log: ClassVar[Logger] = Logger()
-
-    def __attrs_post_init__(self) -> None:
-        self._flight = SingleFlight("building", self._build_for_waiters)
 
     def build(self) -> Deferred[Report]:
         """
@@ -112,9 +107,10 @@ class Rebuild:
         """
         if self._closed:
             return fail(shutting_down())
-        waiter: Deferred[Report] = Deferred()
+        waiter: Deferred[Any] = Deferred()
         self._waiters.append(waiter)
-        self._flight.ask()
+        if len(self._waiters) == 1:  # else a run for these waits for its turn already
+            Deferred.fromCoroutine(self._build_for_waiters())
         return waiter
 
     def begin(self) -> None:
@@ -134,20 +130,13 @@ class Rebuild:
     async def _build_for_waiters(self) -> None:
         async with self.lock:
             waiters, self._waiters = self._waiters, []
-            if not waiters:
-                return  # the run before had to wait, and was for these, too
+            result: Report | Failure
             try:
-                report = await self._build_once()
+                result = await self._build_once()
             except Exception:  # noqa: BLE001
-                failure = Failure()
-                for waiter in waiters:
-                    waiter.errback(failure)
-                return
-        try:
-            self._sink.built(report)
-        finally:
+                result = Failure()
             for waiter in waiters:
-                waiter.callback(report)
+                waiter.callback(result)
 
     async def _build_once(self) -> Report:
         if self._cut:
@@ -166,6 +155,10 @@ class Rebuild:
             self._building = None
         for line in report.errors:
             self._log.warn("{line}", line=line)
+        try:
+            self._sink.built(report)
+        except Exception:  # noqa: BLE001
+            self._log.failure("the report was not pushed")
         return report
 
     def cut_off(self) -> None:
@@ -181,4 +174,4 @@ class Rebuild:
         :return: Fires when no build is under way.
         """
         self._closed = True
-        return self._flight.idle()
+        return self.lock.run(lambda: None)
