@@ -119,6 +119,22 @@ def use(directory: pathlib.Path) -> None:
     assert log.older.read_bytes() == b"the first\n"
 
 
+def start(directory: pathlib.Path) -> None:
+    """Have the command ``run`` read its options, and those of twistd for Windows."""
+    from twisted.python import runtime
+    from twisted.scripts import twistd
+
+    runtime.platformType = "win32"
+    importlib.reload(twistd)
+    del sys.modules["bridge.cli.commands.run"]
+    from bridge.cli.commands.run import run
+
+    started: list[Any] = []
+    twistd.runApp = started.append  # type: ignore[attr-defined]
+    run.main(["--host=reference", f"--data-dir={directory}"], standalone_mode=False)
+    assert [config.subCommand for config in started] == ["bridge"]
+
+
 def main() -> None:
     """Do all of it; an exception names what is missing."""
     found = list(names())
@@ -130,7 +146,9 @@ def main() -> None:
     become()
     for name in found:
         importlib.import_module(name)
-    use(pathlib.Path(sys.argv[1]))
+    directory = pathlib.Path(sys.argv[1])
+    use(directory)
+    start(directory)
     sys.stdout.write(f"{len(found)} modules\n")
 
 

@@ -25,6 +25,9 @@ class DaemonServerOptions(twistd.ServerOptions):  # type: ignore[name-defined]
     def __init__(self, given: click.Context) -> None:
         super().__init__()
         self.given = given
+        # A foreground daemon needs no file to find its process by.  Windows has no
+        # option for one.
+        self["pidfile"] = ""
 
     @property
     def subCommands(self) -> Iterator[tuple[str, None, Any, str]]:  # noqa: N802
@@ -52,8 +55,7 @@ class DaemonServerOptions(twistd.ServerOptions):  # type: ignore[name-defined]
 @click.pass_context
 def _run(ctx: click.Context, /, **_: Any) -> None:
     """Run the daemon until it is stopped."""
-    # A foreground daemon needs no file to find its process by.
-    sys.argv = ["twistd", "--nodaemon", "--pidfile=", "bridge"]
+    sys.argv = ["twistd", "--nodaemon", "bridge"]
     app.run(twistd.runApp, partial(DaemonServerOptions, ctx))
 
 
