@@ -130,7 +130,7 @@ def start(directory: pathlib.Path) -> None:
     from bridge.cli.commands.run import run
 
     started: list[Any] = []
-    twistd.runApp = started.append  # type: ignore[attr-defined]
+    twistd.runApp = started.append
     run.main(["--host=reference", f"--data-dir={directory}"], standalone_mode=False)
     assert [config.subCommand for config in started] == ["bridge"]
 
