@@ -111,7 +111,8 @@ class Manifest:
     :ivar version: The plugin's own, by the rules of SemVer. An update must not be
         lower.
     :ivar api_version: The versions of the plugin API it works with, as a range.
-    :ivar description: One line about it.
+    :ivar description: One line about it. An emoji counts as two characters, as in a
+        page.
     :ivar tags: Words to find it by.
     :ivar permissions: What the plugin can't do without; the vocabulary is the host
         profile's.
@@ -200,6 +201,9 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
         manifest = structure(converter, value, Manifest)
     except BridgeError as e:
         raise plugin_error(Prefix.MANIFEST_INVALID, e.message) from None
+    if len(manifest.description.encode("utf-16-le")) > 2 * MANIFEST_TEXT_CHARACTERS:
+        rule = f"at most {MANIFEST_TEXT_CHARACTERS} characters; an emoji counts as two"
+        raise _invalid("description", rule)
     _check_versions(manifest, profile.plain_versions)
     _check_permissions(manifest, profile.permissions)
     if manifest.id in manifest.dependencies:

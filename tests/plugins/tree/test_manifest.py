@@ -107,6 +107,7 @@ class AcceptedTests(SynchronousTestCase):
                 hosts=["a." * 99 + "aa", "a:65535"],
             )
         )
+        read(with_(description="\U0001f600" * 100))
         padding = b" " * (MANIFEST_BYTES - len(json.dumps(LEAST)))
         read_manifest(json.dumps(LEAST).encode() + padding, PLAIN)
 
@@ -158,6 +159,8 @@ class RefusedTests(SynchronousTestCase):
             (["apiVersion"], ("^1.0.0\t<2.0.0", "1.0.0 " * 4 + "1.0.0")),
             (texts, ("", "  ", "n" * 201, "a\nb", "a\x1b[2J", "a\x85", 1, ["a"])),
             (["description"], ("d" * 201, " ", "\u3000\ufe0f", "a\nb", None, 1)),
+            # A page counts two for each, and VRCNext's drops the plugin.
+            (["description"], ["\U0001f600" * 101]),
             # Nothing turns a shown text around, or is there without being seen.
             ((*texts, "description"), [f"gpj{one}.exe" for one in unseen]),
             (["tags"], [[f"a{one}b"] for one in unseen]),

@@ -94,7 +94,7 @@ export type ListEntry = {
   version: string;
   /** The versions of the plugin API it works with, as a range; 1 to 100 characters, no control characters. */
   apiVersion: string;
-  /** One line about it; at most 200 characters, empty or not blank, no control, invisible or private characters. */
+  /** One line about it. An emoji counts as two characters, as in a page; at most 200 characters, empty or not blank, no control, invisible or private characters. */
   description: string;
   /** Words to find it by; at most 8 entries, no duplicates; each: 1 to 200 characters, not blank, no control, invisible or private characters. */
   tags: Array<string>;
@@ -152,7 +152,7 @@ export type Manifest = {
   version: string;
   /** The versions of the plugin API it works with, as a range; 1 to 100 characters, no control characters. */
   apiVersion: string;
-  /** One line about it; at most 200 characters, empty or not blank, no control, invisible or private characters. */
+  /** One line about it. An emoji counts as two characters, as in a page; at most 200 characters, empty or not blank, no control, invisible or private characters. */
   description: string;
   /** Words to find it by; at most 8 entries, no duplicates; each: 1 to 200 characters, not blank, no control, invisible or private characters. */
   tags: Array<string>;
