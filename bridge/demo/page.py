@@ -12,13 +12,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import field
 from twisted.python.failure import Failure
 from twisted.web.pages import notFound
 from twisted.web.resource import IResource, Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
-
-from ..classes import define
 
 _OWN_SCRIPTS = b"script-src 'self'"
 _OWN_SCRIPTS_AND_SNIPPETS = _OWN_SCRIPTS + b" 'unsafe-eval'"
@@ -42,17 +39,20 @@ LISTENERS: Final = 16
 _END_OF_HEAD: Final = b"</head>"
 
 
-@define(eq=False)
-class Builds:
+class Builds(Resource):
     """
-    The builds, and the pages that wait for the next one.
+    The builds, as an event stream for the pages that wait for the next one.
 
     :ivar run: Names this process, so that no build of another has the same name.
     """
 
-    run: str
-    _count: int = field(default=0, init=False)
-    _waiting: list[Request] = field(factory=list, init=False)
+    isLeaf = True
+
+    def __init__(self, run: str) -> None:
+        super().__init__()
+        self.run = run
+        self._count = 0
+        self._waiting: list[Request] = []
 
     @property
     def current(self) -> str:
@@ -65,13 +65,16 @@ class Builds:
         for request in self._waiting:
             request.write(self._message())
 
-    def add(self, request: Request) -> None:
+    def render_GET(self, request: Request) -> int:
         """Send a page the newest build, and each one after it."""
+        request.setHeader(b"content-type", b"text/event-stream")
+        request.setHeader(b"cache-control", b"no-store")
         self._waiting.append(request)
         if len(self._waiting) > LISTENERS:
             self._waiting.pop(0).finish()
         request.notifyFinish().addBoth(self._remove, request)
         request.write(self._message())
+        return NOT_DONE_YET
 
     def _remove(self, _: Failure | None, request: Request) -> None:
         if request in self._waiting:
@@ -84,23 +87,6 @@ class Builds:
         """Return a page with the script that reloads it."""
         script = f'<script src="{SCRIPT_FILE}" data-build="{self.current}"></script>'
         return page.replace(_END_OF_HEAD, script.encode("ascii") + _END_OF_HEAD, 1)
-
-
-class BuildsResource(Resource):
-    """The builds, as an event stream."""
-
-    isLeaf = True
-
-    def __init__(self, builds: Builds) -> None:
-        super().__init__()
-        self._builds = builds
-
-    def render_GET(self, request: Request) -> int:
-        """Keep the request open."""
-        request.setHeader(b"content-type", b"text/event-stream")
-        request.setHeader(b"cache-control", b"no-store")
-        self._builds.add(request)
-        return NOT_DONE_YET
 
 
 class PageFile(Resource):
@@ -130,11 +116,12 @@ class PageFile(Resource):
         request.setHeader(b"content-type", _TYPES[self._path.suffix])
         request.setHeader(b"x-content-type-options", b"nosniff")
         request.setHeader(b"cache-control", b"no-cache")
+        policy = _NOTHING
         if self._path.suffix == ".html":
             content = self._as_page(content)
-        # The page has a policy of its own, for when something else serves it.
-        found = _PAGE_POLICY.search(content) if self._path.suffix == ".html" else None
-        policy = b"; ".join((found[1] if found else _NOTHING, _NOT_FRAMED))
+            # The page has it as well, for when something else serves it.
+            [policy] = _PAGE_POLICY.findall(content)
+        policy = b"; ".join((policy, _NOT_FRAMED))
         request.setHeader(b"content-security-policy", policy)
         return content
 
@@ -180,7 +167,7 @@ def page_site(
     for name, file in _PAGE.items():
         root.putChild(name.encode("ascii"), PageFile(page / file, snippets, builds))
     if builds is not None:
-        root.putChild(BUILDS_PATH.encode("ascii"), BuildsResource(builds))
+        root.putChild(BUILDS_PATH.encode("ascii"), builds)
         root.putChild(SCRIPT_FILE.encode("ascii"), PageFile(page / SCRIPT_FILE))
     published = _Folder()
     for name in (f"{bundle_name}.js", f"{bundle_name}.js.map"):
