@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from ..classes import define, frozen
+from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request
-from ..protocol.limits import (
-    SQL_COLUMNS,
-    SQL_RESULT_BYTES,
-    SQL_RESULT_JSON_BYTES,
-    SQL_ROWS,
-)
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,12 +44,12 @@ class Rows:
         :raise BridgeError: It is too large: a character can take six bytes.
         """
         rows: list[Any] = []
-        left = SQL_RESULT_JSON_BYTES
+        left = limits.SQL_RESULT_JSON_BYTES
         for row in self.rows:
             written = orjson.dumps(row)
             left -= len(written)
             if left < 0:
-                raise _too_large(f"{SQL_RESULT_JSON_BYTES} bytes as JSON")
+                raise _too_large(f"{limits.SQL_RESULT_JSON_BYTES} bytes as JSON")
             rows.append(orjson.Fragment(written))
         return Rows(self.columns, rows)
 
@@ -73,7 +68,7 @@ class Meter:
     """
 
     _blobs: bool
-    _left: int = SQL_RESULT_BYTES
+    _left: int = limits.SQL_RESULT_BYTES
 
     def add(self, size: int) -> None:
         """
@@ -83,7 +78,7 @@ class Meter:
         """
         self._left -= size
         if self._left < 0:
-            raise _too_large(f"{SQL_RESULT_BYTES} bytes")
+            raise _too_large(f"{limits.SQL_RESULT_BYTES} bytes")
 
     def text(self, raw: bytes) -> str:
         """Read a text; what is not UTF-8 in it is replaced."""
@@ -124,16 +119,16 @@ def collect(cursor: sqlite3.Cursor, meter: Meter) -> Rows:
 
     :raise BridgeError: They are too many, or too large.
     """
-    if len(cursor.description) > SQL_COLUMNS:
+    if len(cursor.description) > limits.SQL_COLUMNS:
         # Before the first row is read: blobs are measured only when it is whole.
-        raise _too_large(f"{SQL_COLUMNS} columns")
+        raise _too_large(f"{limits.SQL_COLUMNS} columns")
     columns = [description[0] for description in cursor.description]
     names = len("".join(columns).encode("utf-8", "replace"))
     rows: list[dict[str, Any]] = []
     add, value = meter.add, meter.value
     for row in cursor:
-        if len(rows) == SQL_ROWS:
-            raise _too_large(f"{SQL_ROWS} rows")
+        if len(rows) == limits.SQL_ROWS:
+            raise _too_large(f"{limits.SQL_ROWS} rows")
         add(names)
         values = [v if type(v) is str else value(v) for v in row]
         rows.append(dict(zip(columns, values)))  # noqa: B905 (SQLite counts them)

@@ -18,14 +18,8 @@ from twisted.internet.interfaces import IAddress
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 
+from ..protocol import limits
 from ..protocol.errors import BridgeError, unavailable
-from ..protocol.limits import (
-    OUTBOUND_HEAD_BYTES,
-    OUTBOUND_HEAD_LINE_BYTES,
-    OUTBOUND_HEAD_LINES,
-    OUTBOUND_INTERIM_HEADS,
-    OUTBOUND_RECEIVED_BYTES,
-)
 
 # Heads and chunks are read in small pieces: a reactor's turn is over sooner when they
 # are hard to parse.  A body that only has a length is not parsed at all.
@@ -116,12 +110,12 @@ class Guarded(Protocol):
                 self._pass_on(head)
                 return
             self._interim += 1
-            if self._interim > OUTBOUND_INTERIM_HEADS:
+            if self._interim > limits.OUTBOUND_INTERIM_HEADS:
                 self._refuse("too many interim responses")
                 return
             del head[: end.end()]
             searched = 0
-        if len(head) > OUTBOUND_HEAD_BYTES:
+        if len(head) > limits.OUTBOUND_HEAD_BYTES:
             self._refuse(_TOO_LARGE)
 
     def _check_chunk(self) -> None:
@@ -129,8 +123,8 @@ class Guarded(Protocol):
         # Twisted's parser keeps to itself what it is about to receive.
         parser = getattr(self.inner, "_parser", None)
         length = getattr(getattr(parser, "bodyDecoder", None), "length", 0)
-        if length > OUTBOUND_RECEIVED_BYTES:
-            self._refuse(f"a chunk of more than {OUTBOUND_RECEIVED_BYTES} bytes")
+        if length > limits.OUTBOUND_RECEIVED_BYTES:
+            self._refuse(f"a chunk of more than {limits.OUTBOUND_RECEIVED_BYTES} bytes")
 
     def _read_in(self, size: int) -> None:
         transport: Any = self.transport
@@ -154,12 +148,14 @@ class Guarded(Protocol):
 
 def _broken_rule(head: bytearray, status: re.Match[bytes] | None) -> str:
     """Return what is wrong with a head; empty when nothing is."""
-    if len(head) > OUTBOUND_HEAD_BYTES:
+    if len(head) > limits.OUTBOUND_HEAD_BYTES:
         return _TOO_LARGE
     lines = head.split(b"\n")
-    if max(map(len, lines)) > OUTBOUND_HEAD_LINE_BYTES:
-        return f"a line of its head has more than {OUTBOUND_HEAD_LINE_BYTES} bytes"
-    if status is None or len(lines) > OUTBOUND_HEAD_LINES + 1:
+    if max(map(len, lines)) > limits.OUTBOUND_HEAD_LINE_BYTES:
+        return (
+            f"a line of its head has more than {limits.OUTBOUND_HEAD_LINE_BYTES} bytes"
+        )
+    if status is None or len(lines) > limits.OUTBOUND_HEAD_LINES + 1:
         return "the head of the response is not usable"
     return ""
 

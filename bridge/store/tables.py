@@ -9,13 +9,8 @@ from typing import Any, TypeAlias
 from attrs import field
 
 from ..classes import frozen
+from ..protocol import limits
 from ..protocol.errors import bad_request
-from ..protocol.limits import (
-    STATE_DAEMON_BYTES,
-    STATE_FILE_BYTES,
-    STATE_HOST_BYTES,
-    STATE_NAMESPACE_BYTES,
-)
 from ..protocol.strictjson import dumps, loads_own
 
 DAEMON_PREFIX = "bridge."
@@ -131,9 +126,9 @@ def _member(key: str, value: Any) -> bytes:
 
 
 _LIMITS = {
-    "the page's": STATE_FILE_BYTES,
-    "the host's": STATE_HOST_BYTES,
-    "the daemon's": STATE_DAEMON_BYTES,
+    "the page's": limits.STATE_FILE_BYTES,
+    "the host's": limits.STATE_HOST_BYTES,
+    "the daemon's": limits.STATE_DAEMON_BYTES,
 }
 
 
@@ -220,10 +215,9 @@ class Tables:
         for ns in touched:
             size = _size(self._namespaces.get(ns))
             grown = size > _size(before._namespaces.get(ns))
-            if grown and _part(ns) == "the page's" and size > STATE_NAMESPACE_BYTES:
-                raise bad_request(
-                    f"value: a namespace takes at most {STATE_NAMESPACE_BYTES} bytes",
-                )
+            most = limits.STATE_NAMESPACE_BYTES
+            if grown and _part(ns) == "the page's" and size > most:
+                raise bad_request(f"value: a namespace takes at most {most} bytes")
         for part, most in _LIMITS.items():
             # Braces, and no comma after the last namespace.
             if before._sizes[part] < self._sizes[part] and self._sizes[part] + 1 > most:

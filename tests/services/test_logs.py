@@ -8,13 +8,8 @@ from twisted.logger import capturedLogs, formatEvent
 
 from bridge.pagelog.pagefile import PageFile
 from bridge.pagelog.writer import LogWriter
+from bridge.protocol import limits
 from bridge.protocol.errors import Code
-from bridge.protocol.limits import (
-    LOG_MESSAGE_CHARACTERS,
-    LOG_RECORDS,
-    LOG_SCOPE_CHARACTERS,
-    LOG_SCOPES,
-)
 from bridge.services.logs import Logs
 from tests.directories import fresh_directory
 
@@ -92,8 +87,8 @@ class MethodTests(LogsCase):
     def test_secret(self) -> None:
         """A secret in a page's record is not in the file."""
         for before in ("", "x"):
-            scope = before * (LOG_SCOPE_CHARACTERS - 3) + "s3cret"
-            message = before * (LOG_MESSAGE_CHARACTERS - 3) + "s3c\x00ret"
+            scope = before * (limits.LOG_SCOPE_CHARACTERS - 3) + "s3cret"
+            message = before * (limits.LOG_MESSAGE_CHARACTERS - 3) + "s3c\x00ret"
             self.call("write", records=[{**GOOD, "scope": scope, "message": message}])
         # Nor is its beginning, where the line is cut.
         self.assertNotIn(b"s3c", self.path.read_bytes())
@@ -150,8 +145,8 @@ class ScopeTests(LogsCase):
         """Write so many records, and return how many were written."""
         record = {**GOOD, "scope": scope}
         written = 0
-        for start in range(0, count, LOG_RECORDS):
-            records = [record] * min(LOG_RECORDS, count - start)
+        for start in range(0, count, limits.LOG_RECORDS):
+            records = [record] * min(limits.LOG_RECORDS, count - start)
             written += self.call("write", records=records)["written"]
         return written
 
@@ -168,10 +163,10 @@ class ScopeTests(LogsCase):
 
     def test_attack_any_number_of_scopes(self) -> None:
         """Scopes beyond 256 share one budget until others have been quiet."""
-        for number in range(LOG_SCOPES):
+        for number in range(limits.LOG_SCOPES):
             self.write(f"s{number}", 1)
         self.assertEqual(self.write("late", 400) + self.write("later", 400), 500)
-        self.assertLessEqual(len(self.logs._budgets), LOG_SCOPES + 1)
+        self.assertLessEqual(len(self.logs._budgets), limits.LOG_SCOPES + 1)
         self.clock.advance(60)
         self.assertEqual(self.write("new", 400) + self.write("newer", 400), 800)
         self.assertLessEqual(len(self.logs._budgets), 3)

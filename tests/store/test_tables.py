@@ -6,13 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
-from bridge.protocol.limits import (
-    STATE_DAEMON_BYTES,
-    STATE_FILE_BYTES,
-    STATE_HOST_BYTES,
-    STATE_NAMESPACE_BYTES,
-)
 from bridge.protocol.strictjson import loads
 from bridge.store.tables import Drop, Put, Remove, Tables
 
@@ -97,7 +92,7 @@ class RefusalTests(SynchronousTestCase):
 
     def test_page_full(self) -> None:
         """The page's namespaces take at most their limit in the file."""
-        tables = Tables.load({"plugin:a": {"k": "x" * (STATE_FILE_BYTES - 100)}})
+        tables = Tables.load({"plugin:a": {"k": "x" * (limits.STATE_FILE_BYTES - 100)}})
         # Braces, both names and braces, the keys, quotes.
         room = 100 - len('{"plugin:a":{"k":""},"b":{"k":""}}')
         self.refused(tables, Put("b", "k", "x" * (room - 1)))
@@ -109,7 +104,7 @@ class RefusalTests(SynchronousTestCase):
         """A namespace has a quota, and what others have is not its own."""
         tables = Tables()
         name = "plugin:a"
-        room = STATE_NAMESPACE_BYTES - len(f',"{name}":{{"k":"",}}')
+        room = limits.STATE_NAMESPACE_BYTES - len(f',"{name}":{{"k":"",}}')
         tables = tables.edited([Put(name, "k", "x" * room)])
         for edit in (Put(name, "k", "x" * (room + 1)), Put(name, "l", 1)):
             self.assertIn("a namespace takes", self.refused(tables, edit).message)
@@ -118,12 +113,12 @@ class RefusalTests(SynchronousTestCase):
 
     def test_attack_plugins_block_switches_and_grants(self) -> None:
         """What plugins have filled leaves host and daemon all their room."""
-        large = {"k": "x" * STATE_NAMESPACE_BYTES}
+        large = {"k": "x" * limits.STATE_NAMESPACE_BYTES}
         full = Tables.load({f"plugin:{number}": large for number in range(5)})
         self.assertIn("the page's", self.refused(full, Put("b", "k", 1)).message)
         for ns, most, whose in (
-            ("host", STATE_HOST_BYTES, "the host's"),
-            ("bridge.plugins", STATE_DAEMON_BYTES, "the daemon's"),
+            ("host", limits.STATE_HOST_BYTES, "the host's"),
+            ("bridge.plugins", limits.STATE_DAEMON_BYTES, "the daemon's"),
         ):
             tables = full.edited([Put(ns, "k", "x" * (most - 100))])
             error = self.refused(tables, Put(ns, "l", "x" * 100))
@@ -131,12 +126,12 @@ class RefusalTests(SynchronousTestCase):
 
     def test_over_the_limit_can_shrink(self) -> None:
         """What was loaded over the limit can be made smaller, or stay as large."""
-        big = "x" * (STATE_HOST_BYTES // 2)
+        big = "x" * (limits.STATE_HOST_BYTES // 2)
         tables = Tables.load({"host": {"a": big, "b": big, "c": big}})
         tables = tables.edited([Remove("host", "a")])
         tables = tables.edited([Put("host", "b", "small")])
         self.assertEqual(list(tables.entries("host")), ["b", "c"])
-        size = STATE_NAMESPACE_BYTES + 1
+        size = limits.STATE_NAMESPACE_BYTES + 1
         tables = Tables.load({"a": {"k": "x" * size}})
         tables = tables.edited([Put("a", "k", "y" * size)])
         self.assertEqual(tables.get("a", "k"), "y" * size)

@@ -9,12 +9,8 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
+from ...protocol import limits
 from ...protocol.errors import BridgeError
-from ...protocol.limits import (
-    NAME_CHARACTERS,
-    REMOTE_MILLISECONDS,
-    REMOTE_MOST_MILLISECONDS,
-)
 from ...protocol.strictjson import loads, loads_own
 from ...protocol.text import visible
 from ...schemas import PROTOCOL_FILE, read_schema
@@ -23,7 +19,7 @@ from ..command import CALL_STATUS, command
 from ..session import session
 from ..terminal import CommandError, print_json
 
-_NAME: Final = rf"[a-z0-9_-]{{1,{NAME_CHARACTERS}}}"
+_NAME: Final = rf"[a-z0-9_-]{{1,{limits.NAME_CHARACTERS}}}"
 _METHOD: Final = re.compile(f"({_NAME})/({_NAME})")
 _OBJECT: Final = 'an object, such as \'{"id": "x"}\''
 
@@ -69,11 +65,11 @@ def _object_in(text: str) -> dict[str, Any]:
 @command("eval", "'return text(\"h1\")'", status=CALL_STATUS, words=str)
 @click.option(
     "--timeout-ms",
-    type=click.IntRange(1, REMOTE_MOST_MILLISECONDS),
+    type=click.IntRange(1, limits.REMOTE_MOST_MILLISECONDS),
     metavar="NUMBER",
-    default=REMOTE_MILLISECONDS,
+    default=limits.REMOTE_MILLISECONDS,
     show_default=True,
-    help=f"How long to wait for the page, at most {REMOTE_MOST_MILLISECONDS}.",
+    help=f"How long to wait for the page, at most {limits.REMOTE_MOST_MILLISECONDS}.",
 )
 @_compact
 @click.argument("code", default="-")

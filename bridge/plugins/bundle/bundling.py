@@ -23,14 +23,7 @@ from typing import Any, Final
 from attrs import field
 
 from ...classes import frozen
-from ...protocol.limits import (
-    BUILD_BUNDLE_BYTES,
-    BUILD_CPU_SECONDS,
-    BUILD_MEMORY_BYTES,
-    BUILD_OUTPUT_CHARACTERS,
-    BUILD_SECONDS,
-    BUILD_WRITTEN_BYTES,
-)
+from ...protocol import limits
 from ...protocol.text import printable
 from ...settings.host import HostProfile
 from ..esbuild.conversation import Conversation, Limits
@@ -42,7 +35,10 @@ from .sourcemap import Bundle, check_map
 from .sources import Sources
 
 BUILD_LIMITS: Final = Limits(
-    BUILD_SECONDS, BUILD_CPU_SECONDS, BUILD_WRITTEN_BYTES, BUILD_MEMORY_BYTES
+    limits.BUILD_SECONDS,
+    limits.BUILD_CPU_SECONDS,
+    limits.BUILD_WRITTEN_BYTES,
+    limits.BUILD_MEMORY_BYTES,
 )
 
 _EVERY_BUNDLE: Final = (
@@ -200,9 +196,9 @@ class Bundling:
             os.path.basename(o["path"]): o["contents"] for o in made["outputFiles"]
         }
         script, source_map = (files[one] for one in written)
-        if max(len(script), len(source_map)) > BUILD_BUNDLE_BYTES:
+        if max(len(script), len(source_map)) > limits.BUILD_BUNDLE_BYTES:
             raise BuildError(
-                f"the bundle or its map is over {BUILD_BUNDLE_BYTES} bytes"
+                f"the bundle or its map is over {limits.BUILD_BUNDLE_BYTES} bytes"
             )
         checked = check_map(source_map, folder, inputs, read)
         self._sources.check_packages(inputs)
@@ -222,7 +218,7 @@ def shown_messages(messages: Iterable[Mapping[str, Any]]) -> str:
         ``BUILD_OUTPUT_CHARACTERS``.
     """
     lines = dict.fromkeys(line for message in messages for line in _lines(message))
-    text = "\n".join(lines)[:BUILD_OUTPUT_CHARACTERS]
+    text = "\n".join(lines)[: limits.BUILD_OUTPUT_CHARACTERS]
     return printable(text, "\n\t").strip()
 
 

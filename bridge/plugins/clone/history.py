@@ -15,11 +15,7 @@ from graphlib import TopologicalSorter
 from typing import Final
 
 from ...classes import frozen
-from ...protocol.limits import (
-    COMMIT_HEAD_BYTES,
-    COMMIT_SUMMARY_CHARACTERS,
-    UPDATE_COMMITS,
-)
+from ...protocol import limits
 from ...protocol.text import iso_time, one_line
 from .objects.pack import COMMIT, Unpacked
 from .transfer import clone_failed
@@ -53,7 +49,7 @@ class Commit:
     def entry(self) -> LogEntry:
         """What a changelog has of it; its summary is fit to be shown."""
         line = self.message.lstrip().partition(b"\n")[0].decode("utf-8", "replace")
-        summary = one_line(line, COMMIT_SUMMARY_CHARACTERS)
+        summary = one_line(line, limits.COMMIT_SUMMARY_CHARACTERS)
         return LogEntry(self.name.decode("ascii"), summary, iso_time(self.time * 1000))
 
 
@@ -109,7 +105,7 @@ def read_commits(unpacked: Unpacked, check: Callable[[], None]) -> dict[bytes, C
 
 
 def _read_commit(name: bytes, content: bytes) -> Commit:
-    head = _HEAD.match(content, 0, COMMIT_HEAD_BYTES)
+    head = _HEAD.match(content, 0, limits.COMMIT_HEAD_BYTES)
     if head is None:
         raise clone_failed("a commit that git would not make")
     # A parent that is named twice is one.
@@ -138,9 +134,11 @@ def compare(
     missing = reached - _reachable(other, commits, check)
     new = {name: commits[name] for name in missing & commits.keys()}
     count = (
-        min(len(new), UPDATE_COMMITS) if len(new) == len(missing) else UPDATE_COMMITS
+        min(len(new), limits.UPDATE_COMMITS)
+        if len(new) == len(missing)
+        else limits.UPDATE_COMMITS
     )
-    newest = itertools.islice(_newest_first(new), UPDATE_COMMITS)
+    newest = itertools.islice(_newest_first(new), limits.UPDATE_COMMITS)
     changelog = [commit.entry for commit in newest]
     return Behind(latest, count, changelog, other in reached or other in commits)
 

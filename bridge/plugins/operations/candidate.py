@@ -21,12 +21,8 @@ from twisted.logger import Logger
 from ...approval import host_of
 from ...classes import define, frozen
 from ...concurrency.threads import InThread
+from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ...protocol.limits import (
-    CLONE_REPORT_SECONDS,
-    CLONES_AT_ONCE,
-    PREVIEW_KEPT_SECONDS,
-)
 from ...protocol.rules import Text
 from ...protocol.steps import Step
 from ...settings.host import HostProfile
@@ -89,11 +85,11 @@ class KeptTree:
         :return: Until when, in milliseconds since the epoch.
         """
         self.drop()
-        expiry = self._clock.callLater(PREVIEW_KEPT_SECONDS, self.drop)
+        expiry = self._clock.callLater(limits.PREVIEW_KEPT_SECONDS, self.drop)
         self._tree = _Tree(url, pin, root, manifest, expiry)
         if self._closed:
             self.drop()
-        return int((self._clock.seconds() + PREVIEW_KEPT_SECONDS) * 1000)
+        return int((self._clock.seconds() + limits.PREVIEW_KEPT_SECONDS) * 1000)
 
     def manifest(self, url: str, pin: Pin | None) -> Manifest | None:
         """Return the manifest of a tree; ``None`` when it is not kept."""
@@ -188,7 +184,7 @@ class CandidateFetcher:
     _in_thread: InThread
     _kept: KeptTree
     _places: DeferredSemaphore = field(
-        factory=lambda: DeferredSemaphore(CLONES_AT_ONCE), init=False
+        factory=lambda: DeferredSemaphore(limits.CLONES_AT_ONCE), init=False
     )
 
     _log: ClassVar[Logger] = Logger()
@@ -284,7 +280,7 @@ class CandidateFetcher:
         # A page sees that a slow host has not made the daemon hang.
         reporting = LoopingCall(still)
         reporting.clock = self._clock
-        reporting.start(CLONE_REPORT_SECONDS, now=False)
+        reporting.start(limits.CLONE_REPORT_SECONDS, now=False)
         try:
             return await job.until(cloned)
         finally:

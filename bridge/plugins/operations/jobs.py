@@ -22,6 +22,7 @@ from twisted.logger import Logger
 from ...approval import Operation
 from ...classes import define
 from ...concurrency.shares import Holder
+from ...protocol import limits
 from ...protocol.errors import (
     BridgeError,
     Code,
@@ -30,12 +31,6 @@ from ...protocol.errors import (
     plugin_error,
     shutting_down,
     unavailable,
-)
-from ...protocol.limits import (
-    OPERATIONS_UNDER_WAY,
-    OPERATIONS_UNDER_WAY_PER_CALLER,
-    OUTCOME_SECONDS,
-    OUTCOMES,
 )
 from .job import End, Job, Outcome, Request, Watcher, cancelled, reason
 
@@ -129,10 +124,10 @@ class Jobs:
             raise shutting_down()
         own = sum(job.request.caller is caller for job in self._jobs)
         whose = ""
-        if caller is not None and own >= OPERATIONS_UNDER_WAY_PER_CALLER:
+        if caller is not None and own >= limits.OPERATIONS_UNDER_WAY_PER_CALLER:
             whose = f"{own} plugin operations of this page"
-        elif len(self._jobs) >= OPERATIONS_UNDER_WAY:
-            whose = f"{OPERATIONS_UNDER_WAY} plugin operations"
+        elif len(self._jobs) >= limits.OPERATIONS_UNDER_WAY:
+            whose = f"{limits.OPERATIONS_UNDER_WAY} plugin operations"
         if whose:
             raise unavailable(f"{whose} are under way; wait for one to end")
 
@@ -150,7 +145,7 @@ class Jobs:
             end = End.CANCELLED if job.stopping else End.REFUSED
             outcome = Outcome(end, self._now(), error=refusal)
         self._jobs.remove(job)
-        self._ended = [*self._ended, job][-OUTCOMES:]
+        self._ended = [*self._ended, job][-limits.OUTCOMES :]
         job.end(outcome)
 
     async def _remove_clones(self, job: Job) -> None:
@@ -180,7 +175,7 @@ class Jobs:
 
         Of what ended, the last ``OUTCOMES`` at most.
         """
-        oldest = self._now() - OUTCOME_SECONDS * 1000
+        oldest = self._now() - limits.OUTCOME_SECONDS * 1000
         self._ended = [
             job for job in self._ended if job.outcome and job.outcome.at > oldest
         ]

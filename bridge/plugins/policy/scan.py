@@ -16,16 +16,8 @@ from attrs import Factory
 
 from ...classes import frozen
 from ...concurrency.threads import InThread
+from ...protocol import limits
 from ...protocol.errors import Prefix, plugin_error
-from ...protocol.limits import (
-    POLICY_HITS,
-    SCAN_CPU_SECONDS,
-    SCAN_MEMORY_BYTES,
-    SCAN_OUTPUT_BYTES,
-    SCAN_SECONDS,
-    SOURCE_BYTES,
-    SOURCE_FILES,
-)
 from ...protocol.text import printable
 from ..esbuild.conversation import (
     BundlerReactor,
@@ -80,10 +72,12 @@ class Survey:
     def add(self, path: str, content: bytes) -> None:
         """Look at the text of a source."""
         text = content.decode("utf-8", "replace").lstrip("\ufeff")
-        shapes = list(islice(shape_hits(text.replace("\r\n", "\n")), POLICY_HITS))
+        shapes = list(
+            islice(shape_hits(text.replace("\r\n", "\n")), limits.POLICY_HITS)
+        )
         self.shapes[path] = shapes
         rules = {rule for _, rule in shapes}
-        if len(shapes) < POLICY_HITS and not rules & {MINIFIED, PACKED}:
+        if len(shapes) < limits.POLICY_HITS and not rules & {MINIFIED, PACKED}:
             self.sources.append(Source.of(path, content))
 
 
@@ -132,7 +126,12 @@ class Scanner:
 
 def scan_limits() -> Limits:
     """Return what one scan may use."""
-    return Limits(SCAN_SECONDS, SCAN_CPU_SECONDS, SCAN_OUTPUT_BYTES, SCAN_MEMORY_BYTES)
+    return Limits(
+        limits.SCAN_SECONDS,
+        limits.SCAN_CPU_SECONDS,
+        limits.SCAN_OUTPUT_BYTES,
+        limits.SCAN_MEMORY_BYTES,
+    )
 
 
 async def read_sources(
@@ -184,15 +183,17 @@ def survey_tree(tree: Tree) -> Survey:
     paths = sorted(tree.files, key=lambda path: path.split("/"))
     survey = Survey([hit for path in paths for hit in _document_hits(path, tree)])
     sources = [path for path in paths if is_scanned(path)]
-    if len(sources) > SOURCE_FILES:
-        survey.after.append(Hit("", 0, f"more than {SOURCE_FILES} source files"))
+    if len(sources) > limits.SOURCE_FILES:
+        survey.after.append(Hit("", 0, f"more than {limits.SOURCE_FILES} source files"))
         return survey
     total = 0
     for path in sources:
         content = tree.files[path]
         total += len(content)
-        if total > SOURCE_BYTES:
-            survey.after.append(Hit("", 0, f"more than {SOURCE_BYTES} bytes of source"))
+        if total > limits.SOURCE_BYTES:
+            survey.after.append(
+                Hit("", 0, f"more than {limits.SOURCE_BYTES} bytes of source")
+            )
             break
         survey.add(path, content)
     return survey
@@ -221,7 +222,7 @@ def all_hits(
         for line, rule in [*tooling, *shapes, *others]:
             why = verdict.why if rule == SYNTAX else ""
             hits.append(Hit(printable(name), line, rule, why))
-    return [*hits, *stopped, *survey.after][:POLICY_HITS]
+    return [*hits, *stopped, *survey.after][: limits.POLICY_HITS]
 
 
 def refuse(hits: Sequence[Hit]) -> None:

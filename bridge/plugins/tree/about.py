@@ -6,11 +6,7 @@ import base64
 from typing import Final
 
 from ...classes import frozen
-from ...protocol.limits import (
-    PLUGIN_ICON_BYTES,
-    PLUGIN_ICON_PIXELS,
-    README_CHARACTERS,
-)
+from ...protocol import limits
 from ...protocol.text import visible
 from .tree import Tree
 
@@ -41,12 +37,12 @@ class About:
 
 def read_about(tree: Tree) -> About:
     """Read what a tree shows of itself."""
-    content = tree.files.get(README_FILE, b"")[: README_CHARACTERS * _MOST_BYTES]
+    content = tree.files.get(README_FILE, b"")[: limits.README_CHARACTERS * _MOST_BYTES]
     lines = content.decode("utf-8-sig", "replace").splitlines()
     shown = "\n".join(visible(line.replace("\t", "    ")).rstrip() for line in lines)
     icon = tree.files.get(ICON_FILE, b"")
     return About(
-        shown.strip()[:README_CHARACTERS],
+        shown.strip()[: limits.README_CHARACTERS],
         base64.b64encode(icon).decode() if _is_icon(icon) else "",
     )
 
@@ -58,8 +54,8 @@ def _is_icon(content: bytes) -> bool:
     )
     return (
         content.startswith(_PNG)
-        and len(content) <= PLUGIN_ICON_BYTES
-        and 0 < width <= PLUGIN_ICON_PIXELS
-        and 0 < height <= PLUGIN_ICON_PIXELS
+        and len(content) <= limits.PLUGIN_ICON_BYTES
+        and 0 < width <= limits.PLUGIN_ICON_PIXELS
+        and 0 < height <= limits.PLUGIN_ICON_PIXELS
         and _ANIMATED not in content
     )

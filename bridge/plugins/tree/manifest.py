@@ -11,14 +11,8 @@ from attrs import field, fields
 
 from ...approval.wording import Difference, Differences
 from ...classes import frozen
+from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ...protocol.limits import (
-    MANIFEST_BYTES,
-    MANIFEST_LIST_ENTRIES,
-    MANIFEST_RANGE_CHARACTERS,
-    MANIFEST_TAGS,
-    MANIFEST_TEXT_CHARACTERS,
-)
 from ...protocol.rules import (
     WINDOWS_DEVICES,
     MaxItems,
@@ -68,7 +62,7 @@ _SEEN: Final = "no control, invisible or private characters"
 _Description = Annotated[
     str,
     Text(
-        MANIFEST_TEXT_CHARACTERS,
+        limits.MANIFEST_TEXT_CHARACTERS,
         like=f"(?:{_SHOWING}{_LINE})?",
         meaning=f"empty or not blank, {_SEEN}",
     ),
@@ -76,7 +70,7 @@ _Description = Annotated[
 _SingleLine = Annotated[
     str,
     Text(
-        MANIFEST_TEXT_CHARACTERS,
+        limits.MANIFEST_TEXT_CHARACTERS,
         like=_SHOWING + _LINE,
         least=1,
         meaning=f"not blank, {_SEEN}",
@@ -85,7 +79,7 @@ _SingleLine = Annotated[
 _Host = Annotated[
     str,
     Text(
-        MANIFEST_TEXT_CHARACTERS,
+        limits.MANIFEST_TEXT_CHARACTERS,
         like=rf"{_LABEL}(?:\.{_LABEL})*(?::{_PORT})?",
         meaning=(
             "a lower-case host name with an optional :port; no scheme, path or wildcard"
@@ -93,9 +87,9 @@ _Host = Annotated[
     ),
 ]
 _Name = Annotated[
-    str, Text(MANIFEST_TEXT_CHARACTERS, like=r"[A-Za-z0-9_.:-]+", least=1)
+    str, Text(limits.MANIFEST_TEXT_CHARACTERS, like=r"[A-Za-z0-9_.:-]+", least=1)
 ]
-_Names = Annotated[list[_Name], MaxItems(MANIFEST_LIST_ENTRIES, unique=True)]
+_Names = Annotated[list[_Name], MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)]
 _Id = Annotated[str, Text(40, like=PLUGIN_ID, least=2)]
 
 
@@ -128,21 +122,23 @@ class Manifest:
     id: _Id
     name: _SingleLine
     version: _SingleLine
-    api_version: Annotated[str, Text(MANIFEST_RANGE_CHARACTERS, least=1, control=False)]
+    api_version: Annotated[
+        str, Text(limits.MANIFEST_RANGE_CHARACTERS, least=1, control=False)
+    ]
     description: _Description = ""
-    tags: Annotated[list[_SingleLine], MaxItems(MANIFEST_TAGS, unique=True)] = field(
-        factory=list
+    tags: Annotated[list[_SingleLine], MaxItems(limits.MANIFEST_TAGS, unique=True)] = (
+        field(factory=list)
     )
     permissions: _Names = field(factory=list)
     optional_permissions: _Names = field(factory=list)
     actions: _Names = field(factory=list)
     events: _Names = field(factory=list)
-    hosts: Annotated[list[_Host], MaxItems(MANIFEST_LIST_ENTRIES, unique=True)] = field(
-        factory=list
-    )
-    dependencies: Annotated[list[_Id], MaxItems(MANIFEST_LIST_ENTRIES, unique=True)] = (
-        field(factory=list)
-    )
+    hosts: Annotated[
+        list[_Host], MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
+    ] = field(factory=list)
+    dependencies: Annotated[
+        list[_Id], MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
+    ] = field(factory=list)
     author: _SingleLine | None = None
     homepage: _SingleLine | None = None
 
@@ -217,8 +213,8 @@ def read_object(content: bytes) -> dict[str, Any]:
 
     :raise BridgeError: ``manifest_invalid``, with the line of what is no JSON.
     """
-    if len(content) > MANIFEST_BYTES:
-        raise _invalid(MANIFEST_FILE, f"must be at most {MANIFEST_BYTES} bytes")
+    if len(content) > limits.MANIFEST_BYTES:
+        raise _invalid(MANIFEST_FILE, f"must be at most {limits.MANIFEST_BYTES} bytes")
     content = content.removeprefix(codecs.BOM_UTF8)
     try:
         value = loads_unique(content)

@@ -22,12 +22,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ...classes import define, frozen
+from ...protocol import limits
 from ...protocol.errors import BridgeError, internal_error, shutting_down
-from ...protocol.limits import (
-    UPDATES_ANSWER_SECONDS,
-    UPDATES_AT_ONCE,
-    UPDATES_FRESH_SECONDS,
-)
 from ..clone.history import Behind, LogEntry
 from ..clone.repositories import Remotes
 from ..installed.ids import Entries
@@ -130,7 +126,7 @@ class Updates:
     _clock: IReactorTime
     _sources: dict[str, _Source] = field(factory=dict)
     _places: DeferredSemaphore = field(
-        factory=lambda: DeferredSemaphore(UPDATES_AT_ONCE)
+        factory=lambda: DeferredSemaphore(limits.UPDATES_AT_ONCE)
     )
     _closing: bool = False
 
@@ -197,7 +193,7 @@ class Updates:
 
     def _is_old(self, source: _Source) -> bool:
         # A clock that was set back makes nothing fresh.
-        return not 0 <= self._clock.seconds() - source.at < UPDATES_FRESH_SECONDS
+        return not 0 <= self._clock.seconds() - source.at < limits.UPDATES_FRESH_SECONDS
 
     def _under_way(self) -> list[Deferred[None]]:
         return [one.looking for one in self._sources.values() if one.looking]
@@ -206,7 +202,9 @@ class Updates:
         # What is late is not cancelled by the timeout; only this is.
         ended: Deferred[object] = Deferred()
         DeferredList(self._under_way()).addCallback(ended.callback)
-        await ended.addTimeout(UPDATES_ANSWER_SECONDS, self._clock, lambda _, __: None)
+        await ended.addTimeout(
+            limits.UPDATES_ANSWER_SECONDS, self._clock, lambda _, __: None
+        )
 
     async def _look(self, plugin_id: str, source: _Source) -> None:
         behind, why_unknown = None, ""

@@ -15,6 +15,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.task import Clock, deferLater
 
 from bridge.plugins.bundle import build, bundling, metafile
+from bridge.protocol import limits
 from bridge.settings.host import load_profile
 from bridge.system.locks import acquire_directory
 
@@ -485,7 +486,7 @@ class BundlerEndTests(BuildCase):
         self.assertEqual(await self.refusal(), "esbuild wrote more than it may")
         self.patch(build, "BUILD_LIMITS", bundling.BUILD_LIMITS)
         for module, limit, error in (
-            (bundling, "BUILD_BUNDLE_BYTES", "the bundle or its map is over 1 bytes"),
+            (limits, "BUILD_BUNDLE_BYTES", "the bundle or its map is over 1 bytes"),
             (metafile, "BUILD_METAFILE_BYTES", "the metafile is over 1 bytes"),
         ):
             with mock.patch.object(module, limit, 1):

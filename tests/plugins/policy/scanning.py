@@ -102,7 +102,7 @@ def every_hit(files: Mapping[str, bytes]) -> dict[str, list[tuple[int, str]]]:
     :return: By name: the lines and rules of the hits, for files that have some.
     """
     found: dict[str, list[tuple[int, str]]] = {}
-    with mock.patch("bridge.plugins.policy.scan.POLICY_HITS", sys.maxsize):
+    with mock.patch("bridge.protocol.limits.POLICY_HITS", sys.maxsize):
         for hit in scan_sources(files):
             found.setdefault(hit.file, []).append((hit.line, hit.rule))
     return found
@@ -154,7 +154,7 @@ def scan_whole(name: str, content: bytes) -> list[Hit]:
 
 def scan_source(name: str, content: bytes) -> list[Hit]:
     """Scan a part of a source; the names are left out that only the rest declares."""
-    with mock.patch("bridge.plugins.policy.scan.POLICY_HITS", sys.maxsize):
+    with mock.patch("bridge.protocol.limits.POLICY_HITS", sys.maxsize):
         hits = scan_whole(name, content)
     return loose_hits(hits)[:POLICY_HITS]
 

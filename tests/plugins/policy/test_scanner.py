@@ -15,6 +15,7 @@ from bridge.plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME
 from bridge.plugins.policy import scan
 from bridge.plugins.policy.scan import Scanner
 from bridge.plugins.tree.tree import read_tree
+from bridge.protocol import limits
 
 from ...directories import fresh_directory, write_files
 from ...npm import esbuild
@@ -127,7 +128,7 @@ class BundlerTests(ScannerCase):
         """What is known without the bundler is reported all the same."""
         self.write("a.json", '"eslint.config.js"')
         self.write("b.ts", "x = '\u200b'")
-        with mock.patch.object(scan, "SCAN_SECONDS", 0.0):
+        with mock.patch.object(limits, "SCAN_SECONDS", 0.0):
             self.assertEqual(
                 await self.reports(),
                 [

@@ -4,13 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.limits import (
-    MIB,
-    PIECE_BYTES,
-    QUEUED_FRAMES,
-    QUEUED_PUSHES,
-    UNSENT_BYTES,
-)
+from bridge.protocol import limits
 from bridge.web.websocket.sendqueue import SendQueue
 
 
@@ -23,7 +17,7 @@ class SendQueueTests(SynchronousTestCase):
 
     def send(self, piece: bytes, first: bool, last: bool) -> None:
         self.assertEqual(first, not self.pieces)
-        self.assertLessEqual(len(piece), PIECE_BYTES)
+        self.assertLessEqual(len(piece), limits.PIECE_BYTES)
         self.pieces.append(piece)
         if last:
             self.sent.append(b"".join(self.pieces))
@@ -38,21 +32,21 @@ class SendQueueTests(SynchronousTestCase):
         self.send_queue.put(b"answer")
         self.send_queue.put(b"plugins", "plugins")
         self.send_queue.put(b"snippet", "remote")
-        for n in range(QUEUED_PUSHES + 9):
+        for n in range(limits.QUEUED_PUSHES + 9):
             self.send_queue.put(b"%d" % n, "log")
         self.send_queue.resumeProducing()
         self.assertEqual(self.send_queue.dropped, 11)
         self.assertEqual(self.sent[:4], [b"answer", b"plugins", b"snippet", b"11"])
-        self.assertEqual(len(self.sent), 1 + QUEUED_PUSHES)
+        self.assertEqual(len(self.sent), 1 + limits.QUEUED_PUSHES)
 
     def test_overflow(self) -> None:
         """An overflow is reported once; then nothing is kept or sent."""
         self.send_queue.pauseProducing()
-        for _ in range(UNSENT_BYTES // MIB):
-            self.send_queue.put(bytes(MIB))
+        for _ in range(limits.UNSENT_BYTES // limits.MIB):
+            self.send_queue.put(bytes(limits.MIB))
         self.assertEqual(self.overflows, 0)
         self.send_queue.put(b"x")
-        self.send_queue.put(b"x" * MIB)
+        self.send_queue.put(b"x" * limits.MIB)
         self.assertEqual(self.overflows, 1)
         self.send_queue.resumeProducing()
         self.send_queue.put(b"y")
@@ -66,7 +60,11 @@ class SendQueueTests(SynchronousTestCase):
     def test_large_text_goes_in_pieces(self) -> None:
         """Each piece waits for room; what comes meanwhile comes after the whole."""
         self.send_queue.send = self.full_after_each
-        texts = [b"a" * (3 * PIECE_BYTES), b"b" * (PIECE_BYTES + 1), b"c" * PIECE_BYTES]
+        texts = [
+            b"a" * (3 * limits.PIECE_BYTES),
+            b"b" * (limits.PIECE_BYTES + 1),
+            b"c" * limits.PIECE_BYTES,
+        ]
         for text in texts:
             self.send_queue.put(text)
         self.assertEqual((len(self.pieces), self.sent), (1, []))
@@ -79,7 +77,7 @@ class SendQueueTests(SynchronousTestCase):
     def test_text_under_way_does_not_count(self) -> None:
         """A text larger than all that may wait is sent, when it is its turn."""
         self.send_queue.send = self.full_after_each
-        text = b"a" * (UNSENT_BYTES + 1)
+        text = b"a" * (limits.UNSENT_BYTES + 1)
         self.send_queue.put(text)
         while not self.sent:
             self.send_queue.resumeProducing()
@@ -88,7 +86,7 @@ class SendQueueTests(SynchronousTestCase):
     def test_attack_many_short_texts(self) -> None:
         """However short they are, so many wait, and not one more."""
         self.send_queue.pauseProducing()
-        for _ in range(QUEUED_FRAMES):
+        for _ in range(limits.QUEUED_FRAMES):
             self.send_queue.put(b"")
         self.assertEqual(self.overflows, 0)
         self.send_queue.put(b"")
@@ -106,17 +104,17 @@ class SendQueueTests(SynchronousTestCase):
     def test_close_within_a_text(self) -> None:
         """Before a close the rest goes at once, and what waits behind it does not."""
         self.send_queue.send = self.full_after_each
-        self.send_queue.put(b"a" * (PIECE_BYTES + 5))
+        self.send_queue.put(b"a" * (limits.PIECE_BYTES + 5))
         self.send_queue.put(b"b")
         self.send_queue.finish()
         self.send_queue.finish()
-        self.assertEqual(self.sent, [b"a" * (PIECE_BYTES + 5)])
+        self.assertEqual(self.sent, [b"a" * (limits.PIECE_BYTES + 5)])
 
     def test_overflow_within_a_text(self) -> None:
         """Of a page that does not read, the rest of what was begun is dropped too."""
         self.send_queue.send = self.full_after_each
-        self.send_queue.put(b"a" * (PIECE_BYTES + 5))
-        self.send_queue.put(b"x" * (UNSENT_BYTES + 1))
+        self.send_queue.put(b"a" * (limits.PIECE_BYTES + 5))
+        self.send_queue.put(b"x" * (limits.UNSENT_BYTES + 1))
         self.send_queue.finish()
         self.send_queue.resumeProducing()
         self.assertEqual((len(self.pieces), self.sent, self.overflows), (1, [], 1))

@@ -6,13 +6,8 @@ from typing import Any
 from twisted.logger import LogLevel, capturedLogs, formatEvent
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.protocol import limits
 from bridge.protocol.errors import CloseReason
-from bridge.protocol.limits import (
-    EXTRA_FRAMES_BEFORE_HELLO,
-    MIB,
-    SOCKETS_AUTHENTICATED,
-    SOCKETS_AWAITING_HELLO,
-)
 
 from ...rawsocket import CONTINUATION, PING, PONG, TEXT, close_frame, frame
 from ..stack import HOST, PAGE, TOKEN, Anything, Stack, write_request
@@ -93,7 +88,7 @@ class AuthenticatedTests(SocketCase):
         for _ in range(5):
             self.page.request("wait")
         for waiting in self.stack.sample.waiting:
-            waiting.callback(Anything("x" * 7 * MIB))
+            waiting.callback(Anything("x" * 7 * limits.MIB))
         self.assertEqual(self.page.closed, (1013, "slow_reader"))
         self.assertEqual(self.page.take(), [])
 
@@ -101,7 +96,7 @@ class AuthenticatedTests(SocketCase):
 class PendingSocketsTests(SocketCase):
     def test_attack_sockets_that_never_send_hello(self) -> None:
         """Only 128 wait; one more takes the place of the oldest, and gets its own."""
-        pages = [self.stack.open() for _ in range(SOCKETS_AWAITING_HELLO)]
+        pages = [self.stack.open() for _ in range(limits.SOCKETS_AWAITING_HELLO)]
         self.stack.open().hello()
         self.assertEqual(pages[0].closed, (1013, "too_many_sockets"))
         self.assertEqual(len(self.stack.sockets._sockets_waiting), 127)
@@ -116,7 +111,7 @@ class PendingSocketsTests(SocketCase):
     def test_attack_control_frames_before_hello(self) -> None:
         """Eight are read; the next one closes the socket, and nothing after it is."""
         for opcode in (PING, PONG):
-            eight = frame(opcode, b"x") * EXTRA_FRAMES_BEFORE_HELLO
+            eight = frame(opcode, b"x") * limits.EXTRA_FRAMES_BEFORE_HELLO
             page = self.stack.open().send_frames(eight)
             self.assertIsNone(page.hello().closed)
             self.assertIsNone(page.send_frames(eight * 2).closed)
@@ -127,7 +122,7 @@ class PendingSocketsTests(SocketCase):
         """A hello may come in nine frames, and not in one more, however short."""
         hello = json.dumps({"type": "hello", "token": TOKEN, "client": "c"}).encode()
         begun = frame(TEXT, hello[:1], fin=False)
-        more = frame(CONTINUATION, fin=False) * (EXTRA_FRAMES_BEFORE_HELLO - 1)
+        more = frame(CONTINUATION, fin=False) * (limits.EXTRA_FRAMES_BEFORE_HELLO - 1)
         rest = frame(CONTINUATION, hello[1:])
         page = self.stack.open().send_frames(begun + more + rest)
         self.assertEqual([got["type"] for got in page.take()], ["welcome"])
@@ -158,7 +153,7 @@ class PendingSocketsTests(SocketCase):
 
     def test_too_many_pages(self) -> None:
         """With 64 pages open the next upgrade is 503, until one goes."""
-        pages = [self.stack.open().hello() for _ in range(SOCKETS_AUTHENTICATED)]
+        pages = [self.stack.open().hello() for _ in range(limits.SOCKETS_AUTHENTICATED)]
         answer = self.stack.ask("GET", "/v1/ws", *UPGRADE)
         self.assertEqual((answer.status, answer.code), (503, "unavailable"))
         pages[0].send_frames(close_frame(1000))
@@ -168,7 +163,7 @@ class PendingSocketsTests(SocketCase):
     def test_race_for_the_last_place(self) -> None:
         """A page with the token but without a free place is closed with 1013."""
         late = [self.stack.open(), self.stack.open()]
-        for _ in range(SOCKETS_AUTHENTICATED - 1):
+        for _ in range(limits.SOCKETS_AUTHENTICATED - 1):
             self.stack.open().hello()
         self.assertIsNone(late[0].hello().closed)
         self.assertEqual(late[1].hello().closed, (1013, "too_many_sockets"))

@@ -11,26 +11,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from ....protocol.limits import (
-    KIB,
-    SOURCE_BLOB_BITS_PER_CHARACTER,
-    SOURCE_BLOB_CHARACTERS,
-    SOURCE_ESCAPES,
-    SOURCE_LINE_CHARACTERS,
-    SOURCE_PACKED_CHARACTERS,
-    SOURCE_PACKED_LINES,
-)
+from ....protocol import limits
 
 MINIFIED = "minified"
 PACKED = "packed source"
 
 # Lines are taken so many characters at a time: a list of two million of them would
 # take long to make at once.
-_CHUNK = 64 * KIB
+_CHUNK = 64 * limits.KIB
 
 _ESCAPES = re.compile(
     r"(?:\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]+\})"
-    f"{{{SOURCE_ESCAPES + 1},}}"
+    f"{{{limits.SOURCE_ESCAPES + 1},}}"
 )
 # These hide, turn text around, or end a line for some readers of JavaScript only.
 _INVISIBLE = re.compile(
@@ -38,7 +30,7 @@ _INVISIBLE = re.compile(
 )
 _SOURCE_MAP = re.compile(r"[#@]\s*sourceMappingURL\s*=")
 _MANGLED = re.compile("_0x[0-9A-Fa-f]{4}")
-_BLOB = re.compile(f"[A-Za-z0-9+/=_-]{{{SOURCE_BLOB_CHARACTERS},}}")
+_BLOB = re.compile(f"[A-Za-z0-9+/=_-]{{{limits.SOURCE_BLOB_CHARACTERS},}}")
 
 
 def shape_hits(text: str) -> Iterator[tuple[int, str]]:
@@ -56,14 +48,17 @@ def shape_hits(text: str) -> Iterator[tuple[int, str]]:
         total += sum(map(len, written))
         # Almost every chunk is plain, and needs no look at each of its lines.
         if written and (
-            max(map(len, written)) >= SOURCE_BLOB_CHARACTERS
+            max(map(len, written)) >= limits.SOURCE_BLOB_CHARACTERS
             or next(_text_rules("\n".join(written)), None)
         ):
             for place, line in enumerate(lines, number):
                 for rule in _line_rules(line):
                     yield place, rule
         number += len(lines)
-    if count >= SOURCE_PACKED_LINES and total > count * SOURCE_PACKED_CHARACTERS:
+    if (
+        count >= limits.SOURCE_PACKED_LINES
+        and total > count * limits.SOURCE_PACKED_CHARACTERS
+    ):
         yield 1, PACKED
 
 
@@ -78,7 +73,7 @@ def _chunks(text: str) -> Iterator[list[str]]:
 
 def _line_rules(line: str) -> Iterator[str]:
     # What is left of a line this long is not worth the time it takes to read.
-    if len(line) > SOURCE_LINE_CHARACTERS:
+    if len(line) > limits.SOURCE_LINE_CHARACTERS:
         yield MINIFIED
         return
     yield from _text_rules(line)
@@ -100,4 +95,4 @@ def _text_rules(text: str) -> Iterator[str]:
 def _is_opaque(run: str) -> bool:
     shares = [count / len(run) for count in Counter(run).values()]
     bits = -sum(share * math.log2(share) for share in shares)
-    return bits >= SOURCE_BLOB_BITS_PER_CHARACTER
+    return bits >= limits.SOURCE_BLOB_BITS_PER_CHARACTER

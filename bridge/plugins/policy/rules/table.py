@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ....classes import frozen
-from ....protocol.limits import (
-    SOURCE_BYTES,
-    SOURCE_ESCAPES,
-    SOURCE_FILES,
-    SOURCE_LINE_CHARACTERS,
-    SOURCE_PACKED_CHARACTERS,
-)
+from ....protocol import limits
 
 
 @frozen
@@ -171,25 +165,25 @@ every host has it.
 
 ADVICE: Final[dict[str, str]] = {
     # What a tree holds, and what a file looks like.
-    f"more than {SOURCE_FILES} source files": _SMALLER,
-    f"more than {SOURCE_BYTES} bytes of source": _SMALLER,
+    f"more than {limits.SOURCE_FILES} source files": _SMALLER,
+    f"more than {limits.SOURCE_BYTES} bytes of source": _SMALLER,
     "references a tooling config": (
         "rename the file or remove the reference; the configuration of tools is not "
         "scanned, so nothing may load it"
     ),
     "minified": (
         f"commit the source, not the output of a build; keep lines to "
-        f"{SOURCE_LINE_CHARACTERS} characters"
+        f"{limits.SOURCE_LINE_CHARACTERS} characters"
     ),
     "packed source": (
         "commit the source, not the output of a build; keep lines well below "
-        f"{SOURCE_PACKED_CHARACTERS} characters on average"
+        f"{limits.SOURCE_PACKED_CHARACTERS} characters on average"
     ),
     "invisible characters": (
         r"remove the invisible characters, or write them as escapes such as \u200b"
     ),
     "escape sequences": (
-        f"write the characters themselves; at most {SOURCE_ESCAPES} escapes may "
+        f"write the characters themselves; at most {limits.SOURCE_ESCAPES} escapes may "
         "follow each other"
     ),
     "mangled identifiers": "commit the source as you wrote it, before obfuscation",
