@@ -197,8 +197,9 @@ def read_manifest(content: bytes, profile: HostProfile) -> Manifest:
         manifest = structure(converter, value, Manifest)
     except BridgeError as e:
         raise plugin_error(Prefix.MANIFEST_INVALID, e.message) from None
-    if len(manifest.description.encode("utf-16-le")) > 2 * MANIFEST_TEXT_CHARACTERS:
-        rule = f"at most {MANIFEST_TEXT_CHARACTERS} characters; an emoji counts as two"
+    most = limits.MANIFEST_TEXT_CHARACTERS
+    if len(manifest.description.encode("utf-16-le")) > 2 * most:
+        rule = f"at most {most} characters; an emoji counts as two"
         raise _invalid("description", rule)
     _check_versions(manifest, profile.plain_versions)
     _check_permissions(manifest, profile.permissions)
