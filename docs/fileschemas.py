@@ -58,6 +58,7 @@ def _by_host(profile: HostProfile | None) -> dict[str, Schema]:
     made: dict[str, Schema] = {
         "version": {"pattern": whole(versions.version_pattern(plain))},
         "apiVersion": {"pattern": versions.PLAIN_RANGE} if plain else ranges,
+        "description": {PARTIAL: True},
         "dependencies": {PARTIAL: True},
     }
     if profile is not None:
