@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from ..plugins.installed.ids import KEYS, RECORDS
+from ..plugins.installed.records import KEYS, RECORDS
 from ..protocol.errors import BridgeError, Code, Prefix
 from ..protocol.nearest import nearest
 from ..protocol.text import PLUGIN_ID, visible

@@ -15,7 +15,6 @@ from ..approval import IApprover, Operation
 from ..classes import define, frozen
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report
-from ..plugins.installed.ids import installed_ids
 from ..plugins.installed.keys import Trust
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import ListEntry, PluginList, Trees
@@ -118,7 +117,7 @@ class PluginService:
             "bundle": str(self._paths.bundle),
             "confirmation": self._approver.description,
             "signatures": "ed25519, required",
-            "installed": installed_ids(self._store),
+            "installed": list(read_records(self._store)),
         }
 
     @method(InstallParams, InstallResult, seconds=limits.PROMPTED_CALL_SECONDS)

@@ -21,8 +21,8 @@ from ..plugins.bundle.publishing import is_current, sweep
 from ..plugins.clone.repositories import Repositories
 from ..plugins.dev.linking import Linking
 from ..plugins.installed.exchange import Journal
-from ..plugins.installed.ids import installed_ids
 from ..plugins.installed.keys import Trust
+from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees
 from ..plugins.operations.candidate import CandidateFetcher, KeptTree
 from ..plugins.operations.changes import PluginChanges
@@ -163,7 +163,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
         if recovered is not None:
             installed.resume(jobs, recovered)
         elif not (
-            is_current(paths.bundle, __version__, installed_ids(store))
+            is_current(paths.bundle, __version__, read_records(store))
             or build_problem(paths)
         ):
             rebuild.begin()

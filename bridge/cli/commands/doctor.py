@@ -24,8 +24,7 @@ from ...approval import native_approver
 from ...approval.prompts import Operation, Prompt
 from ...datadir.token import TokenError, read_token
 from ...freedesktop import Notifications
-from ...plugins.installed.ids import RECORDS
-from ...plugins.installed.records import read_record
+from ...plugins.installed.records import RECORDS, read_record
 from ...protocol.errors import BridgeError
 from ...protocol.limits import KIB
 from ...protocol.strictjson import dumps

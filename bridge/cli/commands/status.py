@@ -9,7 +9,7 @@ from typing import Any, Final
 from attrs import asdict
 
 from ...classes import frozen
-from ...plugins.installed.ids import installed_ids
+from ...plugins.installed.records import read_records
 from ...protocol.errors import BridgeError
 from ...protocol.text import timestamp, visible
 from ...provision.readiness import build_problem
@@ -142,7 +142,7 @@ def on_disk(place: Paths, why: str) -> Overview:
         view = read_state(place.data.state)
     except StoreError as e:
         problems.append(str(e))
-    installed, switches = installed_ids(view), view.entries(NAMESPACE)
+    installed, switches = read_records(view), view.entries(NAMESPACE)
     return Overview(
         daemon=None,
         host=f"{place.profile.application} ({place.profile.name})",

@@ -39,8 +39,7 @@ from ...protocol.wire import converter, structure, unstructure
 from ...store import Edit
 from ...system.files import sync_directory, sync_files
 from ..tree.files import read_bounded
-from .ids import KEYS, RECORDS, Entries
-from .records import Former
+from .records import KEYS, RECORDS, Entries, Former
 
 _OPERATIONS: Final = (Operation.INSTALL, Operation.UPDATE, Operation.UNINSTALL)
 _TEMPORARY: Final = Text(64, like=r"\.tmp-[0-9a-f]+")

@@ -19,7 +19,7 @@ from ...protocol.text import timestamp
 from ...protocol.wire import converter, structure, unstructure
 from ...store import Edit, Put, Remove
 from ..tree.signature import Signed, key_id
-from .ids import KEYS, Entries
+from .records import KEYS, Entries
 
 MARKS: Final = "bridge.plugin-marks"
 """By plugin id: the highest ``signedAt`` committed, by key id."""

@@ -1,20 +1,37 @@
-"""Records of installed plugins: namespace ``bridge.plugins``."""
+"""Which plugins are installed, and from where: namespace ``bridge.plugins``."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from attrs import asdict
 
 from ...classes import frozen
 from ...protocol.errors import Prefix, plugin_error
+from ...protocol.text import PLUGIN_ID
 from ...protocol.wire import camel
 from ...store import Drop, Edit, Put, Remove
-from .ids import RECORDS, Entries, installed_ids
 
 if TYPE_CHECKING:
     from ...store.store import Store
+
+RECORDS: Final = "bridge.plugins"
+"""By plugin id: the records."""
+
+KEYS: Final = "bridge.plugin-keys"
+"""By key id: the keys the user has accepted."""
+
+
+class Entries(Protocol):
+    """Reads the state; ``Store`` does, and so do ``Tables``."""
+
+    def get(self, ns: str, key: str) -> Any | None:
+        """Return one value; ``None`` when there is none."""
+
+    def entries(self, ns: str) -> dict[str, Any]:
+        """Return the values of a namespace by key."""
 
 
 @frozen
@@ -71,8 +88,11 @@ def read_records(store: Entries) -> dict[str, Record]:
 
     A key that is no plugin id is left out: no path is ever made of it.
     """
-    entries = store.entries(RECORDS)
-    return {name: read_record(entries[name]) for name in installed_ids(store)}
+    return {
+        name: read_record(value)
+        for name, value in sorted(store.entries(RECORDS).items())
+        if re.fullmatch(PLUGIN_ID, name)
+    }
 
 
 def recorded(store: Store, plugin_id: str) -> Record:

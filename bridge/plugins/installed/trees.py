@@ -36,7 +36,6 @@ from ..tree.manifest import (
 )
 from ..tree.signature import verify_tree
 from ..tree.tree import Tree, Verified, read_tree, unsigned
-from .ids import TEMPORARY
 from .records import Record
 
 
@@ -188,7 +187,7 @@ class Trees:
 
     def sweep(self) -> None:
         """Remove what interrupted operations left.  Only before the first of them."""
-        for stray in self.directory.glob(TEMPORARY):
+        for stray in self.directory.glob(".tmp-*"):
             try:
                 remove(stray)
             except OSError:

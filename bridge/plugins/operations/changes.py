@@ -20,9 +20,9 @@ from ...store.store import Store
 from ..clone.repositories import Remotes
 from ..clone.urls import check_url
 from ..installed.exchange import Exchange
-from ..installed.ids import RECORDS
 from ..installed.keys import Trust, signed_earlier
 from ..installed.records import (
+    RECORDS,
     Record,
     former,
     is_recorded,

@@ -26,8 +26,7 @@ from ...protocol import limits
 from ...protocol.errors import BridgeError, internal_error, shutting_down
 from ..clone.history import Behind, LogEntry
 from ..clone.repositories import Remotes
-from ..installed.ids import Entries
-from ..installed.records import read_records
+from ..installed.records import Entries, read_records
 
 
 @frozen

@@ -14,9 +14,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.approval import Operation
 from bridge.plugins.installed import exchange as module
 from bridge.plugins.installed.exchange import Exchange, Journal, JournalError
-from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS
-from bridge.plugins.installed.records import Former, former
+from bridge.plugins.installed.records import RECORDS, Former, former
 from bridge.store import Edit, Put, Remove
 from bridge.system.files import remove
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.records import (
+    RECORDS,
     Record,
     former,
     read_record,

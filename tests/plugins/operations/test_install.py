@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
-from bridge.plugins.installed.records import Record, recorded
+from bridge.plugins.installed.records import RECORDS, Record, recorded
 from bridge.protocol.wire import unstructure
 
 from ...pages import Page

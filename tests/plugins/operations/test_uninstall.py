@@ -3,8 +3,8 @@
 import shutil
 
 from bridge.approval import denied
-from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
+from bridge.plugins.installed.records import RECORDS
 from bridge.protocol.errors import BridgeError
 from bridge.store import Put
 

@@ -4,9 +4,8 @@ from typing import Any
 
 from twisted.internet.defer import Deferred
 
-from bridge.plugins.installed.ids import RECORDS
 from bridge.plugins.installed.keys import KEYS, MARKS
-from bridge.plugins.installed.records import Record, recorded
+from bridge.plugins.installed.records import RECORDS, Record, recorded
 from bridge.plugins.operations.candidate import Pin
 from bridge.protocol.wire import unstructure
 from bridge.store import Put
