@@ -37,7 +37,7 @@ from .settings.options import (
     parsed,
     refusing,
 )
-from .store import StoreError
+from .store.generations import StoreError
 from .system.locks import is_held
 from .system.processes import end_once, prepare_process
 from .wiring import assembly, oneshot

@@ -28,8 +28,8 @@ from ..provision.readiness import missing_sources, setup_command, theme_problem
 from ..provision.service import UNIT, has_systemd, is_service_of
 from ..settings.options import Paths
 from ..settings.values import Address
-from ..store import StoreError, Tables, read_state
-from ..store.generations import Generations, RepairableError
+from ..store.generations import Generations, RepairableError, StoreError, read_state
+from ..store.tables import Tables
 from ..system.locks import is_held
 from ..system.users import is_own
 from .connection import UNASKED, connect, is_dev, listens_on, other_daemons

@@ -17,7 +17,7 @@ from ..protocol.text import PLUGIN_ID, visible
 from ..settings.config import HOST_OPTIONS, ConfigError
 from ..settings.host import HostProfile
 from ..settings.options import locate
-from ..store import StoreError, read_state
+from ..store.generations import StoreError, read_state
 from .command import prefix_of
 from .session import Session
 from .terminal import CommandError

@@ -21,8 +21,8 @@ from ..protocol.wire import converter, unstructure
 from ..rpc.caller import Caller
 from ..rpc.hub import Event
 from ..rpc.registry import NoParams, method
-from ..store import DAEMON_PREFIX, Edit, Put, Remove
 from ..store.store import Store
+from ..store.tables import DAEMON_PREFIX, Edit, Put, Remove
 
 # Graphic ASCII, except what OSC 1.0 reserves for patterns and packets.
 _ADDRESS = Text(

@@ -13,8 +13,8 @@ from ..protocol.rules import PARTIAL, Check, Text
 from ..protocol.strictjson import dumps
 from ..protocol.wire import converter
 from ..rpc.registry import NoResult, method
-from ..store import DAEMON_PREFIX, Put, Remove
 from ..store.store import Store
+from ..store.tables import DAEMON_PREFIX, Put, Remove
 
 _NOT_RESERVED: Final = Check(
     f"not starting with {DAEMON_PREFIX}, which is the daemon's",

@@ -22,7 +22,7 @@ from ..plugins.installed.trees import Trees
 from ..plugins.operations.settlement import recover
 from ..plugins.tree.tree import Verified
 from ..settings.options import Paths
-from ..store import read_state
+from ..store.generations import read_state
 from ..store.store import Store
 from ..system.locks import LockedError
 from ..system.processes import stop

@@ -12,7 +12,7 @@ from bridge.daemon.listening import StartError
 from bridge.datadir.paths import DataDirError
 from bridge.datadir.token import TokenError
 from bridge.plugins.installed.exchange import JournalError
-from bridge.store import StoreError
+from bridge.store.generations import StoreError
 
 from ..directories import IN_MEMORY
 from ..disk import Plan, going_wrong, in_a_child

@@ -16,8 +16,8 @@ import bridge.plugins.operations.settlement
 import bridge.store.store
 import bridge.wiring.plugins
 from bridge.plugins.installed.exchange import Journal
-from bridge.store import Remove
 from bridge.store.store import Store
+from bridge.store.tables import Remove
 
 from ..disk import Plan
 from ..plugins.operations.bench import NOW

@@ -16,8 +16,8 @@ from bridge.rpc.caller import Caller
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
 from bridge.services.osc import Osc
-from bridge.store import Put
 from bridge.store.store import Store
+from bridge.store.tables import Put
 from tests.directories import fresh_directory
 from tests.disk import ALL, full, going_wrong
 from tests.osc.liblo import oscsend

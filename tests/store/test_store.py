@@ -12,9 +12,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES
-from bridge.store import Drop, Put, Remove, StoreError, read_state
-from bridge.store.generations import Generations
+from bridge.store.generations import Generations, StoreError, read_state
 from bridge.store.store import Store
+from bridge.store.tables import Drop, Put, Remove
 
 from ..directories import fresh_directory, planted
 from ..disk import ALL, full, going_wrong

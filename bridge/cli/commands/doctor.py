@@ -32,7 +32,7 @@ from ...protocol.text import redacted
 from ...settings.config import BY_NAME, HOST_OPTIONS, OPTIONS
 from ...settings.options import Paths, click_option
 from ...settings.values import Address
-from ...store import StoreError, read_state
+from ...store.generations import StoreError, read_state
 from ...wiring import oneshot
 from ..checkup import (
     Finding,

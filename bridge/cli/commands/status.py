@@ -14,7 +14,8 @@ from ...protocol.errors import BridgeError
 from ...protocol.text import timestamp, visible
 from ...provision.readiness import build_problem
 from ...settings.options import Paths
-from ...store import StoreError, Tables, read_state
+from ...store.generations import StoreError, read_state
+from ...store.tables import Tables
 from ..command import EXIT_STATUS, NO_DAEMON, NoDaemonError, command, json_option
 from ..connection import UNASKED, other_daemons
 from ..installed import NAMESPACE, is_on, read_plugins

@@ -17,7 +17,8 @@ from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import timestamp, visible
 from ...protocol.wire import converter, structure, unstructure
 from ...settings.options import Paths
-from ...store import DAEMON_PREFIX, Tables, read_state
+from ...store.generations import read_state
+from ...store.tables import DAEMON_PREFIX, Tables
 from ..command import command
 from ..installed import NAMESPACE
 from ..session import Session, session

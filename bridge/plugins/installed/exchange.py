@@ -36,7 +36,7 @@ from ...protocol.rules import OneOf, Text
 from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import PLUGIN_ID
 from ...protocol.wire import converter, structure, unstructure
-from ...store import Edit
+from ...store.tables import Edit
 from ...system.files import sync_directory, sync_files
 from ..tree.files import read_bounded
 from .records import KEYS, RECORDS, Entries, Former

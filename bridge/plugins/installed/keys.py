@@ -17,7 +17,7 @@ from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.rules import Text
 from ...protocol.text import timestamp
 from ...protocol.wire import converter, structure, unstructure
-from ...store import Edit, Put, Remove
+from ...store.tables import Edit, Put, Remove
 from ..tree.signature import Signed, key_id
 from .records import KEYS, Entries
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from attrs import asdict
 
@@ -12,10 +12,7 @@ from ...classes import frozen
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.text import PLUGIN_ID
 from ...protocol.wire import camel
-from ...store import Drop, Edit, Put, Remove
-
-if TYPE_CHECKING:
-    from ...store.store import Store
+from ...store.tables import Drop, Edit, Put, Remove
 
 RECORDS: Final = "bridge.plugins"
 """By plugin id: the records."""
@@ -95,7 +92,7 @@ def read_records(store: Entries) -> dict[str, Record]:
     }
 
 
-def recorded(store: Store, plugin_id: str) -> Record:
+def recorded(store: Entries, plugin_id: str) -> Record:
     """
     Return the record of an installed plugin.
 
@@ -107,7 +104,7 @@ def recorded(store: Store, plugin_id: str) -> Record:
     return read_record(value)
 
 
-def is_recorded(store: Store, plugin_id: str) -> bool:
+def is_recorded(store: Entries, plugin_id: str) -> bool:
     """Whether there is a record, damaged or not."""
     return store.get(RECORDS, plugin_id) is not None
 
@@ -139,7 +136,7 @@ class Former:
         return Put(self.ns, self.key, self.value)
 
 
-def former(store: Store, edits: Sequence[Edit]) -> list[Former]:
+def former(store: Entries, edits: Sequence[Edit]) -> list[Former]:
     """Return the current values of what ``edits`` change."""
     kept: list[Former] = []
     for edit in edits:

@@ -15,8 +15,8 @@ from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.steps import Step
-from ...store import Drop, Edit, Remove
 from ...store.store import Store
+from ...store.tables import Drop, Edit, Remove
 from ..clone.repositories import Remotes
 from ..clone.urls import check_url
 from ..installed.exchange import Exchange

@@ -21,8 +21,8 @@ from ...classes import define
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error, unavailable
 from ...protocol.steps import Step
-from ...store import Edit
 from ...store.store import Store
+from ...store.tables import Edit
 from ...system.files import remove
 from ..installed.exchange import Exchange, Journal, JournalError, make_durable
 from ..installed.records import read_records

@@ -11,7 +11,7 @@ from bridge.cli.commands.transfer import Export, PluginSource, check_application
 from bridge.cli.terminal import CommandError
 from bridge.protocol.strictjson import dumps
 from bridge.protocol.wire import unstructure
-from bridge.store import read_state
+from bridge.store.generations import read_state
 
 from ...directories import fresh_directory, planted
 from ...e2e.daemon import run

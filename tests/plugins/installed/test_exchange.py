@@ -16,7 +16,7 @@ from bridge.plugins.installed import exchange as module
 from bridge.plugins.installed.exchange import Exchange, Journal, JournalError
 from bridge.plugins.installed.keys import KEYS
 from bridge.plugins.installed.records import RECORDS, Former, former
-from bridge.store import Edit, Put, Remove
+from bridge.store.tables import Edit, Put, Remove
 from bridge.system.files import remove
 
 from ...directories import fresh_directory, planted, read_files, write_files

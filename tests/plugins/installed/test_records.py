@@ -13,7 +13,7 @@ from bridge.plugins.installed.records import (
     read_records,
     settings_namespace,
 )
-from bridge.store import Drop, Edit, Put, Remove
+from bridge.store.tables import Drop, Edit, Put, Remove
 
 from ...strategies import loose
 from ..operations.bench import OperationTestCase

@@ -24,7 +24,7 @@ from bridge.plugins.bundle.build import Report
 from bridge.plugins.installed.records import read_records
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError
-from bridge.store import Put
+from bridge.store.tables import Put
 
 from ...directories import IN_MEMORY, read_files
 from ...disk import ALL, Plan, going_wrong, in_a_child

@@ -12,7 +12,7 @@ from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import Record
 from bridge.protocol.errors import Code
-from bridge.store import Drop, Put
+from bridge.store.tables import Drop, Put
 
 from .bench import (
     COMMIT,

@@ -6,7 +6,7 @@ from bridge.approval import denied
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import RECORDS
 from bridge.protocol.errors import BridgeError
-from bridge.store import Put
+from bridge.store.tables import Put
 
 from .bench import KEY, NOW, OperationTestCase, steps, url_of
 

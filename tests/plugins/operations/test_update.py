@@ -8,7 +8,7 @@ from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import RECORDS, Record, recorded
 from bridge.plugins.operations.candidate import Pin
 from bridge.protocol.wire import unstructure
-from bridge.store import Put
+from bridge.store.tables import Put
 from bridge.system.files import remove
 
 from ..clone.remotes import FakeRemotes, new_commits
