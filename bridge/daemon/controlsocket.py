@@ -36,6 +36,7 @@ from twisted.internet.interfaces import (
     IAddress,
     IDelayedCall,
     IListeningPort,
+    IReactorUNIX,
 )
 from twisted.internet.protocol import Factory, connectionDone
 from twisted.logger import Logger
@@ -203,7 +204,7 @@ class ControlSocket(Factory):
 
     def _listen_unix(self) -> IListeningPort | None:
         """Listen on the path; ``None`` where there can be no Unix socket."""
-        if not hasattr(self._reactor, "listenUNIX"):
+        if not IReactorUNIX.providedBy(self._reactor):
             return None
         if len(os.fsencode(self.path)) > _MOST_PATH_BYTES:
             return None  # Twisted would leak a socket

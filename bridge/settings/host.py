@@ -289,7 +289,8 @@ def read_fields(values: dict[str, Any]) -> HostProfile:
 
 def _check_paths(profile: HostProfile) -> None:
     """Check the paths, with their placeholders filled in."""
-    where, data, key = profile.directories, {"data": "/data"}, profile.data_key
+    where, key = profile.directories, profile.data_key
+    data = {"data": str(Path("/data").absolute())}  # with a drive on Windows
     paths = [
         ("directories.data", where.data, {}, key == "data"),
         # A directory for another system need not be absolute on this one.

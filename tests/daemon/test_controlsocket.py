@@ -295,7 +295,10 @@ class ListeningTests(TestCase):
 
 
 class WithoutUnix:
-    """The reactor of a system without Unix sockets."""
+    """The reactor of a system without Unix sockets; it has the method all the same."""
+
+    def listenUNIX(self, *arguments: Any, **more: Any) -> Any:
+        raise AssertionError("UNIX support is not present")
 
     def listenTCP(self, *arguments: Any, **more: Any) -> Any:
         return reactor.listenTCP(*arguments, **more)

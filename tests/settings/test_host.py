@@ -1,14 +1,17 @@
 """Tests for bridge.settings.host."""
 
+from __future__ import annotations
+
 import os
 import re
 import sys
 from importlib.resources import files
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.settings import host
 from bridge.settings.host import (
     SHIPPED,
     HostProfile,
@@ -35,6 +38,17 @@ permissions = ["network"]
 data = "{home}/mine"
 theme = "{data}/themes"
 """
+
+
+class WindowsPath(PureWindowsPath):
+    """A path as Windows reads it, where the working directory is on a drive."""
+
+    @classmethod
+    def home(cls) -> WindowsPath:
+        return cls("C:/Users/me")
+
+    def absolute(self) -> WindowsPath:
+        return WindowsPath("C:/") / self
 
 
 class ShippedTests(SynchronousTestCase):
@@ -81,6 +95,11 @@ class ShippedTests(SynchronousTestCase):
         vrcnext, reference = (load_profile(name) for name in SHIPPED)
         self.assertEqual(vrcnext.data_dir().name, "vrcnext-plugins")
         self.assertEqual(reference.data_dir().name, "plugin-bridge")
+        # A path without a drive is not absolute there.
+        self.patch(host, "Path", WindowsPath)
+        for name in ("user_config_path", "user_data_path"):
+            self.patch(host.platformdirs, name, lambda roaming=False: "C:/AppData")
+        self.assertEqual([load_profile(name).name for name in SHIPPED], [*SHIPPED])
 
 
 def replaced(line: str) -> str:
