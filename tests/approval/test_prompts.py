@@ -9,7 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Offer, Operation, Prompt, Prompts, host_of
 from bridge.approval.prompts import named, sender
-from bridge.plugins.clone.urls import check_url
+from bridge.plugins.clone.server import check_url
 from bridge.settings.host import load_profile
 
 from .gains import gains_of

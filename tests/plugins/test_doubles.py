@@ -7,8 +7,8 @@ from twisted.internet.defer import CancelledError, Deferred, fail
 from twisted.trial.unittest import TestCase
 
 from bridge.plugins.bundle.build import Report
+from bridge.plugins.clone.bounds import clone_failed
 from bridge.plugins.clone.history import LogEntry
-from bridge.plugins.clone.transfer import clone_failed
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import BridgeError, Code
 

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from twisted.internet.defer import Deferred
 
-from bridge.plugins.clone.transfer import clone_failed
+from bridge.plugins.clone.bounds import clone_failed
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.services.plugins import PluginService

@@ -16,8 +16,8 @@ from ...concurrency.threads import Check, InThread, stoppable
 from ...protocol.errors import BridgeError
 from ...protocol.limits import SERVER_ERROR_CHARACTERS
 from ...protocol.text import one_line
+from .bounds import clone_failed
 from .server import Server
-from .transfer import clone_failed
 
 _FLUSH: Final = b"0000"
 _DELIMITER: Final = b"0001"

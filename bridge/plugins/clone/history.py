@@ -17,8 +17,8 @@ from typing import Final
 from ...classes import frozen
 from ...protocol import limits
 from ...protocol.text import iso_time, one_line
-from .objects.pack import COMMIT, Unpacked
-from .transfer import clone_failed
+from .bounds import clone_failed
+from .pack import COMMIT, Unpacked
 
 # A committer's time that is not one is 0, as git reads it.
 _HEAD: Final = re.compile(

@@ -25,14 +25,12 @@ from ...http.addresspolicy import AddressPolicy
 from ...http.client import HttpClient
 from ...protocol import limits
 from ...protocol.errors import BridgeError
+from .bounds import CloneLimits, clone_failed
 from .gitprotocol import Fetched, fetch, tip
 from .history import Behind, compare, read_commits
-from .objects.dotgit import write_repository
-from .objects.pack import unpack
-from .objects.snapshot import read_snapshot
-from .server import Server
-from .transfer import CloneLimits, Received, clone_failed
-from .urls import check_url
+from .pack import unpack
+from .server import Received, Server, check_url
+from .snapshot import read_snapshot, write_repository
 
 _COMMIT: Final = re.compile("[0-9a-f]{40}")
 

@@ -1,11 +1,16 @@
-"""The server of one repository, asked over the daemon's HTTP client."""
+"""
+The server of one repository: which URLs it may have, and what is asked of it.
+
+It is asked over the daemon's HTTP client.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urljoin
+from urllib.parse import unquote, urljoin
 
 from attrs import evolve, field
 
@@ -14,12 +19,55 @@ from ...classes import define
 from ...http.addresspolicy import AddressPolicy, NotPublicError
 from ...http.client import HttpClient
 from ...http.target import CheckedRequest, read_url
-from ...protocol.errors import BridgeError, Prefix
-from .transfer import CloneLimits, clone_failed
-from .urls import check_url
+from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.limits import PROGRESS_PER_SECOND, URL_CHARACTERS
+from .bounds import CloneLimits, clone_failed
 
 if TYPE_CHECKING:
     from ...http.exchange import Connections, Head
+
+# RFC 3986's characters, without the number sign that starts a fragment.
+_ALLOWED = re.compile(r"[A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]*", re.ASCII)
+
+
+def check_url(url: str) -> str:
+    """
+    Check the URL of a plugin's repository.
+
+    :return: The URL as it was given.
+    :raise BridgeError: ``not_https: …``, naming the rule that is broken.
+    """
+    rule = _broken_rule(url)
+    if rule is not None:
+        raise refused(rule)
+    return url
+
+
+def refused(rule: str) -> BridgeError:
+    """Return the refusal of a URL."""
+    return plugin_error(Prefix.NOT_HTTPS, f"url: {rule}")
+
+
+def _broken_rule(url: str) -> str | None:
+    if url[:8].lower() != "https://":
+        return "must start with https://"
+    if len(url) > URL_CHARACTERS:
+        return f"at most {URL_CHARACTERS} characters"
+    if "#" in url:
+        return "no fragment"
+    if "?" in url:
+        return "no query"
+    if _ALLOWED.fullmatch(url) is None:
+        return "only the characters of a URL, without spaces or control characters"
+    try:
+        target = read_url(url)
+    except BridgeError as e:
+        return e.message.removeprefix("url: ")
+    if any(unquote(part) in (".", "..") for part in target.path.split("/")):
+        # Git clients leave them out: the prompt would show another repository.
+        return "no . or .. between the slashes of its path"
+    return None
+
 
 _SERVICE: Final = "git-upload-pack"
 _ADVERTISEMENT: Final = f"application/x-{_SERVICE}-advertisement"
@@ -154,3 +202,34 @@ def _as_clone_failed(error: BridgeError) -> BridgeError:
     if error.message.startswith(f"{Prefix.CLONE_FAILED}:"):
         return error
     return clone_failed(error.message)
+
+
+@define(eq=False, repr=False)
+class Received:
+    """
+    Counts what is received.
+
+    :ivar _most: How many bytes there may be.
+    :ivar _now: A monotonic clock, in seconds.
+    :ivar _progress: Called with the bytes so far, a few times a second.
+    """
+
+    _most: int
+    _now: Callable[[], float]
+    _progress: Callable[[int], None]
+    _bytes: int = field(default=0, init=False)
+    _report_from: float = field(default=float("-inf"), init=False)
+
+    def add(self, count: int) -> None:
+        """
+        Count bytes that came from the network.
+
+        :raise BridgeError: They are too many.
+        """
+        self._bytes += count
+        if self._bytes > self._most:
+            raise clone_failed(f"more than {self._most} bytes received")
+        now = self._now()
+        if now >= self._report_from:
+            self._report_from = now + 1 / PROGRESS_PER_SECOND
+            self._progress(self._bytes)

@@ -17,8 +17,13 @@ from attrs import field
 
 from ...classes import define
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ..clone.objects.bounds import TreeSize, check_name, names_collide
-from ..clone.transfer import CloneLimits, clone_failed
+from ..clone.bounds import (
+    CloneLimits,
+    TreeSize,
+    check_name,
+    clone_failed,
+    names_collide,
+)
 from ..tree.files import NotRegularError, TooLargeError, read_bounded, shown
 
 _LIMITS: Final = CloneLimits()

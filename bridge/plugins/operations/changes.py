@@ -18,7 +18,7 @@ from ...protocol.steps import Step
 from ...store.store import Store
 from ...store.tables import Drop, Edit, Remove
 from ..clone.repositories import Remotes
-from ..clone.urls import check_url
+from ..clone.server import check_url
 from ..installed.exchange import Exchange
 from ..installed.keys import Trust, signed_earlier
 from ..installed.records import (

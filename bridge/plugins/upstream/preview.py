@@ -28,7 +28,7 @@ from ...protocol.steps import Step
 from ...store.store import Store
 from ..clone.history import LogEntry
 from ..clone.repositories import Remotes
-from ..clone.urls import check_url
+from ..clone.server import check_url
 from ..installed.keys import Trust
 from ..installed.records import Record, is_recorded, recorded
 from ..installed.trees import Trees

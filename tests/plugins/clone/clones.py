@@ -15,8 +15,8 @@ from bridge.concurrency.threads import Pool
 from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import make_client
 from bridge.http.resolver import SystemNames
+from bridge.plugins.clone.bounds import CloneLimits
 from bridge.plugins.clone.repositories import LOOKS, Repositories
-from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
 from ...directories import fresh_directory

@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from bridge.plugins.clone.objects.pack import PackedObject, Unpacked
+from bridge.plugins.clone.pack import PackedObject, Unpacked
 
 COMMIT: Final = 1
 TREE: Final = 2

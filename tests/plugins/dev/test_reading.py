@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.transfer import CloneLimits
+from bridge.plugins.clone.bounds import CloneLimits
 from bridge.plugins.dev import reading
 from bridge.plugins.dev.reading import read_files
 from bridge.protocol.errors import BridgeError

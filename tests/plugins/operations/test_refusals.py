@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.logger import capturedLogs, formatEvent
 
-from bridge.plugins.clone.transfer import clone_failed
+from bridge.plugins.clone.bounds import clone_failed
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import Record
 from bridge.protocol.errors import Code

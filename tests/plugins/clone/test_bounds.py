@@ -1,8 +1,8 @@
-"""Tests of ``bridge.plugins.clone.objects.bounds``."""
+"""Tests of ``bridge.plugins.clone.bounds``."""
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.objects.bounds import check_name
+from bridge.plugins.clone.bounds import check_name
 from bridge.protocol.errors import BridgeError
 
 

@@ -16,8 +16,8 @@ from typing import Final
 
 from attrs import field
 
-from ....classes import define, frozen
-from ..transfer import CloneLimits, clone_failed
+from ...classes import define, frozen
+from .bounds import CloneLimits, clone_failed
 
 _SIZE_BYTES: Final = 8
 _WHOLE_COPY: Final = 0x10000

@@ -1,4 +1,4 @@
-"""Tests of ``bridge.plugins.clone.objects.pack``."""
+"""Tests of ``bridge.plugins.clone.pack``."""
 
 import tracemalloc
 from typing import Any
@@ -7,17 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.objects.pack import (
+from bridge.plugins.clone.bounds import CloneLimits
+from bridge.plugins.clone.pack import (
     Budget,
     DamagedError,
     Unpacked,
     apply_delta,
     unpack,
 )
-from bridge.plugins.clone.transfer import CloneLimits
 from bridge.protocol.errors import BridgeError
 
-from ..packs import (
+from .packs import (
     BLOB,
     BY_NAME,
     BY_OFFSET,

@@ -1,8 +1,9 @@
 """
-The names and the sizes that a tree of files may have, cloned or of an author's own.
+The limits of one clone, and the names and sizes that a tree may have.
 
-A name means the same on every system a plugin may be unpacked on.  It is validated as
-written and as file systems fold it: case ignored, compatible characters made one.
+They hold for an author's own tree, too.  A name means the same on every system a plugin
+may be unpacked on.  It is validated as written and as file systems fold it: case
+ignored, compatible characters made one.
 """
 
 from __future__ import annotations
@@ -13,10 +14,32 @@ from typing import Final
 
 from attrs import field
 
-from ....classes import define
-from ....protocol.errors import BridgeError
-from ....protocol.rules import WINDOWS_DEVICES
-from ..transfer import CloneLimits, clone_failed
+from ...classes import define, frozen
+from ...protocol import limits
+from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.rules import WINDOWS_DEVICES
+
+
+@frozen
+class CloneLimits:
+    """How large a clone may get, and how long it may take."""
+
+    seconds: float = limits.CLONE_SECONDS
+    received_bytes: int = limits.CLONE_RECEIVED_BYTES
+    redirects: int = limits.CLONE_REDIRECTS
+    objects: int = limits.CLONE_OBJECTS
+    unpacked_bytes: int = limits.CLONE_UNPACKED_BYTES
+    delta_steps: int = limits.CLONE_DELTA_STEPS
+    files: int = limits.TREE_FILES
+    tree_bytes: int = limits.TREE_BYTES
+    tree_depth: int = limits.TREE_DEPTH
+    path_bytes: int = limits.TREE_PATH_BYTES
+
+
+def clone_failed(detail: str) -> BridgeError:
+    """Return the error of a failed clone: ``clone_failed: <detail>``."""
+    return plugin_error(Prefix.CLONE_FAILED, detail)
+
 
 _NAME_BYTES: Final = 255
 _SEPARATORS: Final = frozenset('/\\:<>"|?*')

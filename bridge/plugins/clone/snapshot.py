@@ -1,24 +1,27 @@
 """
-A commit's tree: validated as a whole in memory.
+A commit's tree: validated as a whole in memory, and the ``.git`` next to it on disk.
 
 Regular files only, as the bytes they are: no filter, no line endings, no executable
-bit.
+bit.  The ``.git`` is written file by file, as ``dulwich`` has the formats, so nothing
+of the machine's git configuration, templates or hooks can get into it.
 """
 
 from __future__ import annotations
 
+import io
 import re
 import stat
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Final
 
 from attrs import field
 
-from ....classes import define, frozen
-from ....protocol.errors import Prefix, plugin_error
-from ...tree.tree import Tree
-from ..transfer import CloneLimits, clone_failed
-from .bounds import TreeSize, check_name, names_collide
+from ...classes import define, frozen
+from ...datadir.ownership import make_directories, write_file
+from ...protocol.errors import Prefix, plugin_error
+from ..tree.tree import Tree
+from .bounds import CloneLimits, TreeSize, check_name, clone_failed, names_collide
 from .pack import BLOB, COMMIT, TREE, Unpacked
 
 _TREE_LINE: Final = re.compile(rb"tree ([0-9a-f]{40})\n")
@@ -145,3 +148,80 @@ def _content(unpacked: Unpacked, name: bytes, kind: str) -> bytes:
     if found is None or found.kind != kind:
         raise clone_failed("an object is missing from the pack")
     return found.content
+
+
+# The URL has been checked: it holds neither quotes nor backslashes.
+_CONFIG: Final = """\
+[core]
+\trepositoryformatversion = 0
+\tfilemode = false
+\tbare = false
+\tautocrlf = false
+[remote "origin"]
+\turl = "{url}"
+\tfetch = +HEAD:refs/remotes/origin/HEAD
+"""
+
+# No attribute of the repository makes a git program change a file, or run one.
+_ATTRIBUTES: Final = b"* -text -filter -ident -working-tree-encoding\n"
+_REGULAR: Final = 0o100644
+
+
+def write_repository(
+    root: Path,
+    url: str,
+    commit: str,
+    pack: bytes,
+    unpacked: Unpacked,
+    snapshot: Snapshot,
+) -> None:
+    """
+    Make ``root`` the work tree of a clone of depth 1.
+
+    :param root: Holds the files of ``snapshot`` already.
+    :raise OSError: Something could not be written.
+    """
+    git = root / ".git"
+    packs = git / "objects" / "pack"
+    for directory in (packs, git / "refs" / "heads", git / "refs" / "remotes/origin"):
+        make_directories(directory)
+    name = f"pack-{unpacked.checksum.hex()}"
+    write_file(packs / f"{name}.pack", pack)
+    _write_pack_index(packs / f"{name}.idx", unpacked)
+    _write_stage(git / "index", snapshot.names)
+    line = f"{commit}\n".encode("ascii")
+    write_file(git / "refs" / "heads" / "main", line)
+    write_file(git / "refs" / "remotes" / "origin" / "HEAD", line)
+    if snapshot.shallow:
+        write_file(git / "shallow", line)
+    write_file(git / "config", _CONFIG.format(url=url).encode("ascii"))
+    (git / "info").mkdir(mode=0o700)
+    write_file(git / "info" / "attributes", _ATTRIBUTES)
+    write_file(git / "HEAD", b"ref: refs/heads/main\n")
+
+
+def _write_pack_index(path: Path, unpacked: Unpacked) -> None:
+    from dulwich.objects import RawObjectID
+    from dulwich.pack import write_pack_index_v2
+
+    entries = sorted((RawObjectID(name), at, crc) for name, at, crc in unpacked.index)
+    made = io.BytesIO()
+    write_pack_index_v2(made, entries, unpacked.checksum)
+    write_file(path, made.getvalue())
+
+
+def _write_stage(path: Path, names: dict[str, bytes]) -> None:
+    """
+    Write git's list of the files it tracks.
+
+    The times and sizes are left out; git reads the files when it needs them.
+    """
+    from dulwich.index import Index, IndexEntry
+    from dulwich.objects import ObjectID
+
+    index = Index(path, read=False)
+    for path_in_tree, name in names.items():
+        blob = ObjectID(name.hex().encode("ascii"))
+        entry = IndexEntry(0, 0, 0, 0, _REGULAR, 0, 0, 0, blob)
+        index[path_in_tree.encode("utf-8")] = entry
+    index.write()

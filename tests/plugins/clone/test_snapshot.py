@@ -1,4 +1,4 @@
-"""Tests of ``bridge.plugins.clone.objects.snapshot``."""
+"""Tests of ``bridge.plugins.clone.snapshot``."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.objects.snapshot import Snapshot, read_snapshot
-from bridge.plugins.clone.transfer import CloneLimits
+from bridge.plugins.clone.bounds import CloneLimits
+from bridge.plugins.clone.snapshot import Snapshot, read_snapshot
 from bridge.protocol.errors import BridgeError
 
-from ..packs import (
+from .packs import (
     DIRECTORY,
     FILE,
     SUBMODULE,
