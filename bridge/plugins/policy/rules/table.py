@@ -150,6 +150,7 @@ RULES: Final[dict[str, str]] = {
     "process": "remove it; plugins run in a page, where there is no process",
     UNKNOWN: (
         "declare or import the name; only ECMAScript's and the web platform's are free"
+        "; JSX needs a comment, /* @jsx h */"
     ),
     REGEX: ("correct it: no browser can compile it, nor load a bundle that it is in"),
     SYNTAX: "correct the syntax; the file must parse as it is",
