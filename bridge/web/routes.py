@@ -19,14 +19,7 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define, frozen
-from ..protocol import limits
-from ..protocol.errors import (
-    BridgeError,
-    Code,
-    bad_request,
-    internal_error,
-    unavailable,
-)
+from ..protocol import errors, limits
 from ..protocol.strictjson import dumps, loads
 from ..protocol.version import PROTOCOL
 from ..rpc.dispatch import Dispatcher
@@ -125,7 +118,7 @@ class Routes:
             route = Route((b"POST",), self._render, has_body=True)
         if method not in route.methods:
             raise RequestError(
-                Code.METHOD_NOT_ALLOWED,
+                errors.Code.METHOD_NOT_ALLOWED,
                 "this path does not accept the method",
                 headers={b"allow": b", ".join(route.methods)},
             )
@@ -172,17 +165,19 @@ class Routes:
     def _refuse(self, request: GuardedRequest, failure: Failure) -> bytes:
         """Answer a request whose endpoint refused it, or failed."""
         error = failure.value
-        if not isinstance(error, BridgeError):
+        if not isinstance(error, errors.BridgeError):
             self._log.failure("a request failed", failure=failure)
-            error = internal_error()
+            error = errors.internal_error()
         return request.refuse(error)
 
-    def _nothing_here(self) -> BridgeError:
+    def _nothing_here(self) -> errors.BridgeError:
         """Return the refusal of an unknown path; without --dev it names the option."""
         if self.dev:
-            return BridgeError(Code.NOT_FOUND, "there is nothing at this path")
-        return BridgeError(
-            Code.NOT_FOUND,
+            return errors.BridgeError(
+                errors.Code.NOT_FOUND, "there is nothing at this path"
+            )
+        return errors.BridgeError(
+            errors.Code.NOT_FOUND,
             "only /v1/health and /v1/ws are here; calls by HTTP need --dev",
         )
 
@@ -225,7 +220,9 @@ def read_params(text: bytes) -> Any:
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
-        raise BridgeError(Code.MALFORMED_BODY, "the body is not UTF-8") from None
+        raise errors.BridgeError(
+            errors.Code.MALFORMED_BODY, "the body is not UTF-8"
+        ) from None
     return loads(text) if text.strip() else {}
 
 
@@ -239,11 +236,11 @@ def upgrade(request: GuardedRequest, sockets: BridgeFactory) -> None:
     :raise BridgeError: It is no upgrade, or there are too many sockets.
     """
     if not request.is_upgrade:
-        raise bad_request("this path speaks WebSocket only")
+        raise errors.bad_request("this path speaks WebSocket only")
     if request.clientproto != b"HTTP/1.1":
-        raise bad_request("an upgrade requires HTTP/1.1")
+        raise errors.bad_request("an upgrade requires HTTP/1.1")
     if sockets.is_full:
-        raise unavailable("too many sockets are open")
+        raise errors.unavailable("too many sockets are open")
     channel: Any = request.channel
     channel.shared.quota.consume(_UPGRADE_REQUESTS - 1)
     # A client should wait for our handshake (RFC 6455, section 4.1); if it does not,

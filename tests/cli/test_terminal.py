@@ -10,15 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.terminal import (
-    CommandError,
-    json_text,
-    print_json,
-    print_line,
-    private_file,
-    table,
-    wants_colour,
-)
+from bridge.cli import terminal
 from bridge.protocol.text import visible
 
 from ..directories import fresh_directory
@@ -30,28 +22,28 @@ class JsonTests(SynchronousTestCase):
     @given(values, st.booleans())
     def test_same_value(self, value, compact):
         """It is JSON of the same value, and without colours nothing in it hides."""
-        text = json_text(value, compact)
+        text = terminal.json_text(value, compact)
         self.assertEqual(json.loads(text), value)
         for line in text.split("\n"):
             self.assertEqual(visible(line), line)
 
     def test_attack_escapes_in_a_value(self):
         """Control sequences in a value are shown, not obeyed."""
-        text = json_text({"a": "\x1b[2J\x9b2J\u202e"})
+        text = terminal.json_text({"a": "\x1b[2J\x9b2J\u202e"})
         self.assertEqual(text, '{\n  "a": "\\u001b[2J\\u009b2J\\u202e"\n}')
 
     def test_who_wants_colour(self):
         """Only a terminal, unless ``NO_COLOR`` is set or it is dumb."""
-        self.assertTrue(wants_colour(Typed(), {"NO_COLOR": ""}))
-        self.assertFalse(wants_colour(Typed(), {"NO_COLOR": "1"}))
-        self.assertFalse(wants_colour(Typed(), {"TERM": "dumb"}))
-        self.assertFalse(wants_colour(io.StringIO(), {}))
+        self.assertTrue(terminal.wants_colour(Typed(), {"NO_COLOR": ""}))
+        self.assertFalse(terminal.wants_colour(Typed(), {"NO_COLOR": "1"}))
+        self.assertFalse(terminal.wants_colour(Typed(), {"TERM": "dumb"}))
+        self.assertFalse(terminal.wants_colour(io.StringIO(), {}))
 
     def test_narrow_encoding(self):
         """What a terminal can't show is escaped: no other value takes its place."""
         raw = io.BytesIO()
         with mock.patch("sys.stdout", io.TextIOWrapper(raw, "latin-1", "replace")):
-            print_json("é漢😀")
+            terminal.print_json("é漢😀")
             sys.stdout.flush()
             self.assertEqual(json.loads(raw.getvalue()), "é漢😀")
 
@@ -61,7 +53,7 @@ class JsonTests(SynchronousTestCase):
             mock.patch("sys.stdout", Typed()) as out,
             mock.patch.dict(os.environ, {"TERM": "xterm", "NO_COLOR": ""}),
         ):
-            print_json({"k": ["s", 1, None]}, compact=True)
+            terminal.print_json({"k": ["s", 1, None]}, compact=True)
         self.assertEqual(
             out.getvalue(),
             '{\x1b[34;1m"k"\x1b[0m:[\x1b[32m"s"\x1b[0m,\x1b[36m1\x1b[0m,'
@@ -78,7 +70,7 @@ class TableTests(SynchronousTestCase):
             ("bcd", "e\u0301", ""),
         ]
         self.assertEqual(
-            table(rows),
+            terminal.table(rows),
             ["ID   NAME  STATE", "a    \u65e5\u672c  on", "bcd  e\u0301"],
         )
 
@@ -95,7 +87,10 @@ class PrivateFileTests(SynchronousTestCase):
         link = self.path.with_name("link")
         link.symlink_to(self.path.with_name("elsewhere"))
         for path in (self.path, link):
-            with self.assertRaises(CommandError), private_file(path) as file:
+            with (
+                self.assertRaises(terminal.CommandError),
+                terminal.private_file(path) as file,
+            ):
                 file.write(b"ours")
         self.assertEqual(self.path.read_bytes(), b"theirs")
         self.assertTrue(link.is_symlink())
@@ -106,8 +101,8 @@ class PrivateFileTests(SynchronousTestCase):
         error = OSError("disk full")
         with (
             mock.patch("os.fsync", side_effect=error),
-            self.assertRaises(CommandError),
-            private_file(self.path) as file,
+            self.assertRaises(terminal.CommandError),
+            terminal.private_file(self.path) as file,
         ):
             file.write(b"half")
         self.assertFalse(self.path.exists())
@@ -120,5 +115,5 @@ class LineTests(SynchronousTestCase):
         os.close(read)
         stream = self.enterContext(os.fdopen(write, "w", buffering=1))
         with mock.patch.object(sys, "stdout", stream):
-            print_line("a line")
-            print_line("and another")
+            terminal.print_line("a line")
+            terminal.print_line("and another")

@@ -26,13 +26,8 @@ from bridge.daemon.controlsocket import (
     peer_user,
 )
 from bridge.datadir.control import control_address
+from bridge.protocol import limits
 from bridge.protocol.errors import CloseReason
-from bridge.protocol.limits import (
-    CLOSE_SECONDS,
-    CONTROL_CONNECTIONS,
-    FRAME_BYTES,
-    HELLO_FRAME_BYTES,
-)
 
 from ..directories import fresh_directory, planted
 from ..disk import Plan, going_wrong
@@ -118,11 +113,11 @@ class ConversationTests(SynchronousTestCase):
 
     def test_attack_endless_line(self):
         """A line without an end is not kept for ever, before the hello or after."""
-        self.connection.dataReceived(b"x" * (HELLO_FRAME_BYTES + 1))
+        self.connection.dataReceived(b"x" * (limits.HELLO_FRAME_BYTES + 1))
         self.assert_closed(CloseReason.TOO_BIG, self.received())
         self.connect()
         self.send(HELLO)
-        self.connection.dataReceived(b"x" * (FRAME_BYTES + 1))
+        self.connection.dataReceived(b"x" * (limits.FRAME_BYTES + 1))
         self.assert_closed(CloseReason.TOO_BIG, self.received())
 
     def test_nothing_after_a_close(self):
@@ -135,7 +130,7 @@ class ConversationTests(SynchronousTestCase):
         self.connect(StuckWire())
         self.connection.close(CloseReason.SHUTDOWN)
         self.assertFalse(self.wire.aborted)
-        self.clock.advance(CLOSE_SECONDS)
+        self.clock.advance(limits.CLOSE_SECONDS)
         self.assertTrue(self.wire.aborted)
         self.successResultOf(self.connection.ended)
 
@@ -226,7 +221,7 @@ class ListeningTests(TestCase):
     async def test_attack_too_many(self):
         """Of connections there is a number; more are closed at once."""
         self.patch(controlsocket, "CONTROL_CONNECTIONS", 1)
-        self.assertGreater(CONTROL_CONNECTIONS, 1)
+        self.assertGreater(limits.CONTROL_CONNECTIONS, 1)
         self.control.listen()
         first = await self.connect()
         await first.welcomed

@@ -9,14 +9,7 @@ from bridge.protocol.errors import BridgeError, Code
 
 from ..certificates import without_alternative_names
 from ..directories import fresh_directory
-from ..outbound.servers import (
-    HERE,
-    Certificates,
-    Context,
-    OutboundCase,
-    responding,
-    sending,
-)
+from ..outbound import servers
 
 UNTRUSTED = (
     Code.UNAVAILABLE,
@@ -24,18 +17,18 @@ UNTRUSTED = (
 )
 
 
-class CertificateTests(OutboundCase):
+class CertificateTests(servers.OutboundCase):
     """Fetches from real TLS servers."""
 
     def setUp(self):
         super().setUp()
-        self.certificates = Certificates()
+        self.certificates = servers.Certificates()
         self.trusted = [self.certificates.pem]
-        self.names = {name: [HERE] for name in ("good.net", "evil.net")}
+        self.names = {name: [servers.HERE] for name in ("good.net", "evil.net")}
 
     async def from_server(self, context: Any, host: str = "good.net") -> Any:
         """Fetch from a server with this context: the body, or the refusal."""
-        port = self.serve(responding(b"text"), context)
+        port = self.serve(servers.responding(b"text"), context)
         try:
             return (await self.fetch(f"https://{host}:{port}/"))["body"]
         except BridgeError as error:
@@ -49,25 +42,25 @@ class CertificateTests(OutboundCase):
 
     async def test_address(self):
         """An address is compared with the addresses of the certificate."""
-        good = self.certificates.context(HERE)
-        self.assertEqual(await self.from_server(good, HERE), "text")
+        good = self.certificates.context(servers.HERE)
+        self.assertEqual(await self.from_server(good, servers.HERE), "text")
         other = self.certificates.context("127.0.0.2", "good.net")
-        self.assertEqual(await self.from_server(other, HERE), UNTRUSTED)
+        self.assertEqual(await self.from_server(other, servers.HERE), UNTRUSTED)
 
     async def test_names_of_no_idna(self):
         """A name that DNS has and IDNA has not is compared like any other."""
         context = self.certificates.context("*.good.net")
         for host in ("a_b.good.net", "r3---sn.good.net"):
-            self.names[host] = [HERE]
+            self.names[host] = [servers.HERE]
             self.assertEqual(await self.from_server(context, host), "text")
 
     async def test_attack_certificates(self):
         """Another name, only the common name, too late, or of nobody's authority."""
         for context in (
             self.certificates.context("evil.net", "*.good.net"),
-            Context(without_alternative_names("good.net")),
+            servers.Context(without_alternative_names("good.net")),
             self.certificates.context("good.net", days=2),
-            Certificates("other").context("good.net"),
+            servers.Certificates("other").context("good.net"),
         ):
             self.assertEqual(await self.from_server(context), UNTRUSTED)
 
@@ -99,7 +92,9 @@ class CertificateTests(OutboundCase):
 
     async def test_attack_plain_http_behind_https(self):
         """A server that does not speak TLS."""
-        port = self.serve(sending(b"HTTP/1.1 200 OK\r\n\r\n", close=True), greets=True)
+        port = self.serve(
+            servers.sending(b"HTTP/1.1 200 OK\r\n\r\n", close=True), greets=True
+        )
         self.assertEqual(
             await self.refusal(f"https://good.net:{port}/"),
             (Code.UNAVAILABLE, "the server does not speak TLS as it should"),
@@ -118,14 +113,15 @@ class CertificateTests(OutboundCase):
     async def test_large_body(self):
         """A large body comes whole through TLS."""
         context = self.certificates.context("good.net")
-        port = self.serve(responding(b"x" * 5_000_000), context)
+        port = self.serve(servers.responding(b"x" * 5_000_000), context)
         answer = await self.fetch(f"https://good.net:{port}/")
         self.assertEqual(len(answer["body"]), 5_000_000)
 
     async def test_attack_connection_for_another_host(self):
         """No connection serves two hosts, though both have one address."""
         port = self.serve(
-            responding(b"text"), self.certificates.context("good.net", "evil.net")
+            servers.responding(b"text"),
+            self.certificates.context("good.net", "evil.net"),
         )
         for host in ("good.net", "evil.net", "good.net"):
             await self.fetch(f"https://{host}:{port}/")

@@ -13,12 +13,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.datadir.paths import DataDir
 from bridge.plugins.esbuild.pins import VERSION, pin_for
 from bridge.protocol.limits import BUNDLER_BYTES
-from bridge.provision.bundlersource import (
-    find_bundler,
-    install_bundler,
-    installed_bundler,
-    read_bundler,
-)
+from bridge.provision import bundlersource
 from bridge.provision.npm import SetupError
 
 from ..directories import fresh_directory
@@ -50,9 +45,9 @@ class ReadingTests(SourceCase):
 
     def test_binary_or_package(self):
         """The binary and the npm package give the same bytes."""
-        binary = read_bundler(esbuild(), self.pin)
+        binary = bundlersource.read_bundler(esbuild(), self.pin)
         self.assertEqual(hashlib.sha256(binary).hexdigest(), self.pin.binary)
-        self.assertEqual(read_bundler(self.package(), self.pin), binary)
+        self.assertEqual(bundlersource.read_bundler(self.package(), self.pin), binary)
 
     def test_attack_other_file(self):
         """Any other binary or package is refused; the latter isn't even opened."""
@@ -67,7 +62,7 @@ class ReadingTests(SourceCase):
         with mock.patch("tarfile.open", side_effect=AssertionError):
             for content in (b"#!/bin/sh\n", b"", archive.getvalue()):
                 path.write_bytes(content)
-                reported = self.refused(read_bundler, path, self.pin)
+                reported = self.refused(bundlersource.read_bundler, path, self.pin)
                 self.assertTrue(reported.startswith(why), reported)
 
     def test_attack_endless_file(self):
@@ -82,7 +77,9 @@ class ReadingTests(SourceCase):
                 "the bundler cannot be read: No such file or directory",
             ),
         ):
-            self.assertIn(words, self.refused(read_bundler, given, self.pin))
+            self.assertIn(
+                words, self.refused(bundlersource.read_bundler, given, self.pin)
+            )
 
 
 class FindingTests(SourceCase):
@@ -97,7 +94,7 @@ class FindingTests(SourceCase):
 
     def find(self, environ: dict[str, str]) -> bytes:
         """Find it, where the scratch directory is what our package ships."""
-        return find_bundler(self.pin, environ, self.root)
+        return bundlersource.find_bundler(self.pin, environ, self.root)
 
     def test_attack_tampered(self):
         """What npm brings, or our package ships, is verified like everything else."""
@@ -159,7 +156,7 @@ class InstallingTests(SourceCase):
         """Only its owner enters the directory, and only he writes what is in it."""
         data = DataDir(self.root)
         self.addCleanup(os.umask, os.umask(0))
-        install_bundler(esbuild().read_bytes(), data, self.pin)
+        bundlersource.install_bundler(esbuild().read_bytes(), data, self.pin)
         paths = (data.bin, data.bin / "esbuild", data.bin / "esbuild.sha256")
         modes = [path.stat().st_mode & 0o777 for path in paths]
         self.assertEqual(modes, [0o700, 0o755, 0o644])
@@ -168,16 +165,16 @@ class InstallingTests(SourceCase):
         """Another binary, another checksum or another mode is not in place."""
         data = DataDir(self.root)
         binary, checksum = data.bin / "esbuild", data.bin / "esbuild.sha256"
-        self.assertFalse(installed_bundler(data, self.pin))
+        self.assertFalse(bundlersource.installed_bundler(data, self.pin))
         for spoil in (
             lambda: binary.write_bytes(b"x"),
             lambda: checksum.write_text("x"),
             checksum.unlink,
             lambda: binary.chmod(0o600),
         ):
-            install_bundler(esbuild().read_bytes(), data, self.pin)
+            bundlersource.install_bundler(esbuild().read_bytes(), data, self.pin)
             # As ``sha256sum`` writes it, in capitals.
             checksum.write_text(f"{self.pin.binary.upper()}  -\n")
-            self.assertTrue(installed_bundler(data, self.pin))
+            self.assertTrue(bundlersource.installed_bundler(data, self.pin))
             spoil()
-            self.assertFalse(installed_bundler(data, self.pin))
+            self.assertFalse(bundlersource.installed_bundler(data, self.pin))

@@ -12,14 +12,6 @@ from typing import Any
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.settings import host
-from bridge.settings.host import (
-    SHIPPED,
-    HostProfile,
-    ProfileError,
-    host_commands,
-    load_profile,
-    parse_profile,
-)
 
 from ..directories import fresh_directory
 
@@ -56,16 +48,16 @@ class ShippedTests(SynchronousTestCase):
         """Each TOML file of the package can be chosen by its name."""
         folder = files("bridge.settings").joinpath("profiles")
         names = {path.name for path in folder.iterdir()}
-        self.assertEqual(names, {f"{name}.toml" for name in SHIPPED})
-        for name in SHIPPED:
-            self.assertEqual(load_profile(name).name, name)
+        self.assertEqual(names, {f"{name}.toml" for name in host.SHIPPED})
+        for name in host.SHIPPED:
+            self.assertEqual(host.load_profile(name).name, name)
         # Without a home directory, too, where no profile has a place for its files.
         self.patch(os, "environ", {**os.environ, "HOME": "relative"})
-        self.assertEqual(host_commands(), {"vrcnext-bridge": "vrcnext"})
+        self.assertEqual(host.host_commands(), {"vrcnext-bridge": "vrcnext"})
 
     def test_vrcnext(self) -> None:
         """The default names what the real application's page expects."""
-        profile = load_profile("vrcnext")
+        profile = host.load_profile("vrcnext")
         self.assertEqual(profile.tree_domain, "vrcnext-plugin-tree-v1")
         self.assertEqual(profile.message_domain, "vrcnext-plugin-signature-v1")
         self.assertEqual(profile.theme_name, "vrcnext-plugin-system")
@@ -81,7 +73,7 @@ class ShippedTests(SynchronousTestCase):
 
     def test_reference(self) -> None:
         """The small host keeps everything under the data directory."""
-        profile: Any = load_profile("reference")
+        profile: Any = host.load_profile("reference")
         data = Path("/srv/data")
         self.assertEqual(profile.theme_dir(data), data / "themes")
         self.assertEqual(profile.database("sample", data), data / "sample.db")
@@ -92,14 +84,16 @@ class ShippedTests(SynchronousTestCase):
     def test_windows(self) -> None:
         """On Windows the data directory is the one for it, where there is one."""
         self.patch(sys, "platform", "win32")
-        vrcnext, reference = (load_profile(name) for name in SHIPPED)
+        vrcnext, reference = (host.load_profile(name) for name in host.SHIPPED)
         self.assertEqual(vrcnext.data_dir().name, "vrcnext-plugins")
         self.assertEqual(reference.data_dir().name, "plugin-bridge")
         # A path without a drive is not absolute there.
         self.patch(host, "Path", WindowsPath)
         for name in ("user_config_path", "user_data_path"):
             self.patch(host.platformdirs, name, lambda roaming=False: "C:/AppData")
-        self.assertEqual([load_profile(name).name for name in SHIPPED], [*SHIPPED])
+        self.assertEqual(
+            [host.load_profile(name).name for name in host.SHIPPED], [*host.SHIPPED]
+        )
 
 
 def replaced(line: str) -> str:
@@ -165,39 +159,41 @@ REFUSED += [
 class ParseTests(SynchronousTestCase):
     def test_good(self) -> None:
         """The fewest fields make a profile; the address of its schema is none."""
-        profile = parse_profile(GOOD)
-        self.assertIsInstance(profile, HostProfile)
+        profile = host.parse_profile(GOOD)
+        self.assertIsInstance(profile, host.HostProfile)
         self.assertEqual(profile.theme_dir(Path("/d")), Path("/d/themes"))
         self.assertEqual((profile.databases, profile.has_texts), ({}, False))
-        self.assertTrue(parse_profile(f'plugins = "texts"\n{GOOD}').has_texts)
+        self.assertTrue(host.parse_profile(f'plugins = "texts"\n{GOOD}').has_texts)
         schema = '"$schema" = "./host.json"\n'
-        self.assertEqual(parse_profile(schema + GOOD), profile)
+        self.assertEqual(host.parse_profile(schema + GOOD), profile)
         for field, most in (("name", 64), ("theme_name", 64), ("api_module", 128)):
             text = replaced(f'{field} = "{"x" * most}"')
-            parse_profile(text)
+            host.parse_profile(text)
             longer = text.replace('"x', '"xx')
-            self.assertRaises(ProfileError, parse_profile, longer)
+            self.assertRaises(host.ProfileError, host.parse_profile, longer)
         # A width is silly, and harmless.
-        parse_profile(GOOD.replace("{home}/", "{home:99}/"))
+        host.parse_profile(GOOD.replace("{home}/", "{home:99}/"))
 
     def test_refused(self) -> None:
         """A refusal names file and field as the file spells it, never a value."""
         for text, message in REFUSED:
-            error = self.assertRaises(ProfileError, parse_profile, text, "mine.toml")
+            error = self.assertRaises(
+                host.ProfileError, host.parse_profile, text, "mine.toml"
+            )
             where = f"mine.toml: {message}"
             self.assertEqual(str(error)[: len(where)], where)
             self.assertNotIn("SECRET", str(error))
-            alone = self.assertRaises(ProfileError, parse_profile, text)
+            alone = self.assertRaises(host.ProfileError, host.parse_profile, text)
             self.assertEqual(f"mine.toml: {alone}", str(error))
 
     def test_other_system(self) -> None:
         """A directory of another system need not be absolute."""
         text = f'{GOOD}data_windows = "C:mine"\n'
-        self.assertEqual(parse_profile(text).data_key, "data")
+        self.assertEqual(host.parse_profile(text).data_key, "data")
         self.patch(sys, "platform", "win32")
         windows = text.replace('"{home}/mine"', '"mine"').replace("C:", "{home}/")
-        self.assertEqual(parse_profile(windows).data_key, "data_windows")
-        error = self.assertRaises(ProfileError, parse_profile, text)
+        self.assertEqual(host.parse_profile(windows).data_key, "data_windows")
+        error = self.assertRaises(host.ProfileError, host.parse_profile, text)
         self.assertIn("directories.data_windows: must be", str(error))
 
     def test_unreadable(self) -> None:
@@ -206,6 +202,6 @@ class ParseTests(SynchronousTestCase):
         binary = directory / "binary"
         binary.write_bytes(b"\xff\xfe\x00")
         for name in ("SECRET", str(directory), str(binary), "a\x00b", ""):
-            error = self.assertRaises(ProfileError, load_profile, name)
+            error = self.assertRaises(host.ProfileError, host.load_profile, name)
             self.assertIn("vrcnext, reference", str(error))
             self.assertNotIn("SECRET", str(error))

@@ -27,14 +27,7 @@ from ...plugins.esbuild.executable import BundlerError
 from ...plugins.policy.rules.imports import OUTSIDE
 from ...plugins.policy.rules.table import Hit
 from ...plugins.policy.scan import Scanner
-from ...plugins.tree.manifest import (
-    ENTRY_FILE,
-    MANIFEST_FILE,
-    Manifest,
-    check_new_id,
-    load_manifest,
-    read_object,
-)
+from ...plugins.tree import manifest
 from ...plugins.tree.signature import verify_tree
 from ...plugins.tree.tree import Tree
 from ...plugins.tree.versions import admits
@@ -80,7 +73,7 @@ class Checker:
     _tsc: Path | None = None
     report: Report = field(init=False)
     _tree: Tree = field(init=False, default=Tree({}))
-    _manifest: Manifest | None = field(default=None, init=False)
+    _manifest: manifest.Manifest | None = field(default=None, init=False)
     _reading: Reading | None = field(default=None, init=False)
     _reaches_out: bool = field(default=True, init=False)
 
@@ -120,7 +113,7 @@ class Checker:
         return f"{len(sizes)} files, {sum(sizes):,} bytes"
 
     async def _read_manifest(self) -> str:
-        found = load_manifest(self._tree, self._place.profile)
+        found = manifest.load_manifest(self._tree, self._place.profile)
         self._manifest = found
         self.report.id, self.report.version = found.id, found.version
         return f"{found.id} {found.version}"
@@ -128,9 +121,11 @@ class Checker:
     def _plugin_id(self) -> str:
         """Return the plugin's id, also if something else is wrong in the manifest."""
         try:
-            return check_new_id(read_object(self._tree.files[MANIFEST_FILE])["id"])
+            return manifest.check_new_id(
+                manifest.read_object(self._tree.files[manifest.MANIFEST_FILE])["id"]
+            )
         except (BridgeError, TypeError, KeyError):
-            raise not_done(f"{MANIFEST_FILE} has no valid id") from None
+            raise not_done(f"{manifest.MANIFEST_FILE} has no valid id") from None
 
     async def _policy(self) -> str:
         hits = await self._scan()
@@ -183,8 +178,8 @@ class Checker:
 
     def _need_reading(self) -> Reading:
         """Check that there is a ``main.ts``, and that all that was read compiles."""
-        if ENTRY_FILE not in self._tree.files:
-            raise not_done(f"there is no {ENTRY_FILE} at the root")
+        if manifest.ENTRY_FILE not in self._tree.files:
+            raise not_done(f"there is no {manifest.ENTRY_FILE} at the root")
         if self._reading is None:
             raise not_done("the sources were not read")
         if self._reading.broken:
@@ -225,10 +220,10 @@ class Checker:
             raise CommandError(fault)
         if reading.exported_id(plugin_id) is None:
             raise left_out(
-                f"{ENTRY_FILE} does not export its id as a plain string, so check "
-                f"cannot compare it with {MANIFEST_FILE}"
+                f"{manifest.ENTRY_FILE} does not export its id as a plain string, so "
+                f"check cannot compare it with {manifest.MANIFEST_FILE}"
             )
-        return f"{ENTRY_FILE} exports {plugin_id}"
+        return f"{manifest.ENTRY_FILE} exports {plugin_id}"
 
     async def _realm(self) -> str:
         if not self._place.profile.has_texts:

@@ -7,16 +7,7 @@ from typing import Any, Final
 import click
 
 from ...protocol.text import timestamp, visible
-from ..installed import (
-    NAMESPACE,
-    SWITCH,
-    check_installed,
-    complete_keys,
-    complete_plugins,
-    preview_lines,
-    preview_of,
-    read_plugins,
-)
+from .. import installed
 from ..session import Session, daemon_command
 from ..terminal import table
 
@@ -29,7 +20,7 @@ def list_plugins(session: Session) -> None:
     List the installed plugins of the running daemon: id, name, version, whether one is
     switched off, and why one is not in the bundle.
     """
-    plugins = read_plugins(session)
+    plugins = installed.read_plugins(session)
     rows = [("ID", "NAME", "VERSION", "STATE"), *map(row_of, plugins)]
     session.print(
         {"plugins": plugins}, table(rows) if plugins else ["no plugin is installed"]
@@ -54,30 +45,32 @@ def install(session: Session, url: str) -> None:
     Have the running daemon install the plugin of a git repository, with the same checks
     as from the page, after showing what it is and asks for. URL must be https.
     """
-    preview = preview_of(session, url=url)
+    preview = installed.preview_of(session, url=url)
     pin = {}
     if preview is not None:
         pin = {"pin": {name: preview[name] for name in ("commit", "digest")}}
         if not session.json:
-            for line in preview_lines(preview, session.place.profile):
+            for line in installed.preview_lines(preview, session.place.profile):
                 session.progress.line(line)
     result = session.operate("install", url=url, **pin)
     plugin = result["plugin"]
     session.print(result, [visible(f"installed {plugin['id']} {plugin['version']}")])
 
 
-_id = click.argument("plugin_id", metavar="ID", shell_complete=complete_plugins)
+_id = click.argument(
+    "plugin_id", metavar="ID", shell_complete=installed.complete_plugins
+)
 
 
 @daemon_command("uninstall", "weather", prompted=True)
 @_id
 def uninstall(session: Session, plugin_id: str) -> None:
     """Have the running daemon remove an installed plugin and its settings."""
-    check_installed(plugin_id, read_plugins(session))
+    installed.check_installed(plugin_id, installed.read_plugins(session))
     session.operate("uninstall", id=plugin_id)
     # The page keeps these two, and removes them itself when it uninstalls.
-    for prefix in (SWITCH, _GRANTS):
-        session.call("state", "delete", ns=NAMESPACE, key=prefix + plugin_id)
+    for prefix in (installed.SWITCH, _GRANTS):
+        session.call("state", "delete", ns=installed.NAMESPACE, key=prefix + plugin_id)
     session.print({"uninstalled": plugin_id}, [f"uninstalled {plugin_id}"])
 
 
@@ -102,8 +95,8 @@ def disable(session: Session, plugin_id: str) -> None:
 
 
 def _switch(session: Session, plugin_id: str, on: bool) -> None:
-    check_installed(plugin_id, read_plugins(session))
-    at = {"ns": NAMESPACE, "key": SWITCH + plugin_id}
+    installed.check_installed(plugin_id, installed.read_plugins(session))
+    at = {"ns": installed.NAMESPACE, "key": installed.SWITCH + plugin_id}
     if on:
         session.call("state", "delete", **at)
     else:
@@ -158,7 +151,7 @@ def _key_line(key: dict[str, Any]) -> str:
 
 
 @daemon_command("forget-key", "KEYID", prompted=True)
-@click.argument("key_id", metavar="KEYID", shell_complete=complete_keys)
+@click.argument("key_id", metavar="KEYID", shell_complete=installed.complete_keys)
 def forget_key(session: Session, key_id: str) -> None:
     """
     Have the running daemon stop trusting an author's key. KEYID is the fingerprint as

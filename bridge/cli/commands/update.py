@@ -13,7 +13,7 @@ from ...protocol.errors import BridgeError, Prefix
 from ...protocol.text import visible
 from ...settings.host import HostProfile
 from ...settings.options import Paths
-from .. import INTERRUPTED
+from .. import INTERRUPTED, installed
 from ..command import (
     EXIT_STATUS,
     REFUSED,
@@ -22,13 +22,6 @@ from ..command import (
     plain,
     prefix_of,
     refusal_fields,
-)
-from ..installed import (
-    check_installed,
-    complete_plugins,
-    gained,
-    preview_of,
-    read_plugins,
 )
 from ..session import Session, session
 from ..terminal import table
@@ -42,7 +35,9 @@ _LOOK_SECONDS: Final = 0.5
 @click.option(
     "--all", "every", is_flag=True, help="Update every plugin that is behind."
 )
-@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_plugins)
+@click.argument(
+    "ids", nargs=-1, metavar="[ID]...", shell_complete=installed.complete_plugins
+)
 def update(place: Paths, ids: tuple[str, ...], every: bool, as_json: bool) -> int:
     """
     Have the running daemon update plugins from their repositories: those of the IDs, or
@@ -66,9 +61,9 @@ def update_some(session: Session, ids: list[str]) -> int:
 
     :raise CommandError: One is not installed; nothing was updated.
     """
-    plugins = read_plugins(session)
+    plugins = installed.read_plugins(session)
     for plugin_id in ids:
-        check_installed(plugin_id, plugins)
+        installed.check_installed(plugin_id, plugins)
     done, status = _update(session, ids)
     session.print({"updated": done}, [])
     return status
@@ -109,7 +104,7 @@ def show(session: Session) -> int:
 def _previewed(session: Session, plugin_id: str) -> Any | None:
     """Preview an update; ``None`` when it would be refused, or can't be done now."""
     try:
-        return preview_of(session, id=plugin_id)
+        return installed.preview_of(session, id=plugin_id)
     except BridgeError as e:
         if session.interrupted:
             raise
@@ -118,7 +113,7 @@ def _previewed(session: Session, plugin_id: str) -> Any | None:
 
 
 def _asks_for(preview: Any, profile: HostProfile) -> list[str]:
-    lines = gained(preview, profile)
+    lines = installed.gained(preview, profile)
     if not lines:
         return []
     name = preview["manifest"]["id"]

@@ -11,13 +11,8 @@ from attrs import field, fields
 
 from ...approval.wording import Difference, Differences
 from ...classes import frozen
-from ...protocol import limits
+from ...protocol import limits, rules
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ...protocol.rules import (
-    WINDOWS_DEVICES,
-    MaxItems,
-    Text,
-)
 from ...protocol.strictjson import loads_unique
 from ...protocol.text import CONTROLS, INVISIBLES, JOINERS, PLUGIN_ID, SPACES
 from ...protocol.wire import camel, converter, structure
@@ -61,7 +56,7 @@ _SEEN: Final = "no control, invisible or private characters"
 # One line of text, all of which somebody can see, and which can't distort a prompt.
 _Description = Annotated[
     str,
-    Text(
+    rules.Text(
         limits.MANIFEST_TEXT_CHARACTERS,
         like=f"(?:{_SHOWING}{_LINE})?",
         meaning=f"empty or not blank, {_SEEN}",
@@ -69,7 +64,7 @@ _Description = Annotated[
 ]
 _SingleLine = Annotated[
     str,
-    Text(
+    rules.Text(
         limits.MANIFEST_TEXT_CHARACTERS,
         like=_SHOWING + _LINE,
         least=1,
@@ -78,7 +73,7 @@ _SingleLine = Annotated[
 ]
 _Host = Annotated[
     str,
-    Text(
+    rules.Text(
         limits.MANIFEST_TEXT_CHARACTERS,
         like=rf"{_LABEL}(?:\.{_LABEL})*(?::{_PORT})?",
         meaning=(
@@ -87,10 +82,12 @@ _Host = Annotated[
     ),
 ]
 _Name = Annotated[
-    str, Text(limits.MANIFEST_TEXT_CHARACTERS, like=r"[A-Za-z0-9_.:-]+", least=1)
+    str, rules.Text(limits.MANIFEST_TEXT_CHARACTERS, like=r"[A-Za-z0-9_.:-]+", least=1)
 ]
-_Names = Annotated[list[_Name], MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)]
-_Id = Annotated[str, Text(40, like=PLUGIN_ID, least=2)]
+_Names = Annotated[
+    list[_Name], rules.MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
+]
+_Id = Annotated[str, rules.Text(40, like=PLUGIN_ID, least=2)]
 
 
 @frozen
@@ -123,21 +120,21 @@ class Manifest:
     name: _SingleLine
     version: _SingleLine
     api_version: Annotated[
-        str, Text(limits.MANIFEST_RANGE_CHARACTERS, least=1, control=False)
+        str, rules.Text(limits.MANIFEST_RANGE_CHARACTERS, least=1, control=False)
     ]
     description: _Description = ""
-    tags: Annotated[list[_SingleLine], MaxItems(limits.MANIFEST_TAGS, unique=True)] = (
-        field(factory=list)
-    )
+    tags: Annotated[
+        list[_SingleLine], rules.MaxItems(limits.MANIFEST_TAGS, unique=True)
+    ] = field(factory=list)
     permissions: _Names = field(factory=list)
     optional_permissions: _Names = field(factory=list)
     actions: _Names = field(factory=list)
     events: _Names = field(factory=list)
     hosts: Annotated[
-        list[_Host], MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
+        list[_Host], rules.MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
     ] = field(factory=list)
     dependencies: Annotated[
-        list[_Id], MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
+        list[_Id], rules.MaxItems(limits.MANIFEST_LIST_ENTRIES, unique=True)
     ] = field(factory=list)
     author: _SingleLine | None = None
     homepage: _SingleLine | None = None
@@ -160,7 +157,7 @@ def check_id(text: str) -> str:
 def is_usable_id(text: str) -> bool:
     """Whether a plugin may have this id: nothing else is named so."""
     return re.fullmatch(PLUGIN_ID, text) is not None and (
-        text not in WINDOWS_DEVICES and text not in _RESERVED
+        text not in rules.WINDOWS_DEVICES and text not in _RESERVED
     )
 
 

@@ -6,13 +6,8 @@ from pathlib import Path
 from twisted.trial.unittest import SynchronousTestCase
 
 import bridge
+from bridge.cli.authoring import hostapi
 from bridge.cli.authoring import hostapi as module
-from bridge.cli.authoring.hostapi import (
-    api_version,
-    check_types,
-    find_compiler,
-    search_path,
-)
 from bridge.cli.authoring.report import EndedError
 
 from ...directories import fresh_directory, write_files
@@ -32,7 +27,7 @@ class VersionTests(SynchronousTestCase):
     def test_version(self) -> None:
         """A package.json comes first, else an exported constant, if it is certain."""
         host = fresh_directory(self)
-        self.assertIsNone(api_version(host))
+        self.assertIsNone(hostapi.api_version(host))
         text = "export const PLUGIN_API_VERSION: string = '0.5.0';\n"
         two = text + 'export const WIRE_VERSION = "2.0.0";\n'
         for name, content, found in (
@@ -48,8 +43,8 @@ class VersionTests(SynchronousTestCase):
             ("package.json", '{"version": "one"}', None),
         ):
             write_files(host / "packages" / "api", {name: content})
-            self.assertEqual(api_version(host), found)
-        self.assertEqual(api_version(HOST), "0.3.0")
+            self.assertEqual(hostapi.api_version(host), found)
+        self.assertEqual(hostapi.api_version(HOST), "0.3.0")
 
 
 class FindTests(SynchronousTestCase):
@@ -69,7 +64,7 @@ class FindTests(SynchronousTestCase):
         """The compiler with these folders on PATH."""
         self.patch(os, "environ", {"PATH": os.pathsep.join(map(str, folders))})
         try:
-            return find_compiler(self.root)
+            return hostapi.find_compiler(self.root)
         except EndedError as e:
             self.assertIn("there is no tsc on PATH", str(e))
             return None
@@ -95,7 +90,7 @@ class FindTests(SynchronousTestCase):
     def test_attack_interpreter_of_the_plugin(self) -> None:
         """Nor does the compiler find programs there."""
         self.find(self.inside, self.outside)
-        self.assertEqual(search_path(self.root), str(self.outside))
+        self.assertEqual(hostapi.search_path(self.root), str(self.outside))
 
 
 class TypesTests(SynchronousTestCase):
@@ -110,7 +105,9 @@ class TypesTests(SynchronousTestCase):
     def errors(self) -> list[str]:
         folder = npm_package(TYPESCRIPT).parent / ".bin"
         programs = str(Path(node()).parent)
-        return check_types(str(folder / "tsc"), programs, self.tree, HOST, MODULE)
+        return hostapi.check_types(
+            str(folder / "tsc"), programs, self.tree, HOST, MODULE
+        )
 
     def test_error(self) -> None:
         """An error has its file and its line; control characters are written out."""
@@ -154,7 +151,7 @@ class TypesTests(SynchronousTestCase):
         program.chmod(0o755)
         path = os.environ["PATH"]
         with self.assertRaises(EndedError) as caught:
-            check_types(str(program), path, self.tree, HOST, MODULE)
+            hostapi.check_types(str(program), path, self.tree, HOST, MODULE)
         return str(caught.exception)
 
     def test_no_compiler(self) -> None:
@@ -163,7 +160,7 @@ class TypesTests(SynchronousTestCase):
         self.patch(module, "TYPES_SECONDS", 0.2)
         self.assertEqual(self.fake("exec sleep 60"), "tsc took longer than 0.2 s")
         with self.assertRaisesRegex(EndedError, "cannot be run: No such file"):
-            check_types("/none", "", self.tree, HOST, MODULE)
+            hostapi.check_types("/none", "", self.tree, HOST, MODULE)
 
     def test_attack_environment(self) -> None:
         """Keys and tokens in the environment do not reach the compiler."""

@@ -9,13 +9,7 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.ownership import NotOwnError
-from bridge.plugins.bundle.publishing import (
-    INFO_FILE,
-    Staging,
-    is_current,
-    replace_file,
-    sweep,
-)
+from bridge.plugins.bundle import publishing
 
 from ...directories import fresh_directory, open_all_above
 from .workshop import Workshop
@@ -27,7 +21,9 @@ class StagingTests(SynchronousTestCase):
     def setUp(self):
         self.shop = Workshop(fresh_directory(self))
         self.shop.data.create()
-        self.staging = Staging(self.shop.folder, self.shop.data.build / "lock")
+        self.staging = publishing.Staging(
+            self.shop.folder, self.shop.data.build / "lock"
+        )
         self.addCleanup(self.staging.release)
 
     def publish(self, script: bytes) -> None:
@@ -78,7 +74,7 @@ class StagingTests(SynchronousTestCase):
         """Wherever a build was killed, it is seen that its files are not all there."""
 
         def belongs() -> bool:
-            return is_current(self.shop.bundle, "1.0.0", [])
+            return publishing.is_current(self.shop.bundle, "1.0.0", [])
 
         self.assertTrue(self.staging.claim())
         real = os.replace
@@ -124,18 +120,18 @@ class StagingTests(SynchronousTestCase):
         place, target = self.shop.root / "table.ts", self.shop.root / "target"
         target.write_text("precious")
         place.with_name("table.ts.tmp").symlink_to(target)
-        replace_file(place, b"1")
+        publishing.replace_file(place, b"1")
         with mock.patch("os.replace", side_effect=AssertionError):
-            replace_file(place, b"1")
+            publishing.replace_file(place, b"1")
         self.assertEqual((place.read_text(), target.read_text()), ("1", "precious"))
 
     def test_sweep(self):
         """What killed builds left is removed; what is published stays."""
-        sweep(self.shop.folder)  # there is none yet
+        publishing.sweep(self.shop.folder)  # there is none yet
         (self.shop.folder / ".build-1" / "x").mkdir(parents=True)
         (self.shop.folder / ".build-2").write_text("x")
         self.shop.bundle.write_text("published")
-        sweep(self.shop.folder)
+        publishing.sweep(self.shop.folder)
         self.assertEqual(list(self.shop.published()), [self.shop.bundle.name])
         (self.shop.folder / ".build-3").mkdir()
         self.assertTrue(self.staging.claim())
@@ -143,7 +139,7 @@ class StagingTests(SynchronousTestCase):
         # What a build under way works in stays.
         directory = self.shop.folder / ".build-4"
         directory.mkdir()
-        sweep(self.shop.folder)
+        publishing.sweep(self.shop.folder)
         self.assertTrue(directory.is_dir())
 
 
@@ -151,8 +147,8 @@ class CurrentTests(SynchronousTestCase):
     def test_current(self):
         """A whole one is, that this version has built of installed plugins alone."""
         bundle = fresh_directory(self) / "host.js"
-        info = bundle.with_name(INFO_FILE)
-        self.assertFalse(is_current(bundle, "2", []))
+        info = bundle.with_name(publishing.INFO_FILE)
+        self.assertFalse(publishing.is_current(bundle, "2", []))
         bundle.write_bytes(b"code")
         good = {
             "version": "2",
@@ -171,7 +167,7 @@ class CurrentTests(SynchronousTestCase):
             ([], False),
         ):
             info.write_text(json.dumps(found))
-            result = is_current(bundle, "2", ["first", "left-out"])
+            result = publishing.is_current(bundle, "2", ["first", "left-out"])
             self.assertEqual(result, current, found)
         info.write_text("not JSON")
-        self.assertFalse(is_current(bundle, "2", ["first", "left-out"]))
+        self.assertFalse(publishing.is_current(bundle, "2", ["first", "left-out"]))

@@ -17,15 +17,9 @@ from twisted.python.failure import Failure
 from bridge.concurrency.threads import InThread
 from bridge.plugins.esbuild.conversation import Conversation, Limits
 from bridge.plugins.esbuild.pins import VERSION
+from bridge.plugins.policy import scan
 from bridge.plugins.policy.reading import Answer, Source, read
 from bridge.plugins.policy.rules.table import UNKNOWN, Hit
-from bridge.plugins.policy.scan import (
-    Survey,
-    Verdict,
-    all_hits,
-    read_sources,
-    survey_tree,
-)
 from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.limits import POLICY_HITS
 
@@ -89,7 +83,7 @@ _services: list[_Service] = []
 
 def scan_sources(files: Mapping[str, bytes]) -> list[Hit]:
     """Scan sources that are in no directory."""
-    survey = Survey()
+    survey = scan.Survey()
     for name, content in files.items():
         survey.add(name, content)
     return _scanned(survey)
@@ -110,7 +104,7 @@ def every_hit(files: Mapping[str, bytes]) -> dict[str, list[tuple[int, str]]]:
 
 def scan_tree(root: Path) -> list[Hit]:
     """Scan a tree; blocks."""
-    return _scanned(survey_tree(read_tree(root)))
+    return _scanned(scan.survey_tree(read_tree(root)))
 
 
 @frozen
@@ -124,7 +118,7 @@ class BlockingScanner:
     in_thread: InThread
 
     async def scan(self, tree: Tree, modules: Collection[str] = ()) -> list[Hit]:
-        survey = await self.in_thread(survey_tree, tree)
+        survey = await self.in_thread(scan.survey_tree, tree)
         return cast(list[Hit], await self.in_thread(_scanned, survey, modules))
 
 
@@ -134,11 +128,11 @@ def _service() -> _Service:
     return _services[0]
 
 
-def _scanned(survey: Survey, modules: Collection[str] = ()) -> list[Hit]:
-    service, verdicts = _service(), dict[str, Verdict]()
+def _scanned(survey: scan.Survey, modules: Collection[str] = ()) -> list[Hit]:
+    service, verdicts = _service(), dict[str, scan.Verdict]()
     asked = (service.conversation, survey.sources, MARK, modules)
-    service.run(read_sources(*asked, maybeDeferred, verdicts))
-    return all_hits(survey, verdicts)
+    service.run(scan.read_sources(*asked, maybeDeferred, verdicts))
+    return scan.all_hits(survey, verdicts)
 
 
 def read_source(name: str, content: bytes) -> Answer:

@@ -5,12 +5,7 @@ import time
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.tree.jsontext import (
-    key_place,
-    replace_string,
-    syntax_refusal,
-    unknown_field,
-)
+from bridge.plugins.tree import jsontext
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import MANIFEST_BYTES
 from bridge.protocol.strictjson import loads_unique
@@ -48,7 +43,7 @@ class SyntaxTests(SynchronousTestCase):
         ):
             with self.assertRaises(BridgeError, msg=content):
                 loads_unique(content)
-            found = syntax_refusal("a.json", content, "a rule")
+            found = jsontext.syntax_refusal("a.json", content, "a rule")
             self.assertTrue(found.startswith(f"a.json:{refusal}"), found)
 
 
@@ -58,10 +53,10 @@ class FieldTests(SynchronousTestCase):
     def test_place(self) -> None:
         """A field is found by its name, and no string or inner field that has it."""
         text = b'{"a": ["b", "\\"b\\": 1", {"b": 1}],\n  "b": 2}'
-        self.assertEqual(key_place(text, "b"), (2, 3))
-        self.assertEqual(key_place(text, "a"), (1, 2))
-        self.assertIsNone(key_place(text, "c"))
-        self.assertEqual(key_place(b'\xef\xbb\xbf{"\\u0061": 1}', "a"), (1, 2))
+        self.assertEqual(jsontext.key_place(text, "b"), (2, 3))
+        self.assertEqual(jsontext.key_place(text, "a"), (1, 2))
+        self.assertIsNone(jsontext.key_place(text, "c"))
+        self.assertEqual(jsontext.key_place(b'\xef\xbb\xbf{"\\u0061": 1}', "a"), (1, 2))
         for text in (
             b"[]",
             b'[{"b": 1}]',
@@ -71,7 +66,7 @@ class FieldTests(SynchronousTestCase):
             b'{a: 1, "a"',
             b"{:",
         ):
-            self.assertIsNone(key_place(text, "b"))
+            self.assertIsNone(jsontext.key_place(text, "b"))
 
     def test_replaced_string(self) -> None:
         """The value of a field is replaced; the rest stays as it was written."""
@@ -87,7 +82,7 @@ class FieldTests(SynchronousTestCase):
                 '\ufeff{"x": "\\"a\\": \\"1\\"", "a": "2\\"é"}',
             ),
         ):
-            replaced = replace_string(before.encode(), "a", '2"é')
+            replaced = jsontext.replace_string(before.encode(), "a", '2"é')
             self.assertEqual(replaced.decode(), after)
         for text in (
             '{"a": 1}',
@@ -95,12 +90,14 @@ class FieldTests(SynchronousTestCase):
             '{"b": ["a", "1"]}',
             '{"b": {"a": "1"}}',
         ):
-            self.assertRaises(ValueError, replace_string, text.encode(), "a", "2")
+            self.assertRaises(
+                ValueError, jsontext.replace_string, text.encode(), "a", "2"
+            )
 
     def refused(self, **fields: object) -> str:
         """The refusal of fields that are not known."""
         text = json.dumps(fields, indent=1).encode()
-        return unknown_field("plugin.json", text, fields, FIELDS)
+        return jsontext.unknown_field("plugin.json", text, fields, FIELDS)
 
     def test_attack_echo(self) -> None:
         """A field that is like none of ours is not repeated."""

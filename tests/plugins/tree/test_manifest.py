@@ -9,15 +9,7 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval.wording import Difference
-from bridge.plugins.tree.manifest import (
-    Manifest,
-    check_id,
-    check_new_id,
-    differences,
-    is_usable_id,
-    load_manifest,
-    read_manifest,
-)
+from bridge.plugins.tree import manifest
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import MANIFEST_BYTES
@@ -51,9 +43,9 @@ REAL: dict[str, Any] = {
 }
 
 
-def read(value: object, profile=PLAIN) -> Manifest:
+def read(value: object, profile=PLAIN) -> manifest.Manifest:
     """Read a manifest given as plain JSON."""
-    return read_manifest(json.dumps(value).encode(), profile)
+    return manifest.read_manifest(json.dumps(value).encode(), profile)
 
 
 def with_(**fields: object) -> dict[str, Any]:
@@ -74,7 +66,7 @@ class AcceptedTests(SynchronousTestCase):
         self.assertEqual(read(same), read(LEAST))
         # Editors on Windows begin a file with a mark, which is no part of the text.
         mark, text = b"\xef\xbb\xbf", json.dumps(LEAST).encode()
-        self.assertEqual(read_manifest(mark + text, PLAIN), read(LEAST))
+        self.assertEqual(manifest.read_manifest(mark + text, PLAIN), read(LEAST))
         # A joiner is between two others: in Persian, in Hindi and in emoji.
         for name in (
             "\u06cc\u200c\u062e",
@@ -109,7 +101,7 @@ class AcceptedTests(SynchronousTestCase):
         )
         read(with_(description="\U0001f600" * 100))
         padding = b" " * (MANIFEST_BYTES - len(json.dumps(LEAST)))
-        read_manifest(json.dumps(LEAST).encode() + padding, PLAIN)
+        manifest.read_manifest(json.dumps(LEAST).encode() + padding, PLAIN)
 
     def test_vocabulary_of_the_host(self):
         """Permissions are those of the host's profile."""
@@ -124,7 +116,7 @@ class RefusedTests(SynchronousTestCase):
         """The message ``content``, bytes or plain JSON, is refused with."""
         if not isinstance(content, bytes):
             content = json.dumps(content).encode()
-        error = self.assertRaises(BridgeError, read_manifest, content, profile)
+        error = self.assertRaises(BridgeError, manifest.read_manifest, content, profile)
         self.assertIs(error.code, Code.BAD_REQUEST)
         return error.message
 
@@ -258,19 +250,19 @@ class CheckIdTests(SynchronousTestCase):
         """What would lead out of a directory never comes back."""
         # What an earlier version installed under the name of a device can be removed.
         for text in ("a-1", "nul"):
-            self.assertEqual(check_id(text), text)
+            self.assertEqual(manifest.check_id(text), text)
         for text in ("..", "../x", "a/b", "a\\b", "/ab", "ab\0", "ab\n", "c:"):
-            error = self.assertRaises(BridgeError, check_id, text)
+            error = self.assertRaises(BridgeError, manifest.check_id, text)
             self.assertTrue(error.message.startswith("invalid_id: "))
 
     def test_attack_reserved(self):
         """Names of log scopes, and of devices of Windows, are no new plugin's."""
         for name in ("host", "bridge", "con", "lpt9"):
-            self.assertFalse(is_usable_id(name))
-            error = self.assertRaises(BridgeError, check_new_id, name)
+            self.assertFalse(manifest.is_usable_id(name))
+            error = self.assertRaises(BridgeError, manifest.check_new_id, name)
             self.assertTrue(error.message.startswith("invalid_id: "))
         for name in ("con-", "com", "com10", "null", "a-nul", "1con", "hosts"):
-            self.assertEqual(check_new_id(name), name)
+            self.assertEqual(manifest.check_new_id(name), name)
 
 
 class TreeTests(SynchronousTestCase):
@@ -285,17 +277,19 @@ class TreeTests(SynchronousTestCase):
                 "manifest_invalid: main.ts is missing",
             ),
         ):
-            error = self.assertRaises(BridgeError, load_manifest, Tree(files), PLAIN)
+            error = self.assertRaises(
+                BridgeError, manifest.load_manifest, Tree(files), PLAIN
+            )
             self.assertEqual(error.message, words)
 
 
-BARE = Manifest("good", "A plugin", "1.0.0", "^0.1.0")
+BARE = manifest.Manifest("good", "A plugin", "1.0.0", "^0.1.0")
 NAMES = ("permissions", "optional_permissions", "hosts", "actions", "events")
 
 
 def differ(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Difference]:
     """What differs, by the name of the list."""
-    found = differences(evolve(BARE, **old), evolve(BARE, **new))
+    found = manifest.differences(evolve(BARE, **old), evolve(BARE, **new))
     every = {name: getattr(found, name) for name in NAMES}
     return {name: one for name, one in every.items() if one != Difference([], [])}
 
@@ -319,5 +313,5 @@ class DifferencesTests(SynchronousTestCase):
         ):
             self.assertEqual(differ(old, new), expected)
         # Without a version to compare with, all of it is gained.
-        found = differences(None, evolve(BARE, hosts=["x.example"]))
+        found = manifest.differences(None, evolve(BARE, hosts=["x.example"]))
         self.assertEqual(found.hosts, Difference(["x.example"], []))

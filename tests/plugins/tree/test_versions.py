@@ -5,13 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.tree.versions import (
-    admits,
-    is_lower,
-    is_plain_range,
-    is_range,
-    is_version,
-)
+from bridge.plugins.tree import versions
 
 NUMBERS = st.one_of(st.integers(0, 30), st.integers(0, 10**60)).map(str)
 IDENTIFIERS = st.one_of(
@@ -36,8 +30,8 @@ class PrecedenceTests(SynchronousTestCase):
     def test_as_an_independent_implementation(self, one: str, other: str):
         """Any two versions are ordered as the semver package orders them."""
         expected = semver.Version.parse(one).compare(other)
-        self.assertEqual(is_lower(one, other), expected < 0)
-        self.assertEqual(is_lower(other, one), expected > 0)
+        self.assertEqual(versions.is_lower(one, other), expected < 0)
+        self.assertEqual(versions.is_lower(other, one), expected > 0)
 
 
 # What npm's own semver (7.8.5) answers to these.
@@ -68,9 +62,9 @@ class RangeTests(SynchronousTestCase):
     def test_ranges(self):
         """What npm takes for a range is one, and nothing else."""
         for text in RANGES:
-            self.assertTrue(is_range(text), text)
+            self.assertTrue(versions.is_range(text), text)
         for text in NOT_RANGES:
-            self.assertFalse(is_range(text), text)
+            self.assertFalse(versions.is_range(text), text)
 
     def test_attack_backtracking(self):
         """Text made to send a matcher back and forth is parsed in one pass."""
@@ -83,9 +77,9 @@ class RangeTests(SynchronousTestCase):
             "^ " * 20000,
         ):
             # A quadratic matcher would need minutes for each.
-            self.assertFalse(is_range(bad))
-            self.assertFalse(is_version(bad))
-            self.assertFalse(is_plain_range(bad))
+            self.assertFalse(versions.is_range(bad))
+            self.assertFalse(versions.is_version(bad))
+            self.assertFalse(versions.is_plain_range(bad))
 
 
 TABLE = (
@@ -127,18 +121,18 @@ class AdmitsTests(SynchronousTestCase):
     def test_table(self) -> None:
         """Each kind of range admits what npm has it admit."""
         for text, inside, outside in TABLE:
-            self.assertTrue(is_range(text), text)
+            self.assertTrue(versions.is_range(text), text)
             for version in inside.split():
-                self.assertTrue(admits(text, version), (text, version))
+                self.assertTrue(versions.admits(text, version), (text, version))
             for version in outside.split():
-                self.assertFalse(admits(text, version), (text, version))
+                self.assertFalse(versions.admits(text, version), (text, version))
 
     def test_no_version(self) -> None:
         """What is no version is an error, not an answer."""
-        self.assertRaises(ValueError, admits, "*", "1.2")
+        self.assertRaises(ValueError, versions.admits, "*", "1.2")
 
     @given(st.from_regex(r"[v0-3.xX*|<>=~^ a+-]{0,30}", fullmatch=True))
     def test_any_range(self, text: str) -> None:
         """Every range has an answer."""
-        if is_range(text):
-            self.assertIn(admits(text, "1.2.3"), (True, False))
+        if versions.is_range(text):
+            self.assertIn(versions.admits(text, "1.2.3"), (True, False))

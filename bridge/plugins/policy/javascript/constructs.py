@@ -10,25 +10,8 @@ from attrs import field
 
 from ....classes import define
 from ..reading import FACTORY, Answer, Source
+from ..rules import table
 from ..rules.imports import TOOLING, import_rule, names_tooling
-from ..rules.table import (
-    ASSIGNED,
-    CALLBACKS,
-    CODE_TAGS,
-    FRAMES,
-    GLOBALS,
-    MEMBERS,
-    ORDER,
-    REFUSED,
-    REGEX,
-    SCOPED,
-    SYNTAX,
-    TIMERS,
-    TOO_COMPLEX,
-    UNKNOWN,
-    USES,
-    WINDOW_MEMBERS,
-)
 from .aliases import Uses
 from .lines import Lines
 from .literals import is_regex
@@ -54,7 +37,7 @@ _CALLED: Final = frozenset(
         *("createAttribute", "Object", "import", "document"),
     }
 )
-_WATCHED: Final = MEMBERS | ASSIGNED | TIMERS | _CALLED
+_WATCHED: Final = table.MEMBERS | table.ASSIGNED | table.TIMERS | _CALLED
 """Names that can break a rule though they are not free."""
 
 _PHASES: Final = frozenset({"source", "defer"})
@@ -76,17 +59,17 @@ def output_hits(
         of the table.
     """
     if answer.error_line:
-        return [(answer.error_line, SYNTAX)]
+        return [(answer.error_line, table.SYNTAX)]
     found: set[tuple[int, str]] = set()
     try:
         _Reading(Code(answer.code), found, mark, source, modules).read()
     except UnreadableError:
-        found.add((0, TOO_COMPLEX))
+        found.add((0, table.TOO_COMPLEX))
     if not found:
         return []
     lines = Lines(answer.code, answer.source_map)
     hits = {(lines.line(place), rule) for place, rule in found}
-    return sorted(hits, key=lambda hit: (hit[0], ORDER.get(hit[1], -1)))
+    return sorted(hits, key=lambda hit: (hit[0], table.ORDER.get(hit[1], -1)))
 
 
 @define(eq=False)
@@ -125,20 +108,20 @@ class _Reading:
             elif text in ("{", "["):
                 self._bracket(index, text)
             elif kind is Kind.REGEX and not is_regex(text):
-                self._add(index, REGEX)
+                self._add(index, table.REGEX)
         self._globals()
         self._markups()
         # Last, so that a crowd of them hides nothing that has a rule of its own.
         for index, name in self._free.items():
             if self._is_unknown(index, name):
-                self._add(index, UNKNOWN)
+                self._add(index, table.UNKNOWN)
 
     def _is_watched(self, text: str) -> bool:
         # Any function may make the elements of a source with a pragma.
         return (
             text in _WATCHED
             or text.startswith(self._mark)
-            or CALLBACKS in text
+            or table.CALLBACKS in text
             or self._has_pragma
         )
 
@@ -154,7 +137,7 @@ class _Reading:
         is_free = name != text
         if is_free:
             self._free[index] = name
-        if not (is_free and name in GLOBALS):
+        if not (is_free and name in table.GLOBALS):
             self._name_of(index, name)
 
     def _add(self, index: int, rule: str) -> None:
@@ -167,8 +150,8 @@ class _Reading:
         value = string_value(code, index) or ""
         if "<script" in value.lower():
             self._add(index, "script tag")
-        if CALLBACKS in value:
-            self._add(index, CALLBACKS)
+        if table.CALLBACKS in value:
+            self._add(index, table.CALLBACKS)
         if names_tooling(value):
             self._add(index, TOOLING)
         # Outside of every bracket, this is the end of a statement.
@@ -193,21 +176,21 @@ class _Reading:
         # Of several between commas, the last one counts.
         *_, last = elements(code, bracket)
         for _, name in texts(code, last):
-            if name in MEMBERS:
+            if name in table.MEMBERS:
                 self._add(bracket, name)
-            if name in ASSIGNED and is_assigned(code, code.partner[bracket]):
+            if name in table.ASSIGNED and is_assigned(code, code.partner[bracket]):
                 self._add(bracket, f"{name} assignment")
 
     def _name_of(self, index: int, text: str) -> None:
         code = self._code
-        if CALLBACKS in text:
-            self._add(index, CALLBACKS)
+        if table.CALLBACKS in text:
+            self._add(index, table.CALLBACKS)
         if text == "import":
             self._import(index)
         if code.is_member(index):
-            if text in MEMBERS:
+            if text in table.MEMBERS:
                 self._add(index, text)
-            if text in ASSIGNED and is_assigned(code, index):
+            if text in table.ASSIGNED and is_assigned(code, index):
                 self._add(index, f"{text} assignment")
             if text == "document" and code.text(index + 2) == "location":
                 self._add(index + 2, "document.location")
@@ -235,7 +218,7 @@ class _Reading:
         for index, name in keys(code, bracket):
             if name is None:
                 self._computed_key(bracket, index)
-            elif name in MEMBERS and name != "srcdoc":
+            elif name in table.MEMBERS and name != "srcdoc":
                 is_taken = is_pattern(code, bracket) if is_taken is None else is_taken
                 if is_taken:
                     self._add(index, name)
@@ -247,8 +230,8 @@ class _Reading:
                 "=",
             ):
                 self._add(index, "srcdoc")
-            elif name == CALLBACKS:
-                self._add(index, CALLBACKS)
+            elif name == table.CALLBACKS:
+                self._add(index, table.CALLBACKS)
 
     def _computed_key(self, bracket: int, key: int) -> None:
         code = self._code
@@ -257,7 +240,7 @@ class _Reading:
         for index, name in texts(code, key + 1):
             if name.lower() == "srcdoc":
                 self._add(index, "srcdoc")
-            elif name in MEMBERS and is_pattern(code, bracket):
+            elif name in table.MEMBERS and is_pattern(code, bracket):
                 self._add(index, name)
 
     def _call(self, index: int, text: str) -> None:
@@ -265,7 +248,7 @@ class _Reading:
         code = self._code
         if text in ("createElement", "createElementNS"):
             self._element(index, 1 if text.endswith("NS") else 0)
-        elif text in TIMERS and code.is_member(index):
+        elif text in table.TIMERS and code.is_member(index):
             self._timer(index, text)
         elif text in ("setAttribute", "setAttributeNS", "createAttribute"):
             for _, value in all_texts(self._code, index):
@@ -279,7 +262,7 @@ class _Reading:
     def _element(self, index: int, number: int) -> None:
         for _, value in argument_texts(self._code, index, number):
             tag = value.strip().lower().rpartition(":")[2]
-            if tag in CODE_TAGS:
+            if tag in table.CODE_TAGS:
                 self._add(index, "createElement of a code-loading tag")
 
     def _timer(self, index: int, name: str) -> None:
@@ -310,7 +293,7 @@ class _Reading:
                 "}",
             )
             name = value if value is not None else code.text(at) if is_key else None
-            if name in ASSIGNED:
+            if name in table.ASSIGNED:
                 self._add(at, f"{name} assignment")
 
     def _globals(self) -> None:
@@ -318,13 +301,13 @@ class _Reading:
         uses = Uses(code)
         followed = {}
         for index, name in self._free.items():
-            if name in SCOPED and self._is_harmless(index, name):
+            if name in table.SCOPED and self._is_harmless(index, name):
                 continue
-            if name in REFUSED:
+            if name in table.REFUSED:
                 self._add(index, name)
             elif name == FACTORY and code.is_member(index):
                 self._jsx(index)
-            elif name in USES or name in TIMERS:
+            elif name in table.USES or name in table.TIMERS:
                 followed[index] = name
                 if name == "location" and self._is_replaced(index):
                     self._add(index, "location.href")
@@ -341,7 +324,7 @@ class _Reading:
     def _is_unknown(self, index: int, name: str) -> bool:
         # Only what makes elements is marked as a member.
         is_made = self._code.is_member(index)
-        return not (name in GLOBALS or is_made or self._is_asked(index))
+        return not (name in table.GLOBALS or is_made or self._is_asked(index))
 
     def _is_asked(self, index: int) -> bool:
         """Whether a free name only stands in a question whether there is one."""
@@ -352,12 +335,12 @@ class _Reading:
     def _is_harmless(self, index: int, name: str) -> bool:
         code = self._code
         after, member = code.text(index + 1), code.text(index + 2)
-        if after in (".", "?.") and name in FRAMES:
-            return member not in WINDOW_MEMBERS and member != "["
+        if after in (".", "?.") and name in table.FRAMES:
+            return member not in table.WINDOW_MEMBERS and member != "["
         return self._is_asked(index)
 
     def _use(self, uses: Uses, index: int, name: str) -> None:
-        if name in TIMERS:
+        if name in table.TIMERS:
             self._timer(index, name)
             return
         if name == "Reflect":
@@ -374,8 +357,8 @@ class _Reading:
             after += 1
         if code.text(after) == "[":
             self._computed(after, name)
-        elif code.is_member(after) and code.text(after) in USES[name]:
-            self._add(after, USES[name][code.text(after)])
+        elif code.is_member(after) and code.text(after) in table.USES[name]:
+            self._add(after, table.USES[name][code.text(after)])
 
     def _computed(self, index: int, name: str) -> None:
         if name == "document":
@@ -385,8 +368,8 @@ class _Reading:
         for index, key in keys(self._code, bracket):
             if key is None:
                 self._computed(index, name)
-            elif key in USES[name]:
-                self._add(index, USES[name][key])
+            elif key in table.USES[name]:
+                self._add(index, table.USES[name][key])
 
     def _jsx(self, index: int) -> None:
         code = self._code
@@ -397,5 +380,5 @@ class _Reading:
         tag = value.lower().rpartition(":")[2]
         if tag == "script":
             self._add(given, "script tag")
-        elif tag in CODE_TAGS:
+        elif tag in table.CODE_TAGS:
             self._add(given, "createElement of a code-loading tag")
