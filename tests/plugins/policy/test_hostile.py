@@ -83,7 +83,7 @@ class WorkTests(SynchronousTestCase):
     def test_attack_many_names(self) -> None:
         """No source is looked through again for each of its names."""
         content = Searched(f"export default a\n{repeated('+a', KIB)}".encode())
-        answer = read_source("a.tsx", content)
+        answer = read_source("a.tsx", bytes(content))
         output_hits(Source.of("a.tsx", content), answer, [], MARK)
         self.assertEqual(content.times, 1)
 
