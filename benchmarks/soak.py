@@ -124,7 +124,7 @@ def soaking(home: Path, round_seconds: float) -> Iterator[Soak]:
         daemon.call_by_http("plugins", "list", {})
         author = Author(daemon, tally, forge.url(PLUGIN_ID), PLUGIN_ID)
         pages: list[PageThread] = [
-            *(author, Meter(daemon, tally, 0.03), Visitor(daemon, tally, reached)),
+            *(author, Meter(daemon, tally, 0.03), Visitor(daemon, tally, reached))
         ]
         for page in pages:
             page.start()

@@ -235,10 +235,7 @@ def as_record(entry: LogEntry) -> dict[str, Any]:
     if entry.error:
         message += f" ({entry.error})"
     line = Line(
-        entry.level,
-        SCOPE,
-        message[:LOG_MESSAGE_CHARACTERS],
-        round(entry.time * 1000),
+        entry.level, SCOPE, message[:LOG_MESSAGE_CHARACTERS], round(entry.time * 1000)
     )
     record: dict[str, Any] = unstructure(line)
     return record

@@ -36,11 +36,7 @@ man_pages = [
         ("plugin-bridge-host", 5, "profile of a host application for plugin-bridge"),
         ("plugin.json", 5, "manifest of a plugin for plugin-bridge"),
         ("plugin.sig", 5, "signature of a plugin for plugin-bridge"),
-        (
-            "plugin-bridge-protocol",
-            7,
-            "protocol between a page and plugin-bridge",
-        ),
+        ("plugin-bridge-protocol", 7, "protocol between a page and plugin-bridge"),
     )
 ]
 man_show_urls = True

@@ -71,7 +71,7 @@ CONTRACTS: Final = {
 
 WITHOUT: Final = {
     # Bytes that a test chooses, from the other end of a real socket.
-    "freedesktop.buses.FakeBus",
+    "freedesktop.buses.FakeBus"
 }
 """Doubles that stand in for nothing of ours."""
 

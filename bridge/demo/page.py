@@ -149,10 +149,7 @@ class _QuietSite(Site):
 
 
 def page_site(
-    theme: Path,
-    bundle_name: str,
-    snippets: bool = False,
-    builds: Builds | None = None,
+    theme: Path, bundle_name: str, snippets: bool = False, builds: Builds | None = None
 ) -> Site:
     """
     Return the site: ``/`` is the page, ``/theme/`` the published bundle and its map.

@@ -15,13 +15,7 @@ Users need ``INotifications`` and ``Note``.
 from __future__ import annotations
 
 from .messages import DesktopError
-from .notes import (
-    INotifications,
-    Note,
-    QuestionExpiredError,
-    Server,
-    Urgency,
-)
+from .notes import INotifications, Note, QuestionExpiredError, Server, Urgency
 from .notifications import Notifications
 
 __all__ = [

@@ -13,10 +13,7 @@ _BEYOND_FLOAT: Final = 2.0**128 - 2.0**103
 
 _KINDS: Final[dict[str, tuple[tuple[type, ...], Schema]]] = {
     Kind.BOOL: ((bool,), {"type": "boolean"}),
-    Kind.INT: (
-        (int,),
-        {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1},
-    ),
+    Kind.INT: ((int,), {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}),
     Kind.FLOAT: (
         (int, float),
         {

@@ -150,10 +150,7 @@ def _ruled(c: Converter, kind: Any) -> Read:
 
 
 def structure(
-    c: Converter,
-    value: Any,
-    kind: type[T],
-    spelling: Callable[[str], str] = camel,
+    c: Converter, value: Any, kind: type[T], spelling: Callable[[str], str] = camel
 ) -> T:
     """
     Read plain JSON as a class.

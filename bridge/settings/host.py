@@ -30,10 +30,7 @@ Identifier = Annotated[str, Text(64, like=r"[a-z0-9:._-]+")]
 _Plain = Annotated[
     str,
     Text(
-        80,
-        like="[ -%'-;=?-~]*",
-        least=1,
-        meaning="printable ASCII without <, > and &",
+        80, like="[ -%'-;=?-~]*", least=1, meaning="printable ASCII without <, > and &"
     ),
 ]
 

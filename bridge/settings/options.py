@@ -19,14 +19,7 @@ from click.shell_completion import CompletionItem
 from .. import __version__
 from ..classes import frozen
 from ..datadir.paths import DataDir
-from .config import (
-    BY_NAME,
-    OPTIONS,
-    SHIPPED,
-    Config,
-    ConfigError,
-    Option,
-)
+from .config import BY_NAME, OPTIONS, SHIPPED, Config, ConfigError, Option
 from .configfile import config_path, read_file
 from .host import HostProfile, Names, ProfileError, load_profile
 from .values import is_utf8

@@ -18,15 +18,7 @@ from ..classes import frozen
 from ..concurrency.shares import Holder
 from ..protocol import limits
 from ..protocol.errors import bad_request
-from ..protocol.rules import (
-    PARTIAL,
-    Check,
-    OneOf,
-    Range,
-    Text,
-    patterns,
-    whole,
-)
+from ..protocol.rules import PARTIAL, Check, OneOf, Range, Text, patterns, whole
 from ..protocol.wire import camel
 
 M = TypeVar("M", bound="Message")

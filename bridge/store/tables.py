@@ -222,7 +222,7 @@ class Tables:
             # Braces, and no comma after the last namespace.
             if before._sizes[part] < self._sizes[part] and self._sizes[part] + 1 > most:
                 raise bad_request(
-                    f"value: {part} values take at most {most} bytes in all",
+                    f"value: {part} values take at most {most} bytes in all"
                 )
 
 

@@ -64,9 +64,7 @@ class Lock:
 
 
 def acquire(
-    path: Path,
-    patience: float = 0.0,
-    sleep: Callable[[float], None] = time.sleep,
+    path: Path, patience: float = 0.0, sleep: Callable[[float], None] = time.sleep
 ) -> Lock:
     """
     Acquire the lock of ``path``, creating the file if it does not exist.

@@ -9,12 +9,7 @@ from functools import partial
 from typing import Any
 
 from .. import __version__
-from ..approval import (
-    DevApprover,
-    IApprover,
-    Prompts,
-    native_approver,
-)
+from ..approval import DevApprover, IApprover, Prompts, native_approver
 from ..classes import frozen
 from ..http.addresspolicy import AddressPolicy
 from ..plugins.bundle.publishing import is_current, sweep
@@ -94,13 +89,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     reached = AddressPolicy(config.public_clones_only)
     remotes = Repositories(client, reactor, check, reached)
     fetcher = CandidateFetcher(
-        remotes,
-        scanner,
-        trees,
-        paths.profile,
-        reactor,
-        check,
-        kept,
+        remotes, scanner, trees, paths.profile, reactor, check, kept
     )
     installed = InstalledSet(store, trees, rebuild, sink, check, journal)
 
@@ -146,15 +135,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
         partial(build_problem, paths),
     )
     linking = Linking(
-        jobs,
-        rebuild,
-        trees,
-        store,
-        paths.profile,
-        sink,
-        reactor,
-        check,
-        scanner,
+        jobs, rebuild, trees, store, paths.profile, sink, reactor, check, scanner
     )
     links = DevLinks(linking)
 

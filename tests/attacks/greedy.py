@@ -7,10 +7,7 @@ from .placing import Placed, from_directory
 
 _HERE: Final = Path(__file__).parent
 _TARGETS: Final = (("native", "notify/targets"),)
-_ALLOWED: Final = {
-    "starving": _TARGETS,
-    "naming": (("native", "notify/send"),),
-}
+_ALLOWED: Final = {"starving": _TARGETS, "naming": (("native", "notify/send"),)}
 _ASKS: Final = {"asking": ["network"], "starving": ["native"], "naming": ["native"]}
 NO_IDS: Final = frozenset({"host", "bridge"})
 """Greedy ones that no build takes."""

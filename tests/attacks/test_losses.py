@@ -155,10 +155,7 @@ class LossTests(SynchronousTestCase):
         """D1, D3, D9: what can't start is named, with its line; the others run."""
         for plugin, reason in (
             ("unparsable", "SyntaxError: Invalid regular expression"),
-            (
-                "many-arguments",
-                "Maximum call stack size exceeded (main.ts:2)",
-            ),
+            ("many-arguments", "Maximum call stack size exceeded (main.ts:2)"),
             ("failing", "TypeError: on purpose (main.ts:7)"),
         ):
             self.until_status(plugin, "failed")

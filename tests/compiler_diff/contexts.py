@@ -64,10 +64,7 @@ EXPRESSIONS_TYPED: Final = (
     "(()=>{type №=typeof a\n;f(◊)})",
     "(a ? (b):(◊) : 1)",
 )
-EXPRESSIONS_ANGLED: Final = (
-    "(<any>(◊))",
-    "(<T>(x: T)=>(◊))",
-)
+EXPRESSIONS_ANGLED: Final = ("(<any>(◊))", "(<T>(x: T)=>(◊))")
 EXPRESSIONS_MARKUP: Final = (
     "<b>{◊}</b>",
     "<b a={◊}/>",
@@ -76,10 +73,7 @@ EXPRESSIONS_MARKUP: Final = (
     "<svg:a>// {◊} /* </svg:a>",
     "(a<b,<i>{◊}</i>)",
 )
-EXPRESSIONS_MARKUP_TYPED: Final = (
-    "<A<any> b={◊}/>",
-    "(<T extends any>(x: T)=>(◊))",
-)
+EXPRESSIONS_MARKUP_TYPED: Final = ("<A<any> b={◊}/>", "(<T extends any>(x: T)=>(◊))")
 
 STATEMENTS: Final = (
     "f(◊)\n",
@@ -153,14 +147,7 @@ STATEMENTS_COMMON: Final = (
     "\n--> it's\nf(◊)\n",
 )
 
-STARTS: Final = (
-    "",
-    "",
-    "",
-    "'use strict';\n",
-    "\ufeff",
-    "// @ts-nocheck\n",
-)
+STARTS: Final = ("", "", "", "'use strict';\n", "\ufeff", "// @ts-nocheck\n")
 HASHBANG: Final = "#!/usr/bin/env node 'eval\n"
 
 INERT: Final = (

@@ -154,8 +154,7 @@ class BindTests(SynchronousTestCase):
         """An error of the system is reported in its words, with the address once."""
         error = self.assertRaises(StartError, bind, Address("192.0.2.1", 1))
         self.assertEqual(
-            str(error),
-            "cannot listen on 192.0.2.1:1: Cannot assign requested address",
+            str(error), "cannot listen on 192.0.2.1:1: Cannot assign requested address"
         )
 
 

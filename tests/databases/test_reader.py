@@ -216,10 +216,7 @@ class LimitTests(ReaderCase):
         error = self.assertRaises(BridgeError, controls.written)
         self.assertEqual(
             (error.code, error.message),
-            (
-                Code.BAD_REQUEST,
-                "the result is too large: over 16777216 bytes as JSON",
-            ),
+            (Code.BAD_REQUEST, "the result is too large: over 16777216 bytes as JSON"),
         )
 
     def test_long_values(self) -> None:

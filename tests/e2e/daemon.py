@@ -387,11 +387,7 @@ def running(
     """
     data = data or home / "data"
     line = command(
-        "run",
-        f"--host={host}",
-        "--listen=127.0.0.1:0",
-        f"--data-dir={data}",
-        *options,
+        "run", f"--host={host}", "--listen=127.0.0.1:0", f"--data-dir={data}", *options
     )
     with ending(Daemon(popen(line, home, more), data)) as daemon:
         yield daemon

@@ -73,11 +73,7 @@ class Driver:
         self._follow(asks, answers, plan)
 
     def kill(
-        self,
-        asks: Sequence[Ask],
-        seed: int,
-        plan: Plan,
-        again: Plan | None = None,
+        self, asks: Sequence[Ask], seed: int, plan: Plan, again: Plan | None = None
     ) -> None:
         """
         Kill the daemon while it carries requests out, and start another one.

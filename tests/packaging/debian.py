@@ -42,10 +42,7 @@ class Release:
         return f"debian{self.number}"
 
 
-RELEASES: Final = (
-    Release("12", "bookworm", "3.11"),
-    Release("13", "trixie", "3.13"),
-)
+RELEASES: Final = (Release("12", "bookworm", "3.11"), Release("13", "trixie", "3.13"))
 """Those that docs/support.md calls tested."""
 
 PROGRAMS = {

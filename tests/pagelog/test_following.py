@@ -113,10 +113,7 @@ class MoreTests(FollowerCase):
         os.mkfifo(self.path)
         self.assertRaises(LogFileError, self.last)
 
-    @given(
-        st.integers(20, 200),
-        st.lists(st.integers(0, 5), max_size=60),
-    )
+    @given(st.integers(20, 200), st.lists(st.integers(0, 5), max_size=60))
     @settings(max_examples=60)
     def test_once_each_and_in_order(self, most: int, steps: list[int]) -> None:
         """Whenever it looks, every line comes once, and in order."""

@@ -23,10 +23,7 @@ from bridge.provision.npm import SetupError
 
 from ..directories import fresh_directory, read_files, write_files
 
-NEEDED = {
-    "packages/api/src/index.ts": b"api",
-    "packages/host/src/index.ts": b"host",
-}
+NEEDED = {"packages/api/src/index.ts": b"api", "packages/host/src/index.ts": b"host"}
 
 
 def archive(files: dict[str, bytes], *more: tarfile.TarInfo, mode: str = "w") -> bytes:

@@ -231,10 +231,7 @@ class RefusalTests(NotifyCase):
         self.assertEqual(self.rule(overrides=many), "overrides: at most 32 sinks")
         bad = {"overlay": {"height": 1}}
         self.assertEqual(self.rule(overrides=bad), "overrides: height: 16 to 1024")
-        self.assertEqual(
-            self.rule(height=2, overrides=bad),
-            "height: 16 to 1024",
-        )
+        self.assertEqual(self.rule(height=2, overrides=bad), "height: 16 to 1024")
         image = {"useBase64Icon": True}
         refusal = self.rule(icon="error", overrides={"overlay": image})
         self.assertTrue(refusal.startswith("overrides: icon: "), refusal)

@@ -67,10 +67,7 @@ class DeliverTests(SynchronousTestCase):
         self.assertNoResult(delivering)
         self.clock.advance(SINK_SECONDS)
         late = "unavailable: no answer in time"
-        self.assertEqual(
-            self.successResultOf(delivering),
-            [late, late, None],
-        )
+        self.assertEqual(self.successResultOf(delivering), [late, late, None])
         self.assertEqual(len(cancelled), 1)
 
 
@@ -125,10 +122,7 @@ class StartTests(SynchronousTestCase):
         self.successResultOf(fanout.start())
         delivering = fanout.deliver(sink, LEAST)
         self.successResultOf(fanout.close())
-        self.assertEqual(
-            self.successResultOf(delivering),
-            "unavailable: it has ended",
-        )
+        self.assertEqual(self.successResultOf(delivering), "unavailable: it has ended")
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
     def test_close(self):

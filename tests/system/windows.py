@@ -76,11 +76,7 @@ def become() -> None:
     for name in MODULES:
         sys.modules.pop(name, None)
     sys.meta_path.insert(0, Absent())
-    for module, lost in (
-        (os, OF_OS),
-        (signal, OF_SIGNAL),
-        (socket, OF_SOCKET),
-    ):
+    for module, lost in ((os, OF_OS), (signal, OF_SIGNAL), (socket, OF_SOCKET)):
         for name in lost:
             if hasattr(module, name):
                 delattr(module, name)

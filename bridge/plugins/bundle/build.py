@@ -24,21 +24,10 @@ from ...concurrency.threads import InThread, settled
 from ...datadir.ownership import NotOwnError
 from ...datadir.paths import DataDir, DataDirError
 from ...settings.host import HostProfile
-from ..esbuild.conversation import (
-    BundlerReactor,
-    Conversation,
-    converse,
-    together,
-)
+from ..esbuild.conversation import BundlerReactor, Conversation, converse, together
 from ..esbuild.executable import BundlerError, Executable, HeldCopy
 from ..tree.tree import Verify
-from .bundling import (
-    BUILD_LIMITS,
-    Bundling,
-    host_target,
-    plugin_target,
-    realm_target,
-)
+from .bundling import BUILD_LIMITS, Bundling, host_target, plugin_target, realm_target
 from .metafile import API_TEXT, PLUGINS, BuildError
 from .plugintable import Table, module_table, plugin_of, text_table
 from .prerequisites import (

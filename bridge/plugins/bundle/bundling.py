@@ -121,11 +121,7 @@ def plugin_target(profile: HostProfile, directory: str) -> Target:
         '--define:process.env.NODE_ENV="production"',
     ]
     return Target(
-        f"{path}/{ENTRY_FILE}",
-        f"{path}/plugin.js",
-        flags,
-        API_TEXT,
-        profile.api_module,
+        f"{path}/{ENTRY_FILE}", f"{path}/plugin.js", flags, API_TEXT, profile.api_module
     )
 
 

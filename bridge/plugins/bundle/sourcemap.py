@@ -46,10 +46,7 @@ class Bundle:
 
 
 def check_map(
-    text: bytes,
-    directory: str,
-    inputs: Collection[str],
-    read: Callable[[str], bytes],
+    text: bytes, directory: str, inputs: Collection[str], read: Callable[[str], bytes]
 ) -> SourceMap:
     """
     Check that a map holds the sources of a bundle and nothing else.

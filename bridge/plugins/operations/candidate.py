@@ -194,11 +194,7 @@ class CandidateFetcher:
         return self._kept.manifest(url, pin)
 
     async def fetch(
-        self,
-        job: Job,
-        url: str,
-        pin: Pin | None = None,
-        remotes: Remotes | None = None,
+        self, job: Job, url: str, pin: Pin | None = None, remotes: Remotes | None = None
     ) -> Candidate:
         """
         Fetch what is at ``url``, or take what a preview has kept, and check it.

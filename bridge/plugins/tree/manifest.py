@@ -284,8 +284,7 @@ def differences(old: Manifest | None, new: Manifest) -> Differences:
     after = {*new.permissions, *new.optional_permissions}
     return Differences(
         permissions=Difference(
-            gained=_without(new.permissions, required),
-            lost=_without(required, after),
+            gained=_without(new.permissions, required), lost=_without(required, after)
         ),
         optional_permissions=Difference(
             gained=_without(new.optional_permissions, {*before, *new.permissions}),

@@ -139,11 +139,7 @@ class Previewer:
             one.
         """
         request = Request(
-            Operation.PREVIEW,
-            (url, plugin_id),
-            plugin_id,
-            ref,
-            from_page=page.is_page,
+            Operation.PREVIEW, (url, plugin_id), plugin_id, ref, from_page=page.is_page
         )
         current = self._current
         known = self._jobs.find(request)
@@ -268,10 +264,7 @@ class Previewer:
         notes = ""
         if old is not None:
             notes = await self._in_thread(
-                read_changelog,
-                candidate.tree,
-                candidate.manifest.version,
-                old.version,
+                read_changelog, candidate.tree, candidate.manifest.version, old.version
             )
         try:
             behind = await job.until(lambda: remotes.behind(record.url, record.commit))

@@ -92,10 +92,7 @@ LEADING_OUT = {
         },
         'esbuild failed:\nplugins/aa/main.ts:1:14: Could not resolve "@state"',
     ),
-    "a source map outside": (
-        {"main.ts": mapped_by("../../secret.json")},
-        _FOREIGN_MAP,
-    ),
+    "a source map outside": ({"main.ts": mapped_by("../../secret.json")}, _FOREIGN_MAP),
     "a source map that calls the secret its own main.ts": (
         {
             "main.ts": mapped_by("main.ts.map"),
@@ -501,8 +498,7 @@ class BundlerEndTests(BuildCase):
         )
         self.shop.put_bundler(script.encode())
         self.assertEqual(
-            await self.refusal(),
-            "esbuild crashed: (1073741824, 1073741824) (30, 30)",
+            await self.refusal(), "esbuild crashed: (1073741824, 1073741824) (30, 30)"
         )
 
     async def test_cancelled_while_a_thread_works(self):

@@ -155,8 +155,7 @@ class MetafileTests(SynchronousTestCase):
         ):
             named = target.removeprefix("(disabled):")
             self.assertEqual(
-                self.refused(metafile((path, target))),
-                f"{path} may not import {named}",
+                self.refused(metafile((path, target))), f"{path} may not import {named}"
             )
 
     def test_attack_files(self):

@@ -165,8 +165,7 @@ class RecoverTests(OperationTestCase):
         self.assertIn("interrupted, and was finished", notice)
         self.build(recovered)
         self.assertEqual(
-            self.events,
-            ["push plugins", "uninstall build", "run", "push build ok"],
+            self.events, ["push plugins", "uninstall build", "run", "push build ok"]
         )
         self.assertEqual(self.bench.left()[0], [])
         self.assertFalse(self.bench.journal.exists())

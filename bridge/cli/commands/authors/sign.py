@@ -20,12 +20,7 @@ from ....plugins.tree.signature import key_id, public_key_of, sign_tree, verify_
 from ....plugins.tree.tree import SIGNATURE_FILE
 from ....protocol.text import iso_time
 from ....settings.options import Paths
-from ...authoring.keyfiles import (
-    SEED_BYTES,
-    chosen_key,
-    default_key_file,
-    key_option,
-)
+from ...authoring.keyfiles import SEED_BYTES, chosen_key, default_key_file, key_option
 from ...authoring.worktree import (
     check_clean,
     check_key_outside,
