@@ -10,7 +10,7 @@ import {
 } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import { readSchema } from "../../bridge/reference/packages/api/src/schemarules.js";
 import { type Given, type Fixture, connected, entry, quiet } from "./pagefixture.js";
-import { equal, failure, refusal } from "./fakeenvironment.js";
+import { equal, failure, refusal } from "../../clients/typescript/test/fakeenvironment.js";
 
 interface Running extends Fixture {
   readonly ctx: Context;

@@ -2,7 +2,7 @@
 
 import { evaluator, pageTools } from "../../bridge/reference/packages/host/src/evaluation.js";
 import { concurrencyLimiter } from "../../bridge/reference/packages/host/src/concurrency.js";
-import { FakeEnvironment, equal, failure } from "./fakeenvironment.js";
+import { FakeEnvironment, equal, failure } from "../../clients/typescript/test/fakeenvironment.js";
 
 export const evaluationScenarios = {
   /** A snippet awaits, and uses what is in scope by name; what it throws comes out as it is. */

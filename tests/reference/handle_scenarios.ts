@@ -5,7 +5,7 @@ import type { Card, Logger, Ui } from "@bridge/plugin-api";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { PluginCards } from "../../bridge/reference/packages/host/src/plugincards.js";
 import { type FakeElement, withDocument } from "./fakedocument.js";
-import { equal, settle } from "./fakeenvironment.js";
+import { equal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 // The smallest there is: one pixel.
 const GIF = "R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==";

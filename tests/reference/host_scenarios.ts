@@ -12,7 +12,7 @@ import { PageSettings } from "../../bridge/reference/packages/host/src/pagesetti
 import { Gate } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Preferences, readEndpoint } from "../../bridge/reference/packages/host/src/preferences.js";
 import { Daemon, Memory, quiet } from "./pagefixture.js";
-import { FakeEnvironment, equal, refusal, settle } from "./fakeenvironment.js";
+import { FakeEnvironment, equal, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 async function native(daemon: Daemon, answers: boolean[], name?: string): Promise<GatedNative> {
   const manifest = readManifest({ id: "some-plugin", name, permissions: ["native"] });

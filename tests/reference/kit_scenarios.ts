@@ -3,7 +3,7 @@
 import { BridgeError, definePlugin } from "@bridge/plugin-api";
 
 import { type FakeOptions, fakeContext } from "../../bridge/reference/packages/api/src/testing.js";
-import { equal, failure, refusal } from "./fakeenvironment.js";
+import { equal, failure, refusal } from "../../clients/typescript/test/fakeenvironment.js";
 
 const plugin = definePlugin({
   id: "some-plugin",

@@ -9,7 +9,7 @@ import type { PageRuntime, PluginState } from "../../bridge/reference/packages/h
 import { Preferences } from "../../bridge/reference/packages/host/src/preferences.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { Daemon, Memory } from "./pagefixture.js";
-import { FakeEnvironment, settle } from "./fakeenvironment.js";
+import { FakeEnvironment, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 /** A refusal, as the client throws it. */
 export function refused(message: string, code = "bad_request"): Error {

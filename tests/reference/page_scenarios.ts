@@ -11,7 +11,7 @@ import { clock, count, explain, stepWords } from "../../bridge/reference/package
 import type { PluginState } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { answered, connectedPage, openPage, refused, runs } from "./modelfixture.js";
 import { Memory } from "./pagefixture.js";
-import { equal } from "./fakeenvironment.js";
+import { equal } from "../../clients/typescript/test/fakeenvironment.js";
 
 const NEVER = (): boolean => false;
 const ALWAYS = (): boolean => true;

@@ -11,7 +11,7 @@ import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js"
 import { PageRuntime } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { FakeRealms, textOf } from "./realmfixture.js";
-import { FakeEnvironment, settle } from "./fakeenvironment.js";
+import { FakeEnvironment, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 /** The key that every plugin of the page is signed with. */
 export const KEY = "the-key";

@@ -7,7 +7,7 @@ import { Questions } from "../../bridge/reference/packages/host/src/model/questi
 import { alone, shortName, shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
 import { type Asker, Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Daemon, quiet } from "./pagefixture.js";
-import { FakeEnvironment, equal, failure, settle } from "./fakeenvironment.js";
+import { FakeEnvironment, equal, failure, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 const ANSWERS = { yes: "Yes", no: "No" };
 

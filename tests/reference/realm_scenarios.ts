@@ -20,7 +20,7 @@ import { readManifest } from "../../bridge/reference/packages/host/src/manifest.
 import { type FakeElement, withDocument } from "./fakedocument.js";
 import { type Fixture, connected, entry, quiet } from "./pagefixture.js";
 import { type Foreign, foreignText } from "./realmfixture.js";
-import { FakeEnvironment, equal, refusal } from "./fakeenvironment.js";
+import { FakeEnvironment, equal, refusal } from "../../clients/typescript/test/fakeenvironment.js";
 
 // The smallest there is: one pixel.
 const GIF_URL = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==";

@@ -9,7 +9,7 @@ import type {
 } from "../../bridge/reference/packages/host/src/realm/realms.js";
 import type { FromRealm, ToRealm } from "../../bridge/reference/packages/host/src/realm/wire.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
-import type { FakeEnvironment } from "./fakeenvironment.js";
+import type { FakeEnvironment } from "../../clients/typescript/test/fakeenvironment.js";
 
 type Load = () => unknown;
 /** What a realm does that does not run our runtime: it is given each message. */

@@ -6,7 +6,7 @@ import { riskyFirst, useOf } from "../../bridge/reference/packages/host/src/perm
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
 import { Daemon, KEY, type Fixture, connected, entry, quiet, fixture } from "./pagefixture.js";
 import { foreignText, textOf } from "./realmfixture.js";
-import { equal, failure } from "./fakeenvironment.js";
+import { equal, failure } from "../../clients/typescript/test/fakeenvironment.js";
 
 function fail(): never {
   throw new Error("no luck");

@@ -9,7 +9,7 @@ import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { readSchema } from "../../bridge/reference/packages/api/src/schemarules.js";
 import { Turns } from "../../bridge/reference/packages/host/src/turns.js";
 import { Daemon } from "./pagefixture.js";
-import { FakeEnvironment, equal, refusal, settle } from "./fakeenvironment.js";
+import { FakeEnvironment, equal, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 /** A daemon that answers when a scenario has it do so. */
 class SlowDaemon {

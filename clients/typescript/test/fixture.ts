@@ -12,6 +12,9 @@ import {
   type WebSocketLike,
   createBridge,
 } from "../../../bridge/reference/packages/client/src/index.js";
+import { FakeEnvironment, settle } from "./fakeenvironment.js";
+
+export { failure, settle } from "./fakeenvironment.js";
 
 export const ENDPOINT = "http://127.0.0.1:42081";
 
@@ -25,18 +28,6 @@ export const METHODS = [
 ];
 
 type Frame = { readonly [name: string]: unknown };
-
-interface Timer {
-  readonly at: number;
-  readonly work: () => void;
-}
-
-/** Let everything that is ready happen. */
-export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 100; turn += 1) {
-    await Promise.resolve();
-  }
-}
 
 /** The daemon's end of a WebSocket. */
 export class FakeSocket implements WebSocketLike {
@@ -112,7 +103,7 @@ export class FakeSocket implements WebSocketLike {
   }
 }
 
-export class Fixture implements Clock, Page {
+export class Fixture extends FakeEnvironment implements Clock, Page {
   readonly sockets: FakeSocket[] = [];
   /** When health was asked for. */
   readonly probes: number[] = [];
@@ -123,29 +114,15 @@ export class Fixture implements Clock, Page {
   chance = 0.5;
   readonly states: State[] = [];
   #hidden = false;
-  #time = 0;
-  #timers: Timer[] = [];
   readonly #visibility = new Set<() => void>();
   readonly #leave = new Set<() => void>();
 
-  now(): number {
-    return this.#time;
-  }
-
   date(): number {
-    return 1_000_000 + this.#time;
+    return 1_000_000 + this.now();
   }
 
   random(): number {
     return this.chance;
-  }
-
-  later(milliseconds: number, work: () => void): Cancel {
-    const timer = { at: this.#time + milliseconds, work };
-    this.#timers.push(timer);
-    return () => {
-      this.#timers = this.#timers.filter((other) => other !== timer);
-    };
   }
 
   get hidden(): boolean {
@@ -176,10 +153,6 @@ export class Fixture implements Clock, Page {
     return this.#visibility.size + this.#leave.size;
   }
 
-  get timers(): number {
-    return this.#timers.length;
-  }
-
   /** The newest socket. */
   get socket(): FakeSocket {
     const newest = this.sockets.at(-1);
@@ -198,7 +171,7 @@ export class Fixture implements Clock, Page {
     }
     const fetch = (url: string, { signal }: RequestInit): Promise<Response> => {
       assert.equal(new URL(url).pathname, "/v1/health");
-      this.probes.push(this.#time);
+      this.probes.push(this.now());
       if (this.frozen) {
         return new Promise((_, reject) => {
           signal?.addEventListener("abort", () => reject(signal.reason as Error));
@@ -231,50 +204,10 @@ export class Fixture implements Clock, Page {
     await settle();
     return bridge;
   }
-
-  /** Let time pass. */
-  async pass(milliseconds: number): Promise<void> {
-    const end = this.#time + milliseconds;
-    await settle();
-    for (;;) {
-      const next = this.#next(end);
-      if (next === undefined) {
-        break;
-      }
-      this.#time = Math.max(this.#time, next.at);
-      next.work();
-      await settle();
-    }
-    this.#time = end;
-  }
-
-  /** Let the page sleep: timers that become due run late, at its end. */
-  sleep(milliseconds: number): void {
-    this.#time += milliseconds;
-  }
-
-  #next(end: number): Timer | undefined {
-    const next = this.#timers
-      .filter(({ at }) => at <= end)
-      .sort((one, other) => one.at - other.at)[0];
-    this.#timers = this.#timers.filter((timer) => timer !== next);
-    return next;
-  }
 }
 
 /** Make a client that is connected, in a fixture of its own. */
 export async function connected(): Promise<{ readonly fixture: Fixture; readonly bridge: Bridge }> {
   const fixture = new Fixture();
   return { fixture, bridge: await fixture.connected() };
-}
-
-/** The error that a promise is rejected with. */
-export async function failure(promise: Promise<unknown>): Promise<Error> {
-  try {
-    await promise;
-  } catch (error) {
-    assert.ok(error instanceof Error);
-    return error;
-  }
-  throw new assert.AssertionError({ message: "it did not fail" });
 }

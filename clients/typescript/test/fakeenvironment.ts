@@ -1,10 +1,8 @@
-/** What the scenarios control, and how they compare. */
-
-import type { Environment } from "../../bridge/reference/packages/host/src/environment.js";
+/** The clock of tests, and how they compare. */
 
 /** Let everything that is ready happen. */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 50; turn += 1) {
+  for (let turn = 0; turn < 100; turn += 1) {
     await Promise.resolve();
   }
 }
@@ -15,7 +13,7 @@ interface Timer {
 }
 
 /** A clock. */
-export class FakeEnvironment implements Environment {
+export class FakeEnvironment {
   #time = 0;
   #timers: Timer[] = [];
 
@@ -29,6 +27,15 @@ export class FakeEnvironment implements Environment {
     };
   };
 
+  get timers(): number {
+    return this.#timers.length;
+  }
+
+  /** Let the page sleep: timers that become due run late, at its end. */
+  sleep(milliseconds: number): void {
+    this.#time += milliseconds;
+  }
+
   /** Let time pass. */
   async pass(milliseconds: number): Promise<void> {
     const end = this.#time + milliseconds;
@@ -41,7 +48,7 @@ export class FakeEnvironment implements Environment {
         break;
       }
       this.#timers = this.#timers.filter((timer) => timer !== next);
-      this.#time = next.at;
+      this.#time = Math.max(this.#time, next.at);
       next.work();
       await settle();
     }
