@@ -41,10 +41,7 @@ export const hostScenarios = {
     try {
       const link = new ClientLink("http://127.0.0.1:1", "");
       await settle();
-      const calls = [
-        link.call("plugins/list"),
-        link.operate("plugins/update", { id: "bio" }, {}),
-      ];
+      const calls = [link.call("plugins/list"), link.operate("plugins/update", { id: "bio" }, {})];
       equal([link.reason, link.isOpen], ["missing", false]);
       const refused = await Promise.all(calls.map((call) => refusal(call)));
       equal(refused, ["BridgeError disconnected", "BridgeError disconnected"]);

@@ -610,13 +610,10 @@ export const pageScenarios = {
     const plugins = names.map((name, n) => installed(`id-${n}`, { name }));
     const { model } = await connectedPage(plugins);
     // In the order that people count.
-    equal(model.rows.map(({ name }) => name), [
-      "Bio 2",
-      "Bio 10",
-      "Host (id-2)",
-      "Twin (id-3)",
-      "twin! (id-4)",
-    ]);
+    equal(
+      model.rows.map(({ name }) => name),
+      ["Bio 2", "Bio 10", "Host (id-2)", "Twin (id-3)", "twin! (id-4)"],
+    );
     equal(model.nameOfNew({ id: "new-one", name: "BIO 2" }), "BIO 2 (new-one)");
     equal(model.nameOfNew({ id: "id-1", name: "Bio 2" }), "Bio 2");
     equal(model.nameOfTask({ id: "", name: " x " }), "x");

@@ -192,11 +192,7 @@ export async function connected(table: readonly Entry[], given: Given = {}): Pro
 }
 
 /** The table's entry of a plugin that can be loaded. */
-export function entry(
-  id: string,
-  plugin: Omit<Plugin, "id">,
-  manifest: object = {},
-): Entry {
+export function entry(id: string, plugin: Omit<Plugin, "id">, manifest: object = {}): Entry {
   return {
     manifest: { id, name: id, version: "1.0.0", ...manifest },
     text: textOf(() => ({ id, ...plugin })),

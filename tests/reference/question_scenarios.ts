@@ -171,12 +171,10 @@ export const questionScenarios = {
       "bio-úpdater (evil)",
     ]);
     // Names of the page's and the daemon's own, and ids of others.
-    equal(names(["evil", "Host"], ["worse", "The  Bridge"], ["worst", "Patches-X"], ["patches-x", "P"]), [
-      "Host (evil)",
-      "The  Bridge (worse)",
-      "Patches-X (worst)",
-      "P",
-    ]);
+    equal(
+      names(["evil", "Host"], ["worse", "The  Bridge"], ["worst", "Patches-X"], ["patches-x", "P"]),
+      ["Host (evil)", "The  Bridge (worse)", "Patches-X (worst)", "P"],
+    );
   },
 
   /** No plugin of the bundle has an id that is theirs in the log. */

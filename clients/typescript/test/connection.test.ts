@@ -25,9 +25,7 @@ test("the states follow the probe, the hello and the welcome", async () => {
   assert.deepEqual(fixture.states, ["detecting", "connecting"]);
   assert.equal(fixture.socket.url, "ws://127.0.0.1:42081/v1/ws");
   fixture.socket.open();
-  assert.deepEqual(fixture.socket.sent, [
-    { type: "hello", token: "secret", client: "test/1.0.0" },
-  ]);
+  assert.deepEqual(fixture.socket.sent, [{ type: "hello", token: "secret", client: "test/1.0.0" }]);
   fixture.socket.welcome({ protocol: "1.4" });
   assert.equal(bridge.state, "connected");
   assert.equal(bridge.welcome?.version, "1.2.3");

@@ -18,14 +18,7 @@ export { failure, settle } from "./fakeenvironment.js";
 
 export const ENDPOINT = "http://127.0.0.1:42081";
 
-export const METHODS = [
-  "cancel",
-  "install",
-  "list",
-  "operations",
-  "preview",
-  "update",
-];
+export const METHODS = ["cancel", "install", "list", "operations", "preview", "update"];
 
 type Frame = { readonly [name: string]: unknown };
 

@@ -60,10 +60,7 @@ type Recorded =
   | { readonly kind: "progress"; state: ProgressState }
   | { readonly kind: "image"; state: ImageState };
 
-function screenOf(
-  card: RecordedCard,
-  remove: () => void,
-): CardScreen {
+function screenOf(card: RecordedCard, remove: () => void): CardScreen {
   return {
     remove,
     text: (state) => card.add({ kind: "text", state }),

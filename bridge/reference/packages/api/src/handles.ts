@@ -49,12 +49,7 @@ export function makeUi(screen: Screen): Ui {
   };
 }
 
-function makeCard(
-  screen: Screen,
-  card: CardScreen,
-  cards: Set<object>,
-  parts: Set<object>,
-): Card {
+function makeCard(screen: Screen, card: CardScreen, cards: Set<object>, parts: Set<object>): Card {
   const own = new Set<() => void>();
   cards.add(card);
   const place: Place = { screen, card, parts, own, isThere: () => cards.has(card) };

@@ -2,12 +2,7 @@
 
 import { type CallOptions, Calls } from "./calls.js";
 import { type Cancel, type Clock, systemClock } from "./clock.js";
-import {
-  Connection,
-  type ConnectionOwner,
-  type State,
-  type StateDetails,
-} from "./connection.js";
+import { Connection, type ConnectionOwner, type State, type StateDetails } from "./connection.js";
 import { type Close, LostError, PairingError } from "./errors.js";
 import { Listeners } from "./events.js";
 import { type Fetch, isHealthy } from "./health.js";

@@ -220,7 +220,5 @@ export class Calls {
 
 function isOver(json: string, bytes: number): boolean {
   // Counting is only worth it when it could be.
-  return (
-    json.length * UTF8_BYTES_PER_UNIT > bytes && new TextEncoder().encode(json).length > bytes
-  );
+  return json.length * UTF8_BYTES_PER_UNIT > bytes && new TextEncoder().encode(json).length > bytes;
 }

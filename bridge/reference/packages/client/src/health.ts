@@ -7,11 +7,7 @@ export const HEALTH_MILLISECONDS = 4_000;
 export type Fetch = (url: string, options: RequestInit) => Promise<Response>;
 
 /** Return whether a daemon at `endpoint` answers in time, whatever it answers. */
-export async function isHealthy(
-  fetch: Fetch,
-  clock: Clock,
-  endpoint: string,
-): Promise<boolean> {
+export async function isHealthy(fetch: Fetch, clock: Clock, endpoint: string): Promise<boolean> {
   const abort = new AbortController();
   let expire = (): void => undefined;
   const expired = new Promise<boolean>((resolve) => {

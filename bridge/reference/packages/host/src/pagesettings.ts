@@ -83,10 +83,7 @@ export class PageSettings extends StoredSettings {
   }
 
   // Unlike with `set`, a value counts only once it is durable: the form reports either.
-  async #store(
-    fields: Schema,
-    valueFor: (key: string) => Json | undefined,
-  ): Promise<Saving> {
+  async #store(fields: Schema, valueFor: (key: string) => Json | undefined): Promise<Saving> {
     let failed = false;
     try {
       for (const { key } of fields) {

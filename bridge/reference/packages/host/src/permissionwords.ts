@@ -30,20 +30,11 @@ export const PERMISSION_WORDS: ReadonlyMap<string, PermissionWords> = new Map([
   ["host:intercept", risk("Change what the app does", "can alter or block actions")],
   ["network", risk("Go online", "can send what it knows to the named sites")],
   ["notifications", words("Show messages in the app", "can distract you")],
-  [
-    "native",
-    words("Show desktop and VR notifications", "can cover your view in the headset"),
-  ],
-  [
-    "osc",
-    risk("Control your avatar", "sees and changes its parameters through this computer"),
-  ],
+  ["native", words("Show desktop and VR notifications", "can cover your view in the headset")],
+  ["osc", risk("Control your avatar", "sees and changes its parameters through this computer")],
   ["sql", risk("Read the app's saved data", "all of it, but it can't change it")],
   ["gamelog", risk("Read the game log", "sees where you were and whom you met")],
-  [
-    "vrchat",
-    risk("Use your VRChat session", "sees what your account sees, such as friends"),
-  ],
+  ["vrchat", risk("Use your VRChat session", "sees what your account sees, such as friends")],
   ["context-menu", words("Add menu entries", "they can look like the app's own")],
   ["routes", words("Add pages", "they can look like the app's own")],
   [

@@ -143,10 +143,7 @@ export function count(many: number, one: string, more = `${one}s`): string {
   return `${many} ${many === 1 ? one : more}`;
 }
 
-function lookUp<Value>(
-  table: { readonly [name: string]: Value },
-  name: string,
-): Value | undefined {
+function lookUp<Value>(table: { readonly [name: string]: Value }, name: string): Value | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 

@@ -17,10 +17,7 @@ export class Recorder implements Screen {
   readonly #listeners = new Map<Ref, Listener>();
   #refs = 0;
 
-  constructor(
-    change: (change: Change) => void,
-    failed: (what: string, error: unknown) => void,
-  ) {
+  constructor(change: (change: Change) => void, failed: (what: string, error: unknown) => void) {
     this.#change = change;
     this.#failed = failed;
   }

@@ -61,15 +61,7 @@ export function mostCharacters(kind: string): number {
   return LARGE.test(kind) ? LIMITS.message : LIMITS.ordinary;
 }
 
-export const KINDS = [
-  "text",
-  "button",
-  "input",
-  "number",
-  "table",
-  "progress",
-  "image",
-] as const;
+export const KINDS = ["text", "button", "input", "number", "table", "progress", "image"] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** A card or a part; the realm numbers them from 1. */

@@ -265,9 +265,7 @@ export function Signer({ model, preview }: ViewProps & { readonly preview: Previ
   }
   return (
     <Fragment>
-      <p class="warn">
-        You don't know this author's key. Compare it with the one they published.
-      </p>
+      <p class="warn">You don't know this author's key. Compare it with the one they published.</p>
       <Fingerprint model={model} keyId={keyId} />
     </Fragment>
   );

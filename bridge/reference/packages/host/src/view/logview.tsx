@@ -75,10 +75,7 @@ export function LogView({ model }: ViewProps) {
         >
           Clear
         </Button>
-        <Button
-          id="diagnostics"
-          onPress={() => void makeReport(model).then(setReport)}
-        >
+        <Button id="diagnostics" onPress={() => void makeReport(model).then(setReport)}>
           Copy diagnostics…
         </Button>
       </div>

@@ -71,11 +71,7 @@ export function ButtonLink(props: {
   readonly id?: string;
 }) {
   return (
-    <a
-      class={`button ${props.kind ?? ""}`}
-      href={props.href}
-      id={props.id}
-    >
+    <a class={`button ${props.kind ?? ""}`} href={props.href} id={props.id}>
       {props.children}
     </a>
   );
@@ -242,10 +238,7 @@ interface SelectProps extends LabelledProps {
 export function Select(props: SelectProps) {
   return (
     <Labelled {...props}>
-      <select
-        {...described(props)}
-        onChange={(event) => props.onValue(event.currentTarget.value)}
-      >
+      <select {...described(props)} onChange={(event) => props.onValue(event.currentTarget.value)}>
         {props.options.map(({ value, label }) => (
           <option key={value} value={value} selected={value === props.value}>
             {label}

@@ -172,11 +172,7 @@ function Origin({ model, entry }: ViewProps & { readonly entry: ListEntry }) {
     ["Updated", entry.updatedAt === entry.installedAt ? "" : day(entry.updatedAt)],
     [
       "Author's key",
-      key && (
-        <a href={fragmentOf({ view: "keys" })}>
-          trusted since {day(key.trustedAt)}
-        </a>
-      ),
+      key && <a href={fragmentOf({ view: "keys" })}>trusted since {day(key.trustedAt)}</a>,
     ],
   ];
   return (

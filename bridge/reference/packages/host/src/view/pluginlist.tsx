@@ -26,13 +26,7 @@ export function PluginListView({ model, selected }: ViewProps & { readonly selec
       </div>
       {rows.length === 0 ? null : <UpdateLine model={model} />}
       {many ? (
-        <Filter
-          rows={rows}
-          search={search}
-          tag={tag}
-          onSearch={setSearch}
-          onTag={setTag}
-        />
+        <Filter rows={rows} search={search} tag={tag} onSearch={setSearch} onTag={setTag} />
       ) : null}
       <ul class="plugins" id="plugin-list">
         {found.map((row) => (
@@ -90,12 +84,7 @@ function UpdateLine({ model }: ViewProps) {
           Update all
         </Button>
       ) : null}
-      <Button
-        id="check-updates"
-        kind="quiet"
-        off={off}
-        onPress={() => void check(model)}
-      >
+      <Button id="check-updates" kind="quiet" off={off} onPress={() => void check(model)}>
         Check for updates
       </Button>
     </div>

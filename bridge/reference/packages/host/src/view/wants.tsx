@@ -55,11 +55,7 @@ export function Wants({ manifest, more }: WantsProps) {
         <h3>{title}</h3>
         <ul class="wants">
           {riskyFirst(those).map((permission) => (
-            <Want
-              key={permission}
-              permission={permission}
-              names={namesUnder(permission, manifest)}
-            >
+            <Want key={permission} permission={permission} names={namesUnder(permission, manifest)}>
               {more?.(permission)}
             </Want>
           ))}
