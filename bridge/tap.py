@@ -38,6 +38,7 @@ from .settings.options import (
     refusing,
 )
 from .store.generations import StoreError
+from .system.clock import measure_steadily
 from .system.locks import is_held
 from .system.processes import end_once, prepare_process
 from .wiring import assembly, oneshot
@@ -149,6 +150,7 @@ def makeService(options: Options) -> IService:
     """Make the daemon; Twisted's plugin system asks for it by this name."""
     from twisted.internet import reactor
 
+    measure_steadily(reactor)
     made = _exit_on_error(lambda: assemble(reactor, options))
     # Another Ctrl-C, or the same signal from a shell, would be an error of Twisted's,
     # whose handlers are there when it runs.

@@ -30,8 +30,26 @@ from bridge.wiring.oneshot import make_builder
 
 from .directories import fresh_directory
 from .npm import esbuild, library
+from .programs import python
 from .reactors import brief_reactor
 from .waiting import until
+
+_SET_BACK = """
+import os, sys, threading, time
+shift, now = 0, time.time
+time.time = lambda: now() + shift
+from twisted.internet import reactor
+from bridge import tap
+options = tap.Options()
+options.parseOptions(sys.argv[1:])
+tap.makeService(options)
+reactor.callLater(0.1, reactor.stop)
+shift = -3600
+late = threading.Timer(10, os._exit, [3])
+late.start()
+reactor.run()
+late.cancel()
+"""
 
 
 class DaemonTests(TestCase):
@@ -198,6 +216,12 @@ class DaemonTests(TestCase):
         with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
             ended = self.assertRaises(SystemExit, make)
         return ended.code, printed.getvalue()
+
+    def test_time_of_day_that_is_set_back(self):
+        """What was delayed then happens in time all the same."""
+        where = "--listen=127.0.0.1:0", f"--data-dir={self.data}"
+        done = python("-c", _SET_BACK, "--host=reference", *where)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_taken_port(self):
         """The supervisor gets the reason; the exit status is 1."""

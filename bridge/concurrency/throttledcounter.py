@@ -31,8 +31,7 @@ class ThrottledCounter:
     def add(self, number: int) -> None:
         """Count ``number`` more."""
         self._count += number
-        # A clock that is set back must not delay the report.
-        wait = min(self._next - self._clock.seconds(), _SECONDS_BETWEEN)
+        wait = self._next - self._clock.seconds()
         if wait <= 0 or self._closed:
             self.flush()
         elif self._later is None:

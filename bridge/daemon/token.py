@@ -47,8 +47,7 @@ class FollowedToken:
 
         Nothing is while the file is missing or unusable.
         """
-        # The clock of the system may be set back.
-        if not 0 <= self._seconds() - self._looked < LOOK_SECONDS:
+        if self._seconds() - self._looked >= LOOK_SECONDS:
             self.look()
         known = hmac.compare_digest(self._token.encode("ascii"), offered)
         return known and self._defect is None

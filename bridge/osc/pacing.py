@@ -81,10 +81,6 @@ class Pacing:
     def _room(self) -> int:
         """How many more pushes there may be in this second."""
         now = self._clock.seconds()
-        if self._pushed and self._pushed[-1][0] > now:
-            # The clock was set back: nothing is known of this second.
-            self._pushed.clear()
-            self._last.clear()
         while self._pushed and self._pushed[0][0] <= now - 1.0 + _EARLY:
             when, address = self._pushed.popleft()
             if self._last[address] == when:

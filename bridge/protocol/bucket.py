@@ -34,10 +34,8 @@ class TokenBucket:
     def wait(self) -> float:
         """Seconds until the next token could be used; 0.0 when there is one."""
         now = self.now()
-        # A clock that is set back must not remove tokens.
-        if now > self._as_of:
-            level = self._level + (now - self._as_of) * self.rate
-            self._level = level if level < self.burst else float(self.burst)
+        level = self._level + (now - self._as_of) * self.rate
+        self._level = level if level < self.burst else float(self.burst)
         self._as_of = now
         # Tokens come by tiny float steps: a billionth short counts as one.
         missing = 1.0 - 1e-9 - self._level

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Final
 
 from attrs import field
@@ -67,10 +68,15 @@ class InfoResult:
 
 @define(eq=False, repr=False)
 class Logs:
-    """Appends the page's log lines to a log file."""
+    """
+    Appends the page's log lines to a log file.
+
+    :ivar now: The time of day, in seconds since the epoch.
+    """
 
     _writer: LogWriter | None
     _clock: IReactorTime
+    _now: Callable[[], float]
     _secrets: Secrets = no_secrets
     _budgets: dict[str, TokenBucket] = field(factory=dict)
     _dropped: ThrottledCounter = field(init=False)
@@ -171,7 +177,7 @@ class Logs:
         return self._budgets[scope]
 
     def _lines(self, records: list[Record]) -> bytes:
-        return write_records(records, self._clock.seconds()).encode("utf-8")
+        return write_records(records, self._now()).encode("utf-8")
 
     def _lost(self, failure: Failure, count: int) -> None:
         self.drop(count, getattr(failure.value, "message", "a defect"))

@@ -7,6 +7,7 @@ Each part is passed what it needs; nothing below imports the reactor.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -84,7 +85,7 @@ def assemble(
 
     desktop = Notifications(reactor, os.environ)
     client = make_client(reactor, threads.fetches.call, reach.ca_file, reach.look_up)
-    core = Core(reactor, config, paths, threads, store, hub, desktop, client)
+    core = Core(reactor, config, paths, threads, store, hub, desktop, client, time.time)
     approver = make_approver(core)
     renewed = renew_sources(paths)
     try:
@@ -94,7 +95,7 @@ def assemble(
         raise StartError(str(e)) from None
     writer, discarded = open_page_log(config, data, threads.logs)
     kept, not_kept = open_daemon_log(data, secrets)
-    logs = Logs(writer, reactor, secrets)
+    logs = Logs(writer, reactor, core.now, secrets)
     not_for_osc = frozenset({listening.port, config.overlay_addr.port})
     services = make_services(core, logs, plugins, not_for_osc, reach.policy)
     unbuildable = build_problem(paths)

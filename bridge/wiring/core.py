@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..classes import frozen
@@ -55,6 +56,7 @@ class Core:
     :ivar hub: Pushes events to the pages.
     :ivar desktop: The user's desktop, if there is one.
     :ivar client: Makes every request of the daemon.
+    :ivar now: The time of day, in seconds since the epoch.
     """
 
     reactor: Any
@@ -65,3 +67,4 @@ class Core:
     hub: Hub
     desktop: INotifications
     client: HttpClient
+    now: Callable[[], float]

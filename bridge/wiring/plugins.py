@@ -77,8 +77,8 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     recovered = recover(journal, store, trees)
     trust = Trust(store)
     sink = Pushes(core.hub.push, trust)
-    jobs = Jobs(sink, reactor, _random_name, partial(check, remove))
-    kept = KeptTree(reactor, check)
+    jobs = Jobs(sink, core.now, _random_name, partial(check, remove))
+    kept = KeptTree(reactor, core.now, check)
     builder = make_builder(reactor, paths, check)
     rebuild = Rebuild(store, trees, builder, sink)
     profile = paths.profile
@@ -89,7 +89,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     reached = AddressPolicy(config.public_clones_only)
     remotes = Repositories(client, reactor, check, reached)
     fetcher = CandidateFetcher(
-        remotes, scanner, trees, paths.profile, reactor, check, kept
+        remotes, scanner, trees, paths.profile, reactor, core.now, check, kept
     )
     installed = InstalledSet(store, trees, rebuild, sink, check, journal)
 
@@ -102,7 +102,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
         trust,
         store,
         trees,
-        reactor,
+        core.now,
         check,
         remotes,
     )
@@ -135,7 +135,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
         partial(build_problem, paths),
     )
     linking = Linking(
-        jobs, rebuild, trees, store, paths.profile, sink, reactor, check, scanner
+        jobs, rebuild, trees, store, paths.profile, sink, core.now, check, scanner
     )
     links = DevLinks(linking)
 

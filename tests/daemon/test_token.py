@@ -50,14 +50,6 @@ class FollowedTests(FollowedCase):
         token.look()
         self.assertTrue(token.matches(self.first))
 
-    def test_clock_that_is_set_back(self) -> None:
-        """A rotation is found after the clock was set back, too."""
-        self.clock.advance(3600)
-        self.token.look()
-        new = make_token(self.path).encode()
-        self.clock.rightNow -= 1800
-        self.assertTrue(self.token.matches(new))
-
     def test_every_way_to_change_it(self) -> None:
         """A look finds whatever has changed the file, and nothing where nothing has."""
         for change in (self.replace, self.rewrite, self.link):

@@ -12,6 +12,7 @@ import select
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -174,6 +175,7 @@ class Simulation:
     user: User = field(init=False)
     errors: list[str] = field(factory=list, init=False)
     reactor: Reactor = field(init=False)
+    _set_by: float = field(init=False)
     daemon: Any = field(default=None, init=False)
     web: Web = field(init=False)
     _observer: Any = field(init=False)
@@ -218,6 +220,7 @@ class Simulation:
             return await work(Bundler(reply))
 
         for module, name, double in (
+            (time, "time", self._time_of_day),
             (bridge.wiring.core, "Pool", pool),
             (bridge.wiring.plugins, "Repositories", self._cloner),
             (bridge.wiring.plugins, "native_approver", lambda *_: self.user),
@@ -240,7 +243,7 @@ class Simulation:
 
         :raise SystemExit: It cannot start; so do the errors of ``tap.assemble``.
         """
-        self.reactor = Reactor(self.schedule, self.now)
+        self.reactor, self._set_by = Reactor(self.schedule, self.now), 0.0
         options = tap.Options()
         profile = self.root / "profile.toml"
         if not profile.exists():
@@ -267,8 +270,11 @@ class Simulation:
         self.web = Web(self.reactor, self.daemon._site, host)
 
     def jump(self, seconds: float) -> None:
-        self.now = self.reactor.rightNow = self.reactor.rightNow + seconds
-        self.reactor.advance(0)
+        self._set_by += seconds
+        self.now = self._time_of_day()
+
+    def _time_of_day(self) -> float:
+        return self.reactor.rightNow + self._set_by
 
     def run(self, until: Callable[[], bool], each: Callable[[], object]) -> bool:
         """
@@ -290,7 +296,7 @@ class Simulation:
             if idle > IDLE_ROUNDS or (until() and idle > 2):
                 break
             self.reactor.advance(0.05)
-        self.now = self.reactor.rightNow
+        self.now = self._time_of_day()
         return until()
 
     def stop(self) -> None:

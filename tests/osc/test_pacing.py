@@ -58,13 +58,6 @@ class PacingTests(SynchronousTestCase):
         self.pacing.put(message("/a"))
         self.assertLessEqual(len(self.pacing._last), 120)
 
-    def test_a_clock_that_is_set_back(self) -> None:
-        """What was pushed at a time that is to come again delays nothing."""
-        self.pacing.put(message("/a", 1))
-        self.clock.rightNow -= 3600
-        self.pacing.put(message("/a", 2))
-        self.assertEqual(self.values(), [1, 2])
-
     def test_stop(self) -> None:
         """Nothing is pushed after it; what waited counts as dropped."""
         self.pacing.put(message("/a"))

@@ -41,7 +41,7 @@ class LogsCase(ServiceCase):
         return writer
 
     def serve(self, writer: LogWriter | None) -> None:
-        self.logs = Logs(writer, self.clock, lambda: ["s3cret"])
+        self.logs = Logs(writer, self.clock, self.clock.seconds, lambda: ["s3cret"])
         self.register(self.logs)
 
     @property

@@ -34,11 +34,11 @@ class SinkTests(SynchronousTestCase):
         config = config_of(parsed(daemon_command(), given, "run"))
         directory = fresh_directory(self)
         paths = locate("vrcnext", directory / "data", directory / "themes")
-        threads = Threads.make(Clock(), 1)
+        clock = Clock()
+        threads = Threads.make(clock, 1)
         store = Store.open(paths.data.state, threads.disk.call)
-        fanout = make_sinks(
-            Core(Clock(), config, paths, threads, store, Hub(), FakeScreen(), NOBODY)
-        )
+        tools = FakeScreen(), NOBODY, clock.seconds
+        fanout = make_sinks(Core(clock, config, paths, threads, store, Hub(), *tools))
         return [sink.name for sink in fanout.sinks]
 
     def test_chosen(self):
@@ -77,9 +77,10 @@ class ShutdownTests(SynchronousTestCase):
         screen = FakeScreen()
         self.patch(screen, "show", lambda note: Deferred())
         client = make_client(clock, execute, look_up=lambda name: Deferred())
+        tools = screen, client, clock.seconds
         made = make_services(
-            Core(clock, config, paths, threads, store, hub, screen, client),
-            Logs(None, clock),
+            Core(clock, config, paths, threads, store, hub, *tools),
+            Logs(None, clock, clock.seconds),
             NO_PLUGINS,
             frozenset(),
             AddressPolicy(),

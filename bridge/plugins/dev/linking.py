@@ -13,12 +13,11 @@ copies with all that has such a name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
 
 from attrs import field
-from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ...classes import define, frozen
@@ -70,7 +69,11 @@ class Linked:
 
 @frozen(eq=False)
 class Linking:
-    """Links working trees, each through a ``Link`` of its own."""
+    """
+    Links working trees, each through a ``Link`` of its own.
+
+    :ivar now: The time of day, in seconds since the epoch.
+    """
 
     jobs: Jobs
     rebuild: Rebuild
@@ -78,7 +81,7 @@ class Linking:
     store: Store
     profile: HostProfile
     sink: EventSink
-    clock: IReactorTime
+    now: Callable[[], float]
     in_thread: InThread
     scanner: Scans
 
@@ -149,7 +152,7 @@ class Link:
         )
 
     def _entry(self, manifest: Manifest, before: ListEntry | None) -> ListEntry:
-        now = iso_time(int(self._linking.clock.seconds() * 1000))
+        now = iso_time(int(self._linking.now() * 1000))
         return ListEntry.of(
             manifest,
             url="",

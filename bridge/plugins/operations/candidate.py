@@ -8,7 +8,7 @@ stays a temporary one: no record names it, and the next start removes it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol
 
@@ -67,9 +67,14 @@ class _Tree:
 
 @define(eq=False)
 class KeptTree:
-    """Keeps one tree at most, for ``PREVIEW_KEPT_SECONDS``."""
+    """
+    Keeps one tree at most, for ``PREVIEW_KEPT_SECONDS``.
+
+    :ivar now: The time of day, in seconds since the epoch.
+    """
 
     _clock: IReactorTime
+    _now: Callable[[], float]
     _in_thread: InThread
     _tree: _Tree | None = field(default=None, init=False)
     _closed: bool = field(default=False, init=False)
@@ -89,7 +94,7 @@ class KeptTree:
         self._tree = _Tree(url, pin, root, manifest, expiry)
         if self._closed:
             self.drop()
-        return int((self._clock.seconds() + limits.PREVIEW_KEPT_SECONDS) * 1000)
+        return int((self._now() + limits.PREVIEW_KEPT_SECONDS) * 1000)
 
     def manifest(self, url: str, pin: Pin | None) -> Manifest | None:
         """Return the manifest of a tree; ``None`` when it is not kept."""
@@ -173,6 +178,7 @@ class CandidateFetcher:
     """
     Runs the steps from ``clone`` to ``signature``.
 
+    :ivar now: The time of day, in seconds since the epoch.
     :ivar in_thread: Where the checks run.
     """
 
@@ -181,6 +187,7 @@ class CandidateFetcher:
     _trees: Trees
     _profile: HostProfile
     _clock: IReactorTime
+    _now: Callable[[], float]
     _in_thread: InThread
     _kept: KeptTree
     _places: DeferredSemaphore = field(
@@ -242,9 +249,8 @@ class CandidateFetcher:
         await self._scan(job, tree)
         job.raise_if_stopping()
         job.reached(Step.SIGNATURE, "Verifying the author's signature")
-        now = self._clock.seconds()
         signed = await self._in_thread(
-            verify_tree, tree, manifest.id, self._profile, now
+            verify_tree, tree, manifest.id, self._profile, self._now()
         )
         job.raise_if_stopping()
         return Candidate(root, tree, url, commit, manifest, signed)

@@ -6,9 +6,10 @@ An install and an update go the same way, from a question to the user to one com
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attrs import evolve
 from twisted.internet.defer import Deferred, ensureDeferred
-from twisted.internet.interfaces import IReactorTime
 
 from ...approval import Operation
 from ...classes import define, frozen
@@ -60,6 +61,8 @@ class PluginChanges:
     Each method takes the page's name for the operation (``ref``) and who asks.  What
     it returns fails with ``BridgeError`` after everything was rolled back; to cancel it
     does not stop the operation.  What can be refused at once is raised.
+
+    :ivar now: The time of day, in seconds since the epoch.
     """
 
     _jobs: Jobs
@@ -69,7 +72,7 @@ class PluginChanges:
     _trust: Trust
     _store: Store
     _trees: Trees
-    _clock: IReactorTime
+    _now: Callable[[], float]
     _in_thread: InThread
     _remotes: Remotes
 
@@ -226,7 +229,7 @@ class PluginChanges:
         :return: The plugin's list entry.
         """
         plugin_id = candidate.manifest.id
-        now = int(self._clock.seconds() * 1000)
+        now = int(self._now() * 1000)
         record = _record(candidate, replaced, now)
         edits = [
             record.put(plugin_id),

@@ -16,7 +16,6 @@ from weakref import WeakValueDictionary
 
 from attrs import field
 from twisted.internet.defer import Deferred, DeferredList, DeferredLock
-from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ...approval import Operation
@@ -42,13 +41,14 @@ class Jobs:
     """
     Every plugin operation of the daemon.
 
+    :ivar now: The time of day, in seconds since the epoch.
     :ivar name: Returns a fresh name for an operation.
     :ivar remove: Removes a tree that is not wanted any more.
     :ivar commit_lock: Held while the trees, the records and the bundle change.
     """
 
     _watcher: Watcher
-    _clock: IReactorTime
+    _now: Callable[[], float]
     _name: Callable[[], str]
     _remove: Callable[[Path], Awaitable[object]]
     commit_lock: DeferredLock = field(factory=DeferredLock)
@@ -113,7 +113,7 @@ class Jobs:
         if known is not None:
             return known.join()
         self._refuse_more(request.caller)
-        job = Job(request, watcher or self._watcher, self._name(), self._now())
+        job = Job(request, watcher or self._watcher, self._name(), self._now_ms())
         self._jobs.append(job)
         answer: Deferred[T] = job.join()
         Deferred.fromCoroutine(self._carry_out(job, body))
@@ -131,19 +131,19 @@ class Jobs:
         if whose:
             raise unavailable(f"{whose} are under way; wait for one to end")
 
-    def _now(self) -> int:
-        return int(self._clock.seconds() * 1000)
+    def _now_ms(self) -> int:
+        return int(self._now() * 1000)
 
     async def _carry_out(self, job: Job, body: Callable[[Job], Awaitable[T]]) -> None:
         try:
             result = await body(job)
             self._log.info("{op} is done", op=job.request.op)
-            outcome = Outcome(End.DONE, self._now(), result)
+            outcome = Outcome(End.DONE, self._now_ms(), result)
         except Exception as e:  # noqa: BLE001
             refusal = self._refusal(job, e)
             await self._remove_clones(job)
             end = End.CANCELLED if job.stopping else End.REFUSED
-            outcome = Outcome(end, self._now(), error=refusal)
+            outcome = Outcome(end, self._now_ms(), error=refusal)
         self._jobs.remove(job)
         self._ended = [*self._ended, job][-limits.OUTCOMES :]
         job.end(outcome)
@@ -175,7 +175,7 @@ class Jobs:
 
         Of what ended, the last ``OUTCOMES`` at most.
         """
-        oldest = self._now() - limits.OUTCOME_SECONDS * 1000
+        oldest = self._now_ms() - limits.OUTCOME_SECONDS * 1000
         self._ended = [
             job for job in self._ended if job.outcome and job.outcome.at > oldest
         ]

@@ -191,8 +191,7 @@ class Updates:
         return self._sources
 
     def _is_old(self, source: _Source) -> bool:
-        # A clock that was set back makes nothing fresh.
-        return not 0 <= self._clock.seconds() - source.at < limits.UPDATES_FRESH_SECONDS
+        return self._clock.seconds() - source.at >= limits.UPDATES_FRESH_SECONDS
 
     def _under_way(self) -> list[Deferred[None]]:
         return [one.looking for one in self._sources.values() if one.looking]

@@ -225,29 +225,38 @@ class Bench:
         names = itertools.count(1)
         self.jobs = Jobs(
             self.sink,
-            self.clock,
+            self.clock.seconds,
             lambda: f"operation-{next(names)}",
             lambda root: self.threads(remove, root),
         )
-        self.kept = KeptTree(self.clock, self.threads)
+        self.kept = KeptTree(self.clock, self.clock.seconds, self.threads)
         self.rebuild = Rebuild(self.store, self.trees, self.builder, self.sink)
         self.journal = Journal(self.data.journal)
         store, trees, clock, threads = self.store, self.trees, self.clock, self.threads
+        now = clock.seconds
         self.settlement = InstalledSet(
             store, trees, self.rebuild, self.sink, threads, self.journal
         )
         self.fetcher = CandidateFetcher(
-            self.cloner, self.scanner, trees, PROFILE, clock, threads, self.kept
+            self.cloner, self.scanner, trees, PROFILE, clock, now, threads, self.kept
         )
         prompts = Prompts("Sample Host", PROFILE.permission_words)
         self.prompting = Prompting(self.approver, prompts, self.trust)
         asking = (self.jobs, self.prompting, self.fetcher)
-        shared = (self.trust, store, trees, clock, threads)
-        parts: Any = (*asking, self.settlement, *shared, self.cloner)
+        shared = (self.trust, store, trees)
+        parts: Any = (*asking, self.settlement, *shared, now, threads, self.cloner)
         self.changes = PluginChanges(*parts)
-        parts = (*asking, self.kept, lambda _: self.cloner, True, *shared)
+        parts = (
+            *asking,
+            self.kept,
+            lambda _: self.cloner,
+            True,
+            *shared,
+            clock,
+            threads,
+        )
         self.previewer = Previewer(*parts)
-        parts = (trees, store, PROFILE, self.sink, clock, threads, self.scanner)
+        parts = (trees, store, PROFILE, self.sink, now, threads, self.scanner)
         self.linking = Linking(self.jobs, self.rebuild, *parts)
 
     def push(self, event: str, data: Any) -> None:

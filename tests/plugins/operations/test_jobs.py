@@ -71,7 +71,7 @@ class JobsTestCase(SynchronousTestCase):
         self.clock.advance(NOW)
         names = itertools.count(1)
         self.jobs = Jobs(
-            mock.Mock(), self.clock, lambda: f"{next(names):016x}", self.remove
+            mock.Mock(), self.clock.seconds, lambda: f"{next(names):016x}", self.remove
         )
 
     def remove(self, clone: Path) -> Deferred[None]:
