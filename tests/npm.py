@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from bridge.provision.library import LIBRARY, library_files
+from bridge.provision.downloads import LIBRARY, library_files
 
 from .directories import write_files
 from .programs import program, run

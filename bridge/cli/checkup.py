@@ -22,7 +22,7 @@ from ..plugins.installed.records import Record, read_records
 from ..plugins.installed.trees import Trees
 from ..protocol.errors import UserError
 from ..protocol.text import visible
-from ..provision.bundlersource import installed_bundler, would_run
+from ..provision.downloads import installed_bundler, would_run
 from ..provision.hostsources import sources_problem
 from ..provision.readiness import missing_sources, setup_command, theme_problem
 from ..provision.service import UNIT, has_systemd, is_service_of

@@ -23,11 +23,17 @@ from ..protocol.limits import NPM_SECONDS
 from ..settings.host import HostProfile
 from ..settings.options import Paths
 from ..system.locks import LockedError, acquire
-from .bundlersource import (
+from .downloads import (
+    LIBRARY,
     find_bundler,
+    find_library,
     install_bundler,
     installed_bundler,
+    installed_library,
+    library_at_hand,
+    library_files,
     read_bundler,
+    read_library,
 )
 from .hostsources import (
     Sources,
@@ -36,14 +42,6 @@ from .hostsources import (
     read_sources,
     sources_problem,
     unmodified_sources,
-)
-from .library import (
-    LIBRARY,
-    find_library,
-    installed_library,
-    library_at_hand,
-    library_files,
-    read_library,
 )
 from .npm import SetupError
 from .readiness import OWN_HOST

@@ -7,7 +7,6 @@ The wiring of a daemon, for ``bridge.tap``.
     core            what all parts depend on
     plugins         all that installs, builds and links plugins
     services        every service, and every sink
-    logs            where log lines go
     oneshot         what --print-token, --rotate-token and --build-plugins do
 
 In each, a line depends only on those before it.

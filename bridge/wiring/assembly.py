@@ -7,16 +7,22 @@ Each part is passed what it needs; nothing below imports the reactor.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
+from threading import RLock
 from typing import Any
 
-from attrs import astuple, evolve
+from attrs import astuple, evolve, field
 from twisted.internet.defer import Deferred, DeferredList
-from twisted.logger import LogPublisher
+from twisted.logger import ILogObserver, LogEvent, LogPublisher
+from zope.interface import implementer
 
 from .. import __version__
+from ..classes import define
+from ..concurrency.threads import Pool
 from ..daemon.banner import Banner
 from ..daemon.controlsocket import ControlSocket
 from ..daemon.daemon import Daemon
@@ -24,14 +30,18 @@ from ..daemon.listening import StartError, bind
 from ..daemon.listening import this_process as inherited_socket
 from ..daemon.sd_notify import this_process
 from ..daemon.token import FollowedToken
-from ..daemonlog import LogPush, at_least
+from ..daemonlog import LogPush, Output, as_text, at_least, read_event, to_journal
 from ..datadir.paths import DataDir
 from ..datadir.token import read_or_make_token
 from ..freedesktop import Notifications
 from ..http.client import FetchConfig, make_client
+from ..pagelog.pagefile import LogFileError, PageFile
+from ..pagelog.writer import LogWriter
 from ..plugins.installed.exchange import JournalError
 from ..protocol.bucket import TokenBucket
+from ..protocol.limits import DAEMON_LOG_BYTES
 from ..protocol.session import Rates
+from ..protocol.text import Secrets
 from ..provision.readiness import build_problem
 from ..provision.setup import renew_sources
 from ..rpc.dispatch import Dispatcher
@@ -47,7 +57,6 @@ from ..web.site import GuardedSite, Health
 from ..web.websocket.conversation import SharedContext
 from ..web.websocket.socket import BridgeFactory
 from .core import Core, Threads
-from .logs import make_log_output, open_daemon_log, open_page_log
 from .plugins import make_approver, make_plugins
 from .services import LIGHT, make_services
 
@@ -177,3 +186,84 @@ def _lock(data: DataDir) -> Lock:
         ) from None
     except OSError as e:
         raise StartError(f"cannot lock {data.root}: {e.strerror}") from None
+
+
+def make_log_output(
+    config: Config, twistd: Mapping[str, Any] | None, secrets: Secrets
+) -> ILogObserver | None:
+    """
+    Make what prints the daemon's own log lines.
+
+    :param twistd: The options of twistd, when that has started us.
+    :param secrets: What no line may contain.
+    :return: ``None`` when twistd prints them.
+    """
+    if twistd is not None and (
+        twistd.get("logfile")
+        or twistd.get("logger")
+        or twistd.get("syslog")
+        or not twistd.get("nodaemon", True)
+    ):
+        return None
+    is_journal = to_journal(sys.stderr, os.environ)
+    output = Output(sys.stderr, config.log_format, secrets, is_journal)
+    return at_least(config.log, output)
+
+
+@implementer(ILogObserver)
+@define(eq=False, repr=False)
+class DaemonLog:
+    """
+    Keeps the daemon's own log lines in a file, wherever else they are shown.
+
+    ``plugin-bridge doctor`` takes them from there for a bug report.  What cannot be
+    written is lost.
+    """
+
+    _file: PageFile | None
+    _secrets: Secrets
+    # Twisted logs in signal handlers, too.
+    _lock: RLock = field(factory=RLock, init=False)
+
+    def __call__(self, event: LogEvent) -> None:
+        line = f"{as_text(read_event(event, self._secrets))}\n"
+        with self._lock, suppress(OSError):
+            if self._file is not None:
+                self._file.append(line.encode("utf-8", "replace"))
+
+    def close(self) -> None:
+        """Close the file; what is logged after that is not in it."""
+        with self._lock:
+            file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+
+def open_daemon_log(data: DataDir, secrets: Secrets) -> tuple[DaemonLog, str | None]:
+    """
+    Open the file of the daemon's own log lines.
+
+    :return: What is logged to; and why nothing of it is kept.
+    """
+    try:
+        file = PageFile.open(data.daemon_log, DAEMON_LOG_BYTES)
+    except LogFileError as e:
+        return DaemonLog(None, secrets), f"the daemon's log lines are not kept: {e}"
+    return DaemonLog(file, secrets), None
+
+
+def open_page_log(
+    config: Config, data: DataDir, pool: Pool
+) -> tuple[LogWriter | None, str | None]:
+    """
+    Open the file of the page's log lines.
+
+    :return: ``None`` when they are dropped; and why, unless an option asked for it.
+    """
+    if config.no_log_capture:
+        return None, None
+    try:
+        file = PageFile.open(config.log_file or data.log, config.log_max_bytes)
+    except LogFileError as e:
+        return None, f"the page's log lines are discarded: {e}"
+    return LogWriter(file, pool.call), None

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import bridge
-from bridge.provision.library import LIBRARY
+from bridge.provision.downloads import LIBRARY
 from bridge.settings.host import load_profile
 
 from ..e2e.daemon import Page

@@ -1,5 +1,6 @@
 """Tests for ``bridge.system.files``."""
 
+import errno
 import os
 import shutil
 import threading
@@ -8,7 +9,15 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.system.files import make_private, remove, sync_directory, sync_files
+from bridge.system.files import (
+    create_in_memory,
+    make_private,
+    path_of,
+    remove,
+    seal,
+    sync_directory,
+    sync_files,
+)
 
 from ..directories import fresh_directory, write_files
 
@@ -130,3 +139,56 @@ class RemovingTests(SynchronousTestCase):
 def name_of(fd: int) -> str:
     """Return the name of the file that a descriptor has open."""
     return Path(os.readlink(f"/proc/self/fd/{fd}")).name
+
+
+SCRIPT = b"#!/bin/sh\necho it runs\n"
+
+
+class NamelessTests(SynchronousTestCase):
+    """What can be done with such a file."""
+
+    def made(self) -> int:
+        """Make a file with a program in it, finished."""
+        fd = create_in_memory()
+        os.write(fd, SCRIPT)
+        reading = seal(fd)
+        self.addCleanup(os.close, reading)
+        return reading
+
+    def test_attack_written_by_its_descriptor(self) -> None:
+        """The descriptor that is left can't be written to."""
+        error = self.assertRaises(OSError, os.write, self.made(), b"x")
+        self.assertEqual(error.errno, errno.EBADF)
+
+    def test_attack_change_in_memory(self) -> None:
+        """It is changed by nobody, not even its owner."""
+        with open(path_of(self.made()), "r+b", buffering=0) as file:
+            for change in (lambda: file.write(b"x"), lambda: file.truncate(0)):
+                self.assertRaises(PermissionError, change)
+
+    def test_without_proc(self) -> None:
+        """Where descriptors have no paths, the file can't be finished."""
+        fd = create_in_memory()
+        self.addCleanup(os.close, fd)
+        with mock.patch("bridge.system.files.path_of", return_value="/no/proc"):
+            self.assertRaises(OSError, seal, fd)
+
+    def test_older_kernels(self) -> None:
+        """Where the flag for running is unknown, it is left out."""
+        real, flags = os.memfd_create, []
+
+        def memfd_create(name: str, given: int) -> int:
+            flags.append(given)
+            if len(flags) == 1:
+                raise OSError(errno.EINVAL, "")
+            return real(name, given)
+
+        with mock.patch("os.memfd_create", memfd_create):
+            os.close(create_in_memory())
+        self.assertNotEqual(flags[0], flags[1])
+
+    def test_kernels_that_refuse(self) -> None:
+        """Where no file in memory may run, there is none."""
+        for code in (errno.EACCES, errno.EINVAL):
+            with mock.patch("os.memfd_create", side_effect=OSError(code, "")):
+                self.assertRaises(OSError, create_in_memory)

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from ...plugins.esbuild.pins import VERSION
-from ...provision.library import LIBRARY
+from ...provision.downloads import LIBRARY
 from ...provision.removal import check_removable, published, remove_all
 from ...provision.service import UNIT, install_service, is_service_of, remove_service
 from ...provision.setup import Setup

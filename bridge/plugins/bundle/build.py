@@ -38,8 +38,7 @@ from .prerequisites import (
     missing_files,
 )
 from .publishing import INFO_FILE, Staging, replace_file
-from .sourcemap import Bundle
-from .sources import Sources
+from .sources import Bundle, Sources
 
 PATIENCE_SECONDS: Final = 90.0
 """How long a build waits for another one, which may take 60 s."""

@@ -31,8 +31,7 @@ from ..esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
 from ..tree.manifest import ENTRY_FILE
 from .metafile import API, API_TEXT, PLUGINS, Allowed, BuildError, check_metafile
 from .prerequisites import API_ENTRY, HOST_ENTRY, MADE, REALM_ENTRY, TABLE_FILE
-from .sourcemap import Bundle, check_map
-from .sources import Sources
+from .sources import Bundle, Sources, check_map
 
 BUILD_LIMITS: Final = Limits(
     limits.BUILD_SECONDS,

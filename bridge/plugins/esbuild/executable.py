@@ -29,8 +29,7 @@ from attrs import field
 
 from ...classes import define, frozen
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
-from ...system.files import BINARY
-from ...system.nameless import create, finish, path_of
+from ...system.files import BINARY, create_in_memory, path_of, seal
 from ..tree.files import NotRegularError, open_regular, read_bounded
 from .pins import BINARY_NAME, CHECKSUM_NAME
 
@@ -114,10 +113,10 @@ class HeldCopy:
 
 
 def _copy_in_memory(binary: Path, digest: str) -> Executable:
-    fd = create()
+    fd = create_in_memory()
     try:
         _copy(binary, fd, digest)
-        fd = finish(fd)
+        fd = seal(fd)
     except BaseException:
         os.close(fd)
         raise

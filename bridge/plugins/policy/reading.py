@@ -24,8 +24,7 @@ from ...classes import frozen
 from ...protocol.text import printable
 from ..esbuild.conversation import Conversation
 from ..esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
-from .rules.standard import RESERVED, WRAPPED, standard_names
-from .rules.table import GLOBALS
+from .rules.table import GLOBALS, RESERVED, WRAPPED, standard_names
 
 FACTORY: Final = "jsx"
 """What the mark of an element's factory ends with; it is a member, as no name is."""

@@ -3,7 +3,7 @@
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.bundle.plugintable import module_table, text_table
-from bridge.plugins.bundle.sourcemap import Bundle, SourceMap
+from bridge.plugins.bundle.sources import Bundle, SourceMap
 
 
 def bundle(script: str, sources: list[str], mappings: str) -> Bundle:

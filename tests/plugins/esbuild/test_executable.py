@@ -18,7 +18,7 @@ from bridge.plugins.esbuild.executable import (
     read_checksum,
 )
 from bridge.protocol.limits import BUNDLER_BYTES
-from bridge.system.nameless import create
+from bridge.system.files import create_in_memory
 
 from ...directories import fresh_directory, open_files
 
@@ -54,11 +54,11 @@ class ExecutableCase(SynchronousTestCase):
     def checksum(self, text: str) -> None:
         (self.source / "esbuild.sha256").write_text(text)
 
-    def copy(self, make=create) -> Executable:
-        with mock.patch.object(executable, "create", make):
+    def copy(self, make=create_in_memory) -> Executable:
+        with mock.patch.object(executable, "create_in_memory", make):
             return HeldCopy().get(self.source)
 
-    def refused(self, make=create) -> str:
+    def refused(self, make=create_in_memory) -> str:
         """Copy, expect a refusal that leaves nothing while it is held; its words."""
         before = open_files()
         error = self.assertRaises(BundlerError, self.copy, make)
@@ -109,7 +109,7 @@ class CopyTests(ExecutableCase):
             place.unlink(missing_ok=True)
             self.install(SCRIPT)
             change()
-            for make in (create, none):
+            for make in (create_in_memory, none):
                 self.assertEqual(self.refused(make)[: len(words)], words)
 
 
@@ -136,12 +136,12 @@ class HeldCopyTests(ExecutableCase):
         super().setUp()
         self.made = 0
         self.held = HeldCopy()
-        self.patch(executable, "create", self.create)
+        self.patch(executable, "create_in_memory", self.create)
 
     def create(self) -> int:
         """Count how often the bundler is copied."""
         self.made += 1
-        return create()
+        return create_in_memory()
 
     def output(self):
         """Run the copy; what it prints."""

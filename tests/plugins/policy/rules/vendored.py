@@ -11,14 +11,14 @@ import textwrap
 from pathlib import Path
 from typing import Any, Final
 
-from bridge.plugins.policy.rules import standard
+from bridge.plugins.policy.rules import table
 
 from ....npm import npm_package
 
 GLOBALS_PACKAGE: Final = "globals@17.14.0"
 """The package and its exact version."""
 
-HERE: Final = Path(standard.__file__).parent / "globals"
+HERE: Final = Path(table.__file__).parent / "globals"
 _PARTS: Final = {"ecmascript": ("builtin",), "web": ("browser", "worker")}
 
 

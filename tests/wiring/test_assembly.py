@@ -1,11 +1,11 @@
-"""Tests for bridge.wiring.logs: the file of the daemon's own log lines."""
+"""Tests for bridge.wiring.assembly: the file of the daemon's own log lines."""
 
 from twisted.logger import Logger, LogPublisher
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.datadir.paths import DataDir
 from bridge.protocol.limits import DAEMON_LOG_BYTES
-from bridge.wiring.logs import open_daemon_log
+from bridge.wiring.assembly import open_daemon_log
 
 from ..directories import fresh_directory
 

@@ -2,8 +2,16 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.rules.standard import RESERVED, WRAPPED, standard_names
-from bridge.plugins.policy.rules.table import MEMBERS, SCOPED, TIMERS, USES, WORDS
+from bridge.plugins.policy.rules.table import (
+    MEMBERS,
+    RESERVED,
+    SCOPED,
+    TIMERS,
+    USES,
+    WORDS,
+    WRAPPED,
+    standard_names,
+)
 
 from .vendored import GLOBALS_PACKAGE, HERE, copied, licence, published
 
