@@ -68,7 +68,8 @@ class Sources:
         if asked["command"] == "on-load":
             return self.load(asked)
         if asked["command"] == "on-resolve":
-            return {"id": asked["ids"][0], "path": f"{self.root}/{API_TEXT}"}
+            place = os.path.join(self.root, *API_TEXT.split("/"))
+            return {"id": asked["ids"][0], "path": place}
         return {"errors": [], "warnings": []}
 
     def load(self, asked: dict[str, Any]) -> dict[str, Any]:

@@ -1,16 +1,19 @@
 """Builds with the real bundler: how it reads the sources of plugins, and which."""
 
 import json
+import ntpath
+import os
 import re
 import shutil
 from collections.abc import Iterator
 from typing import ClassVar
+from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.metafile import BuildError
+from bridge.plugins.bundle.metafile import API_TEXT, BuildError
 from bridge.plugins.bundle.sources import Sources, check_map
 
 from ...npm import run_node
@@ -29,6 +32,14 @@ class AskedTests(BuildCase):
         path = f"{root}/{below}"
         asked = re.search(Sources(root, {}).asked_for, path) is not None
         self.assertEqual(asked, not below.startswith("host/"))
+
+    def test_separator(self) -> None:
+        """Where paths have backslashes, a plugin gets the API's text all the same."""
+        sources = Sources("C:\\data", {API_TEXT: b"the API"})
+        with mock.patch.object(os, "sep", "\\"), mock.patch.object(os, "path", ntpath):
+            place = sources.reply({"command": "on-resolve", "ids": [0]})["path"]
+            asked = {"command": "on-load", "ids": [0], "path": place, "with": {}}
+            self.assertEqual(sources.reply(asked)["contents"], b"the API")
 
 
 class StrictTests(BuildCase):
