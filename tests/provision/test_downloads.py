@@ -15,18 +15,7 @@ from bridge import __version__
 from bridge.datadir.paths import DataDir
 from bridge.plugins.esbuild.pins import VERSION, pin_for
 from bridge.protocol.limits import BUNDLER_BYTES
-from bridge.provision.downloads import (
-    FOLDER,
-    LIBRARY,
-    find_bundler,
-    find_library,
-    install_bundler,
-    installed_bundler,
-    installed_library,
-    library_files,
-    read_bundler,
-    read_library,
-)
+from bridge.provision import downloads
 from bridge.provision.hostsources import install_sources
 from bridge.provision.npm import SetupError
 from bridge.provision.setup import own_sources
@@ -60,9 +49,9 @@ class ReadingTests(SourceCase):
 
     def test_binary_or_package(self):
         """The binary and the npm package give the same bytes."""
-        binary = read_bundler(esbuild(), self.pin)
+        binary = downloads.read_bundler(esbuild(), self.pin)
         self.assertEqual(hashlib.sha256(binary).hexdigest(), self.pin.binary)
-        self.assertEqual(read_bundler(self.package(), self.pin), binary)
+        self.assertEqual(downloads.read_bundler(self.package(), self.pin), binary)
 
     def test_attack_other_file(self):
         """Any other binary or package is refused; the latter isn't even opened."""
@@ -77,7 +66,7 @@ class ReadingTests(SourceCase):
         with mock.patch("tarfile.open", side_effect=AssertionError):
             for content in (b"#!/bin/sh\n", b"", archive.getvalue()):
                 path.write_bytes(content)
-                reported = self.refused(read_bundler, path, self.pin)
+                reported = self.refused(downloads.read_bundler, path, self.pin)
                 self.assertTrue(reported.startswith(why), reported)
 
     def test_attack_endless_file(self):
@@ -92,7 +81,7 @@ class ReadingTests(SourceCase):
                 "the bundler cannot be read: No such file or directory",
             ),
         ):
-            self.assertIn(words, self.refused(read_bundler, given, self.pin))
+            self.assertIn(words, self.refused(downloads.read_bundler, given, self.pin))
 
 
 class FindingTests(SourceCase):
@@ -107,7 +96,7 @@ class FindingTests(SourceCase):
 
     def find(self, environ: dict[str, str]) -> bytes:
         """Find it, where the scratch directory is what our package ships."""
-        return find_bundler(self.pin, environ, self.root)
+        return downloads.find_bundler(self.pin, environ, self.root)
 
     def test_attack_tampered(self):
         """What npm brings, or our package ships, is verified like everything else."""
@@ -169,7 +158,7 @@ class InstallingTests(SourceCase):
         """Only its owner enters the directory, and only he writes what is in it."""
         data = DataDir(self.root)
         self.addCleanup(os.umask, os.umask(0))
-        install_bundler(esbuild().read_bytes(), data, self.pin)
+        downloads.install_bundler(esbuild().read_bytes(), data, self.pin)
         paths = (data.bin, data.bin / "esbuild", data.bin / "esbuild.sha256")
         modes = [path.stat().st_mode & 0o777 for path in paths]
         self.assertEqual(modes, [0o700, 0o755, 0o644])
@@ -178,19 +167,19 @@ class InstallingTests(SourceCase):
         """Another binary, another checksum or another mode is not in place."""
         data = DataDir(self.root)
         binary, checksum = data.bin / "esbuild", data.bin / "esbuild.sha256"
-        self.assertFalse(installed_bundler(data, self.pin))
+        self.assertFalse(downloads.installed_bundler(data, self.pin))
         for spoil in (
             lambda: binary.write_bytes(b"x"),
             lambda: checksum.write_text("x"),
             checksum.unlink,
             lambda: binary.chmod(0o600),
         ):
-            install_bundler(esbuild().read_bytes(), data, self.pin)
+            downloads.install_bundler(esbuild().read_bytes(), data, self.pin)
             # As ``sha256sum`` writes it, in capitals.
             checksum.write_text(f"{self.pin.binary.upper()}  -\n")
-            self.assertTrue(installed_bundler(data, self.pin))
+            self.assertTrue(downloads.installed_bundler(data, self.pin))
             spoil()
-            self.assertFalse(installed_bundler(data, self.pin))
+            self.assertFalse(downloads.installed_bundler(data, self.pin))
 
 
 class LibraryTests(SynchronousTestCase):
@@ -202,32 +191,32 @@ class LibraryTests(SynchronousTestCase):
 
     def test_attack_other_package(self) -> None:
         """A package of another digest is refused, from wherever, and not opened."""
-        (self.root / LIBRARY.file).write_bytes(self.package[:-1] + b"x")
+        (self.root / downloads.LIBRARY.file).write_bytes(self.package[:-1] + b"x")
         for refused in (
-            lambda: find_library({}, self.root),
-            lambda: read_library(self.root / LIBRARY.file),
+            lambda: downloads.find_library({}, self.root),
+            lambda: downloads.read_library(self.root / downloads.LIBRARY.file),
         ):
             error = self.assertRaises(SetupError, refused)
             self.assertIn("not have the digest of preact@11.2.0", str(error))
 
     def test_what_the_bundle_needs(self) -> None:
         """Readable sources and types, the licence, and a description of these."""
-        files = library_files(self.package)
-        about = json.loads(files[f"{FOLDER}package.json"])
+        files = downloads.library_files(self.package)
+        about = json.loads(files[f"{downloads.FOLDER}package.json"])
         for entry in about["exports"].values():
             for path in entry.values():
-                self.assertIn(FOLDER + path.removeprefix("./"), files)
-        self.assertIn(b"MIT License", files[f"{FOLDER}LICENSE"])
+                self.assertIn(downloads.FOLDER + path.removeprefix("./"), files)
+        self.assertIn(b"MIT License", files[f"{downloads.FOLDER}LICENSE"])
         ends = {path.rpartition(".")[2] for path in files}
-        self.assertEqual(ends, {"js", "ts", "json", f"{FOLDER}LICENSE"})
+        self.assertEqual(ends, {"js", "ts", "json", f"{downloads.FOLDER}LICENSE"})
 
     def test_in_place(self) -> None:
         """The pinned version in place is found; one that was changed is not."""
         data = DataDir(self.root / "data")
         data.create()
-        self.assertEqual(installed_library(data), {})
-        files = library_files(self.package)
+        self.assertEqual(downloads.installed_library(data), {})
+        files = downloads.library_files(self.package)
         install_sources({**own_sources(), **files}, data, __version__, force=False)
-        self.assertEqual(installed_library(data), files)
-        (data.host / FOLDER / "src/index.js").write_text("mine")
-        self.assertEqual(installed_library(data), {})
+        self.assertEqual(downloads.installed_library(data), files)
+        (data.host / downloads.FOLDER / "src/index.js").write_text("mine")
+        self.assertEqual(downloads.installed_library(data), {})

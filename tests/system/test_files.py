@@ -9,15 +9,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.system.files import (
-    create_in_memory,
-    make_private,
-    path_of,
-    remove,
-    seal,
-    sync_directory,
-    sync_files,
-)
+from bridge.system import files
 
 from ..directories import fresh_directory, write_files
 
@@ -31,17 +23,17 @@ class FilesTests(SynchronousTestCase):
         fd = os.open(path, os.O_RDWR)
         self.addCleanup(os.close, fd)
         with mock.patch.object(os, "name", "nt"):
-            make_private(fd)
+            files.make_private(fd)
         self.assertEqual(path.stat().st_mode & 0o777, 0o644)
-        make_private(fd)
+        files.make_private(fd)
         self.assertEqual(path.stat().st_mode & 0o777, 0o600)
 
     def test_directory(self) -> None:
         """A directory that is not there cannot be synced; on Windows none needs to."""
         gone = fresh_directory(self) / "file"
-        self.assertRaises(OSError, sync_directory, gone)
+        self.assertRaises(OSError, files.sync_directory, gone)
         with mock.patch.object(os, "name", "nt"):
-            sync_directory(gone)
+            files.sync_directory(gone)
 
 
 class SyncingTests(SynchronousTestCase):
@@ -66,7 +58,7 @@ class SyncingTests(SynchronousTestCase):
         before = threading.active_count()
         for count in (0, 1, 3, 20):
             self.done.clear()
-            sync_files(self.paths[:count])
+            files.sync_files(self.paths[:count])
             self.assertEqual({path.name for path in self.paths[:count]}, {*self.done})
             self.assertEqual(len(self.done), count)
         self.assertLessEqual(threading.active_count(), before)
@@ -85,20 +77,22 @@ class SyncingTests(SynchronousTestCase):
 
             self.done.clear()
             with mock.patch.object(threading.Thread, "start", begin):
-                sync_files(self.paths)
+                files.sync_files(self.paths)
             self.assertEqual({path.name for path in self.paths}, {*self.done})
 
     def test_one_that_cannot_be(self) -> None:
         """That one could not be synced is an error."""
         for paths in (self.paths[:3], self.paths):
-            self.assertRaises(FileNotFoundError, sync_files, [*paths, self.root / "x"])
+            self.assertRaises(
+                FileNotFoundError, files.sync_files, [*paths, self.root / "x"]
+            )
 
     def test_attack_link(self) -> None:
         """A link in the place of a file is refused."""
         link = self.root / "link"
         link.symlink_to("0")
-        self.assertRaises(OSError, sync_files, [link])
-        self.assertRaises(OSError, sync_files, [link, *self.paths])
+        self.assertRaises(OSError, files.sync_files, [link])
+        self.assertRaises(OSError, files.sync_files, [link, *self.paths])
 
 
 class RemovingTests(SynchronousTestCase):
@@ -107,10 +101,10 @@ class RemovingTests(SynchronousTestCase):
     def test_errors(self) -> None:
         """What can't be removed is an error; that there is nothing is none."""
         path = fresh_directory(self) / "path"
-        remove(path)
+        files.remove(path)
         path.mkdir()
         self.patch(os, "rmdir", lambda *_, **__: os.close(-1))
-        self.assertRaises(OSError, remove, path)
+        self.assertRaises(OSError, files.remove, path)
         self.assertTrue(path.is_dir())
 
     def test_read_only_files(self) -> None:
@@ -131,7 +125,7 @@ class RemovingTests(SynchronousTestCase):
             really(one)
 
         with mock.patch.object(shutil, "rmtree", as_a_user):
-            remove(path)
+            files.remove(path)
         self.assertEqual(os.listdir(root), ["kept"])
         self.assertEqual(kept.stat().st_mode & 0o777, 0o600)
 
@@ -149,9 +143,9 @@ class NamelessTests(SynchronousTestCase):
 
     def made(self) -> int:
         """Make a file with a program in it, finished."""
-        fd = create_in_memory()
+        fd = files.create_in_memory()
         os.write(fd, SCRIPT)
-        reading = seal(fd)
+        reading = files.seal(fd)
         self.addCleanup(os.close, reading)
         return reading
 
@@ -162,16 +156,16 @@ class NamelessTests(SynchronousTestCase):
 
     def test_attack_change_in_memory(self) -> None:
         """It is changed by nobody, not even its owner."""
-        with open(path_of(self.made()), "r+b", buffering=0) as file:
+        with open(files.path_of(self.made()), "r+b", buffering=0) as file:
             for change in (lambda: file.write(b"x"), lambda: file.truncate(0)):
                 self.assertRaises(PermissionError, change)
 
     def test_without_proc(self) -> None:
         """Where descriptors have no paths, the file can't be finished."""
-        fd = create_in_memory()
+        fd = files.create_in_memory()
         self.addCleanup(os.close, fd)
         with mock.patch("bridge.system.files.path_of", return_value="/no/proc"):
-            self.assertRaises(OSError, seal, fd)
+            self.assertRaises(OSError, files.seal, fd)
 
     def test_older_kernels(self) -> None:
         """Where the flag for running is unknown, it is left out."""
@@ -184,11 +178,11 @@ class NamelessTests(SynchronousTestCase):
             return real(name, given)
 
         with mock.patch("os.memfd_create", memfd_create):
-            os.close(create_in_memory())
+            os.close(files.create_in_memory())
         self.assertNotEqual(flags[0], flags[1])
 
     def test_kernels_that_refuse(self) -> None:
         """Where no file in memory may run, there is none."""
         for code in (errno.EACCES, errno.EINVAL):
             with mock.patch("os.memfd_create", side_effect=OSError(code, "")):
-                self.assertRaises(OSError, create_in_memory)
+                self.assertRaises(OSError, files.create_in_memory)

@@ -2,13 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.esbuild.language import (
-    DATA_LOADERS,
-    LOADERS,
-    is_data_name,
-    is_source_name,
-    suffix_of,
-)
+from bridge.plugins.esbuild import language
 
 SOURCES = {".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"}
 DATA = {".json", ".txt"}
@@ -22,14 +16,18 @@ class NameTests(SynchronousTestCase):
         for suffix in SOURCES | DATA:
             for stem in ("a", "a.test", "..a", "src/a", "a b", "a."):
                 name = stem + suffix
-                self.assertEqual(is_source_name(name), suffix in SOURCES, name)
-                self.assertEqual(is_data_name(name), suffix in DATA, name)
-        self.assertEqual((set(LOADERS), set(DATA_LOADERS)), (SOURCES, DATA))
+                self.assertEqual(language.is_source_name(name), suffix in SOURCES, name)
+                self.assertEqual(language.is_data_name(name), suffix in DATA, name)
+        self.assertEqual(
+            (set(language.LOADERS), set(language.DATA_LOADERS)), (SOURCES, DATA)
+        )
 
     def test_attack_names_of_no_kind(self):
         """None has what has no stem, another suffix, or one in other letters."""
         for suffix in SOURCES | DATA:
             for name in (suffix, f".{suffix}", f"..{suffix}", f"src/{suffix}"):
-                self.assertEqual(suffix_of(name), "", name)
+                self.assertEqual(language.suffix_of(name), "", name)
         for name in ("a", "a.", "a.TS", "a.Json", "a.css", "a.ts ", "a.js/b", "", "."):
-            self.assertFalse(is_source_name(name) or is_data_name(name), name)
+            self.assertFalse(
+                language.is_source_name(name) or language.is_data_name(name), name
+            )

@@ -6,13 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.esbuild.packets import (
-    Packet,
-    PacketError,
-    packet,
-    read_packet,
-    take_packet,
-)
+from bridge.plugins.esbuild import packets
 
 VALUES = st.recursive(
     st.none()
@@ -31,7 +25,7 @@ NUMBERS = st.integers(0, 2**31 - 1)
 
 def response(number: int, value: object) -> bytes:
     """The packet of a response."""
-    return packet(number, value, is_response=True)
+    return packets.packet(number, value, is_response=True)
 
 
 class PacketTests(SynchronousTestCase):
@@ -40,16 +34,18 @@ class PacketTests(SynchronousTestCase):
     @given(NUMBERS, st.booleans(), VALUES)
     def test_round_trip(self, number: int, is_response: bool, value: object) -> None:
         """What is written is read."""
-        written = packet(number, value, is_response=is_response)
+        written = packets.packet(number, value, is_response=is_response)
         received = bytearray(written + b"more")
-        body = take_packet(received)
+        body = packets.take_packet(received)
         assert body is not None
         self.assertEqual((body, received), (written[4:], b"more"))
-        self.assertEqual(read_packet(body), Packet(number, is_response, value))
+        self.assertEqual(
+            packets.read_packet(body), packets.Packet(number, is_response, value)
+        )
         # What is not there whole is left.
         for end in (3, 4, len(written) - 1):
             received = bytearray(written[:end])
-            self.assertIsNone(take_packet(received))
+            self.assertIsNone(packets.take_packet(received))
             self.assertEqual(received, written[:end])
 
     @given(NUMBERS, VALUES, st.data())
@@ -59,33 +55,35 @@ class PacketTests(SynchronousTestCase):
         """A packet that is cut, or goes on, is refused."""
         body = response(number, value)[4:]
         end = data.draw(st.integers(0, len(body) - 1))
-        self.assertRaises(PacketError, read_packet, body[:end])
-        self.assertRaises(PacketError, read_packet, body + b"\0")
+        self.assertRaises(packets.PacketError, packets.read_packet, body[:end])
+        self.assertRaises(packets.PacketError, packets.read_packet, body + b"\0")
 
     @given(st.binary(max_size=60))
     def test_attack_garbage(self, body: bytes) -> None:
         """Any bytes are a packet or are refused."""
         try:
-            read = read_packet(body)
-        except PacketError:
+            read = packets.read_packet(body)
+        except packets.PacketError:
             return
-        again = packet(read.number, read.value, is_response=read.is_response)
-        self.assertEqual(read_packet(again[4:]), read)
+        again = packets.packet(read.number, read.value, is_response=read.is_response)
+        self.assertEqual(packets.read_packet(again[4:]), read)
 
     def test_attack_counts(self) -> None:
         """A count of more than there is makes nothing, and an unknown kind neither."""
         head = struct.pack("<I", 1)
         for kind in (3, 4, 5, 6):
             body = head + bytes([kind]) + b"\xff\xff\xff\xff"
-            self.assertRaises(PacketError, read_packet, body)
-        self.assertRaises(PacketError, read_packet, head + b"\x07" + b"\0" * 8)
+            self.assertRaises(packets.PacketError, packets.read_packet, body)
+        self.assertRaises(
+            packets.PacketError, packets.read_packet, head + b"\x07" + b"\0" * 8
+        )
 
     def test_attack_nesting(self) -> None:
         """Lists in lists without end are refused."""
         body = struct.pack("<I", 1) + (b"\x05" + struct.pack("<I", 1)) * 5_000 + b"\0"
-        self.assertRaises(PacketError, read_packet, body)
+        self.assertRaises(packets.PacketError, packets.read_packet, body)
 
     def test_any_text(self) -> None:
         """A message may quote a source that is no UTF-8."""
         body = struct.pack("<I", 1) + b"\x03" + struct.pack("<I", 1) + b"\xff"
-        self.assertEqual(read_packet(body), Packet(0, True, "\ufffd"))
+        self.assertEqual(packets.read_packet(body), packets.Packet(0, True, "\ufffd"))

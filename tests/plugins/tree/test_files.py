@@ -5,13 +5,7 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.tree.files import (
-    NotRegularError,
-    TooLargeError,
-    open_regular,
-    read_bounded,
-    shown,
-)
+from bridge.plugins.tree import files
 
 from ...directories import fresh_directory
 
@@ -27,10 +21,12 @@ class ReadingTests(SynchronousTestCase):
         (self.root / "a").write_bytes(b"12345")
         real = os.read
         with mock.patch.object(os, "read", lambda fd, count: real(fd, min(count, 2))):
-            self.assertEqual(read_bounded(self.root / "a", 5), b"12345")
-            self.assertRaises(TooLargeError, read_bounded, self.root / "a", 4)
-        self.assertRaises(TooLargeError, read_bounded, self.root / "a", 4)
-        self.assertRaises(FileNotFoundError, read_bounded, self.root / "b", 4)
+            self.assertEqual(files.read_bounded(self.root / "a", 5), b"12345")
+            self.assertRaises(
+                files.TooLargeError, files.read_bounded, self.root / "a", 4
+            )
+        self.assertRaises(files.TooLargeError, files.read_bounded, self.root / "a", 4)
+        self.assertRaises(FileNotFoundError, files.read_bounded, self.root / "b", 4)
 
     def test_attack_not_regular(self):
         """A link, a directory and a pipe are refused, whose writer nobody waits for."""
@@ -39,8 +35,8 @@ class ReadingTests(SynchronousTestCase):
         (self.root / "dangling").symlink_to("nowhere")
         os.mkfifo(self.root / "pipe")
         for name in ("link", "dangling", "pipe", "."):
-            with self.assertRaises(NotRegularError, msg=name):
-                open_regular(self.root / name)
+            with self.assertRaises(files.NotRegularError, msg=name):
+                files.open_regular(self.root / name)
 
 
 class ShownTests(SynchronousTestCase):
@@ -48,5 +44,7 @@ class ShownTests(SynchronousTestCase):
 
     def test_attack_terminal(self):
         """What moves a cursor or turns text around is left out; a long one is cut."""
-        self.assertEqual(shown("src/\x1b[2Ja\u202e\u2028é\udcff.ts\n"), "src/[2Jaé.ts")
-        self.assertEqual(len(shown("a" * 5000)), 200)
+        self.assertEqual(
+            files.shown("src/\x1b[2Ja\u202e\u2028é\udcff.ts\n"), "src/[2Jaé.ts"
+        )
+        self.assertEqual(len(files.shown("a" * 5000)), 200)

@@ -2,16 +2,7 @@
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.policy.rules.table import (
-    MEMBERS,
-    RESERVED,
-    SCOPED,
-    TIMERS,
-    USES,
-    WORDS,
-    WRAPPED,
-    standard_names,
-)
+from bridge.plugins.policy.rules import table
 
 from .vendored import GLOBALS_PACKAGE, HERE, copied, licence, published
 
@@ -27,7 +18,7 @@ class StandardTests(SynchronousTestCase):
 
     def test_names(self) -> None:
         """It has the language's and the web platform's names, and nobody else's."""
-        names = standard_names()
+        names = table.standard_names()
         for name in (
             *("Array", "AsyncIterator", "Intl", "undefined"),
             *("URL", "setTimeout", "HTMLElement"),
@@ -36,10 +27,12 @@ class StandardTests(SynchronousTestCase):
         others = ("chrome", "Buffer", "global", "require", "React", "jQuery", "define")
         for name in others:
             self.assertNotIn(name, names)
-        self.assertFalse(names & (RESERVED | WRAPPED))
+        self.assertFalse(names & (table.RESERVED | table.WRAPPED))
 
     def test_refused_names(self) -> None:
         """What the policy refuses by name are names of pages, and of tools."""
-        others = (WORDS | SCOPED | TIMERS | set(USES)) - standard_names()
+        others = (
+            table.WORDS | table.SCOPED | table.TIMERS | set(table.USES)
+        ) - table.standard_names()
         self.assertEqual(others, {"require", "process"})
-        self.assertIn("constructor", MEMBERS - standard_names())
+        self.assertIn("constructor", table.MEMBERS - table.standard_names())
