@@ -8,6 +8,7 @@ the same.
 
 import re
 from collections.abc import Callable, Iterator
+from inspect import isfunction, signature
 from pathlib import Path
 from typing import Final
 
@@ -20,35 +21,13 @@ from sphinx.environment import BuildEnvironment
 _PART: Final = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->\n", re.DOTALL)
 
 WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
-    "bounds": protocolpage.bounds,
-    "closed": protocolpage.closed,
-    "codes": protocolpage.codes,
-    "commands": manual.commands,
-    "environment": manual.environment,
-    "events": protocolpage.events,
-    "files": manual.files,
-    "frames": protocolpage.frames,
-    "hosts": manual.hosts,
-    "manifest": manual.manifest,
-    "manifest_example": manual.manifest_example,
-    "methods": protocolpage.methods,
-    "objects": protocolpage.objects,
-    "other_names": manual.other_names,
-    "permissions": manual.permissions,
-    "plugin_api": manual.plugin_api,
-    "prefixes": protocolpage.prefixes,
-    "profile": manual.profile,
-    "profile_example": manual.profile_example,
-    "tried": attacks.tried,
-    "retries": protocolpage.retries,
-    "rules": manual.rules,
-    "shared": manual.shared,
-    "signature": manual.signature,
-    "signature_example": manual.signature_example,
-    "takes": attacks.takes,
-    "greedy": attacks.greedy,
+    name: written
+    for module in (attacks, manual, protocolpage)
+    for name, written in vars(module).items()
+    if isfunction(written) and written.__module__ == module.__name__
+    if not (name.startswith("_") or signature(written).parameters)
 }
-"""The function that writes each part, by the part's name."""
+"""What writes each part, by the part's name: their functions without parameters."""
 
 
 def filled(page: str) -> str:
