@@ -23,7 +23,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from attrs import frozen
 from PIL import Image
 
 from tests.e2e.daemon import Daemon
@@ -465,59 +464,47 @@ def osc_flood(port: int, token: str) -> None:
             time.sleep(0.001)
 
 
-@frozen
-class Abuse:
-    """
-    One of them.
-
-    :ivar attack: Given the daemon's port and its token; does not return.
-    :ivar outside: Whether it needs no token.
-    """
-
-    attack: Callable[[int, str], None]
-    outside: bool = False
-
-
-ABUSES: dict[str, Abuse] = {
-    "health poller": Abuse(health_poller, True),
-    "pings before hello": Abuse(controls_before_hello, True),
-    "flooding overlay": Abuse(flooding_overlay, True),
-    "SQL of gone pages": Abuse(statements_of_pages_that_went),
-    "fetches of gone": Abuse(fetches_of_pages_that_went),
-    "icons of gone": Abuse(icons_of_pages_that_went),
-    "icons to decode": Abuse(icons_to_decode),
-    "calls that wait": Abuse(calls_that_wait),
-    "short fragments": Abuse(short_fragments),
-    "failing hellos": Abuse(wrong_hellos, True),
-    "silent upgrades": Abuse(silent_upgrades, True),
-    "bad handshakes": Abuse(bad_handshakes, True),
-    "HTTP/1.0 upgrades": Abuse(old_upgrades, True),
-    "TLS hellos": Abuse(tls_hellos, True),
-    "slowloris": Abuse(slowloris, True),
-    "idle connections": Abuse(idle_connections, True),
-    "noise": Abuse(noise, True),
-    "other origins": Abuse(other_origins, True),
-    "1 pipelining": Abuse(pipelined(1, read=False), True),
-    "120 pipelining": Abuse(pipelined(120, read=False), True),
-    "120 reading": Abuse(pipelined(120, read=True), True),
-    "60 busy pages": Abuse(busy),
-    "slow reader": Abuse(slow_reader),
-    "8 MiB frames": Abuse(one_by_one(large_frame)),
-    "long integers": Abuse(one_by_one(long_integers)),
-    "refused frames": Abuse(flooded(text([]) * 2000, read=True)),
-    "too many requests": Abuse(flooded(request(1) * 500, read=True)),
-    "log flood": Abuse(flooded(log_batch(), read=True)),
-    "unread pongs": Abuse(flooded(frame(PING, b"x" * 125) * 500, read=False)),
-    "empty fragments": Abuse(empty_fragments),
-    "resets": Abuse(resets),
-    "endless statements": Abuse(endless_statements),
-    "OSC flood": Abuse(osc_flood),
+ABUSES: dict[str, Callable[[int, str], None]] = {
+    "health poller": health_poller,
+    "pings before hello": controls_before_hello,
+    "flooding overlay": flooding_overlay,
+    "SQL of gone pages": statements_of_pages_that_went,
+    "fetches of gone": fetches_of_pages_that_went,
+    "icons of gone": icons_of_pages_that_went,
+    "icons to decode": icons_to_decode,
+    "calls that wait": calls_that_wait,
+    "short fragments": short_fragments,
+    "failing hellos": wrong_hellos,
+    "silent upgrades": silent_upgrades,
+    "bad handshakes": bad_handshakes,
+    "HTTP/1.0 upgrades": old_upgrades,
+    "TLS hellos": tls_hellos,
+    "slowloris": slowloris,
+    "idle connections": idle_connections,
+    "noise": noise,
+    "other origins": other_origins,
+    "1 pipelining": pipelined(1, read=False),
+    "120 pipelining": pipelined(120, read=False),
+    "120 reading": pipelined(120, read=True),
+    "60 busy pages": busy,
+    "slow reader": slow_reader,
+    "8 MiB frames": one_by_one(large_frame),
+    "long integers": one_by_one(long_integers),
+    "refused frames": flooded(text([]) * 2000, read=True),
+    "too many requests": flooded(request(1) * 500, read=True),
+    "log flood": flooded(log_batch(), read=True),
+    "unread pongs": flooded(frame(PING, b"x" * 125) * 500, read=False),
+    "empty fragments": empty_fragments,
+    "resets": resets,
+    "endless statements": endless_statements,
+    "OSC flood": osc_flood,
 }
+"""Each is given the daemon's port and its token, and does not return."""
 
 
 def run(name: str, port: int, token: str) -> None:
     """Run one until the process is killed."""
-    ABUSES[name].attack(port, token)
+    ABUSES[name](port, token)
 
 
 @contextlib.contextmanager
