@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from attrs import field
-from twisted.internet.defer import Deferred, DeferredList, DeferredLock
+from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
 
 from ..classes import define, frozen
@@ -59,20 +59,11 @@ class LinkResult:
 
 
 @define(eq=False)
-class _Link:
-    """The tree of one caller; ``lock`` is held while it changes."""
-
-    tree: Link
-    lock: DeferredLock = field(factory=DeferredLock)
-    ended: Deferred[None] | None = None
-
-
-@define(eq=False)
 class DevLinks:
     """Puts working trees into the bundle, each for as long as its caller is there."""
 
     _linking: Linking
-    _links: dict[Caller, _Link] = field(factory=dict)
+    _links: dict[Caller, Link] = field(factory=dict)
     _closed: bool = False
 
     _log: ClassVar[Logger] = Logger()
@@ -85,12 +76,8 @@ class DevLinks:
         :raise BridgeError: ``unavailable``: too many are linked, or the daemon ends.
         """
         link = self._link_of(caller)
-        await link.lock.acquire()
         try:
-            if link.ended is not None:
-                raise shutting_down()
-            linked = await link.tree.update(Path(tree.directory), tree.files)
-            return LinkResult(linked)
+            return LinkResult(await link.update(Path(tree.directory), tree.files))
         except SourcesRefusedError as e:
             message = f"{Prefix.POLICY}: {e.hits[0].report}"
             return LinkResult(message=message, hits=e.hits)
@@ -101,10 +88,8 @@ class DevLinks:
             if why is None:
                 raise
             return LinkResult(message=f"{Prefix.CLONE_FAILED}: {why}")
-        finally:
-            link.lock.release()
 
-    def _link_of(self, caller: Caller) -> _Link:
+    def _link_of(self, caller: Caller) -> Link:
         if self._closed:
             raise shutting_down()
         link = self._links.get(caller)
@@ -112,7 +97,7 @@ class DevLinks:
             if len(self._links) >= limits.DEV_LINKS:
                 why = f"{limits.DEV_LINKS} trees are linked; end one of them first"
                 raise unavailable(why)
-            link = self._links[caller] = _Link(Link(self._linking))
+            link = self._links[caller] = Link(self._linking)
             caller.on_close(self._end)
         return link
 
@@ -121,15 +106,13 @@ class DevLinks:
         if link is not None and link.ended is None:
             link.ended = Deferred.fromCoroutine(self._unlink(caller, link))
 
-    async def _unlink(self, caller: Caller, link: _Link) -> None:
-        await link.lock.acquire()
+    async def _unlink(self, caller: Caller, link: Link) -> None:
         try:
-            await link.tree.end()
+            await link.end()
         except Exception:  # noqa: BLE001
             self._log.failure("could not unlink a plugin")
         finally:
             del self._links[caller]
-            link.lock.release()
 
     def close(self) -> Deferred[object]:
         """

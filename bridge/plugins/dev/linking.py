@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from attrs import field
+from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
 from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...datadir.paths import LINKED
-from ...protocol.errors import Prefix, plugin_error
+from ...protocol.errors import Prefix, plugin_error, shutting_down
 from ...protocol.text import iso_time
 from ...settings.host import HostProfile
 from ...store.store import Store
@@ -91,11 +92,13 @@ class Link:
     """
     One working tree.
 
-    The caller waits for each call before the next, and calls ``end`` last.
+    :ivar ended: Fires when it is linked no more; set once that was asked for.
     """
 
     _linking: Linking
     _plugin_id: str | None = field(default=None, init=False)
+    _lock: DeferredLock = field(factory=DeferredLock, init=False)
+    ended: Deferred[None] | None = field(default=None, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -109,11 +112,14 @@ class Link:
         :raise BridgeError: It is refused; the prefixes are those of an install.
         :raise SourcesRefusedError: It is refused for its sources.
         """
-        tree = Tree(await self._linking.in_thread(read_files, root, names))
-        manifest = load_manifest(tree, self._linking.profile)
-        await self._scan(tree)
-        async with self._linking.jobs.commit_lock:
-            return await self._put(tree, manifest)
+        async with self._lock:
+            if self.ended is not None:
+                raise shutting_down()
+            tree = Tree(await self._linking.in_thread(read_files, root, names))
+            manifest = load_manifest(tree, self._linking.profile)
+            await self._scan(tree)
+            async with self._linking.jobs.commit_lock:
+                return await self._put(tree, manifest)
 
     async def _scan(self, tree: Tree) -> None:
         modules = [self._linking.profile.api_module]
@@ -196,7 +202,8 @@ class Link:
         self._linking.sink.plugins(entries)
 
     async def end(self) -> None:
-        """Remove the tree from the bundle."""
+        """Remove the tree from the bundle, when no update is under way any more."""
+        await self._lock.run(lambda: None)
         if self._plugin_id is None:
             return
         plugin_id, self._plugin_id = self._plugin_id, None
