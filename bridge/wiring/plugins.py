@@ -84,7 +84,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     profile = paths.profile
     prompts = Prompts(profile.application, profile.permission_words)
     prompting = Prompting(approver, prompts, trust)
-    scanner = Scanner(reactor, check, builder.executable, os.urandom)
+    scanner = Scanner(reactor, check, builder.executable, [profile.api_module])
     client = core.client.trusting(config.ca_file)
     reached = AddressPolicy(config.public_clones_only)
     remotes = Repositories(client, reactor, check, reached)

@@ -97,7 +97,7 @@ class User:
 class Clean:
     """A scanner that finds nothing."""
 
-    async def scan(self, tree: Any, modules: Any = ()) -> list[Any]:
+    async def scan(self, tree: Any) -> list[Any]:
         return []
 
 

@@ -8,7 +8,6 @@ then not work in the page.
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -141,10 +140,10 @@ class Checker:
         # Nothing else runs in this process, so nothing minds being blocked.
         builder = oneshot.make_builder(self._reactor, self._place, maybeDeferred)
         executable = builder.executable
-        scanner = Scanner(self._reactor, maybeDeferred, executable, os.urandom)
         modules = [self._place.profile.api_module]
+        scanner = Scanner(self._reactor, maybeDeferred, executable, modules)
         try:
-            hits = await scanner.scan(self._tree, modules)
+            hits = await scanner.scan(self._tree)
             self._reading = await read_sources(self._reactor, executable, self._tree)
         except BundlerError as e:
             raise not_done(str(e)) from None

@@ -122,9 +122,8 @@ class Link:
                 return await self._put(tree, manifest)
 
     async def _scan(self, tree: Tree) -> None:
-        modules = [self._linking.profile.api_module]
         try:
-            hits = await self._linking.scanner.scan(tree, modules)
+            hits = await self._linking.scanner.scan(tree)
         except BundlerError as e:
             raise plugin_error(Prefix.BUILD_FAILED, str(e)) from None
         if hits:

@@ -8,7 +8,7 @@ stays a temporary one: no record names it, and the next start removes it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Protocol
 
@@ -146,7 +146,7 @@ class KeptTree:
 class Scans(Protocol):
     """Scans trees against the source policy; see ``Scanner``."""
 
-    async def scan(self, tree: Tree, modules: Collection[str] = ()) -> list[Hit]:
+    async def scan(self, tree: Tree) -> list[Hit]:
         """Return the violations in a tree."""
 
 
@@ -256,9 +256,8 @@ class CandidateFetcher:
         return Candidate(root, tree, url, commit, manifest, signed)
 
     async def _scan(self, job: Job, tree: Tree) -> None:
-        modules = [self._profile.api_module]
         try:
-            hits = await job.until(lambda: self._scanner.scan(tree, modules))
+            hits = await job.until(lambda: self._scanner.scan(tree))
         except BundlerError as e:
             # Without a bundler there will be no bundle either.
             raise plugin_error(Prefix.BUILD_FAILED, str(e)) from None

@@ -8,6 +8,7 @@ rule is read once more, with a source map, for the lines; no other needs one.
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -89,21 +90,20 @@ class Scanner:
     :ivar in_thread: Calls a function in a thread.
     :ivar executable: Gives a verified copy of the bundler; blocks.  It raises
         ``BundlerError`` when there is none.
-    :ivar random: Gives random bytes; see ``os.urandom``.
+    :ivar modules: Names of modules the host provides, which may be imported.
     """
 
     _reactor: BundlerReactor
     _in_thread: InThread
     _executable: Callable[[], Executable]
-    _random: Callable[[int], bytes]
+    _modules: Collection[str]
 
-    async def scan(self, tree: Tree, modules: Collection[str] = ()) -> list[Hit]:
+    async def scan(self, tree: Tree) -> list[Hit]:
         """
         Scan every source file of a tree.
 
         When this is cancelled, nothing of it is left running.
 
-        :param modules: Names of modules the host provides, which may be imported.
         :return: In order of report, at most ``POLICY_HITS``.
         :raise BundlerError: There is no bundler, or it is not the pinned one.
         """
@@ -111,14 +111,14 @@ class Scanner:
         verdicts: dict[str, Verdict] = {}
         if not survey.sources:
             return all_hits(survey, verdicts)
-        mark = f"${self._random(8).hex()}$"
+        mark = f"${os.urandom(8).hex()}$"
         executable: Executable = await self._in_thread(self._executable)
         stopped = await converse(
             self._reactor,
             executable,
             scan_limits(),
             lambda bundler: read_sources(
-                bundler, survey.sources, mark, modules, self._in_thread, verdicts
+                bundler, survey.sources, mark, self._modules, self._in_thread, verdicts
             ),
         )
         return all_hits(survey, verdicts, stopped)
@@ -148,7 +148,7 @@ async def read_sources(
     They are checked when all have been read: meanwhile no time of the bundler's passes.
 
     :param mark: See ``reading``.
-    :param modules: See ``Scanner.scan``.
+    :param modules: See ``Scanner``.
     :param verdicts: Receives what each breaks, by its path.
     :return: What to report in place of all that, when it reached a limit.
     """

@@ -219,7 +219,7 @@ class Bench:
         )
         self.approver = FakeApprover(self.events)
         self.builder = FakeBuilder(self.events, in_thread=self.threads)
-        self.scanner = BlockingScanner(self.threads)
+        self.scanner = BlockingScanner(self.threads, [PROFILE.api_module])
         self.pushed: defaultdict[str, list[Any]] = defaultdict(list)
         self.sink = Pushes(self.push, self.trust)
         names = itertools.count(1)

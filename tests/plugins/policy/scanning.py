@@ -116,10 +116,11 @@ class BlockingScanner:
     """
 
     in_thread: InThread
+    modules: Collection[str]
 
-    async def scan(self, tree: Tree, modules: Collection[str] = ()) -> list[Hit]:
+    async def scan(self, tree: Tree) -> list[Hit]:
         survey = await self.in_thread(scan.survey_tree, tree)
-        return cast(list[Hit], await self.in_thread(_scanned, survey, modules))
+        return cast(list[Hit], await self.in_thread(_scanned, survey, self.modules))
 
 
 def _service() -> _Service:
