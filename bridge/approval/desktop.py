@@ -16,14 +16,8 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
+from .. import freedesktop
 from ..classes import define
-from ..freedesktop import (
-    DesktopError,
-    INotifications,
-    Note,
-    QuestionExpiredError,
-    Urgency,
-)
 from ..freedesktop.notes import NEVER_MS
 from ..protocol.limits import PROMPT_SECONDS
 from .approvers import DESKTOP_ENTRY, IApprover, denied, unavailable
@@ -54,7 +48,7 @@ class DesktopApprover:
     :ivar random: Returns that many random bytes, as ``os.urandom`` does.
     """
 
-    _notifications: INotifications
+    _notifications: freedesktop.INotifications
     _application: str
     _random: Callable[[int], bytes]
     _clock: IReactorTime
@@ -85,12 +79,12 @@ class DesktopApprover:
 
     async def _ask(self, prompt: Prompt) -> None:
         confirm, deny = self._key("confirm"), self._key("deny")
-        note = Note(
+        note = freedesktop.Note(
             sender(self._application),
             prompt.title,
             await self._text(prompt),
             icon="dialog-warning",
-            urgency=Urgency.CRITICAL,
+            urgency=freedesktop.Urgency.CRITICAL,
             desktop_entry=DESKTOP_ENTRY,
             expire_ms=NEVER_MS,
         )
@@ -98,9 +92,9 @@ class DesktopApprover:
         try:
             asked = self._notifications.ask(note, buttons)
             choice = await asked.addTimeout(PROMPT_SECONDS, self._clock)
-        except QuestionExpiredError:
+        except freedesktop.QuestionExpiredError:
             raise denied("the prompt expired") from None
-        except DesktopError as e:
+        except freedesktop.DesktopError as e:
             raise unavailable(str(e)) from None
         except defer.TimeoutError:
             raise denied("the prompt was not answered in time") from None
@@ -115,7 +109,7 @@ class DesktopApprover:
         """The text of the question, and how to answer it without buttons."""
         try:
             server = await self._notifications.find()
-        except DesktopError as e:
+        except freedesktop.DesktopError as e:
             raise unavailable(str(e)) from None
         how = ANSWERING.get(server.name.lower())
         return prompt.text if how is None else f"{prompt.text}\n{how}"

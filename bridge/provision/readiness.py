@@ -6,12 +6,7 @@ import os
 from typing import Final
 
 from ..datadir.ownership import NotOwnError
-from ..plugins.bundle.prerequisites import (
-    BUNDLER_FILES,
-    HOST_FILES,
-    check_publishable,
-    missing_files,
-)
+from ..plugins.bundle import prerequisites
 from ..plugins.esbuild.pins import VERSION, pin_for
 from ..settings.options import Paths
 
@@ -21,7 +16,7 @@ OWN_HOST: Final = "reference"
 
 def missing_sources(place: Paths) -> list[str]:
     """Return the needed host sources that the data directory lacks."""
-    return missing_files(place.data.root, HOST_FILES)
+    return prerequisites.missing_files(place.data.root, prerequisites.HOST_FILES)
 
 
 def setup_command(place: Paths) -> str:
@@ -42,7 +37,7 @@ def build_problem(place: Paths) -> str:
     """
     if pin_for() is None:
         return f"cannot build: there is no esbuild {VERSION} for this system"
-    if missing_files(place.data.root, BUNDLER_FILES):
+    if prerequisites.missing_files(place.data.root, prerequisites.BUNDLER_FILES):
         return f"cannot build: no bundler; run: {setup_command(place)}"
     if missing_sources(place):
         return f"cannot build: no host sources; run: {setup_command(place)}"
@@ -67,7 +62,7 @@ def theme_problem(place: Paths) -> str:
             "directory with --theme-dir"
         )
     try:
-        check_publishable(place.bundle.parent)
+        prerequisites.check_publishable(place.bundle.parent)
     except NotOwnError as e:
         return str(e)
     return ""

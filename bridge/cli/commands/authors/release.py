@@ -30,19 +30,11 @@ from ....plugins.tree.versions import is_lower, is_plain_version, is_version
 from ....protocol.errors import BridgeError
 from ....settings.host import HostProfile
 from ....settings.options import Paths
+from ...authoring import worktree
 from ...authoring.checker import check_plugin
 from ...authoring.git import git
 from ...authoring.keyfiles import SigningKey, chosen_key, key_option
 from ...authoring.report import STATUS, Outcome, report_lines
-from ...authoring.worktree import (
-    check_clean,
-    check_key_outside,
-    head,
-    is_work_tree,
-    last_signed,
-    published,
-    published_tree,
-)
 from ...command import command, directory_argument, json_option, message_of
 from ...terminal import CommandError, print_result, reported
 
@@ -79,7 +71,7 @@ def release(
     repository = Repository.read(directory, place.profile)
     chosen = repository.choose(version)
     if not chosen.is_committed:
-        check_key_outside(signing, directory, published(directory))
+        worktree.check_key_outside(signing, directory, worktree.published(directory))
         with reported("a file cannot be read or written"):
             _set_version(place, repository, chosen, as_json)
             repository.commit(chosen, signing)
@@ -183,9 +175,9 @@ class Repository:
         :raise CommandError: It is none, or in no state for a release.
         :raise BridgeError: Its manifest breaks a rule.
         """
-        if not is_work_tree(root):
+        if not worktree.is_work_tree(root):
             raise CommandError(f"{root} is not the top of a git work tree")
-        at, branch = head(root)
+        at, branch = worktree.head(root)
         if not at:
             raise CommandError("nothing is committed yet")
         if not branch:
@@ -201,7 +193,7 @@ class Repository:
             branch,
             subject.decode("utf-8", "replace").strip(),
             read_manifest(content, profile),
-            _version_at(root, last_signed(root)),
+            _version_at(root, worktree.last_signed(root)),
         )
 
     def choose(self, wanted: str) -> Release:
@@ -270,7 +262,7 @@ class Repository:
         wanted = replace_string(committed, _VERSION_FIELD, release.version)
         known = {_lines(committed), _lines(wanted)}
         ours = {MANIFEST_FILE} if _lines(before) in known else set()
-        check_clean(self.root, {SIGNATURE_FILE, *ours})
+        worktree.check_clean(self.root, {SIGNATURE_FILE, *ours})
         path.write_bytes(replace_string(before, _VERSION_FIELD, release.version))
         return before
 
@@ -283,7 +275,7 @@ class Repository:
         :raise OSError: The signature cannot be written.
         """
         self._git("add", "--", MANIFEST_FILE)
-        tree = published_tree(self.root)
+        tree = worktree.published_tree(self.root)
         staged = read_manifest(tree.files[MANIFEST_FILE], self.profile)
         if staged.version != release.version:
             raise CommandError(f"git did not add {MANIFEST_FILE} as it is here")
@@ -300,13 +292,13 @@ class Repository:
         :return: The fingerprint of the key.
         :raise CommandError: It does not verify.
         """
-        check_clean(self.root, ())
+        worktree.check_clean(self.root, ())
         try:
-            tree = published_tree(self.root)
+            tree = worktree.published_tree(self.root)
             plugin_id = self.manifest.id
             return verify_tree(tree, plugin_id, self.profile, time.time()).key_id
         except BridgeError as e:
-            commit = head(self.root)[0][:_SHORT]
+            commit = worktree.head(self.root)[0][:_SHORT]
             raise CommandError(
                 f"nothing was tagged, because {commit} is not as it was signed; a hook "
                 f"or an attribute of git may change it ({e.message})"

@@ -20,13 +20,8 @@ from ....plugins.tree.signature import key_id, public_key_of, sign_tree, verify_
 from ....plugins.tree.tree import SIGNATURE_FILE
 from ....protocol.text import iso_time
 from ....settings.options import Paths
+from ...authoring import worktree
 from ...authoring.keyfiles import SEED_BYTES, chosen_key, default_key_file, key_option
-from ...authoring.worktree import (
-    check_clean,
-    check_key_outside,
-    is_work_tree,
-    published_tree,
-)
 from ...command import command, directory_argument, json_option, message_of
 from ...terminal import print_result, private_file, reported
 
@@ -84,11 +79,11 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     """
     profile = place.profile
     signing = chosen_key(key, os.environ)
-    if is_work_tree(directory):
-        check_clean(directory, {SIGNATURE_FILE})
-    tree = published_tree(directory)
+    if worktree.is_work_tree(directory):
+        worktree.check_clean(directory, {SIGNATURE_FILE})
+    tree = worktree.published_tree(directory)
     manifest = load_manifest(tree, profile)
-    check_key_outside(signing, directory, tree.files)
+    worktree.check_key_outside(signing, directory, tree.files)
     text = sign_tree(tree, manifest.id, profile, signing.seed, int(time.time()))
     with reported(f"{SIGNATURE_FILE} cannot be written"):
         write_atomically(directory / SIGNATURE_FILE, text, 0o644)
@@ -109,7 +104,7 @@ def verify(place: Paths, directory: Path, as_json: bool) -> None:
     It does not check whether the key is trusted. In a git work tree it ignores what git
     ignores.
     """
-    tree = published_tree(directory)
+    tree = worktree.published_tree(directory)
     manifest = load_manifest(tree, place.profile)
     signed = verify_tree(tree, manifest.id, place.profile, time.time())
     lines = [
