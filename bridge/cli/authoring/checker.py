@@ -260,9 +260,9 @@ class Checker:
         self._need_own_files()
         data = DataDir(self._scratch / "data")
         data.create()
-        data.bin.symlink_to(self._place.data.bin.resolve())
-        # A copy: the bundler must not see the host's files by another name.
-        # With their modes, which have been checked.
+        # Copies: the bundler must not see the host's files by another name, and links
+        # need a privilege on Windows.  With their modes, which have been checked.
+        shutil.copytree(self._place.data.bin, data.bin)
         shutil.copytree(self._place.data.host, data.host, True)
         self._copy.rename(data.plugin(plugin_id))
         warnings: list[str] = []

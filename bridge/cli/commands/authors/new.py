@@ -85,13 +85,14 @@ def create(
         raise CommandError(e.message) from None
     with reported(f"{root} cannot be written"):
         root.mkdir(parents=True, exist_ok=True)
+        # First: where git is missing, nothing has to be removed to try again.
+        if not is_work_tree(root):
+            git(root, "init", "--quiet", "--initial-branch=main")
         for name, content in contents.items():
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("xb") as file:
                 file.write(content)
-        if not is_work_tree(root):
-            git(root, "init", "--quiet", "--initial-branch=main")
     # Where links need a privilege, the plugin is complete without it.
     with contextlib.suppress(OSError):
         (root / HOST_LINK).symlink_to(host)

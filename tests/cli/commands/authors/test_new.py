@@ -127,6 +127,12 @@ class NewTests(CommandTestCase):
         with mock.patch.object(scaffold.Path, "iterdir", side_effect=denied):
             self.assertIn("cannot be read: Permission denied", self.new()[2])
 
+    def test_no_git(self):
+        """Without git nothing is written, so that it can be tried again."""
+        with mock.patch.dict("os.environ", PATH=str(self.root)):
+            self.assertIn("git is needed", self.failed(self.new()))
+        self.done(self.new())
+
     def test_no_link(self):
         """Where no link can be made, the plugin is complete, and the rest is named."""
         denied = OSError(1, "Operation not permitted")
