@@ -35,6 +35,7 @@ LIGHT: Final = frozenset(
     {
         ("logs", "info"),
         ("notify", "targets"),
+        ("osc", "listen"),
         ("osc", "send"),
         ("plugins", "list"),
         ("remote", "result"),

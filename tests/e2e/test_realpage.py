@@ -21,8 +21,9 @@ def start(page, port):
         answers.append(page.result("state", "list", {"ns": ns}))
     answers.append(page.result("plugins", "list"))
     answers.append(page.result("notify", "targets"))
-    answers += [page.result("osc", "listen", {"port": port}) for _ in range(3)]
-    return answers
+    # It listens for each plugin that has OSC.
+    listen = ("osc", "listen", {"port": port})
+    return [*answers, *[page.result(*listen) for _ in range(PLUGINS)]]
 
 
 class RealPageTests(HomeCase):
@@ -37,7 +38,8 @@ class RealPageTests(HomeCase):
                 params = {"address": "/a", "port": reserved}
                 self.assertIn("port: not", page.refusal("osc", "send", params))
         self.assertEqual(answers[: PLUGINS + 2], [{"entries": {}}] * (PLUGINS + 2))
-        self.assertEqual([one["started"] for one in answers[-3:]], [True, False, False])
+        started = [one["started"] for one in answers[-PLUGINS:]]
+        self.assertEqual(started, [True, *[False] * (PLUGINS - 1)])
         # It listens only once.
         with running(self.home, host="vrcnext") as daemon, daemon.page() as page:
             oscsend(port, "/avatar/parameters/Voice", "f", "0.5")
