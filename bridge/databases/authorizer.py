@@ -11,7 +11,12 @@ import sqlite3
 from typing import Final
 
 from ..classes import define
-from ..protocol.limits import SQL_FUNCTION_CALLS
+from ..protocol.limits import (
+    SQL_FUNCTION_CALLS,
+    SQL_SLOW_VALUE_BYTES,
+    SQL_SLOWEST_VALUE_BYTES,
+    SQL_VALUE_BYTES,
+)
 
 # SQLite asks for the same in both cases.
 ONLY_READING: Final = (
@@ -39,12 +44,21 @@ QUICK: Final = frozenset(
 # nothing interrupts a function.
 SLOW: Final = frozenset(
     """
-    glob instr like ltrim replace rtrim trim -> ->> json json_array
+    glob instr like replace -> ->> json json_array
     json_array_length json_error_position json_extract json_group_array
-    json_group_object json_insert json_object json_patch json_quote json_remove
+    json_group_object json_insert json_object json_quote json_remove
     json_replace json_set json_type json_valid
     """.split()  # noqa: SIM905 (one a line would be ninety lines)
 )
+
+# Theirs always is: each character, or key, of one with each of the other.
+SLOWEST: Final = frozenset({"json_patch", "ltrim", "rtrim", "trim"})
+
+_VALUE_BYTES: Final = {
+    **dict.fromkeys(QUICK, SQL_VALUE_BYTES),
+    **dict.fromkeys(SLOW, SQL_SLOW_VALUE_BYTES),
+    **dict.fromkeys(SLOWEST, SQL_SLOWEST_VALUE_BYTES),
+}
 
 
 @define
@@ -53,16 +67,16 @@ class StatementAuthorizer:
     Answers SQLite's questions about one statement; an authorizer of a connection.
 
     :ivar refusal: Why the statement was refused, if it was.
-    :ivar slow: Whether the statement calls a function of ``SLOW``.
+    :ivar value_bytes: How long values may be for the functions that it calls.
     """
 
     refusal: str | None = None
-    slow: bool = False
+    value_bytes: int = SQL_VALUE_BYTES
     _calls: int = 0
 
     def begin(self) -> None:
         """Start with another statement."""
-        self.refusal, self.slow, self._calls = None, False, 0
+        self.refusal, self.value_bytes, self._calls = None, SQL_VALUE_BYTES, 0
 
     def __call__(
         self,
@@ -91,6 +105,8 @@ class StatementAuthorizer:
         self._calls += 1
         if self._calls > SQL_FUNCTION_CALLS:
             return CALLS
-        name = (function or "").lower()
-        self.slow = self.slow or name in SLOW
-        return None if name in QUICK or name in SLOW else FUNCTION
+        most = _VALUE_BYTES.get((function or "").lower())
+        if most is None:
+            return FUNCTION
+        self.value_bytes = min(self.value_bytes, most)
+        return None

@@ -11,7 +11,7 @@ from typing import Final
 from attrs import field
 
 from ..classes import define, frozen
-from ..protocol.limits import SQL_SECONDS, SQL_SLOW_VALUE_BYTES, SQL_VALUE_BYTES
+from ..protocol.limits import SQL_SECONDS, SQL_SLOWEST_VALUE_BYTES
 from .authorizer import StatementAuthorizer
 from .opening import Identity, identity, open_database
 from .results import Meter, Rows, collect
@@ -117,11 +117,13 @@ class Reader:
     def _run(self, connection: sqlite3.Connection, query: Query) -> Rows:
         """Run a statement on short values; if need be, and if it may, on long ones."""
         try:
-            return self._run_with(connection, query, SQL_SLOW_VALUE_BYTES)
+            return self._run_with(connection, query, SQL_SLOWEST_VALUE_BYTES)
         except sqlite3.Error as e:
-            if primary_code(e) != sqlite3.SQLITE_TOOBIG or self._authorizer.slow:
+            most = self._authorizer.value_bytes
+            may_be_longer = most > SQL_SLOWEST_VALUE_BYTES
+            if primary_code(e) != sqlite3.SQLITE_TOOBIG or not may_be_longer:
                 raise
-        return self._run_with(connection, query, SQL_VALUE_BYTES)
+        return self._run_with(connection, query, most)
 
     def _run_with(
         self, connection: sqlite3.Connection, query: Query, value_bytes: int

@@ -35,8 +35,9 @@ _ABOUT: Final = {
     "statements": "One statement per call; a semicolon at its end is fine.",
     "reads": (
         "Only SELECT, without ATTACH and PRAGMA; integers beyond 2^53-1 are strings; "
-        f"values over {limits.SQL_SLOW_VALUE_BYTES} bytes only without functions that "
-        f"search, none over {limits.SQL_VALUE_BYTES}; "
+        f"values over {limits.SQL_SLOWEST_VALUE_BYTES} bytes only without trim, ltrim, "
+        f"rtrim and json_patch, over {limits.SQL_SLOW_VALUE_BYTES} only without "
+        f"functions that search, none over {limits.SQL_VALUE_BYTES}; "
         f"at most {limits.SQL_COLUMNS} columns."
     ),
     "blobs": "A blob is {blobBytes}, and with blobs: true {blobBytes, base64}.",
