@@ -18,9 +18,8 @@ from attrs import field
 from ...classes import define, frozen
 from ...plugins.esbuild.conversation import Conversation, converse, together
 from ...plugins.esbuild.executable import Executable
-from ...plugins.policy.javascript.lines import Lines
 from ...plugins.policy.javascript.patterns import elements, key_name, string_value
-from ...plugins.policy.javascript.tokens import Code, UnreadableError
+from ...plugins.policy.javascript.tokens import Code, Lines, UnreadableError
 from ...plugins.policy.reading import Source, read
 from ...plugins.policy.rules.table import Hit, advice
 from ...plugins.policy.scan import scan_limits, survey_tree

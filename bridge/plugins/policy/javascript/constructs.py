@@ -13,7 +13,6 @@ from ..reading import FACTORY, Answer, Source
 from ..rules import table
 from ..rules.imports import TOOLING, import_rule, names_tooling
 from .aliases import Uses
-from .lines import Lines
 from .literals import is_regex
 from .patterns import (
     all_texts,
@@ -27,7 +26,7 @@ from .patterns import (
     string_value,
     texts,
 )
-from .tokens import Code, Kind, UnreadableError
+from .tokens import Code, Kind, Lines, UnreadableError
 
 _MOST: Final = 1_000
 
