@@ -102,7 +102,7 @@ def loads_own(text: bytes) -> Any:
     else:
         _check_depth(text, value)
         return value
-    raise bad_request("not JSON")
+    raise bad_request("not JSON, or half of a surrogate pair in a text")
 
 
 def loads_unique(text: bytes) -> Any:

@@ -111,6 +111,11 @@ class LoadsTests(StrictCase):
         """Of duplicate keys the last is taken."""
         self.assertEqual(loads(b'{"a":1,"a":2}'), {"a": 2})
 
+    def test_text_that_a_page_has_cut(self) -> None:
+        """What ``JSON.stringify`` wrote is not called wrong without the reason."""
+        message = self.refused(b'{"title":"cut \\ud83d"}')
+        self.assertIn("half of a surrogate pair", message)
+
     @given(broken)
     def test_anything(self, text: bytes) -> None:
         """Any bytes are read or refused, and what is read can be written again."""
