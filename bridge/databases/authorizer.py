@@ -31,7 +31,7 @@ QUICK: Final = frozenset(
     """
     avg count group_concat max min string_agg sum total abs char coalesce concat
     concat_ws hex if ifnull iif length likelihood likely lower nullif octet_length
-    quote random round sign soundex sqlite_version substr substring typeof unhex
+    quote random round sign soundex sqlite_version substr substring typeof
     unicode unlikely upper current_date current_time current_timestamp date datetime
     julianday strftime time timediff unixepoch acos acosh asin asinh atan atan2
     atanh ceil ceiling cos cosh degrees exp floor ln log log10 log2 mod pi pow power
@@ -52,7 +52,7 @@ SLOW: Final = frozenset(
 )
 
 # Theirs always is: each character, or key, of one with each of the other.
-SLOWEST: Final = frozenset({"json_patch", "ltrim", "rtrim", "trim"})
+SLOWEST: Final = frozenset({"json_patch", "ltrim", "rtrim", "trim", "unhex"})
 
 _VALUE_BYTES: Final = {
     **dict.fromkeys(QUICK, SQL_VALUE_BYTES),

@@ -36,7 +36,7 @@ _ABOUT: Final = {
     "reads": (
         "Only SELECT, without ATTACH and PRAGMA; integers beyond 2^53-1 are strings; "
         f"values over {limits.SQL_SLOWEST_VALUE_BYTES} bytes only without trim, ltrim, "
-        f"rtrim and json_patch, over {limits.SQL_SLOW_VALUE_BYTES} only without "
+        f"rtrim, unhex and json_patch, over {limits.SQL_SLOW_VALUE_BYTES} only without "
         f"functions that search, none over {limits.SQL_VALUE_BYTES}; "
         f"at most {limits.SQL_COLUMNS} columns."
     ),
