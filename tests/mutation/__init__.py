@@ -1,1 +1,0 @@
-"""Changes a module in small ways, and looks which tests notice."""
