@@ -62,13 +62,15 @@ class LogWriter:
         writing = self._in_thread(self._file.append, lines)
         return writing.addBoth(self._written, len(lines))
 
-    def _written(self, result: Any, size: int) -> None:
+    def _written(self, result: Any, size: int) -> Any:
         self._unwritten -= size
-        if isinstance(result, Failure):
+        # One of ours, that there is no thread for it, is answered as it is.
+        if isinstance(result, Failure) and not result.check(BridgeError):
             error = result.value
             reason = getattr(error, "strerror", None) or type(error).__name__
             message = f"the log file could not be written: {reason}"
             raise BridgeError(Code.INTERNAL, message)
+        return result
 
     def reopen(self) -> None:
         """Continue, with the next write, in the file that has the name now."""

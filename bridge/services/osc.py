@@ -163,6 +163,7 @@ class Osc:
     _store: Store
     _sender: Sender = field(init=False)
     _listener: Listener = field(init=False)
+    _closed: bool = field(default=False, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -242,6 +243,8 @@ class Osc:
 
     def _write_down(self) -> None:
         """Keep what pages hold, for the next start; no caller waits for it."""
+        if self._closed:
+            return  # the leases are gone, and pages may still call
         port, leases = self._listener.port, self._listener.leases
         edit: Edit = Remove(_NAMESPACE, _KEY)
         if port is not None and leases:
@@ -259,7 +262,8 @@ class Osc:
         self._listener.adopt(page).addErrback(self._hold_failed)
 
     def close(self) -> Deferred[Any]:
-        """Close both ports."""
+        """Close both ports; what pages held is kept."""
+        self._closed = True
         return gatherResults([self._listener.close(), self._sender.close()])
 
     def _check(self, port: int) -> None:

@@ -7,10 +7,10 @@ from twisted.internet.defer import fail
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import TestCase
 
-from bridge.concurrency.threads import Pool
+from bridge.concurrency.threads import NO_THREAD, Pool
 from bridge.pagelog.pagefile import PageFile
 from bridge.pagelog.writer import LogWriter
-from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.errors import BridgeError, Code, unavailable
 from bridge.protocol.limits import LOG_UNWRITTEN_BYTES, MIB
 from tests.directories import fresh_directory
 
@@ -52,6 +52,13 @@ class WriterTests(TestCase):
             await write
         self.assertFalse(self.writer.overloaded)
         await self.writer.write(b"again\n")
+
+    async def test_no_thread(self) -> None:
+        """Where no thread can be had, that is what is answered."""
+        writer = LogWriter(self.file, lambda *_: fail(unavailable(NO_THREAD)))
+        error: Any = await self.assertFailure(writer.write(b"x\n"), BridgeError)
+        self.assertEqual((error.code, error.message), (Code.UNAVAILABLE, NO_THREAD))
+        self.assertFalse(writer.overloaded)
 
     async def test_reopened(self) -> None:
         """A file that was moved away is left, and one of its name begun."""

@@ -249,6 +249,13 @@ class RestartTests(OscCase):
         self.assertTrue((await self.call("stop", page))["stopped"])
         self.assertEqual(self.store.namespaces(), [])
 
+    async def test_stopped_during_the_shutdown(self) -> None:
+        """What a page stops when the port is closed already takes no other's lease."""
+        await self.call("listen", self.joined(), port=self.port)
+        await self.osc.close()
+        await self.call("stop")
+        self.assertEqual(self.store.namespaces(), ["bridge.osc"])
+
     async def test_each_page_has_its_hold_again(self) -> None:
         """Two held it: when one stops after the restart, the other still listens."""
         await self.call("listen", port=self.port)

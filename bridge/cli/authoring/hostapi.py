@@ -33,6 +33,7 @@ _NONE: Final = (
     "where npx has it"
 )
 _PACKAGE: Final = Path("packages/api")
+_HOST_PACKAGE: Final = Path("packages/host")
 _CONSTANT: Final = re.compile(
     r"""^export const \w*VERSION\w*(?:\s*:[^=\n]+)?\s*=\s*["']([^"'\\\n]+)["']""",
     re.MULTILINE,
@@ -75,7 +76,8 @@ def api_version(host: Path) -> str | None:
 
     :param host: The ``host`` directory of a data directory.
     :return: The ``version`` of the API's ``package.json``, else of the only exported
-        constant whose name has ``VERSION`` in it; ``None`` when that is not certain.
+        constant whose name has ``VERSION`` in it, in the API's sources or, without one
+        there, in the host's; ``None`` when that is not certain.
     """
     package = _read(host / _PACKAGE / "package.json", MANIFEST_BYTES)
     try:
@@ -84,11 +86,14 @@ def api_version(host: Path) -> str | None:
         value = None
     found = {value.get("version")} if type(value) is dict else set()
     if not any(type(each) is str for each in found):
-        files = sorted((host / _PACKAGE / "src").glob("*.ts"))
-        texts = (_read(path, SOURCE_BYTES) for path in files)
-        found = {each for text in texts for each in _CONSTANT.findall(text)}
+        found = _constants(host / _PACKAGE) or _constants(host / _HOST_PACKAGE)
     versions = [each for each in found if type(each) is str and is_version(each)]
     return versions[0] if len(versions) == len(found) == 1 else None
+
+
+def _constants(package: Path) -> set[str]:
+    texts = (_read(path, SOURCE_BYTES) for path in (package / "src").glob("*.ts"))
+    return {each for text in texts for each in _CONSTANT.findall(text)}
 
 
 def _read(path: Path, most: int) -> str:

@@ -45,6 +45,10 @@ class VersionTests(SynchronousTestCase):
             write_files(host / "packages" / "api", {name: content})
             self.assertEqual(hostapi.api_version(host), found)
         self.assertEqual(hostapi.api_version(HOST), "0.3.0")
+        # VRCNext has it in the sources of its host.
+        other = fresh_directory(self)
+        write_files(other / "packages", {"host/src/api-version.ts": text})
+        self.assertEqual(hostapi.api_version(other), "0.5.0")
 
 
 class FindTests(SynchronousTestCase):
