@@ -84,7 +84,7 @@ def api_version(host: Path) -> str | None:
         value: Any = loads_own(package.encode())
     except BridgeError:
         value = None
-    found = {value.get("version")} if type(value) is dict else set()
+    found: set[Any] = {value.get("version")} if type(value) is dict else set()
     if not any(type(each) is str for each in found):
         found = _constants(host / _PACKAGE) or _constants(host / _HOST_PACKAGE)
     versions = [each for each in found if type(each) is str and is_version(each)]
