@@ -10,8 +10,9 @@ every number is for the page that wrote it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import orjson
 from attrs import field
@@ -19,6 +20,8 @@ from attrs import field
 from ..classes import define
 from .errors import bad_request
 from .limits import JSON_DEPTH, JSON_VALUES, KIB
+
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 
 # Processed within a millisecond.
 _PIECE_BYTES = 64 * KIB
@@ -102,7 +105,9 @@ def loads_own(text: bytes) -> Any:
     else:
         _check_depth(text, value)
         return value
-    raise bad_request("not JSON, or half of a surrogate pair in a text")
+    # Pages cut texts within an emoji, and ``JSON.stringify`` writes the half as this.
+    half = ", or half of a surrogate pair in a text" if _SURROGATE.search(text) else ""
+    raise bad_request(f"not JSON{half}")
 
 
 def loads_unique(text: bytes) -> Any:

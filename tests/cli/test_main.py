@@ -93,7 +93,7 @@ class MainTests(CommandTestCase):
     def test_interrupted(self):
         """Ctrl-C ends any of them with 130, and no traceback."""
         with mock.patch(
-            "bridge.cli.commands.authors.sign.published_tree",
+            "bridge.cli.authoring.worktree.published_tree",
             side_effect=KeyboardInterrupt,
         ):
             self.assertEqual(self.run_main("verify", "."), (130, "", "\n"))
@@ -180,8 +180,10 @@ class MainTests(CommandTestCase):
         self.patch(sys, "argv", ["plugin-bridge"])
         self.assertEqual(self.run_main("run", "--dev"), (0, "", ""))
         ((words, (_, make)),) = lines
-        self.assertEqual(words, ["twistd", "--nodaemon", "--pidfile=", "bridge"])
-        ((name, _, loaded, _),) = make().subCommands
+        self.assertEqual(words, ["twistd", "--nodaemon", "bridge"])
+        of_twistd = make()
+        self.assertEqual(of_twistd["pidfile"], "")
+        ((name, _, loaded, _),) = of_twistd.subCommands
         options = loaded()
         options.parseOptions([])
         self.assertEqual(name, "bridge")

@@ -115,6 +115,7 @@ class LoadsTests(StrictCase):
         """What ``JSON.stringify`` wrote is not called wrong without the reason."""
         message = self.refused(b'{"title":"cut \\ud83d"}')
         self.assertIn("half of a surrogate pair", message)
+        self.assertEqual(self.refused(b'{"title":"cut'), "not JSON")
 
     @given(broken)
     def test_anything(self, text: bytes) -> None:
