@@ -139,9 +139,11 @@ class Store:
     async def _write_all(self) -> None:
         """Write until every commit is answered, also those of who was answered."""
         self._is_writing = True
-        while self._queue:
-            await self._write_queue()
-        self._is_writing = False
+        try:
+            while self._queue:
+                await self._write_queue()
+        finally:
+            self._is_writing = False  # or nothing would ever be written again
 
     async def _write_queue(self) -> None:
         batch, self._queue = self._queue, []

@@ -1,9 +1,11 @@
 """Tests for bridge.store.store."""
 
+import gc
 import json
 import tempfile
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,6 +119,18 @@ class RefusedTests(StoreCase):
         ):
             self.thread.failing = {"replace": error}
             self.assertIn(words, self.refused(self.put(1)).message)
+
+    def test_goes_on_after_a_defect(self) -> None:
+        """Whatever ends a write, the next commit is written."""
+        with mock.patch.object(Store, "_refuse", side_effect=MemoryError):
+            self.put(1)
+            self.fail_write()
+        gc.collect()
+        self.assertEqual(len(self.flushLoggedErrors(MemoryError)), 1)
+        last = self.put(2)
+        self.thread.step()
+        self.successResultOf(last)
+        self.assertEqual(self.in_file()["host"]["k"], 2)
 
     def test_bad_value(self) -> None:
         """A refused value fails at once, and nothing is written."""
