@@ -35,7 +35,6 @@ LIGHT: Final = frozenset(
     {
         ("logs", "info"),
         ("notify", "targets"),
-        ("osc", "listen"),
         ("osc", "send"),
         ("plugins", "list"),
         ("remote", "result"),

@@ -21,9 +21,8 @@ def start(page, port):
         answers.append(page.result("state", "list", {"ns": ns}))
     answers.append(page.result("plugins", "list"))
     answers.append(page.result("notify", "targets"))
-    # It listens for each plugin that has OSC.
-    listen = ("osc", "listen", {"port": port})
-    return [*answers, *[page.result(*listen) for _ in range(PLUGINS)]]
+    answers += [page.result("osc", "listen", {"port": port}) for _ in range(3)]
+    return answers
 
 
 class RealPageTests(HomeCase):
@@ -38,8 +37,7 @@ class RealPageTests(HomeCase):
                 params = {"address": "/a", "port": reserved}
                 self.assertIn("port: not", page.refusal("osc", "send", params))
         self.assertEqual(answers[: PLUGINS + 2], [{"entries": {}}] * (PLUGINS + 2))
-        started = [one["started"] for one in answers[-PLUGINS:]]
-        self.assertEqual(started, [True, *[False] * (PLUGINS - 1)])
+        self.assertEqual([one["started"] for one in answers[-3:]], [True, False, False])
         # It listens only once.
         with running(self.home, host="vrcnext") as daemon, daemon.page() as page:
             oscsend(port, "/avatar/parameters/Voice", "f", "0.5")

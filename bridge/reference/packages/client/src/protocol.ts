@@ -671,7 +671,7 @@ export const METHODS = {
   "notify/send": { since: "1.0", rate: "ordinary", timeoutMs: 7000 },
   "notify/targets": { since: "1.0", rate: "light", timeoutMs: 4000 },
   "osc/send": { since: "1.0", rate: "light", timeoutMs: 4000 },
-  "osc/listen": { since: "1.0", rate: "light", timeoutMs: 4000 },
+  "osc/listen": { since: "1.0", rate: "ordinary", timeoutMs: 4000 },
   "osc/stop": { since: "1.0", rate: "ordinary", timeoutMs: 4000 },
   "osc/status": { since: "1.0", rate: "ordinary", timeoutMs: 4000 },
   "outbound/fetch": { since: "1.0", rate: "ordinary", timeoutMs: 124000 },
