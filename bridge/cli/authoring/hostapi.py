@@ -84,10 +84,12 @@ def api_version(host: Path) -> str | None:
         value: Any = loads_own(package.encode())
     except BridgeError:
         value = None
-    found: set[Any] = {value.get("version")} if type(value) is dict else set()
-    if not any(type(each) is str for each in found):
+    version = value.get("version") if type(value) is dict else None
+    if type(version) is str:
+        found = {version}
+    else:
         found = _constants(host / _PACKAGE) or _constants(host / _HOST_PACKAGE)
-    versions = [each for each in found if type(each) is str and is_version(each)]
+    versions = [each for each in found if is_version(each)]
     return versions[0] if len(versions) == len(found) == 1 else None
 
 

@@ -38,6 +38,7 @@ class VersionTests(SynchronousTestCase):
             ("package.json", "{}", None),
             ("src/a.ts", text, "0.5.0"),
             ("package.json", "[", "0.5.0"),
+            ("package.json", '{"version": ["x"]}', "0.5.0"),
             ("src/b.ts", text, "0.5.0"),
             ("package.json", '{"version": "0.7.1"}', "0.7.1"),
             ("package.json", '{"version": "one"}', None),
