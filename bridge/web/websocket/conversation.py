@@ -146,7 +146,12 @@ class Conversation:
         self._perform(self._session.violated(reason))
 
     def close(self, reason: CloseReason) -> None:
-        """Close the socket, with a reason."""
+        """
+        Close the socket, with a reason.
+
+        Calls that wait are dropped: the page may have lost its right to make them.
+        """
+        self._take_paced()
         self._session.ended()
         self.send_queue.finish()
         self._transport.close_with(reason)
@@ -155,8 +160,8 @@ class Conversation:
         """
         The socket has closed.  Calls under way continue without it.
 
-        Those that were to wait are made now: a page that goes away may have saved a
-        setting with the last of them.
+        Those that were to wait are made now if the page has gone by itself: it may have
+        saved a setting with the last of them.
         """
         self._context.hub.remove(self)
         if self._hello.active():
@@ -173,11 +178,8 @@ class Conversation:
                 dropped=dropped,
                 replaced=replaced,
             )
-        paced, self._paced = self._paced, []
-        for timer, request, size in paced:
-            if timer.active():
-                timer.cancel()
-                self._call(request, size)
+        for request, size in self._take_paced():
+            self._call(request, size)
 
     def push(self, event: str, text: bytes) -> None:
         """Send an event; see ``bridge.rpc.hub.Subscriber``."""
@@ -275,6 +277,16 @@ class Conversation:
             self._paced.append((timer, request, size))
         else:
             self._call(request, size)
+
+    def _take_paced(self) -> list[tuple[Request, int]]:
+        """Return the calls that wait, which are not made any more."""
+        paced, self._paced = self._paced, []
+        waiting = []
+        for timer, request, size in paced:
+            if timer.active():
+                timer.cancel()
+                waiting.append((request, size))
+        return waiting
 
     def _call_paced(self, request: Request, size: int) -> None:
         self._paced = [paced for paced in self._paced if paced[0].active()]

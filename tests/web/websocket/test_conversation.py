@@ -213,6 +213,15 @@ class PacingTests(PairedCase):
         self.assertEqual(self.sample.heard, ["0", "1", "2", "3", "4"])
         self.assertEqual(self.clock.getDelayedCalls(), [])
 
+    def test_attack_paced_beyond_a_rotation(self) -> None:
+        """What waits when the daemon closes the socket is dropped."""
+        for n in range(6):
+            self.call("note", str(n), text=str(n))
+        self.conversation.close(CloseReason.TOKEN_ROTATED)
+        self.conversation.ended()
+        self.assertEqual(self.sample.heard, ["0", "1"])
+        self.assertEqual(self.clock.getDelayedCalls(), [])
+
     def test_order_after_a_stall(self) -> None:
         """A call that is due but not yet made is not overtaken."""
         for n in range(3):
