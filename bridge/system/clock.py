@@ -8,7 +8,7 @@ from typing import Any
 
 def measure_steadily(reactor: Any) -> None:
     """
-    Have a reactor measure time by a clock that nobody sets.
+    Have a reactor measure time by a clock that is never set.
 
     Twisted takes the time of day.  A computer whose other system keeps local time in
     its clock is set back by hours when it finds the network; every timer would be late

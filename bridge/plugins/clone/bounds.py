@@ -1,9 +1,9 @@
 """
 The limits of one clone, and the names and sizes that a tree may have.
 
-They hold for an author's own tree, too.  A name means the same on every system a plugin
-may be unpacked on.  It is validated as written and as file systems fold it: case
-ignored, compatible characters made one.
+Names and sizes hold for an author's own tree, too.  A name means the same on every
+system a plugin may be unpacked on.  It is validated as written and as file systems fold
+it: case ignored, compatible characters made one.
 """
 
 from __future__ import annotations

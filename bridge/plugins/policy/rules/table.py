@@ -3,7 +3,7 @@ What the policy refuses, in order of report, and what an author can do about it.
 
 The names that a page of any site has, ECMAScript's and the web platform's, are no part
 of that.  They are a copy of a part of the npm package ``globals``; its version, its
-address and its licence are next to it.  It is read at the first scan.
+address and its licence are next to it.  The copy is read at the first scan.
 """
 
 from __future__ import annotations
