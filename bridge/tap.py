@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -38,9 +38,9 @@ from .settings.options import (
     refusing,
 )
 from .store.generations import StoreError
-from .system.clock import measure_steadily
 from .system.locks import is_held
 from .system.processes import end_once, prepare_process
+from .system.reactor import steady_reactor
 from .wiring import assembly, oneshot
 from .wiring.services import SINKS
 
@@ -84,8 +84,7 @@ class Options(usage.Options):
             )
             sys.stdout.write(f"{token}\n")
             raise SystemExit(0)
-        from twisted.internet import reactor
-
+        reactor = steady_reactor()
         report = _exit_on_error(
             lambda: oneshot.run(reactor, lambda: oneshot.build(reactor, self.paths))
         )
@@ -148,13 +147,11 @@ def _refuse(given: click.Context, name: str, rule: str) -> NoReturn:
 
 def makeService(options: Options) -> IService:
     """Make the daemon; Twisted's plugin system asks for it by this name."""
-    from twisted.internet import reactor
-
-    measure_steadily(reactor)
+    reactor = steady_reactor()
     made = _exit_on_error(lambda: assemble(reactor, options))
     # Another Ctrl-C, or the same signal from a shell, would be an error of Twisted's,
     # whose handlers are there when it runs.
-    cast(Any, reactor).callWhenRunning(end_once)
+    reactor.callWhenRunning(end_once)
     return made
 
 

@@ -34,6 +34,7 @@ from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS
 from ...provision.readiness import setup_command
 from ...settings.options import Paths
+from ...system.reactor import steady_reactor
 from ...wiring import oneshot
 from ..terminal import CommandError, reported
 from .hostapi import api_version, check_types, find_compiler, search_path
@@ -302,8 +303,7 @@ def check_plugin(
     :param unsigned: Whether to leave the signature out.
     :param tsc: The TypeScript compiler, when the author names it.
     """
-    from twisted.internet import reactor
-
+    reactor = steady_reactor()
     with TemporaryDirectory(prefix="plugin-bridge-check-") as scratch:
         checker = Checker(reactor, place, root, Path(scratch), unsigned, time.time, tsc)
         return oneshot.run(reactor, checker.run)

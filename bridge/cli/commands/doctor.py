@@ -33,6 +33,7 @@ from ...settings.config import BY_NAME, HOST_OPTIONS, OPTIONS
 from ...settings.options import Paths, click_option
 from ...settings.values import Address
 from ...store.generations import StoreError, read_state
+from ...system.reactor import steady_reactor
 from ...wiring import oneshot
 from ..checkup import (
     Finding,
@@ -93,8 +94,7 @@ def doctor(
     It finds plugins that were changed, and what a start would lose. A daemon with --dev
     needs no notification server.
     """
-    from twisted.internet import reactor
-
+    reactor = steady_reactor()
     found, is_dev = daemon(place, listen)
     no_prompts = (dev or is_dev) and not prompt
     findings = [

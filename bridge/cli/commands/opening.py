@@ -26,6 +26,7 @@ from ...provision.setup import Setup
 from ...settings.options import Paths, locate
 from ...system.locks import is_held
 from ...system.processes import ends_with_terminal, on_hangup, stop
+from ...system.reactor import steady_reactor
 from ...wiring import oneshot
 from .. import PROGRAM
 from ..command import command, page_port_option
@@ -61,9 +62,8 @@ def open_(place: Paths, page_port: int, yes: bool, no_browser: bool, dev: bool) 
     It sets up what is missing, and starts the daemon unless one runs; then that daemon
     ends with it. Ctrl-C ends it.
     """
-    from twisted.internet import reactor
-
     check_own_host(place)
+    reactor = steady_reactor()
     end_with_terminal(reactor)
     if build_problem(place):
         set_up(place, yes)
@@ -114,8 +114,7 @@ def demo(opens: bool) -> None:
     Everything is temporary and local to this machine; Ctrl-C stops and removes it. The
     demo needs git and the Python package trustme.
     """
-    from twisted.internet import reactor
-
+    reactor = steady_reactor()
     end_with_terminal(reactor)
     with TemporaryDirectory(prefix="plugin-bridge-demo-") as root:
         place = locate(OWN_HOST, Path(root) / "data", None)

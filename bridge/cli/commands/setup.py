@@ -16,6 +16,7 @@ from ...provision.setup import download as download_into
 from ...settings.configfile import config_path
 from ...settings.options import Paths
 from ...system.locks import holder
+from ...system.reactor import steady_reactor
 from ..authoring.keyfiles import default_key_file
 from ..command import Decorator, command
 from ..terminal import CommandError, confirmed, print_line, reported
@@ -127,10 +128,9 @@ def _build(place: Paths) -> None:
 
     :raise CommandError: The page could not be built.
     """
-    from twisted.internet import reactor
-
     from ...wiring import oneshot
 
+    reactor = steady_reactor()
     report = oneshot.run(reactor, lambda: oneshot.build(reactor, place))
     first, *rest = "\n".join(report.errors).split("\n")
     lines = [first, *rest[:_SHOWN_LINES]]

@@ -29,6 +29,7 @@ from ....protocol.limits import DEV_POLL_SECONDS
 from ....protocol.text import escaped, visible
 from ....settings.config import BY_NAME, HOST_OPTIONS
 from ....settings.options import Paths
+from ....system.reactor import steady_reactor
 from ....wiring import oneshot
 from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown_hit
 from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree
@@ -265,9 +266,7 @@ def dev(
     reference, it also serves a page and reloads it after each build. It shows the log
     lines of the plugin. Ctrl-C removes the link.
     """
-    from twisted.internet import reactor as twisted_reactor
-
-    reactor: Any = twisted_reactor
+    reactor = steady_reactor()
     root = directory.resolve()
     connection = connect(place, dev=True)
     builds = Builds(secrets.token_hex(8))
