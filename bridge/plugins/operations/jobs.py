@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from attrs import field
 from twisted.internet.defer import Deferred, DeferredList, DeferredLock
+from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
 from ...approval import Operation
@@ -48,6 +49,7 @@ class Jobs:
     """
 
     _watcher: Watcher
+    _clock: IReactorTime
     _now: Callable[[], float]
     _name: Callable[[], str]
     _remove: Callable[[Path], Awaitable[object]]
@@ -56,7 +58,7 @@ class Jobs:
         factory=WeakValueDictionary
     )
     _jobs: list[Job] = field(factory=list)
-    _ended: list[Job] = field(factory=list)
+    _ended: list[tuple[float, Job]] = field(factory=list)
     _closing: bool = False
 
     _log: ClassVar[Logger] = Logger()
@@ -145,7 +147,8 @@ class Jobs:
             end = End.CANCELLED if job.stopping else End.REFUSED
             outcome = Outcome(end, self._now_ms(), error=refusal)
         self._jobs.remove(job)
-        self._ended = [*self._ended, job][-limits.OUTCOMES :]
+        ended = self._clock.seconds(), job
+        self._ended = [*self._ended, ended][-limits.OUTCOMES :]
         job.end(outcome)
 
     async def _remove_clones(self, job: Job) -> None:
@@ -175,11 +178,9 @@ class Jobs:
 
         Of what ended, the last ``OUTCOMES`` at most.
         """
-        oldest = self._now_ms() - limits.OUTCOME_SECONDS * 1000
-        self._ended = [
-            job for job in self._ended if job.outcome and job.outcome.at > oldest
-        ]
-        return [*self._jobs, *self._ended]
+        oldest = self._clock.seconds() - limits.OUTCOME_SECONDS
+        self._ended = [(at, job) for at, job in self._ended if at > oldest]
+        return [*self._jobs, *(job for _, job in self._ended)]
 
     def cancel(self, name: str) -> Deferred[None]:
         """

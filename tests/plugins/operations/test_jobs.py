@@ -67,11 +67,15 @@ class JobsTestCase(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.events: list[Any] = []
-        self.clock = Clock()
-        self.clock.advance(NOW)
+        self.clock, self.day = Clock(), Clock()
+        self.day.advance(NOW)
         names = itertools.count(1)
         self.jobs = Jobs(
-            mock.Mock(), self.clock.seconds, lambda: f"{next(names):016x}", self.remove
+            mock.Mock(),
+            self.clock,
+            self.day.seconds,
+            lambda: f"{next(names):016x}",
+            self.remove,
         )
 
     def remove(self, clone: Path) -> Deferred[None]:
@@ -149,6 +153,8 @@ class OutcomeTests(JobsTestCase):
     def test_outcomes_are_kept_for_a_while(self) -> None:
         """An outcome is known for five minutes, and no longer."""
         self.begin(succeed(5), REF)
+        # The time of day is set.
+        self.day.advance(OUTCOME_SECONDS)
         self.clock.advance(OUTCOME_SECONDS - 1)
         self.assertEqual(len(self.jobs.recent()), 1)
         self.clock.advance(1)

@@ -52,7 +52,7 @@ class KeptTreeTests(SynchronousTestCase):
         self.assertTrue(other.exists())
         self.bench.clock.advance(1)
         self.assertFalse(other.exists())
-        self.bench.clock.rightNow = NOW
+        self.bench.clock.rightNow = 0
         killed = self.keep()
         self.bench.trees.sweep()
         self.assertFalse(killed.exists())
