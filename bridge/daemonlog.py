@@ -1,11 +1,14 @@
-"""The daemon's own log lines: on standard error or in the journal, and to pages."""
+"""The daemon's own log lines: on standard error or in the journal, to pages, kept."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from threading import RLock
 from typing import Annotated, Any, Final, TextIO
 
+from attrs import field
 from twisted.logger import (
     FilteringLogObserver,
     ILogObserver,
@@ -18,7 +21,9 @@ from twisted.python.threadable import isInIOThread
 from zope.interface import implementer
 
 from .classes import define, frozen
-from .protocol.limits import LOG_MESSAGE_CHARACTERS
+from .datadir.paths import DataDir
+from .pagelog.pagefile import LogFileError, PageFile
+from .protocol.limits import DAEMON_LOG_BYTES, LOG_MESSAGE_CHARACTERS
 from .protocol.rules import OneOf, Text
 from .protocol.strictjson import dumps
 from .protocol.text import Secrets, redacted, timestamp, visible
@@ -167,6 +172,48 @@ def to_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:
     except (OSError, ValueError):
         return False
     return environ.get("JOURNAL_STREAM") == f"{found.st_dev}:{found.st_ino}"
+
+
+@implementer(ILogObserver)
+@define(eq=False, repr=False)
+class DaemonLog:
+    """
+    Keeps the daemon's own log lines in a file, wherever else they are shown.
+
+    ``plugin-bridge doctor`` takes them from there for a bug report.  What cannot be
+    written is lost.
+    """
+
+    _file: PageFile | None
+    _secrets: Secrets
+    # Twisted logs in signal handlers, too.
+    _lock: RLock = field(factory=RLock, init=False)
+
+    def __call__(self, event: LogEvent) -> None:
+        line = f"{as_text(read_event(event, self._secrets))}\n"
+        with self._lock, suppress(OSError):
+            if self._file is not None:
+                self._file.append(line.encode("utf-8", "replace"))
+
+    def close(self) -> None:
+        """Close the file; what is logged after that is not in it."""
+        with self._lock:
+            file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+
+def open_daemon_log(data: DataDir, secrets: Secrets) -> tuple[DaemonLog, str | None]:
+    """
+    Open the file of the daemon's own log lines.
+
+    :return: What is logged to; and why nothing of it is kept.
+    """
+    try:
+        file = PageFile.open(data.daemon_log, DAEMON_LOG_BYTES)
+    except LogFileError as e:
+        return DaemonLog(None, secrets), f"the daemon's log lines are not kept: {e}"
+    return DaemonLog(file, secrets), None
 
 
 SCOPE: Final = "bridge"

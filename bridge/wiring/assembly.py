@@ -10,18 +10,14 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import partial
-from threading import RLock
 from typing import Any
 
-from attrs import astuple, evolve, field
+from attrs import astuple, evolve
 from twisted.internet.defer import Deferred, DeferredList
-from twisted.logger import ILogObserver, LogEvent, LogPublisher
-from zope.interface import implementer
+from twisted.logger import ILogObserver, LogPublisher
 
 from .. import __version__
-from ..classes import define
 from ..concurrency.threads import Pool
 from ..daemon.banner import Banner
 from ..daemon.controlsocket import ControlSocket
@@ -30,7 +26,7 @@ from ..daemon.listening import StartError, bind
 from ..daemon.listening import this_process as inherited_socket
 from ..daemon.sd_notify import this_process
 from ..daemon.token import FollowedToken
-from ..daemonlog import LogPush, Output, as_text, at_least, read_event, to_journal
+from ..daemonlog import LogPush, Output, at_least, open_daemon_log, to_journal
 from ..datadir.paths import DataDir
 from ..datadir.token import read_or_make_token
 from ..freedesktop import Notifications
@@ -39,7 +35,6 @@ from ..pagelog.pagefile import LogFileError, PageFile
 from ..pagelog.writer import LogWriter
 from ..plugins.installed.exchange import JournalError
 from ..protocol.bucket import TokenBucket
-from ..protocol.limits import DAEMON_LOG_BYTES
 from ..protocol.session import Rates
 from ..protocol.text import Secrets
 from ..provision.readiness import build_problem
@@ -208,48 +203,6 @@ def make_log_output(
     is_journal = to_journal(sys.stderr, os.environ)
     output = Output(sys.stderr, config.log_format, secrets, is_journal)
     return at_least(config.log, output)
-
-
-@implementer(ILogObserver)
-@define(eq=False, repr=False)
-class DaemonLog:
-    """
-    Keeps the daemon's own log lines in a file, wherever else they are shown.
-
-    ``plugin-bridge doctor`` takes them from there for a bug report.  What cannot be
-    written is lost.
-    """
-
-    _file: PageFile | None
-    _secrets: Secrets
-    # Twisted logs in signal handlers, too.
-    _lock: RLock = field(factory=RLock, init=False)
-
-    def __call__(self, event: LogEvent) -> None:
-        line = f"{as_text(read_event(event, self._secrets))}\n"
-        with self._lock, suppress(OSError):
-            if self._file is not None:
-                self._file.append(line.encode("utf-8", "replace"))
-
-    def close(self) -> None:
-        """Close the file; what is logged after that is not in it."""
-        with self._lock:
-            file, self._file = self._file, None
-        if file is not None:
-            file.close()
-
-
-def open_daemon_log(data: DataDir, secrets: Secrets) -> tuple[DaemonLog, str | None]:
-    """
-    Open the file of the daemon's own log lines.
-
-    :return: What is logged to; and why nothing of it is kept.
-    """
-    try:
-        file = PageFile.open(data.daemon_log, DAEMON_LOG_BYTES)
-    except LogFileError as e:
-        return DaemonLog(None, secrets), f"the daemon's log lines are not kept: {e}"
-    return DaemonLog(file, secrets), None
 
 
 def open_page_log(

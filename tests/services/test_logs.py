@@ -1,5 +1,6 @@
 """Tests for bridge.services.logs."""
 
+import time
 from typing import Any
 
 from twisted.internet.defer import Deferred, execute, fail
@@ -41,7 +42,7 @@ class LogsCase(ServiceCase):
         return writer
 
     def serve(self, writer: LogWriter | None) -> None:
-        self.logs = Logs(writer, self.clock, self.clock.seconds, lambda: ["s3cret"])
+        self.logs = Logs(writer, self.clock, time.time, lambda: ["s3cret"])
         self.register(self.logs)
 
     @property

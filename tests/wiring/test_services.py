@@ -1,5 +1,6 @@
 """Tests for bridge.wiring.services."""
 
+import time
 from typing import Any
 from unittest.mock import Mock
 
@@ -37,7 +38,7 @@ class SinkTests(SynchronousTestCase):
         clock = Clock()
         threads = Threads.make(clock, 1)
         store = Store.open(paths.data.state, threads.disk.call)
-        tools = FakeScreen(), NOBODY, clock.seconds
+        tools = FakeScreen(), NOBODY, time.time
         fanout = make_sinks(Core(clock, config, paths, threads, store, Hub(), *tools))
         return [sink.name for sink in fanout.sinks]
 
@@ -77,10 +78,10 @@ class ShutdownTests(SynchronousTestCase):
         screen = FakeScreen()
         self.patch(screen, "show", lambda note: Deferred())
         client = make_client(clock, execute, look_up=lambda name: Deferred())
-        tools = screen, client, clock.seconds
+        tools = screen, client, time.time
         made = make_services(
             Core(clock, config, paths, threads, store, hub, *tools),
-            Logs(None, clock, clock.seconds),
+            Logs(None, clock, time.time),
             NO_PLUGINS,
             frozenset(),
             AddressPolicy(),
