@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Callable
 from functools import partial
@@ -219,8 +220,11 @@ class Listener:
         receiver = Receiver(port, Pacing(self._reactor, self._push))
         try:
             bound = _bound(self._reactor, port, receiver)
-        except OSError:
-            raise unavailable("the OSC port is in use by another program") from None
+        except OSError as e:
+            why = f"cannot be opened: {e.strerror}"
+            if e.errno == errno.EADDRINUSE:
+                why = "is in use by another program"
+            raise unavailable(f"the OSC port {why}") from None
         # The worst datagram takes 15 ms: at most one per turn of the reactor. The
         # port's own limit counts bytes, of which an empty datagram has none.
         bound.doRead = partial(_read_one, bound, self._log)

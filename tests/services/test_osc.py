@@ -1,7 +1,9 @@
 """Tests for bridge.services.osc."""
 
+import errno
 from socket import AF_INET, SOCK_DGRAM, socket
 from typing import Any
+from unittest.mock import Mock
 
 from twisted.internet import reactor
 from twisted.internet.defer import Deferred, execute, fail
@@ -9,6 +11,7 @@ from twisted.internet.task import deferLater
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import TestCase
 
+from bridge.osc import ports
 from bridge.osc.ports import Listener
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import SOCKETS_AUTHENTICATED
@@ -295,6 +298,15 @@ class RestartTests(OscCase):
             self.assertFalse((await self.call("status"))["listening"])
         (why,) = map(formatEvent, reported)
         self.assertIn("the OSC port is in use", why)
+
+    async def test_port_that_cannot_be_opened(self) -> None:
+        """Another program is blamed only where it has the port."""
+        refusal = OSError(errno.EMFILE, "Too many open files")
+        self.patch(ports, "_bound", Mock(side_effect=refusal))
+        error = await self.refused("listen", port=self.port)
+        self.assertEqual(
+            error.message, "the OSC port cannot be opened: Too many open files"
+        )
 
     async def test_not_written(self) -> None:
         """A disk that is full keeps no page from listening."""
