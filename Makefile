@@ -3,11 +3,12 @@
 VENV := .venv
 PYTHON ?= python3
 
-.PHONY: help demo test check owners packages soak docs reference wheel clean
+.PHONY: help demo test coverage check owners packages soak docs reference wheel clean
 
 help:
 	@echo "make demo       show the whole process in a browser"
-	@echo "make test       run the checks and tests, with coverage (seven minutes)"
+	@echo "make test       run the checks and tests (seven minutes)"
+	@echo "make coverage   run them with coverage, and check its bounds"
 	@echo "make check      run the checks and the unit tests (three minutes)"
 	@echo "make owners     run the tests of files of other users (needs root)"
 	@echo "make packages   test the wheel and the packages for Debian 12 and 13 (needs root)"
@@ -24,14 +25,20 @@ demo: $(VENV)/installed
 # -n auto: one process for each processor, and some more; see tests/conftest.py, which
 # also orders the tests: --no-loadscope-reorder leaves the longest at the beginning.
 PYTEST := $(VENV)/bin/python -m pytest -q -n auto --dist loadscope --no-loadscope-reorder
+MOST := --ignore=tests/model --ignore=tests/packaging
 
 test: $(VENV)/installed
 	@.ci/system test
-	@$(PYTEST) --cov=bridge --durations=20 --ignore=tests/model --ignore=tests/packaging
+	@$(PYTEST) --durations=20 $(MOST)
+
+# Twice the time in processes that are measured.
+coverage: $(VENV)/installed
+	@.ci/system test
+	@$(PYTEST) --cov=bridge $(MOST)
 	@mkdir -p .cache; $(VENV)/bin/python -m coverage report --include='bridge/protocol/*' \
 		--fail-under=100 >.cache/protocol.txt || { cat .cache/protocol.txt; exit 1; }
 
-# A faster subset: the checks, and what is tested from inside, without coverage.
+# A faster subset: the checks, and what is tested from inside.
 check: $(VENV)/installed
 	@.ci/system test
 	@$(PYTEST) -m 'not e2e and not corpus'
