@@ -75,9 +75,12 @@ export class FakeElement {
 }
 
 /** Run something where there is a document. */
-export async function withDocument(work: () => void | Promise<void>): Promise<void> {
+export async function withDocument(
+  work: () => void | Promise<void>,
+  createElement = (tag: string) => new FakeElement(tag),
+): Promise<void> {
   const scope = globalThis as { document?: unknown };
-  scope.document = { createElement: (tag: string) => new FakeElement(tag) };
+  scope.document = { createElement, body: new FakeElement("body") };
   try {
     await work();
   } finally {

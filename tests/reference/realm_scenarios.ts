@@ -4,6 +4,7 @@ import type { Context, OscMessage, Plugin } from "@bridge/plugin-api";
 
 import { Drawings } from "../../bridge/reference/packages/host/src/realm/drawing.js";
 import { Events } from "../../bridge/reference/packages/host/src/realm/events.js";
+import { FrameRealms } from "../../bridge/reference/packages/host/src/realm/realms.js";
 import { Recorder } from "../../bridge/reference/packages/host/src/realm/recorder.js";
 import { Script } from "../../bridge/reference/packages/host/src/realm/script.js";
 import { placeIn, sourceLine } from "../../bridge/reference/packages/host/src/realm/sourcemap.js";
@@ -19,8 +20,8 @@ import { PluginCards } from "../../bridge/reference/packages/host/src/plugincard
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { type FakeElement, withDocument } from "./fakedocument.js";
 import { type Fixture, connected, entry, quiet } from "./pagefixture.js";
-import { type Foreign, foreignText } from "./realmfixture.js";
-import { FakeEnvironment, equal, refusal } from "../../clients/typescript/test/fakeenvironment.js";
+import { type Foreign, foreignText, withFrames } from "./realmfixture.js";
+import { FakeEnvironment, equal, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 // The smallest there is: one pixel.
 const GIF_URL = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==";
@@ -52,6 +53,19 @@ function evil(...messages: unknown[]): Entry {
       );
     }
   });
+}
+
+/** The realms of a page, which makes their frame. */
+function framed(): { readonly env: FakeEnvironment; readonly lost: () => number } {
+  const env = new FakeEnvironment();
+  const realms = new FrameRealms({ later: env.later, isVisible: () => true });
+  let times = 0;
+  realms.lost.listen(() => {
+    times += 1;
+    realms.rebuild();
+  });
+  realms.prepare();
+  return { env, lost: () => times };
 }
 
 const call = (n: number): object => ({ t: "call", n, name: "native.targets", args: [] });
@@ -452,6 +466,41 @@ export const realmScenarios = {
     watch.end();
     await env.pass(5_000);
     equal(heard.length, 4);
+  },
+
+  /** A process without a processor for a while has not ended: no plugin is started again. */
+  async frame_that_is_slow() {
+    await withFrames(async (frames) => {
+      const { env, lost } = framed();
+      frames[0]?.answer();
+      await env.pass(12_000);
+      equal([frames.length, lost()], [2, 0]);
+      frames.forEach((frame) => frame.answer());
+      await settle();
+      equal(lost(), 0);
+    });
+  },
+
+  /** Another frame answers, and that of the realms does not: its process has ended. */
+  async frame_whose_process_ended() {
+    await withFrames(async (frames) => {
+      const { env, lost } = framed();
+      frames[0]?.answer();
+      await env.pass(6_000);
+      frames[1]?.answer();
+      await settle();
+      equal(lost(), 1);
+    });
+  },
+
+  /** Where none answers, that ends at some time. */
+  async frame_that_never_answers() {
+    await withFrames(async (frames) => {
+      const { env, lost } = framed();
+      frames[0]?.answer();
+      await env.pass(20_000);
+      equal([frames.length, lost()], [2, 1]);
+    });
   },
 
   /** In front of a realm that does not listen, little piles up. */

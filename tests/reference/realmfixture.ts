@@ -10,6 +10,7 @@ import type {
 import type { FromRealm, ToRealm } from "../../bridge/reference/packages/host/src/realm/wire.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import type { FakeEnvironment } from "../../clients/typescript/test/fakeenvironment.js";
+import { FakeElement, withDocument } from "./fakedocument.js";
 
 type Load = () => unknown;
 /** What a realm does that does not run our runtime: it is given each message. */
@@ -90,4 +91,57 @@ export class FakeRealms implements Realms {
 
 function fail(): never {
   throw new Error("a test has to name its plugins");
+}
+
+/** A frame of realms, without a process behind it. */
+export class FakeFrame extends FakeElement {
+  readonly sandbox = { add: (): void => undefined };
+  readonly contentWindow = {
+    postMessage: (_: unknown, _target: string, [port]: readonly FakePort[]): void => {
+      this.#port = port;
+    },
+  };
+  #port: FakePort | undefined;
+
+  /** Its process answers, also for the first time. */
+  answer(): void {
+    if (this.#port === undefined) {
+      this.fire("load");
+    }
+    this.#port?.postMessage({ pong: 1 });
+  }
+}
+
+class FakePort {
+  onmessage: ((event: { data: object }) => void) | null = null;
+  other: FakePort | undefined;
+
+  postMessage(data: object): void {
+    this.other?.onmessage?.({ data });
+  }
+}
+
+class FakeChannel {
+  readonly port1 = new FakePort();
+  readonly port2 = new FakePort();
+
+  constructor() {
+    [this.port1.other, this.port2.other] = [this.port2, this.port1];
+  }
+}
+
+/** Run something where frames can be made; it gets those that were. */
+export async function withFrames(work: (frames: readonly FakeFrame[]) => Promise<void>): Promise<void> {
+  const frames: FakeFrame[] = [];
+  const scope = globalThis as { MessageChannel: unknown };
+  const { MessageChannel } = scope;
+  scope.MessageChannel = FakeChannel;
+  const make = (tag: string): FakeElement => {
+    const made = tag === "iframe" ? new FakeFrame(tag) : new FakeElement(tag);
+    if (made instanceof FakeFrame) {
+      frames.push(made);
+    }
+    return made;
+  };
+  await withDocument(() => work(frames), make).finally(() => (scope.MessageChannel = MessageChannel));
 }

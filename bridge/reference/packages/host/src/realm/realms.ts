@@ -1,6 +1,5 @@
 /** The realms of all plugins: one hidden frame, in it a worker for each. */
 
-import type { Environment } from "../environment.js";
 import { Signal } from "../signal.js";
 import { FRAME } from "./bootstrap.js";
 import type { Port } from "./channel.js";
@@ -41,14 +40,16 @@ interface Frame {
 /** The realms of a real page. */
 export class FrameRealms implements Realms {
   readonly lost = new Signal();
-  readonly #parts: WatchParts & Pick<Environment, "later">;
+  readonly #parts: WatchParts;
+  readonly #frames = document.createElement("div");
   #frame: Promise<Frame> | undefined;
-  #element: HTMLIFrameElement | undefined;
   #watch: Watch | undefined;
   #starts = 0;
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
+    this.#frames.hidden = true;
+    document.body.append(this.#frames);
   }
 
   /** Make the frame, which takes the browser a while, before the first start needs it. */
@@ -77,7 +78,7 @@ export class FrameRealms implements Realms {
 
   rebuild(): void {
     this.#watch?.end();
-    this.#element?.remove();
+    this.#frames.replaceChildren();
     this.#frame = undefined;
   }
 
@@ -87,35 +88,13 @@ export class FrameRealms implements Realms {
   }
 
   async #open(): Promise<Frame> {
-    const element = document.createElement("iframe");
-    this.#element = element;
-    element.sandbox.add("allow-scripts");
-    element.srcdoc = FRAME;
-    element.hidden = true;
-    element.ariaHidden = "true";
-    const loaded = new Promise((resolve) => element.addEventListener("load", resolve));
-    document.body.append(element);
-    await loaded;
-    const { port1: port, port2 } = new MessageChannel();
-    // Its origin is opaque, and has no name; nothing else can be in that frame.
-    element.contentWindow?.postMessage(0, "*", [port2]);
+    const port = await this.#answering(document.createElement("iframe")).catch((e: unknown) => {
+      this.rebuild();
+      throw e;
+    });
     const failures = new Map<number, Signal<Failure>>();
     const ping = (): void => port.postMessage({ ping: 1 });
-    await new Promise<void>((resolve, reject) => {
-      const forget = this.#parts.later(OPEN_MILLISECONDS, () => {
-        this.rebuild();
-        reject(new Error("this browser starts no plugins: their frame does not answer"));
-      });
-      port.onmessage = (): void => {
-        forget();
-        resolve();
-      };
-      ping();
-    });
-    const watch = new Watch(this.#parts, PING_MILLISECONDS, ping, () => {
-      watch.end();
-      this.lost.emit();
-    });
+    const watch = new Watch(this.#parts, PING_MILLISECONDS, ping, () => void this.#compare(watch));
     this.#watch = watch;
     // Only our own script has the other end; of a pong there is no failure.
     port.onmessage = ({ data }: MessageEvent<Failure & { readonly failed?: number }>): void => {
@@ -123,5 +102,44 @@ export class FrameRealms implements Realms {
       failures.get(data.failed ?? 0)?.emit(data);
     };
     return { port, failures };
+  }
+
+  /**
+   * See whether another frame answers before the one that does not.
+   *
+   * Browsers have both in one process: when they are only slow, or were stopped for a while,
+   * the older one is the first.
+   */
+  async #compare(watch: Watch): Promise<void> {
+    if (watch.isSilent) {
+      const other = document.createElement("iframe");
+      await this.#answering(other).catch(() => undefined);
+      other.remove();
+      if (watch.isSilent && watch === this.#watch) {
+        this.lost.emit();
+      }
+    }
+  }
+
+  /** Make it the frame of realms; resolves to its port once it answers. */
+  #answering(element: HTMLIFrameElement): Promise<MessagePort> {
+    return new Promise((resolve, reject) => {
+      const forget = this.#parts.later(OPEN_MILLISECONDS, () =>
+        reject(new Error("this browser starts no plugins: their frame does not answer")),
+      );
+      element.sandbox.add("allow-scripts");
+      element.srcdoc = FRAME;
+      element.addEventListener("load", () => {
+        const { port1: port, port2 } = new MessageChannel();
+        port.onmessage = (): void => {
+          forget();
+          resolve(port);
+        };
+        // Its origin is opaque, and has no name; nothing else can be in that frame.
+        element.contentWindow?.postMessage(0, "*", [port2]);
+        port.postMessage({ ping: 1 });
+      });
+      this.#frames.append(element);
+    });
   }
 }
