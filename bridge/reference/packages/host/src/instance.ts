@@ -17,7 +17,7 @@ import { type Change, type FromRealm, LIMITS } from "./realm/wire.js";
 import { Signal } from "./signal.js";
 import type { PluginCaller } from "./turns.js";
 
-const LOAD_MILLISECONDS = 10_000;
+const LOAD_MILLISECONDS = 30_000;
 const STOP_MILLISECONDS = 1_000;
 const PING_MILLISECONDS = 5_000;
 
