@@ -11,6 +11,7 @@ import { GatedNative } from "../../bridge/reference/packages/host/src/native.js"
 import { PageSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
 import { Gate } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Preferences, readEndpoint } from "../../bridge/reference/packages/host/src/preferences.js";
+import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { Daemon, Memory, quiet } from "./pagefixture.js";
 import { FakeEnvironment, equal, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
@@ -28,7 +29,7 @@ async function native(daemon: Daemon, answers: boolean[], name?: string): Promis
   const grants = new GrantBook(new HostState(daemon));
   await grants.compare([{ id: manifest.id, keyId: "a-key" }]);
   daemon.asked.length = 0;
-  const asker = { ask, withdraw: () => undefined };
+  const asker = { ask, withdraw: () => undefined, unsaved: new Signal<string>() };
   return new GatedNative(daemon, new Gate(manifest, grants, asker));
 }
 

@@ -160,6 +160,7 @@ export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
           : Promise.resolve(answer);
       },
       withdraw: () => undefined,
+      unsaved: new Signal(),
     },
     place: ({ id }) => ({
       ui: makeUi({

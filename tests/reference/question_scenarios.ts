@@ -6,7 +6,9 @@ import { readManifest } from "../../bridge/reference/packages/host/src/manifest.
 import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
 import { alone, shortName, shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
 import { type Asker, Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
-import { Daemon, quiet } from "./pagefixture.js";
+import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
+import { connectedPage } from "./modelfixture.js";
+import { Daemon, KEY, quiet } from "./pagefixture.js";
 import { FakeEnvironment, equal, failure, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 const ANSWERS = { yes: "Yes", no: "No" };
@@ -45,7 +47,7 @@ function gateOf(book: GrantBook, answers: boolean[] | Asker, id = "some-plugin")
     return new Gate(manifest, book, answers);
   }
   const ask = (): Promise<boolean> => Promise.resolve(answers.shift() ?? false);
-  return new Gate(manifest, book, { ask, withdraw: () => undefined });
+  return new Gate(manifest, book, { ask, withdraw: () => undefined, unsaved: new Signal() });
 }
 
 function bookOf(daemon: Daemon): GrantBook {
@@ -181,6 +183,20 @@ export const questionScenarios = {
   test_attack_ids_of_the_page_and_the_daemon() {
     const ids = ["host", "bridge", "bridges"].map((id) => readManifest({ id })?.id ?? "");
     equal(ids, ["", "", "bridges"]);
+  },
+
+  /** A yes that could not be saved does not count, and the user reads so. */
+  async a_yes_that_is_not_saved() {
+    const { model, link, env, said } = await connectedPage([]);
+    const book = new GrantBook(model.state);
+    await book.compare([{ id: "some-plugin", keyId: KEY }]);
+    link.refuses = "state/set";
+    const refused = failure(gateOf(book, model.questions).pass("sql", "*"));
+    await settle();
+    await press({ env, questions: model.questions }, true);
+    equal((await refused).message, "not now");
+    const words = "Couldn't save what you allowed some-plugin. It will ask again.";
+    equal([said.at(-1), model.failure], [`!${words}`, words]);
   },
 
   /** A plugin that is signed with another key inherits nothing. */

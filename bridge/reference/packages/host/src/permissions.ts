@@ -3,6 +3,7 @@ import { PermissionError } from "@bridge/plugin-api";
 import type { Grant, GrantBook } from "./grants.js";
 import type { Manifest } from "./manifest.js";
 import { useOf, wordsOf } from "./permissionwords.js";
+import type { Signal } from "./signal.js";
 
 /** What a plugin wants to do, for the user to decide. */
 export interface Use {
@@ -21,6 +22,8 @@ export interface Asker {
   ask(use: Use): Promise<boolean>;
   /** Answer whatever a plugin still asks with no: it is switched off. */
   withdraw(id: string): void;
+  /** A yes could not be saved, so it does not count; the value is the plugin's id. */
+  readonly unsaved: Signal<string>;
 }
 
 /**
@@ -83,13 +86,17 @@ export class Gate {
   }
 
   async #decide(about: string, wanted: Grant): Promise<boolean> {
-    if (await this.#grants.has(this.manifest.id, wanted)) {
+    const { id } = this.manifest;
+    if (await this.#grants.has(id, wanted)) {
       return true;
     }
     this.#checkOpen();
     const yes = await this.#asker.ask({ ...useFor(this.manifest, wanted), about });
     if (yes && !this.#closed) {
-      await this.#grants.add(this.manifest.id, wanted);
+      await this.#grants.add(id, wanted).catch((e: unknown) => {
+        this.#asker.unsaved.emit(id);
+        throw e;
+      });
     }
     return yes;
   }

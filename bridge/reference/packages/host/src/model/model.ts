@@ -99,6 +99,9 @@ export class PageModel {
       this.questions.changed,
     ];
     this.navigation.changed.listen(() => (this.#failure = ""));
+    this.questions.unsaved.listen((id) =>
+      this.fail(`Couldn't save what you allowed ${this.nameOf(id)}. It will ask again.`),
+    );
     this.catalog.listed.listen((entries) => void runtime.installed(entries.map(installedOf)));
     this.operations.ended.listen((task) => this.#settle(task));
     link.changed.listen(() => this.#follow());

@@ -33,6 +33,7 @@ interface Asked {
  */
 export class Questions implements Asker {
   readonly changed = new Signal();
+  readonly unsaved = new Signal<string>();
   readonly #later: Later;
   #waiting: readonly Asked[] = [];
   // The further ones of plugins that have one among those above.
