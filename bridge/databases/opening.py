@@ -9,9 +9,11 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from ..classes import frozen
 from ..protocol import limits
 from ..protocol.errors import unavailable
 from .sqliteerrors import primary_code
+from .virtualtables import EXPLAIN, Tables, json_tables
 
 Identity = tuple[int, int, int, int]
 """Which file it is, how large, and when it was written: it can be overwritten."""
@@ -22,7 +24,7 @@ _LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 50,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 250,
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: limits.SQL_PATTERN_BYTES,
-    sqlite3.SQLITE_LIMIT_SQL_LENGTH: limits.SQL_STATEMENT_BYTES,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: len(EXPLAIN) + limits.SQL_STATEMENT_BYTES,
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
     sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: limits.SQL_PARAMS,
     sqlite3.SQLITE_LIMIT_VDBE_OP: 25_000,
@@ -43,6 +45,21 @@ _PRAGMAS: Final = (
 )
 
 
+@frozen
+class Opened:
+    """
+    A database that is open for reading.
+
+    :ivar connection: One thread at a time may use it.
+    :ivar json: The virtual tables that statements may open.
+    :ivar for_once: Whether it is for one statement only, as it notices no change.
+    """
+
+    connection: sqlite3.Connection
+    json: Tables
+    for_once: bool
+
+
 def identity(path: Path) -> Identity:
     """
     Return what tells a connection's file from one that has changed, links followed.
@@ -60,7 +77,7 @@ def identity(path: Path) -> Identity:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def open_database(path: Path) -> tuple[sqlite3.Connection, bool]:
+def open_database(path: Path) -> Opened:
     """
     Open a database for reading.
 
@@ -68,16 +85,14 @@ def open_database(path: Path) -> tuple[sqlite3.Connection, bool]:
     made because the directory is read-only, no process can be writing either.  It is
     then opened as one that does not change, which ignores what a log or a journal has.
 
-    :return: The connection, which one thread at a time may use, and whether it is for
-        one statement only, because it would not notice a change.
     :raise sqlite3.Error: It can't be opened.
     """
     try:
-        return _connect(path, "mode=ro"), False
+        return Opened(*_connect(path, "mode=ro"), for_once=False)
     except sqlite3.Error as e:
         if primary_code(e) != sqlite3.SQLITE_CANTOPEN or _to_recover(path):
             raise
-    return _connect(path, "mode=ro&immutable=1"), True
+    return Opened(*_connect(path, "mode=ro&immutable=1"), for_once=True)
 
 
 def _to_recover(path: Path) -> bool:
@@ -89,7 +104,7 @@ def _to_recover(path: Path) -> bool:
     return False
 
 
-def _connect(path: Path, how: str) -> sqlite3.Connection:
+def _connect(path: Path, how: str) -> tuple[sqlite3.Connection, Tables]:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?{how}",
         uri=True,
@@ -105,12 +120,8 @@ def _connect(path: Path, how: str) -> sqlite3.Connection:
         for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}").close()
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").close()
-        # Their first use would need more than reading is allowed.  Nothing is run.
-        with contextlib.suppress(sqlite3.OperationalError):
-            connection.execute(
-                "EXPLAIN SELECT 1 FROM json_each('[]'), json_tree('[]')"
-            ).close()
+        # Their first use would need more than reading is allowed.
+        return connection, json_tables(connection)
     except BaseException:
         connection.close()
         raise
-    return connection

@@ -11,11 +11,12 @@ from typing import Final
 from attrs import field
 
 from ..classes import define, frozen
-from ..protocol.limits import SQL_SECONDS, SQL_SLOWEST_VALUE_BYTES
-from .authorizer import StatementAuthorizer
-from .opening import Identity, identity, open_database
+from ..protocol.limits import SQL_SECONDS, SQL_SLOWEST_VALUE_BYTES, SQL_VALUE_BYTES
+from .authorizer import ONLY_READING, StatementAuthorizer
+from .opening import Identity, Opened, identity, open_database
 from .results import Meter, Rows, collect
 from .sqliteerrors import primary_code, refusal, refused
+from .virtualtables import opened_tables
 
 _STEPS_BETWEEN_LOOKS: Final = 20_000
 _BLAMED: Final = frozenset(
@@ -57,7 +58,7 @@ class Reader:
 
     _path: Path
     _now: Callable[[], float]
-    _connection: sqlite3.Connection | None = None
+    _opened: Opened | None = None
     _identity: Identity | None = None
     _authorizer: StatementAuthorizer = field(factory=StatementAuthorizer)
     _until: float = 0.0
@@ -71,11 +72,11 @@ class Reader:
         """
         self._until = self._now() + SQL_SECONDS
         try:
-            connection, for_once = self._connect()
+            opened = self._connect()
             try:
-                return self._run(connection, query)
+                return self._run(opened, query)
             finally:
-                if for_once:
+                if opened.for_once:
                     self.close()
         except _FAILURES as e:
             if primary_code(e) not in _BLAMED:
@@ -87,35 +88,39 @@ class Reader:
     def interrupt(self) -> None:
         """Interrupt the running statement, from any thread."""
         self._stopped = True
-        connection = self._connection
-        if connection is not None:
+        opened = self._opened
+        if opened is not None:
             with contextlib.suppress(sqlite3.ProgrammingError):  # it was just closed
-                connection.interrupt()
+                opened.connection.interrupt()
 
     def close(self) -> None:
         """Close the connection; the next statement opens another."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.connection.close()
 
-    def _connect(self) -> tuple[sqlite3.Connection, bool]:
+    def _connect(self) -> Opened:
         self._authorizer.begin()
         found = identity(self._path)
-        if self._connection is not None and found == self._identity:
-            return self._connection, False
+        if self._opened is not None and found == self._identity:
+            return self._opened
         self.close()
-        connection, for_once = open_database(self._path)
-        connection.set_authorizer(self._authorizer)
-        connection.set_progress_handler(self._look, _STEPS_BETWEEN_LOOKS)
-        self._connection, self._identity = connection, found
-        return connection, for_once
+        opened = open_database(self._path)
+        opened.connection.set_authorizer(self._authorizer)
+        opened.connection.set_progress_handler(self._look, _STEPS_BETWEEN_LOOKS)
+        self._opened, self._identity = opened, found
+        return opened
 
     def _look(self) -> bool:
         """Whether the statement must end; SQLite asks now and then."""
         return self._stopped or self._now() > self._until
 
-    def _run(self, connection: sqlite3.Connection, query: Query) -> Rows:
+    def _run(self, opened: Opened, query: Query) -> Rows:
         """Run a statement on short values; if need be, and if it may, on long ones."""
+        connection = opened.connection
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, SQL_VALUE_BYTES)
+        if not opened_tables(connection, query.sql, query.params) <= opened.json:
+            raise refused(ONLY_READING)
         try:
             return self._run_with(connection, query, SQL_SLOWEST_VALUE_BYTES)
         except sqlite3.Error as e:

@@ -142,9 +142,10 @@ class OpeningTests(SynchronousTestCase):
 
     def test_settings(self) -> None:
         """SQLite is configured defensively."""
-        connection, for_once = open_database(self.path)
+        opened = open_database(self.path)
+        connection = opened.connection
         self.addCleanup(connection.close)
-        self.assertFalse(for_once)
+        self.assertFalse(opened.for_once)
         for pragma, value in (
             ("query_only", 1),
             ("trusted_schema", 0),

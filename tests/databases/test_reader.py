@@ -162,15 +162,15 @@ class ReadTests(ReaderCase):
             ("SELECT sum(9223372036854775807) FROM places", "a number is too large"),
             ("SELECT ?65", "a placeholder's number is too high"),
             ("SELECT (SELECT 1, 2)", "it cannot be prepared or run"),
-            ("-- secret", "it returns no rows"),
+            ("-- secret", "it is incomplete"),
             ("REINDEX", "it returns no rows"),
             ("SELECT 1; SELECT 2", "it is not one statement that can be prepared"),
             (
                 "SELECT 1;\n-- x\n;DROP TABLE places",
                 "it is not one statement that can be prepared",
             ),
-            ("", "it returns no rows"),
-            (" -- nothing\n/* at all */", "it returns no rows"),
+            ("", "it is incomplete"),
+            (" -- nothing\n/* at all */", "it is incomplete"),
         ):
             params = ["x" * 40] if "?1" in sql else []
             self.assertEqual(self.refused(sql, *params), REFUSED + kind, sql)
@@ -536,8 +536,8 @@ class AttackTests(ReaderCase):
             self.assertIn(REFUSED, self.refused(f"SELECT * FROM {name}"), name)
         for name in ("words WHERE words MATCH 'x'", "old", "boxes"):
             self.assertIn(REFUSED, self.refused(f"SELECT * FROM {name}"), name)
-        matching = self.refused("SELECT * FROM words WHERE words MATCH 'x'")
-        self.assertEqual(matching, READONLY)
+        for name in ("words", "old"):
+            self.assertEqual(self.refused(f"SELECT count(*) FROM {name}"), READONLY)
         self.assertTrue(self.rows("SELECT block FROM words_data"))
         self.assertTrue(self.rows("SELECT name, sql FROM sqlite_master"))
         self.clock.looks = 5

@@ -1,0 +1,51 @@
+"""Tests for virtual tables that SQLite connects without asking."""
+
+import sqlite3
+
+from twisted.trial.unittest import SynchronousTestCase
+
+from bridge.databases.virtualtables import json_tables, opened_tables
+
+
+class VirtualTablesTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        """Open a database that has a full-text table, and a view of it."""
+        self.connection = sqlite3.connect(":memory:")
+        self.addCleanup(self.connection.close)
+        self.connection.executescript(
+            "CREATE TABLE places (name); CREATE VIRTUAL TABLE words USING fts4(a);"
+            "CREATE VIEW hidden AS SELECT a FROM words"
+        )
+
+    def test_json(self) -> None:
+        """Those of JSON are the same in each statement."""
+        tables = json_tables(self.connection)
+        self.assertEqual(len(tables), 2)
+        for sql in (
+            "SELECT name FROM places",
+            "SELECT value FROM places, json_each(name)",
+            "SELECT 1 WHERE EXISTS (SELECT 1 FROM json_tree('[]'))",
+            "EXPLAIN SELECT a FROM words",
+        ):
+            self.assertLessEqual(opened_tables(self.connection, sql), tables, sql)
+
+    def test_attack_where_it_is_not_named(self) -> None:
+        """It is found behind a view, where no column is read, and with parameters."""
+        tables = json_tables(self.connection)
+        for sql, params in (
+            ("SELECT * FROM hidden", ()),
+            ("WITH r AS (SELECT count(*) FROM words) SELECT 1 FROM r", ()),
+            ("SELECT 1 FROM json_each('[]') WHERE ?1 IN hidden", ("x",)),
+        ):
+            opened = opened_tables(self.connection, sql, params)
+            self.assertFalse(opened <= tables, sql)
+
+    def test_attack_named_after_json(self) -> None:
+        """A table of the file that is called as one of JSON is not taken for it."""
+        self.connection.execute(
+            "CREATE VIRTUAL TABLE json_each USING fts4(value, languageid='json')"
+        )
+        tables = json_tables(self.connection)
+        self.assertEqual(len(tables), 1)
+        opened = opened_tables(self.connection, "SELECT 1 FROM json_each('[]')")
+        self.assertFalse(opened <= tables)
