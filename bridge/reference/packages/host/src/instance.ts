@@ -9,6 +9,7 @@ import type { Gate } from "./permissions.js";
 import { Channel } from "./realm/channel.js";
 import { Drawings } from "./realm/drawing.js";
 import { Events } from "./realm/events.js";
+import { check } from "./realm/reading.js";
 import type { RealmPort, Realms } from "./realm/realms.js";
 import type { Script } from "./realm/script.js";
 import { Services, refusalOf } from "./realm/services.js";
@@ -219,9 +220,8 @@ export class Instance {
         break;
       case "call":
         const places = LIMITS.unanswered + (message.name === "settings.set" ? 1 : 0);
-        if (this.#open.has(message.n) || this.#open.size >= places) {
-          throw new RangeError("the plugin broke a rule of its port: few calls, each once");
-        }
+        const isNew = !this.#open.has(message.n) && this.#open.size < places;
+        check(isNew, "few calls, each once");
         void this.#serve(message);
         break;
       case "done":
@@ -233,9 +233,7 @@ export class Instance {
   }
 
   #settle(t: Waiting["t"]): void {
-    if (this.#waiting?.t !== t) {
-      throw new RangeError("the plugin broke a rule of its port: an answer to a question");
-    }
+    check(this.#waiting?.t === t, "an answer to a question");
     this.#waiting.resolve();
     this.#waiting = undefined;
   }

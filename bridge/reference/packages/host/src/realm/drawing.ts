@@ -14,6 +14,7 @@ import type {
   Ui,
 } from "@bridge/plugin-api";
 
+import { check } from "./reading.js";
 import type { Change, Kind, Ref, State } from "./wire.js";
 
 type Drawn = Exclude<Change, { readonly op: "log" }>;
@@ -83,17 +84,13 @@ export class Drawings {
   }
 
   #take(ref: Ref): void {
-    if (ref <= this.#last) {
-      throw new RangeError("the plugin broke a rule of its port: each number once");
-    }
+    check(ref > this.#last, "each number once");
     this.#last = ref;
   }
 }
 
 function known<T>(found: T | undefined): T {
-  if (found === undefined) {
-    throw new RangeError("the plugin broke a rule of its port: a card or part that is there");
-  }
+  check(found !== undefined, "a card or part that is there");
   return found;
 }
 

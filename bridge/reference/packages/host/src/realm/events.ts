@@ -1,5 +1,6 @@
 import type { Json, OscMessage } from "@bridge/plugin-api";
 
+import { check } from "./reading.js";
 import { LIMITS, type Ref, type ToRealm } from "./wire.js";
 
 type Heard = Extract<ToRealm, { readonly t: "osc" }>["messages"][number];
@@ -46,9 +47,7 @@ export class Events {
 
   /** The realm has dealt with an event; throws `RangeError` when there is none. */
   done(event: number): void {
-    if (!this.#sent.delete(event)) {
-      throw new RangeError("the plugin broke a rule of its port: an event that it got");
-    }
+    check(this.#sent.delete(event), "an event that it got");
     for (const [kept, value] of [...this.#kept]) {
       this.#kept.delete(kept);
       this.send(kept, value);

@@ -34,7 +34,7 @@ function parse(words: string): unknown {
   try {
     return JSON.parse(words);
   } catch {
-    throw new RangeError("the plugin broke a rule of its port: JSON");
+    check(false, "JSON");
   }
 }
 
@@ -125,7 +125,12 @@ function oneOf<T extends string>(known: readonly T[]) {
   };
 }
 
-function check(holds: boolean, rule: string): asserts holds {
+/**
+ * Check that the plugin has kept a rule of its port.
+ *
+ * @throws RangeError It has not, so its realm is ended.
+ */
+export function check(holds: boolean, rule: string): asserts holds {
   if (!holds) {
     throw new RangeError(`the plugin broke a rule of its port: ${rule}`);
   }
