@@ -101,6 +101,32 @@ export const runtimeScenarios = {
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true, false]);
   },
 
+  /** A daemon that did not answer for a moment keeps no plugin from starting. */
+  async settings_that_could_not_be_read_once() {
+    const daemon = new Daemon();
+    let isSlow = true;
+    const { call } = daemon;
+    daemon.call = ((method: string, params: { ns: string }) => {
+      daemon.refuses = isSlow && params.ns === "plugin:some-plugin" ? method : "";
+      return call(method as never, params as never);
+    }) as Daemon["call"];
+    const page = await connected([noting("some-plugin", [])], { daemon });
+    equal(stages(page), ["some-plugin waiting"]);
+    // Without a connection, nothing is asked; the next one starts it.
+    daemon.isOpen = false;
+    const asked = daemon.asked.length;
+    await page.env.pass(60_000);
+    equal(daemon.asked.length, asked);
+    daemon.isOpen = true;
+    daemon.opened.emit();
+    await quiet();
+    equal(stages(page), ["some-plugin waiting"]);
+    isSlow = false;
+    await page.env.pass(5_000);
+    await quiet();
+    equal(stages(page), ["some-plugin running"]);
+  },
+
   /** A plugin whose settings can't be read starts with the next connection or list. */
   async plugin_waits_for_its_settings() {
     const daemon = new Daemon();

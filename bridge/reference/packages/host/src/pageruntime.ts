@@ -23,6 +23,7 @@ import { Turns } from "./turns.js";
 
 // They are calls of the page, of which the daemon answers so many at once.
 const READ_AT_ONCE = 3;
+const AGAIN_MILLISECONDS = 5_000;
 
 /** A plugin of this bundle. */
 export interface PluginState {
@@ -216,7 +217,12 @@ export class PageRuntime {
     const { asker, daemon, environment, isVisible, log, place, realms } = this.#parts;
     const caller = this.#turns.of();
     const logger = log.scope(id);
-    const settings = await this.#inTurn(() => PageSettings.read(daemon, caller, id));
+    const read = this.#inTurn(() => PageSettings.read(daemon, caller, id));
+    const settings = await read.catch((e: unknown) => {
+      // Without a connection, the next one starts it.
+      environment.later(AGAIN_MILLISECONDS, () => daemon.isOpen && void this.lifecycle.start());
+      throw e;
+    });
     return new Instance({
       manifest,
       script,
