@@ -185,6 +185,17 @@ export const questionScenarios = {
     equal(ids, ["", "", "bridges"]);
   },
 
+  /** What was allowed is so once it can be read, though comparing it has failed. */
+  async grants_that_could_not_be_read_once() {
+    const daemon = new Daemon();
+    daemon.stored.set("grants:some-plugin", { keyId: KEY, allowed: ALLOWED });
+    const book = bookOf(daemon);
+    daemon.refuses = "state/list";
+    await failure(book.compare([{ id: "some-plugin", keyId: KEY }]));
+    daemon.refuses = "";
+    await gateOf(book, []).pass("sql", "*");
+  },
+
   /** A yes that could not be saved does not count, and the user reads so. */
   async a_yes_that_is_not_saved() {
     const { model, link, env, said } = await connectedPage([]);

@@ -78,7 +78,6 @@ export class GrantBook {
    * that were stored without a key, by earlier versions, become the installed plugin's.
    */
   async compare(installed: readonly Installed[]): Promise<void> {
-    await this.#state.read();
     const byId = new Map(installed.map((plugin) => [plugin.id, plugin]));
     this.#installed = new Set(byId.keys());
     for (const { id, keyId } of installed) {
@@ -88,6 +87,7 @@ export class GrantBook {
       }
     }
     this.#listed();
+    await this.#state.read();
     for (const [key, value] of Object.entries(this.#state.entries)) {
       if (key.startsWith(PREFIX)) {
         await this.#settle(key, value, byId.get(key.slice(PREFIX.length)));
