@@ -1,13 +1,15 @@
 """Packages from npm that only tests need, fetched once into the checkout's cache."""
 
 import fcntl
+import json
 import platform
+import re
 import subprocess
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bridge.provision.downloads import LIBRARY, library_files
 
@@ -40,6 +42,18 @@ def npm_package(spec: str) -> Path:
             _install(spec)
             done.write_text(version, "utf-8")
     return package
+
+
+def pack_reports(printed: str) -> list[dict[str, Any]]:
+    """
+    Return what ``npm pack --json`` reports of each package.
+
+    A list, after what the package's own scripts print; from npm 12 on an object.
+    """
+    start = re.search(r"(?m)^[\[{]", printed)
+    assert start is not None, printed
+    reports = json.loads(printed[start.start() :])
+    return list(reports.values()) if isinstance(reports, dict) else reports
 
 
 def node() -> str:

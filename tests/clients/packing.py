@@ -10,7 +10,16 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from .. import programs
-from ..npm import ROOT, TYPESCRIPT, esbuild, extract, node, npm, npm_package
+from ..npm import (
+    ROOT,
+    TYPESCRIPT,
+    esbuild,
+    extract,
+    node,
+    npm,
+    npm_package,
+    pack_reports,
+)
 
 PACKAGE: Final = ROOT / "clients" / "typescript"
 SOURCE: Final = ROOT / "bridge" / "reference" / "packages" / "client" / "src"
@@ -68,7 +77,7 @@ class Packed:
         done = run(npm(), "pack", "--json", "--silent", cwd=package, path=programs)
         assert done.returncode == 0, done.stdout + done.stderr
         self.warnings = done.stderr
-        (self.report,) = json.loads(done.stdout)
+        (self.report,) = pack_reports(done.stdout)
         self.home = scratch / "home"
         modules = self.home / "node_modules"
         archive = package / str(self.report["filename"])

@@ -1,7 +1,6 @@
 """Fetch the pinned packages once, and read the sources the corpus uses."""
 
 import hashlib
-import json
 import re
 import shutil
 from collections.abc import Iterable, Sequence
@@ -12,7 +11,7 @@ from bridge.plugins.esbuild.language import LOADERS
 from bridge.plugins.tree.tree import is_test_name
 from bridge.protocol.limits import SOURCE_BYTES
 
-from ..npm import INSTALL_SECONDS, ROOT, extract, locked, npm
+from ..npm import INSTALL_SECONDS, ROOT, extract, locked, npm, pack_reports
 from ..programs import run
 from .packages import PACKAGES, Package
 
@@ -91,7 +90,7 @@ def _pack(packages: Iterable[Package], directory: Path) -> list[str]:
     command = (npm(), "pack", *flags, *specs)
     done = run(*command, cwd=directory, timeout=INSTALL_SECONDS)
     assert done.returncode == 0, f"npm could not fetch the packages:\n{done.stderr}"
-    return [one["filename"] for one in json.loads(done.stdout)]
+    return [one["filename"] for one in pack_reports(done.stdout)]
 
 
 def _unpack(archive: Path, directory: Path) -> None:

@@ -7,12 +7,12 @@ import shutil
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from ..clients.packing import run, tools
-from ..npm import TYPESCRIPT, node, npm, tsc
+from ..npm import TYPESCRIPT, node, npm, pack_reports, tsc
 from .bundling import REFERENCE
 
 API = REFERENCE / "packages" / "api"
@@ -58,8 +58,8 @@ def packed() -> tuple[TemporaryDirectory[str], dict[str, Any]]:
         npm(), "pack", "--json", "--silent", cwd=copy, path=tools(copy.parent / "bin")
     )
     assert done.returncode == 0, done.stderr + done.stdout
-    (about,) = json.loads(done.stdout[done.stdout.index("[") :])
-    return scratch, cast("dict[str, Any]", about)
+    (about,) = pack_reports(done.stdout)
+    return scratch, about
 
 
 def unpacked(project: Path) -> None:

@@ -2,9 +2,8 @@
 
 import json
 import os
-import pty
 import select
-import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -120,9 +119,16 @@ class CompletionTests(CommandTestCase):
         hits, done = self.root / "hits", self.root / "done"
         hits.unlink(missing_ok=True)
         done.unlink(missing_ok=True)
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.execve(program("zsh", "zsh"), ["zsh", "-fi"], self.environment())  # noqa: S606
+        terminal, its = os.openpty()
+        shell = subprocess.Popen(
+            [program("zsh", "zsh"), "-fi"],
+            env=self.environment(),
+            stdin=its,
+            stdout=its,
+            stderr=its,
+            start_new_session=True,
+        )
+        os.close(its)
         try:
             line = " ".join((command, *words))
             os.write(terminal, f"source {self.root}/rc\n".encode())
@@ -132,8 +138,8 @@ class CompletionTests(CommandTestCase):
             _until(terminal, done)
         finally:
             os.close(terminal)
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+            shell.kill()
+            shell.wait()
         return set(hits.read_text().split()) if hits.exists() else set()
 
     def test_bash(self) -> None:
