@@ -40,6 +40,13 @@ class VirtualTablesTests(SynchronousTestCase):
             opened = opened_tables(self.connection, sql, params)
             self.assertFalse(opened <= tables, sql)
 
+    def test_attack_that_cannot_be_explained(self) -> None:
+        """What runs without being shown first is refused: SQLite skips semicolons."""
+        for sql in (";SELECT a FROM words", "/**/;SELECT a FROM words"):
+            self.connection.execute(sql).close()
+            with self.assertRaises(sqlite3.OperationalError):
+                opened_tables(self.connection, sql)
+
     def test_attack_named_after_json(self) -> None:
         """A table of the file that is called as one of JSON is not taken for it."""
         self.connection.execute(
