@@ -473,7 +473,7 @@ export const realmScenarios = {
     await withFrames(async (frames) => {
       const { env, lost } = framed();
       frames[0]?.answer();
-      await env.pass(12_000);
+      await env.pass(30_000);
       equal([frames.length, lost()], [2, 0]);
       frames.forEach((frame) => frame.answer());
       await settle();
@@ -498,7 +498,7 @@ export const realmScenarios = {
     await withFrames(async (frames) => {
       const { env, lost } = framed();
       frames[0]?.answer();
-      await env.pass(20_000);
+      await env.pass(40_000);
       equal([frames.length, lost()], [2, 1]);
     });
   },

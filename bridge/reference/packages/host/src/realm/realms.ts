@@ -6,7 +6,7 @@ import type { Port } from "./channel.js";
 import type { Position } from "./sourcemap.js";
 import { Watch, type WatchParts } from "./watch.js";
 
-const OPEN_MILLISECONDS = 10_000;
+const OPEN_MILLISECONDS = 30_000;
 const PING_MILLISECONDS = 2_000;
 
 /** What a worker's browser reports of its script. */
