@@ -262,6 +262,21 @@ export const runtimeScenarios = {
     equal([stages(page), page.state.isOn("some-plugin")], [["some-plugin running"], true]);
   },
 
+  /** A switch is as the daemon has it, also when only the answer was lost. */
+  async switch_whose_answer_is_lost() {
+    const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
+    const { call } = page.daemon;
+    page.daemon.call = (async (method: "state/set", params: object) => {
+      const answer = await call(method, params as never);
+      if (method === "state/set") {
+        throw new Error("no answer");
+      }
+      return answer;
+    }) as Fixture["daemon"]["call"];
+    equal(await page.runtime.setEnabled("some-plugin", false), true);
+    equal([stages(page), page.state.isOn("some-plugin")], [["some-plugin off"], false]);
+  },
+
   /** A plugin that is slow to start delays no other, and can be switched off meanwhile. */
   async switched_off_while_it_starts() {
     const events: string[] = [];

@@ -103,11 +103,16 @@ export class PageRuntime {
 
   /** Switch a plugin on or off; returns whether that was saved, and so is done. */
   async setEnabled(id: string, on: boolean): Promise<boolean> {
+    const { state } = this.#parts;
     try {
-      await this.#parts.state.setOn(id, on);
+      await state.setOn(id, on);
     } catch (e) {
-      this.#note("the switch of a plugin could not be saved", e);
-      return false;
+      // Only the answer may have been lost.
+      await state.read().catch(() => undefined);
+      if (state.isOn(id) !== on) {
+        this.#note("the switch of a plugin could not be saved", e);
+        return false;
+      }
     }
     await (on ? this.lifecycle.switchOn(id) : this.lifecycle.switchOff(id));
     return true;
