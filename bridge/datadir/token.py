@@ -9,6 +9,7 @@ daemon follows the file; see docs/decisions/0061.
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import re
 import stat
@@ -16,9 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..protocol.errors import UserError
-from ..system.files import NO_LINK, NO_WAIT
+from ..system.files import NO_LINK, NO_WAIT, sync_directory, write_new
 from ..system.users import has_owners, is_own
-from .paths import write_atomically
 
 TOKEN_BYTES = 32
 # Not blocking: opening a FIFO would wait for its writer, forever.
@@ -53,17 +53,29 @@ def read_token(path: Path) -> str:
     return value.decode("ascii")
 
 
-def make_token(path: Path, random: Callable[[int], bytes] = os.urandom) -> str:
+def make_token(
+    path: Path,
+    random: Callable[[int], bytes] = os.urandom,
+    place: Callable[[Path, Path], None] = os.replace,
+) -> str:
     """
     Make a token, instead of whatever was there.
 
+    :param place: Gives a file its name.
     :raise TokenError: The file can't be written.
     """
     value = base64.urlsafe_b64encode(random(TOKEN_BYTES)).rstrip(b"=")
+    # Another process may be making one: a daemon that starts, or a command.
+    own = path.with_name(f"{path.name}.{os.getpid()}")
     try:
-        write_atomically(path, value + b"\n")
+        write_new(own, [value + b"\n"])
+        place(own, path)
+        sync_directory(path.parent)
     except OSError as e:
         raise TokenError(f"{path} cannot be written: {e.strerror}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            own.unlink()
     return value.decode("ascii")
 
 
@@ -71,12 +83,24 @@ def read_or_make_token(path: Path) -> str:
     """
     Read the token, or make one when there is none.
 
+    Where two processes find none, the first one's counts for both.
+
     :raise TokenError: The file is there but can't be used, or can't be written.
     """
     try:
         return read_token(path)
     except FileNotFoundError:
-        return make_token(path)
+        make_token(path, place=_place_first)
+        return read_token(path)
+
+
+def _place_first(own: Path, path: Path) -> None:
+    try:
+        os.link(own, path)
+    except FileExistsError:
+        return
+    except OSError:  # no hard links here
+        os.replace(own, path)
 
 
 def _check(path: Path, status: os.stat_result) -> None:

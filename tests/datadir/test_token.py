@@ -2,6 +2,8 @@
 
 import os
 import stat
+from collections.abc import Callable
+from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -27,6 +29,19 @@ class TokenCase(SynchronousTestCase):
     def refused(self) -> str:
         error = self.assertRaises(TokenError, read_or_make_token, self.path)
         return str(error)
+
+    def during_the_write(self, act: Callable[[], str]) -> list[str]:
+        """Have another process act while this one writes; what that returned."""
+        fsync, results = os.fsync, list[str]()
+
+        def fsync_late(fd: int) -> None:
+            self.patch(os, "fsync", fsync)
+            with mock.patch("os.getpid", return_value=1):
+                results.append(act())
+            fsync(fd)
+
+        self.patch(os, "fsync", fsync_late)
+        return results
 
     def files(self) -> list[str]:
         return sorted(os.listdir(self.directory))
@@ -55,10 +70,23 @@ class CreateTests(TokenCase):
         """A link where the temporary file goes is not written through, and goes."""
         victim = self.directory / "victim"
         victim.write_bytes(b"kept")
-        (self.directory / "token.tmp").symlink_to(victim)
+        (self.directory / f"token.{os.getpid()}").symlink_to(victim)
         read_or_make_token(self.path)
         self.assertEqual(victim.read_bytes(), b"kept")
         self.assertEqual(self.files(), ["token", "victim"])
+
+    def test_daemon_and_command_at_once(self) -> None:
+        """Where two processes find no token, both have the one that comes first."""
+        found = self.during_the_write(lambda: read_or_make_token(self.path))
+        self.assertEqual([read_or_make_token(self.path)], found)
+        self.assertEqual(self.files(), ["token"])
+
+    def test_no_hard_links(self) -> None:
+        """Where a file can't have two names, the token is made all the same."""
+        with mock.patch("os.link", side_effect=PermissionError):
+            made = read_or_make_token(self.path)
+        self.assertEqual(read_token(self.path), made)
+        self.assertEqual(self.files(), ["token"])
 
 
 class RefusedTests(TokenCase):
@@ -121,6 +149,15 @@ class RotateTests(TokenCase):
         make_token(self.path)
         self.assertFalse(self.path.is_symlink())
         self.assertEqual(victim.read_bytes(), b"kept")
+
+    def test_two_at_once(self) -> None:
+        """Two rotations at once both succeed, and the last one counts."""
+        first = make_token(self.path)
+        found = self.during_the_write(lambda: make_token(self.path))
+        mine = make_token(self.path)
+        self.assertEqual(read_token(self.path), mine)
+        self.assertEqual(len({first, mine, *found}), 3)
+        self.assertEqual(self.files(), ["token"])
 
     def test_failure_leaves_nothing(self) -> None:
         """What can't be replaced stays as it is, with no temporary file left."""
