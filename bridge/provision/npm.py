@@ -129,8 +129,12 @@ def _pack(spec: str, environ: Mapping[str, str]) -> bytes:
     if npm is None:
         raise SetupError("there is no npm to download it")
     with TemporaryDirectory(prefix="plugin-bridge-") as directory:
-        # Else npm would leave a cache in the home of somebody who may never use it.
-        cache = {"npm_config_cache": os.path.join(directory, "cache")}
+        # Else npm would leave a cache in the home of somebody who may never use it, and
+        # since version 12 its own compiled code in the directory for temporary files.
+        cache = {
+            "npm_config_cache": os.path.join(directory, "cache"),
+            "NODE_DISABLE_COMPILE_CACHE": "1",
+        }
         _run(npm, spec, Path(directory), cache | dict(_for_npm(environ)))
         packed = sorted(Path(directory).glob("*.tgz"))
         if not packed:

@@ -125,7 +125,9 @@ class FindingTests(SourceCase):
         )
         lines = (self.root / "env").read_text().splitlines()
         names = {line.partition("=")[0] for line in lines}
-        self.assertEqual(names - {"PWD", "_", "SHLVL", "OLDPWD"}, {"PATH", *kept})
+        of_shells = {"PWD", "_", "SHLVL", "OLDPWD"}
+        ours = {"PATH", "NODE_DISABLE_COMPILE_CACHE"}
+        self.assertEqual(names - of_shells, {*ours, *kept})
         self.assertFalse(Path((self.root / "cwd").read_text().strip()).exists())
 
     def test_npm_that_fails(self):
