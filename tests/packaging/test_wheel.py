@@ -16,7 +16,7 @@ from ..e2e.daemon import ended, printing
 from .debian import copy_of_the_tree, ran
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
-"""The Pythons that are supported, and one that may become so."""
+"""The Pythons that are supported."""
 
 
 def interpreters() -> Iterator[str]:
