@@ -681,7 +681,7 @@ export const METHODS = {
   "plugins/cancel": { since: "1.0", rate: "ordinary", timeoutMs: 4000 },
   "plugins/list": { since: "1.0", rate: "light", timeoutMs: 4000 },
   "plugins/about": { since: "1.0", rate: "ordinary", timeoutMs: 4000 },
-  "plugins/check_updates": { since: "1.0", rate: "ordinary", timeoutMs: 7500 },
+  "plugins/check_updates": { since: "1.0", rate: "ordinary", timeoutMs: 7400 },
   "plugins/update": { since: "1.0", rate: "ordinary", timeoutMs: 130000 },
   "plugins/uninstall": { since: "1.0", rate: "ordinary", timeoutMs: 130000 },
   "plugins/build": { since: "1.0", rate: "ordinary", timeoutMs: 130000 },
