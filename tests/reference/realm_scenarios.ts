@@ -493,6 +493,26 @@ export const realmScenarios = {
     });
   },
 
+  /** A comparison ends when the frame answers: it says nothing about the next silence. */
+  async frame_that_is_slow_twice() {
+    await withFrames(async (frames) => {
+      const { env, lost } = framed();
+      frames[0]?.answer();
+      await env.pass(6_000);
+      frames[0]?.answer();
+      equal(frames[1]?.parent === undefined, true);
+      await env.pass(6_000);
+      frames[1]?.answer();
+      await settle();
+      equal([frames.length, lost()], [3, 0]);
+      frames[2]?.answer();
+      await settle();
+      // Nor do they both find its end.
+      await env.pass(40_000);
+      equal(lost(), 1);
+    });
+  },
+
   /** Where none answers, that ends at some time. */
   async frame_that_never_answers() {
     await withFrames(async (frames) => {

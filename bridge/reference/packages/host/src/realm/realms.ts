@@ -44,6 +44,8 @@ export class FrameRealms implements Realms {
   readonly #frames = document.createElement("div");
   #frame: Promise<Frame> | undefined;
   #watch: Watch | undefined;
+  // What the frame is compared with while it does not answer.
+  #other: HTMLIFrameElement | undefined;
   #starts = 0;
 
   constructor(parts: WatchParts) {
@@ -78,6 +80,7 @@ export class FrameRealms implements Realms {
 
   rebuild(): void {
     this.#watch?.end();
+    this.#other = undefined;
     this.#frames.replaceChildren();
     this.#frame = undefined;
   }
@@ -94,7 +97,8 @@ export class FrameRealms implements Realms {
     });
     const failures = new Map<number, Signal<Failure>>();
     const ping = (): void => port.postMessage({ ping: 1 });
-    const watch = new Watch(this.#parts, PING_MILLISECONDS, ping, () => void this.#compare(watch));
+    const changed = (isSilent: boolean): void => void this.#compare(isSilent);
+    const watch = new Watch(this.#parts, PING_MILLISECONDS, ping, changed);
     this.#watch = watch;
     // Only our own script has the other end; of a pong there is no failure.
     port.onmessage = ({ data }: MessageEvent<Failure & { readonly failed?: number }>): void => {
@@ -110,12 +114,14 @@ export class FrameRealms implements Realms {
    * Browsers have both in one process: when they are only slow, or were stopped for a while,
    * the older one is the first.
    */
-  async #compare(watch: Watch): Promise<void> {
-    if (watch.isSilent) {
+  async #compare(isSilent: boolean): Promise<void> {
+    this.#other?.remove();
+    this.#other = undefined;
+    if (isSilent) {
       const other = document.createElement("iframe");
+      this.#other = other;
       await this.#answering(other).catch(() => undefined);
-      other.remove();
-      if (watch.isSilent && watch === this.#watch) {
+      if (this.#other === other) {
         this.lost.emit();
       }
     }
