@@ -24,5 +24,5 @@ async def socket(request: Any) -> Any:
 
 
 app = web.Application()
-app.router.add_get("/", socket)
+app.router.add_get("/v1/ws", socket)
 web.run_app(app, host="127.0.0.1", port=int(sys.argv[1]), print=None)

@@ -1,28 +1,31 @@
 """
 Calls over WebSockets: the daemon against aiohttp, which does no more.
 
-The client is in C, so that it is no bottleneck; it is compiled by ``cc`` on each run.
 The peer reads the same setting by the same frames, but validates nothing and limits
 nothing.  It is installed into ``.cache/benchmarks`` when a registry can be reached, and
-left out otherwise.
+left out otherwise.  The client only counts bytes, as all answers have one length: with
+either server it takes some microseconds of a call.
 """
 
 import contextlib
 import json
-import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from selectors import EVENT_READ, DefaultSelector
+from statistics import median
+from typing import Any, Final
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from tests.e2e.daemon import environment, running
 from tests.ports import free_port
+from tests.rawsocket import RawSocket, text
 
 from .start import ROOT
 
@@ -43,7 +46,7 @@ class Load:
 
     sockets: int
     depth: int
-    milliseconds: int = 500
+    seconds: float = 0.5
 
 
 @frozen
@@ -52,16 +55,14 @@ class Served:
 
     rate: float
     median: float
-    p99: float
 
 
 @frozen
 class Server:
-    """A running server, and how it is spoken to."""
+    """A running server; one without a token gets no hello."""
 
     port: int
-    path: str = "/"
-    hello: str = ""
+    token: str | None = None
 
 
 LOADS: Final = {
@@ -71,34 +72,70 @@ LOADS: Final = {
 }
 
 
-def compiled(folder: Path) -> Path:
+REQUEST: Final = text(
+    {
+        "type": "request",
+        "id": "1",
+        "service": "state",
+        "method": "get",
+        "params": {"ns": "host", "key": "k"},
+    }
+)
+
+
+@define
+class Caller:
     """
-    Compile the client.
+    Keeps calls under way on one socket.
 
-    :raise SystemExit: There is no C compiler; the message has the command for it.
+    :ivar size: The bytes of an answer.
     """
-    compiler = shutil.which("cc")
-    if compiler is None:
-        raise SystemExit("there is no C compiler; run: apt-get install gcc libc6-dev")
-    program = folder / "sockets"
-    source = HERE / "sockets.c"
-    subprocess.run([compiler, "-O2", "-o", str(program), str(source)], check=True)
-    return program
+
+    socket: Any
+    size: int
+    _sent: deque[float] = field(factory=deque)
+    _rest: int = 0
+
+    def call(self, count: int) -> None:
+        """Send more calls."""
+        self._sent.extend([time.perf_counter()] * count)
+        self.socket.sendall(REQUEST * count)
+
+    def answered(self) -> list[float]:
+        """Read what has come, and call again; returns how long each call took."""
+        received = self._rest + len(self.socket.recv(1 << 20))
+        count, self._rest = divmod(received, self.size)
+        now = time.perf_counter()
+        trips = [now - self._sent.popleft() for _ in range(count)]
+        self.call(count)
+        return trips
 
 
-def serve_load(client: Path, server: Server, load: Load) -> Served:
+def caller(server: Server) -> Caller:
+    """Connect, and look how long an answer is."""
+    raw = RawSocket(server.port)
+    if server.token is not None:
+        raw.hello(server.token)
+    raw.send(REQUEST)
+    return Caller(raw.socket, len(raw.socket.recv(65536)))
+
+
+def serve_load(server: Server, load: Load) -> Served:
     """Call a server for a while."""
-    params = {"ns": "host", "key": "k"}
-    request = {"type": "request", "id": "1", "service": "state", "method": "get"}
-    words = [
-        *(str(server.port), server.path, server.hello),
-        json.dumps({**request, "params": params}),
-        *map(str, (load.sockets, load.depth, load.milliseconds)),
-    ]
-    printed = subprocess.run(
-        [str(client), *words], check=True, capture_output=True, text=True
-    ).stdout
-    return Served(*map(float, printed.split()))
+    trips: list[float] = []
+    with contextlib.ExitStack() as stack:
+        selector = stack.enter_context(DefaultSelector())
+        callers = [caller(server) for _ in range(load.sockets)]
+        for one in callers:
+            stack.enter_context(one.socket)
+            selector.register(one.socket, EVENT_READ, one)
+        begun = time.perf_counter()
+        for one in callers:
+            one.call(load.depth)
+        while (took := time.perf_counter() - begun) < load.seconds:
+            for key, _ in selector.select():
+                trips += key.data.answered()
+    return Served(len(trips) / took, median(trips) * 1e6)
 
 
 @contextlib.contextmanager
@@ -134,9 +171,7 @@ def daemon(home: Path) -> Iterator[Server]:
     state.write_text(json.dumps({"host": {"k": "x" * VALUE_BYTES}}), "ascii")
     state.chmod(0o600)
     with running(home, f"--rate={_HUGE}", f"--burst={_HUGE}") as run:
-        hello = {"type": "hello", "token": run.token, "client": "benchmark/1.0.0"}
-        time.sleep(1.0)  # what it loads in the background would be part of the time
-        yield Server(run.port, "/v1/ws", json.dumps(hello))
+        yield Server(run.port, run.token)
 
 
 def _aiohttp(port: int) -> list[str] | None:
@@ -158,7 +193,6 @@ def measure(rounds: int = 12) -> dict[str, dict[str, list[Served]]]:
     found: dict[str, dict[str, list[Served]]] = {name: {} for name in LOADS}
     with contextlib.ExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        client = compiled(home)
         servers = {"plugin-bridge": stack.enter_context(daemon(home))}
         port = free_port()
         command = _aiohttp(port)
@@ -170,6 +204,6 @@ def measure(rounds: int = 12) -> dict[str, dict[str, list[Served]]]:
         for _ in range(rounds):
             for load_name, load in LOADS.items():
                 for name, server in servers.items():
-                    served = serve_load(client, server, load)
+                    served = serve_load(server, load)
                     found[load_name].setdefault(name, []).append(served)
     return found
