@@ -36,7 +36,7 @@ def opened_tables(
         return frozenset()  # it opens nothing itself
     # A name may be no UTF-8.
     connection.text_factory = bytes
-    program = connection.execute(EXPLAIN + sql, params).fetchall()
+    program = connection.execute(EXPLAIN + sql, params)
     return frozenset(step[5] for step in program if step[1] == b"VOpen")
 
 
@@ -47,7 +47,10 @@ def json_tables(connection: sqlite3.Connection) -> Tables:
     for name, sql in _READ_JSON.items():
         with contextlib.suppress(sqlite3.OperationalError):
             columns = connection.execute(f"PRAGMA table_xinfo({name})").fetchall()
-            # No table of the file, whatever its name and module, hides just these.
-            if {column[1] for column in columns if column[6]} == {b"json", b"root"}:
+            begins = [column[1] for column in columns[:1]]
+            hidden = {column[1] for column in columns if column[6]}
+            # A table of the file may have that name.  A geopoly may hide just these,
+            # but begins otherwise; no other of SQLite's modules lets a table do so.
+            if begins == [b"key"] and hidden == {b"json", b"root"}:
                 found |= opened_tables(connection, sql)
     return found

@@ -1,10 +1,27 @@
 """Tests for virtual tables that SQLite connects without asking."""
 
 import sqlite3
+import tracemalloc
+from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.databases.virtualtables import json_tables, opened_tables
+
+GEOPOLY = (
+    "SELECT 0, '_shape', '', 0, NULL, 0, 0"
+    " UNION ALL SELECT 1, 'json', 'hidden', 0, NULL, 0, 1"
+    " UNION ALL SELECT 2, 'root', 'hidden', 0, NULL, 0, 1"
+)
+"""The columns of a table made by ``USING geopoly(json hidden, root hidden)``."""
+
+
+class GeopolyConnection(sqlite3.Connection):
+    """One of an SQLite that has geopoly, of which few are built."""
+
+    def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
+        """Show another table's columns as those of a geopoly."""
+        return super().execute(GEOPOLY if "json_each)" in sql else sql, parameters)
 
 
 class VirtualTablesTests(SynchronousTestCase):
@@ -56,3 +73,19 @@ class VirtualTablesTests(SynchronousTestCase):
         self.assertEqual(len(tables), 1)
         opened = opened_tables(self.connection, "SELECT 1 FROM json_each('[]')")
         self.assertFalse(opened <= tables)
+
+    def test_attack_columns_hidden_as_those_of_json(self) -> None:
+        """A geopoly of the file hides what it likes, and begins with its shape."""
+        connection = sqlite3.connect(":memory:", factory=GeopolyConnection)
+        self.addCleanup(connection.close)
+        self.assertEqual(len(json_tables(connection)), 1)
+
+    def test_attack_long_texts(self) -> None:
+        """A program of long texts, repeated by a view, is not held as a whole."""
+        text = "x" * 10_000
+        self.connection.execute(f"CREATE VIEW long AS SELECT '{text}' FROM places")
+        sql = " UNION ALL ".join(["SELECT * FROM long"] * 100)
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        opened_tables(self.connection, sql)
+        self.assertLess(tracemalloc.get_traced_memory()[1], 10 * len(text))
