@@ -211,10 +211,17 @@ export class PageRuntime {
     } catch (e) {
       // Nothing starts: a plugin that is off must not run because of a lost answer.
       this.#note("the switches of the plugins could not be read", e);
+      this.#openAgain();
       return;
     }
     this.changed.emit();
     await this.lifecycle.start();
+  }
+
+  /** Read again what could not be read; without a connection, the next one does. */
+  #openAgain(): void {
+    const { daemon, environment } = this.#parts;
+    environment.later(AGAIN_MILLISECONDS, () => daemon.isOpen && void this.#opened());
   }
 
   async #makeInstance(manifest: Manifest, script: Script): Promise<Instance> {
@@ -224,8 +231,7 @@ export class PageRuntime {
     const logger = log.scope(id);
     const read = this.#inTurn(() => PageSettings.read(daemon, caller, id));
     const settings = await read.catch((e: unknown) => {
-      // Without a connection, the next one starts it.
-      environment.later(AGAIN_MILLISECONDS, () => daemon.isOpen && void this.lifecycle.start());
+      this.#openAgain();
       throw e;
     });
     return new Instance({
