@@ -100,7 +100,8 @@ def _place_first(own: Path, path: Path) -> None:
     except FileExistsError:
         return
     except OSError:  # no hard links here
-        os.replace(own, path)
+        if not path.exists():
+            os.replace(own, path)
 
 
 def _check(path: Path, status: os.stat_result) -> None:
