@@ -134,6 +134,25 @@ export const runtimeScenarios = {
     equal(stages(page), ["some-plugin running"]);
   },
 
+  /** However many plugins a daemon refuses at once, it is asked for each again at times. */
+  async settings_of_many_that_are_refused() {
+    const daemon = new Daemon();
+    const ids = Array.from({ length: 12 }, (_, n) => `plugin-${n}`);
+    const page = fixture(ids.map((id) => noting(id, [])), { daemon });
+    const { call } = daemon;
+    let reads = 0;
+    daemon.call = ((method: string, params: { ns: string }) => {
+      if (params.ns === "host") {
+        return call(method as never, params as never);
+      }
+      reads += 1;
+      return new Promise((_, reject) => page.env.later(2, () => reject(new Error("not now"))));
+    }) as Daemon["call"];
+    daemon.opened.emit();
+    await page.env.pass(26_000);
+    equal(reads, 12 * 6);
+  },
+
   /** A plugin whose settings can't be read starts with the next connection or list. */
   async plugin_waits_for_its_settings() {
     const daemon = new Daemon();

@@ -71,6 +71,8 @@ export class PageRuntime {
   readonly #grants: GrantBook;
   readonly #inTurn = concurrencyLimiter(READ_AT_ONCE);
   #isSafe: boolean;
+  // One for all: each starts whatever waits.
+  #cancelOpening = (): void => undefined;
   /** The ids of linked directories, when they were listed last. */
   #linked: ReadonlySet<string> = new Set();
 
@@ -221,7 +223,11 @@ export class PageRuntime {
   /** Read again what could not be read; without a connection, the next one does. */
   #openAgain(): void {
     const { daemon, environment } = this.#parts;
-    environment.later(AGAIN_MILLISECONDS, () => daemon.isOpen && void this.#opened());
+    this.#cancelOpening();
+    this.#cancelOpening = environment.later(
+      AGAIN_MILLISECONDS,
+      () => daemon.isOpen && void this.#opened(),
+    );
   }
 
   async #makeInstance(manifest: Manifest, script: Script): Promise<Instance> {
