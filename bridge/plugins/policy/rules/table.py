@@ -239,10 +239,16 @@ Names that ECMAScript may get, and that compiled code asks for: TypeScript write
 ``typeof AsyncIterator === "function" ? AsyncIterator : Object`` into async generators.
 """
 
+HOST_CHANNELS: Final = frozenset({"external"})
+"""
+Standard names that are of no use in a page of any site, and in a web view lead to the
+application, past every permission: ``external.sendMessage(…)``.
+"""
+
 
 @lru_cache(maxsize=1)
 def standard_names() -> frozenset[str]:
     """Return the names; blocks when it is called first."""
     path = Path(__file__).parent / "globals" / "names.json"
     data = json.loads(path.read_text("utf-8"))
-    return PROPOSED.union(data["ecmascript"], data["web"])
+    return PROPOSED.union(data["ecmascript"], data["web"]) - HOST_CHANNELS
