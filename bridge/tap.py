@@ -97,6 +97,10 @@ class Options(usage.Options):
 
         :raise ConfigError: Naming the option or the variable.
         """
+        user = self.parent and self.parent.get("uid")
+        if user is not None and user != os.getuid():
+            # twistd changes the user afterwards: then nothing could be saved.
+            raise ConfigError("--uid: must be yours; start twistd as that user instead")
         if config.sink:
             sinks = (*SINKS, *self.paths.profile.sink_aliases)
             if not set(config.sink) <= set(sinks):

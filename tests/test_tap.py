@@ -17,6 +17,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, ensureDeferred, execute, maybeDeferred
 from twisted.internet.task import deferLater
 from twisted.logger import ILogObserver, capturedLogs
+from twisted.python import usage
 from twisted.python.components import Componentized
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
@@ -282,6 +283,18 @@ class DaemonTests(TestCase):
             self.assertIn(f"{path} can be written by other users", line)
             self.assertIn(f"run: chmod -R go-w {path}", line)
             path.rmdir() if path.is_dir() else path.unlink()
+
+    def test_user_of_twistd(self):
+        """A daemon that could save nothing as another user does not start."""
+        options = tap.Options()
+        options.parent = parent = usage.Options()
+        parent["uid"] = os.getuid() + 1
+        words = ["--host=reference", f"--data-dir={self.data}"]
+        status, line = self.refused(lambda: options.parseOptions(words))
+        self.assertEqual((status, self.data.exists()), (2, False))
+        self.assertIn("--uid: must be yours", line)
+        parent["uid"] = os.getuid()
+        options.parseOptions(words)
 
     def test_one_shot_modes(self):
         """``--print-token`` and ``--rotate-token`` print a token and end with 0."""
