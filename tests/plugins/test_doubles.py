@@ -1,5 +1,6 @@
 """The doubles for parts of operations, and the real parts, by the same contracts."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -179,11 +180,11 @@ class BuilderContract:
         """Let the next build take longer than the test."""
         raise NotImplementedError
 
-    def build(self, *ids: str) -> Deferred[Report]:
+    def build(self, *ids: str, needed: Collection[str] = ()) -> Deferred[Report]:
         """Begin to build a bundle of these plugins."""
         trees = {name: self.tree(name) for name in ids}
         faults = {"cc": "unsigned"}
-        return self.subject.build(lambda: (trees, faults))
+        return self.subject.build(lambda: (trees, faults), frozenset(needed))
 
     async def test_report(self):
         """A report names the plugins, sorted, and what was found to be unsound."""
@@ -192,6 +193,13 @@ class BuilderContract:
         self.assertEqual((report.ok, report.errors), (True, [LEFT_OUT]))
         self.assertEqual(report.plugins, ["aa", "bb"])
         self.assertIsInstance(report.duration_ms, int)
+
+    async def test_needed(self):
+        """A build fails for a plugin that is needed and unsound, and for no other."""
+        report = await self.build("aa", needed=["aa"])
+        self.assertEqual((report.ok, report.errors), (True, [LEFT_OUT]))
+        report = await self.build("aa", needed=["aa", "cc"])
+        self.assertEqual((report.ok, report.errors), (False, ["unsigned"]))
 
     async def test_broken(self):
         """A failed build is a report too, with the plugins that it was to have."""

@@ -271,9 +271,10 @@ class Checker:
         builder = oneshot.make_builder(
             self._reactor, place, maybeDeferred, warnings.append
         )
-        report = await builder.build(lambda: ({plugin_id: self._tree}, {}))
-        if not report.has(plugin_id):
-            raise plugin_error(Prefix.BUILD_FAILED, report.why_not(plugin_id))
+        alone = {plugin_id: self._tree}
+        report = await builder.build(lambda: (alone, {}), frozenset(alone))
+        if not report.ok:
+            raise plugin_error(Prefix.BUILD_FAILED, report.errors[0])
         return "\n".join([f"in {report.duration_ms} ms", *warnings])
 
 

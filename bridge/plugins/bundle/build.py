@@ -59,8 +59,8 @@ class Report:
     :ivar ok: Whether there is a new bundle.
     :ivar duration_ms: How many milliseconds it took.
     :ivar plugins: The ids of what is in the bundle, or was to be, sorted.
-    :ivar errors: Why there is no new bundle; when there is one, which installed plugins
-        were left out of it, and why.
+    :ivar errors: First why there is no new bundle; then which installed plugins were
+        left out, and why.
     """
 
     ok: bool
@@ -68,20 +68,10 @@ class Report:
     plugins: list[str]
     errors: list[str]
 
-    def has(self, plugin_id: str) -> bool:
-        """Whether a plugin is in a new bundle."""
-        return self.ok and plugin_id in self.plugins
-
     @classmethod
     def failed(cls, why: str) -> Report:
         """Report that nothing was built."""
         return cls(ok=False, duration_ms=0, plugins=[], errors=[why])
-
-    def why_not(self, plugin_id: str) -> str:
-        """Return why a plugin is not in a new bundle."""
-        own = (line for line in self.errors if line.startswith(f"{plugin_id} is "))
-        first = next(iter(self.errors), "the plugin was left out of the bundle")
-        return next(own, first) if self.ok else "\n".join(self.errors)
 
 
 @frozen
@@ -119,7 +109,9 @@ class Builder:
         except NotOwnError as e:
             raise BundlerError(str(e)) from None
 
-    def build(self, verify: Verify) -> Deferred[Report]:
+    def build(
+        self, verify: Verify, needed: frozenset[str] = frozenset()
+    ) -> Deferred[Report]:
         """
         Verify plugins, build their bundle and publish it.
 
@@ -128,14 +120,15 @@ class Builder:
 
         :param verify: Called in a thread, right before the build begins: no build of
             another daemon is waited for between.
+        :param needed: The ids of plugins without which nothing is published.
         :return: Fires with the report; a failed build is a report too.
         """
-        return Deferred.fromCoroutine(self._build(verify))
+        return Deferred.fromCoroutine(self._build(verify, needed))
 
-    async def _build(self, verify: Verify) -> Report:
+    async def _build(self, verify: Verify, needed: frozenset[str]) -> Report:
         started = self.reactor.seconds()
         folder = self.theme_dir / self.profile.theme_name
-        run = _BuildRun(self, Staging(folder, self.data.build_lock))
+        run = _BuildRun(self, Staging(folder, self.data.build_lock), needed)
         try:
             executable = await run.begin(verify)
             await converse(
@@ -167,6 +160,7 @@ class _BuildRun:
 
     builder: Builder
     staging: Staging
+    needed: frozenset[str]
     sources: Sources = field(init=False)
     directories: list[str] = Factory(list)
     left_out: list[str] = Factory(list)
@@ -210,6 +204,8 @@ class _BuildRun:
             if not missing and not self.staging.claim():
                 return None
             trees, faults = verify()
+            for plugin_id in self.needed.difference(map(plugin_of, trees)):
+                raise BuildError(faults.get(plugin_id, "the plugin is not installed"))
             left_out = (f"{one} is left out: {why}" for one, why in faults.items())
             self.left_out += left_out
             self.directories = sorted(trees, key=plugin_of)
@@ -266,7 +262,10 @@ class _BuildRun:
             try:
                 bundles[directory] = await bundling.bundle(target)
             except BuildError as e:
-                self.left_out.append(f"{plugin_of(directory)} is left out: {e}")
+                plugin_id = plugin_of(directory)
+                if plugin_id in self.needed:
+                    raise
+                self.left_out.append(f"{plugin_id} is left out: {e}")
 
         await together(map(alone, self.directories))
         self.directories[:] = bundles

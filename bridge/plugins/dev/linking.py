@@ -174,9 +174,9 @@ class Link:
         built = False
         try:
             report = await self._build_with(plugin_id, new)
-            if new is not None and not report.has(plugin_id):
+            if new is not None and not report.ok:
                 # As its author knows the files.
-                why = report.why_not(plugin_id).replace(_directory(plugin_id), "")
+                why = report.errors[0].replace(_directory(plugin_id), "")
                 raise plugin_error(Prefix.BUILD_FAILED, why)
             built = True
         finally:
@@ -189,7 +189,7 @@ class Link:
         rebuild = self._linking.rebuild
         async with rebuild.lock:
             await self._set(plugin_id, tree)
-            building = rebuild.build()
+            building = rebuild.build(*[plugin_id] * (tree is not None))
         return await building
 
     async def _set(self, plugin_id: str, tree: LinkedTree | None) -> None:

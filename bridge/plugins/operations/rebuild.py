@@ -31,7 +31,7 @@ from .jobs import Jobs
 class Builds(Protocol):
     """Makes bundles; see ``Builder``."""
 
-    def build(self, verify: Verify) -> Deferred[Report]:
+    def build(self, verify: Verify, needed: frozenset[str]) -> Deferred[Report]:
         """Verify trees and bundle them; a failed build is a report too."""
 
 
@@ -95,20 +95,24 @@ class Rebuild:
     _cut: bool = field(default=False, init=False)
     lock: DeferredLock = field(factory=DeferredLock, init=False)
     _waiters: list[Deferred[Any]] = field(factory=list, init=False)
+    _needed: set[str] = field(factory=set, init=False)
     _closed: bool = field(default=False, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
-    def build(self) -> Deferred[Report]:
+    def build(self, *needed: str) -> Deferred[Report]:
         """
         Build the bundle of every installed plugin.
 
         Every report is pushed to pages before it is returned.
+
+        :param needed: The ids of plugins without which nothing is published.
         """
         if self._closed:
             return fail(shutting_down())
         waiter: Deferred[Any] = Deferred()
         self._waiters.append(waiter)
+        self._needed.update(needed)
         if len(self._waiters) == 1:  # else a run for these waits for its turn already
             Deferred.fromCoroutine(self._build_for_waiters())
         return waiter
@@ -130,15 +134,16 @@ class Rebuild:
     async def _build_for_waiters(self) -> None:
         async with self.lock:
             waiters, self._waiters = self._waiters, []
+            needed, self._needed = frozenset(self._needed), set()
             result: Report | Failure
             try:
-                result = await self._build_once()
+                result = await self._build_once(needed)
             except Exception:  # noqa: BLE001
                 result = Failure()
             for waiter in waiters:
                 waiter.callback(result)
 
-    async def _build_once(self) -> Report:
+    async def _build_once(self, needed: frozenset[str]) -> Report:
         if self._cut:
             raise shutting_down()
         records = read_records(self._store)
@@ -146,7 +151,7 @@ class Rebuild:
         def verify() -> Verified:
             return self._trees.verified_trees(records)
 
-        self._building = self._builder.build(verify)
+        self._building = self._builder.build(verify, needed)
         try:
             report = await self._building
         except CancelledError:

@@ -203,9 +203,9 @@ class InstalledSet:
         :raise BridgeError: ``build_failed``: it is not in the bundle.
         """
         self.refuse_linked(plugin_id)
-        report = await self._rebuild.build()
-        if not report.has(plugin_id):
-            raise plugin_error(Prefix.BUILD_FAILED, report.why_not(plugin_id))
+        report = await self._rebuild.build(plugin_id)
+        if not report.ok:
+            raise plugin_error(Prefix.BUILD_FAILED, report.errors[0])
 
     def refuse_linked(self, plugin_id: str) -> None:
         """

@@ -5,8 +5,6 @@ from typing import Any
 
 from attrs import evolve
 
-from bridge.plugins.bundle.build import Report
-
 from ...npm import run_node
 from .workshop import BuildCase
 
@@ -96,8 +94,6 @@ class LeftOutTests(TextsCase):
         report = await self.shop.build("aa", "bb")
         self.assertTrue(report.ok, report.errors)
         self.assertEqual(report.plugins, ["aa"])
-        self.assertEqual((report.has("aa"), report.has("bb")), (True, False))
-        self.assertEqual(report.why_not("bb"), report.errors[0])
         info = json.loads((self.shop.folder / "info.json").read_bytes())
         self.assertEqual((info["plugins"], "dev" in info), (["aa"], False))
         self.assertNotIn(b'"bb"', self.shop.bundle.read_bytes())
@@ -105,15 +101,17 @@ class LeftOutTests(TextsCase):
         self.assertTrue(error.startswith("bb is left out: "), error)
         return error.removeprefix("bb is left out: ")
 
-    def test_report(self):
-        """The reason is the plugin's own; without a new bundle all errors are it."""
-        lines = ["aa-b is left out: x", "aa is left out: y"]
-        report = Report(ok=True, duration_ms=1, plugins=["bb"], errors=lines)
-        self.assertEqual((report.has("aa"), report.has("bb")), (False, True))
-        self.assertEqual(report.why_not("aa"), lines[1])
-        self.assertEqual(report.why_not("cc"), lines[0])
-        report = Report(ok=False, duration_ms=1, plugins=["aa"], errors=["x", "y"])
-        self.assertEqual((report.has("aa"), report.why_not("aa")), (False, "x\ny"))
+    async def test_needed(self):
+        """Without a plugin that is needed, nothing is published."""
+        self.plugin("bb", "export default 1")
+        await self.shop.build("aa", "bb")
+        published = self.shop.published()
+        self.plugin("bb", "import './missing'")
+        trees = self.shop.trees("aa", "bb")
+        report = await self.shop.builder().build(lambda: (trees, {}), frozenset({"bb"}))
+        self.assertFalse(report.ok)
+        self.assertIn("plugins/bb/main.ts:1", report.errors[0])
+        self.assertEqual(self.shop.published(), published)
 
     async def test_attack_other_files(self):
         """A plugin is made of its own files, and the API is no file of it."""

@@ -171,12 +171,16 @@ class FakeBuilder:
     outcomes: list[Any] = field(factory=list)
     in_thread: InThread = maybeDeferred
 
-    def build(self, verify: Verify) -> Deferred[Report]:
-        return Deferred.fromCoroutine(self._build(verify))
+    def build(
+        self, verify: Verify, needed: frozenset[str] = frozenset()
+    ) -> Deferred[Report]:
+        return Deferred.fromCoroutine(self._build(verify, needed))
 
-    async def _build(self, verify: Verify) -> Report:
+    async def _build(self, verify: Verify, needed: frozenset[str]) -> Report:
         trees, faults = await self.in_thread(verify)
         self.events.append(" ".join(["run", *trees]))
+        if missing := needed.intersection(faults):
+            return Report.failed(faults[min(missing)])
         outcome: Any = self.outcomes.pop(0) if self.outcomes else None
         if isinstance(outcome, Deferred):
             await outcome

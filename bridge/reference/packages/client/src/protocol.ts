@@ -490,7 +490,7 @@ export interface Methods {
       /** Whether there is a new bundle. */ ok: boolean;
       /** How many milliseconds it took. */ durationMs: number;
       /** The ids of what is in the bundle, or was to be, sorted. */ plugins: Array<string>;
-      /** Why there is no new bundle; when there is one, which installed plugins were left out of it, and why. */
+      /** First why there is no new bundle; then which installed plugins were left out, and why. */
       errors: Array<string>;
     };
   };
@@ -647,7 +647,7 @@ export interface Events {
     /** Whether there is a new bundle. */ ok: boolean;
     /** How many milliseconds it took. */ durationMs: number;
     /** The ids of what is in the bundle, or was to be, sorted. */ plugins: Array<string>;
-    /** Why there is no new bundle; when there is one, which installed plugins were left out of it, and why. */
+    /** First why there is no new bundle; then which installed plugins were left out, and why. */
     errors: Array<string>;
   };
   /** With `--dev`: a snippet is to be evaluated; `{id, code}`. */
