@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
+from unicodedata import normalize
 
 import click
 from attrs import evolve
@@ -43,7 +44,9 @@ _ID_CHARACTERS: Final = 40
 
 def suggested_id(folder: str) -> str:
     """Return the id that the name of a directory suggests; it may be invalid."""
-    plain = re.sub(r"[^a-z0-9]+", "-", folder.lower()).strip("-")
+    # A letter with a mark becomes the letter.
+    letters = re.sub("[\u0300-\u036f]", "", normalize("NFKD", folder.lower()))
+    plain = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
     return plain[:_ID_CHARACTERS].rstrip("-")
 
 

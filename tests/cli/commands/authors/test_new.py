@@ -147,7 +147,8 @@ class NewTests(CommandTestCase):
         for folder, wanted in (
             ("My Plugin", "my-plugin"),
             ("__x__y__", "x-y"),
-            ("é", ""),
+            ("Mein Plügin", "mein-plugin"),
+            ("日本", ""),
             ("a" * 50, "a" * 40),
             ("a" * 39 + "-b", "a" * 39),
         ):
