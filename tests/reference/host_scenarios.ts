@@ -3,8 +3,6 @@
 import type { Json } from "@bridge/plugin-api";
 
 import { ClientLink } from "../../bridge/reference/packages/host/src/clientlink.js";
-import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
-import { HostState } from "../../bridge/reference/packages/host/src/hoststate.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { GatedNative } from "../../bridge/reference/packages/host/src/native.js";
@@ -12,7 +10,7 @@ import { PageSettings } from "../../bridge/reference/packages/host/src/pagesetti
 import { Gate } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Preferences, readEndpoint } from "../../bridge/reference/packages/host/src/preferences.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
-import { Daemon, Memory, quiet } from "./pagefixture.js";
+import { Daemon, Memory, bookOf, quiet } from "./pagefixture.js";
 import { FakeEnvironment, equal, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 async function native(daemon: Daemon, answers: boolean[], name?: string): Promise<GatedNative> {
@@ -26,7 +24,7 @@ async function native(daemon: Daemon, answers: boolean[], name?: string): Promis
       ? Promise.reject(new Error("asked once too often"))
       : Promise.resolve(answer);
   };
-  const grants = new GrantBook(new HostState(daemon));
+  const grants = bookOf(daemon);
   await grants.compare([{ id: manifest.id, keyId: "a-key" }]);
   daemon.asked.length = 0;
   const asker = { ask, withdraw: () => undefined, unsaved: new Signal<string>() };

@@ -5,6 +5,7 @@ import type { Link } from "../../bridge/reference/packages/host/src/link.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { PageModel } from "../../bridge/reference/packages/host/src/model/model.js";
 import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
+import { persistence } from "../../bridge/reference/packages/host/src/persistence.js";
 import type { PageRuntime, PluginState } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { Preferences } from "../../bridge/reference/packages/host/src/preferences.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
@@ -125,11 +126,13 @@ export function openPage(session = new Memory()): ModelFixture {
   link.state = "detecting";
   link.isOpen = false;
   const runtime = new FakeRuntime();
+  const persist = persistence(link, env.later);
   const bar = { fragment: "", reloads: 0 };
   let refs = 0;
   const model = new PageModel({
     link,
-    state: new HostState(link),
+    persist,
+    state: new HostState(link, persist),
     runtime: runtime as unknown as PageRuntime,
     questions: new Questions(env.later),
     log: new Log(env, () => undefined),

@@ -109,7 +109,7 @@ export const pageScenarios = {
       runs("off-one", { stage: "off", enabled: false }),
       runs("removed-one"),
       runs("same-one"),
-      runs("twice-installed", { stage: "off" }),
+      runs("twice-installed", { stage: "removed" }),
     ];
     const rows = rowsOf(listed, compiled, NEVER, ALWAYS);
     equal(rows.map(({ id, status, reload }) => [id, status, reload]), [
@@ -269,6 +269,23 @@ export const pageScenarios = {
     equal(model.catalog.entries, []);
   },
 
+  /** So is what changes later. */
+  async a_list_whose_answer_is_lost() {
+    const { model, link, env } = await connectedPage();
+    for (const method of ["plugins/list", "plugins/keys"]) {
+      link.loses = method;
+      const plugins = [installed(`after-${method.slice(8)}`)];
+      link.answers.set("plugins/list", { plugins, broken: [] });
+      link.answers.set("plugins/keys", { keys: plugins });
+      link.push("plugins", { plugins: [] });
+      await answered();
+      link.loses = "";
+      await env.pass(5_000);
+      await answered();
+      equal([model.catalog.entries?.map(({ id }) => id), model.catalog.keys], [[plugins[0]?.["id"]], plugins]);
+    }
+  },
+
   /** A connection is followed by one reading; a stall is not. */
   async everything_is_read_after_each_connection() {
     const { link } = await connectedPage();
@@ -348,6 +365,7 @@ export const pageScenarios = {
     equal(model.updateWords, "Not known for 1 plugin");
     link.answers.set("plugins/check_updates", { ...lists, unknown: [] });
     await env.pass(8000);
+    await answered();
     equal(link.called("plugins/check_updates").at(-1), {});
     equal(model.updateWords, `Up to date (${clockOf(8001)})`);
     link.answers.set("plugins/check_updates", () => {

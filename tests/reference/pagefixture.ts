@@ -4,11 +4,13 @@ import { BridgeError, type Plugin } from "@bridge/plugin-api";
 
 import { FakeScreen } from "../../bridge/reference/packages/api/src/fakepage.js";
 import { makeUi } from "../../bridge/reference/packages/api/src/handles.js";
+import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { HostState } from "../../bridge/reference/packages/host/src/hoststate.js";
 import type { Caller } from "../../bridge/reference/packages/host/src/link.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
 import { PageRuntime } from "../../bridge/reference/packages/host/src/pageruntime.js";
+import { persistence } from "../../bridge/reference/packages/host/src/persistence.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { FakeRealms, textOf } from "./realmfixture.js";
 import { FakeEnvironment, settle } from "../../clients/typescript/test/fakeenvironment.js";
@@ -31,6 +33,8 @@ export class Daemon {
   readonly opened = new Signal();
   isOpen = true;
   refuses = "";
+  /** What is done, while the answer is lost. */
+  loses = "";
   readonly #pushes = new Signal<{ readonly event: string; readonly data: unknown }>();
 
   /** What the user allowed a plugin. */
@@ -39,6 +43,14 @@ export class Daemon {
   }
 
   call = (async (name: string, params: Params = {}, options: object = {}): Promise<unknown> => {
+    const answer = await this.#answer(name, params, options);
+    if (name === this.loses) {
+      throw new BridgeError("timeout", "no answer");
+    }
+    return answer;
+  }) as Caller["call"];
+
+  async #answer(name: string, params: Params, options: object): Promise<unknown> {
     const { ns, key, value } = params;
     const where = key === undefined ? "" : ` ${String(ns)} ${String(key)}`;
     await settle();
@@ -65,7 +77,7 @@ export class Daemon {
       default:
         return ANSWERS[name] ?? {};
     }
-  }) as Caller["call"];
+  }
 
   on(event: string, listener: (data: never) => void): () => void {
     return this.#pushes.listen((push) => {
@@ -140,7 +152,7 @@ export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
   const cards = new Set<string>();
   const questions: string[] = [];
   const left: string[] = [];
-  const state = new HostState(daemon);
+  const state = new HostState(daemon, persistence(daemon, env.later));
   const runtime = new PageRuntime(table, {
     daemon,
     state,
@@ -174,6 +186,11 @@ export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
     }),
   });
   return { runtime, daemon, state, env, realms, cards, questions, lines, left };
+}
+
+/** What a daemon's plugins were allowed, as another page knows it. */
+export function bookOf(daemon: Daemon): GrantBook {
+  return new GrantBook(new HostState(daemon, persistence(daemon, new FakeEnvironment().later)));
 }
 
 /** Wait until the daemon has answered everything, one call after another. */

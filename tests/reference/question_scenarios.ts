@@ -1,14 +1,13 @@
 /** The questions of plugins, what is kept of the answers, and the names in them. */
 
 import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
-import { HostState } from "../../bridge/reference/packages/host/src/hoststate.js";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
 import { alone, shortName, shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
 import { type Asker, Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { connectedPage } from "./modelfixture.js";
-import { Daemon, KEY, quiet } from "./pagefixture.js";
+import { Daemon, KEY, bookOf, quiet } from "./pagefixture.js";
 import { FakeEnvironment, equal, failure, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 const ANSWERS = { yes: "Yes", no: "No" };
@@ -48,10 +47,6 @@ function gateOf(book: GrantBook, answers: boolean[] | Asker, id = "some-plugin")
   }
   const ask = (): Promise<boolean> => Promise.resolve(answers.shift() ?? false);
   return new Gate(manifest, book, { ask, withdraw: () => undefined, unsaved: new Signal() });
-}
-
-function bookOf(daemon: Daemon): GrantBook {
-  return new GrantBook(new HostState(daemon));
 }
 
 const ALLOWED = [{ kind: "sql", target: "*" }];
@@ -208,6 +203,16 @@ export const questionScenarios = {
     equal((await refused).message, "not now");
     const words = "Couldn't save what you allowed some-plugin. It will ask again.";
     equal([said.at(-1), model.failure], [`!${words}`, words]);
+  },
+
+  /** A yes that was saved counts at once, also when only the answer was lost. */
+  async a_yes_whose_answer_is_lost() {
+    const daemon = new Daemon();
+    const book = bookOf(daemon);
+    await book.compare([{ id: "some-plugin", keyId: KEY }]);
+    daemon.loses = "state/set";
+    await gateOf(book, [true]).pass("sql", "*");
+    equal(daemon.allowed("some-plugin"), ALLOWED);
   },
 
   /** A plugin that is signed with another key inherits nothing. */

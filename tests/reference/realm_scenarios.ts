@@ -430,13 +430,13 @@ export const realmScenarios = {
     const deleted = page.daemon.asked.filter((asked) => asked.includes("delete plugin:"));
     equal([deleted, page.daemon.stored.has("late")], [["state/delete plugin:gone-one late"], false]);
     await quiet();
-    equal([stages(page), [...page.cards]], [["gone-one off", "good-one running"], []]);
+    equal([stages(page), [...page.cards]], [["gone-one removed", "good-one running"], []]);
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, false]);
     // The next link of a directory finds what was set in the one before.
     page.daemon.stored.set("own", 1);
     await page.runtime.installed([{ id: "good-one", keyId: "", dev: true }]);
     await page.runtime.installed([]);
-    equal([stages(page), page.daemon.stored.has("own")], [["gone-one off", "good-one off"], true]);
+    equal([stages(page), page.daemon.stored.has("own")], [["gone-one removed", "good-one removed"], true]);
   },
 
   /** A page that is left ends all. */

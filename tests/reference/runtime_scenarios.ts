@@ -139,11 +139,10 @@ export const runtimeScenarios = {
     const daemon = new Daemon();
     const ids = Array.from({ length: 12 }, (_, n) => `plugin-${n}`);
     const page = fixture(ids.map((id) => noting(id, [])), { daemon });
-    const { call } = daemon;
     let reads = 0;
-    daemon.call = ((method: string, params: { ns: string }) => {
+    daemon.call = ((_: string, params: { ns: string }) => {
       if (params.ns === "host") {
-        return call(method as never, params as never);
+        return Promise.resolve({ entries: {} });
       }
       reads += 1;
       return new Promise((_, reject) => page.env.later(2, () => reject(new Error("not now"))));
@@ -291,16 +290,57 @@ export const runtimeScenarios = {
   /** A switch is as the daemon has it, also when only the answer was lost. */
   async switch_whose_answer_is_lost() {
     const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
-    const { call } = page.daemon;
-    page.daemon.call = (async (method: "state/set", params: object) => {
-      const answer = await call(method, params as never);
-      if (method === "state/set") {
-        throw new Error("no answer");
-      }
-      return answer;
-    }) as Fixture["daemon"]["call"];
+    page.daemon.loses = "state/set";
     equal(await page.runtime.setEnabled("some-plugin", false), true);
     equal([stages(page), page.state.isOn("some-plugin")], [["some-plugin off"], false]);
+  },
+
+  /** Until the daemon says what it has, a change that was not answered counts neither way. */
+  async switch_on_a_daemon_that_hangs() {
+    for (const isSaved of [true, false]) {
+      const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
+      const { call } = page.daemon;
+      const never = (): Promise<never> => Promise.reject(new Error("no answer"));
+      page.daemon.call = never;
+      let outcome: boolean | undefined;
+      void page.runtime.setEnabled("some-plugin", false).then((saved) => (outcome = saved));
+      await page.env.pass(60_000);
+      equal([stages(page), outcome], [["some-plugin running"], undefined]);
+      if (isSaved) {
+        page.daemon.stored.set("enabled:some-plugin", false);
+      }
+      page.daemon.call = call;
+      await page.env.pass(5_000);
+      await quiet();
+      equal([stages(page), outcome], [[`some-plugin ${isSaved ? "off" : "running"}`], isSaved]);
+    }
+  },
+
+  /** What another page has switched is so here, too, once that is read. */
+  async switched_in_another_page() {
+    const events: string[] = [];
+    const page = await connected([noting("some-plugin", events, { deactivate: nothing })]);
+    page.daemon.stored.set("enabled:some-plugin", false);
+    await page.state.refresh();
+    await quiet();
+    equal(stages(page), ["some-plugin off"]);
+    page.daemon.stored.delete("enabled:some-plugin");
+    await page.state.refresh();
+    await quiet();
+    equal(stages(page), ["some-plugin running"]);
+    equal(events.length, 4);
+  },
+
+  /** What was installed again is other code than that of this page, which is not started. */
+  async test_attack_switch_of_a_plugin_installed_again() {
+    const events: string[] = [];
+    const page = await connected([noting("some-plugin", events)]);
+    const again = [{ id: "some-plugin", keyId: "another-key" }];
+    await page.runtime.installed([]);
+    await page.runtime.installed(again);
+    await page.runtime.setEnabled("some-plugin", false);
+    await page.runtime.setEnabled("some-plugin", true);
+    equal([stages(page), events.length], [["some-plugin removed"], 2]);
   },
 
   /** A plugin that is slow to start delays no other, and can be switched off meanwhile. */

@@ -97,7 +97,7 @@ export class GrantBook {
 
   async #settle(key: string, value: unknown, plugin: Installed | undefined): Promise<void> {
     if (plugin === undefined) {
-      await this.#state.delete(key);
+      await this.#state.set(key);
       return;
     }
     const { keyId } = plugin;
@@ -107,7 +107,7 @@ export class GrantBook {
     if (Array.isArray(value)) {
       await this.#state.set(key, { keyId, allowed: readGrants(value) });
     } else {
-      await this.#state.delete(key);
+      await this.#state.set(key);
     }
   }
 

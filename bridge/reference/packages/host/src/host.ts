@@ -8,6 +8,7 @@ import { readManifest } from "./manifest.js";
 import { PageModel, type Tab } from "./model/model.js";
 import { Questions } from "./model/questions.js";
 import { shownNames } from "./names.js";
+import { persistence } from "./persistence.js";
 import { PageRuntime, type RuntimeParts } from "./pageruntime.js";
 import { PluginCards } from "./plugincards.js";
 import type { Entry } from "./plugins.js";
@@ -45,7 +46,8 @@ export function startHost(
   const cards = new PluginCards();
   const names = shownNames(table.flatMap(({ manifest }) => readManifest(manifest) ?? []));
   const questions = new Questions(later);
-  const state = new HostState(link);
+  const persist = persistence(link, later);
+  const state = new HostState(link, persist);
   const realms = new FrameRealms({ later, isVisible: page.isVisible });
   if (table.length > 0 && !page.safe) {
     realms.prepare();
@@ -62,7 +64,7 @@ export function startHost(
     place: (manifest, logger) =>
       cards.place({ ...manifest, name: names.get(manifest.id) ?? manifest.id }, logger),
   });
-  const parts = { link, state, runtime, questions, log, preferences, cards, environment };
+  const parts = { link, state, runtime, questions, log, preferences, cards, environment, persist };
   const model = new PageModel({ ...parts, tab: page });
   logEvents(link, log);
   showPage(root, model);

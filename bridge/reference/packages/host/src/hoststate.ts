@@ -1,4 +1,5 @@
 import type { Caller, Daemon } from "./link.js";
+import type { Persist } from "./persistence.js";
 import { Signal } from "./signal.js";
 
 const AUTO_CHECK = "updates:auto";
@@ -9,15 +10,24 @@ const SKIPPED = "skip:";
 /** What the page keeps in the daemon's state, for every browser; read at each connection. */
 export class HostState {
   readonly changed = new Signal();
+  /** All of it was read, and another page may have changed it. */
+  readonly wasRead = new Signal();
   readonly #caller: Caller;
+  readonly #persist: Persist;
   #entries: { readonly [key: string]: unknown } = {};
   #isKnown = false;
   // The last reading; none when that failed.
   #reading: Promise<void> | undefined;
 
-  constructor(daemon: Caller & Pick<Daemon, "opened">) {
+  constructor(daemon: Caller & Pick<Daemon, "opened">, persist: Persist) {
     this.#caller = daemon;
-    daemon.opened.listen(() => void this.read());
+    this.#persist = persist;
+    daemon.opened.listen(() => void this.refresh());
+  }
+
+  /** Read all of it again, and again until the daemon answers. */
+  refresh(): Promise<void> {
+    return this.#persist(() => this.read());
   }
 
   /**
@@ -46,6 +56,7 @@ export class HostState {
     const { entries } = await this.#caller.call("state/list", { ns: "host" });
     this.#entries = entries;
     this.#isKnown = true;
+    this.wasRead.emit();
     this.changed.emit();
   }
 
@@ -66,7 +77,7 @@ export class HostState {
 
   /** Switch a plugin on or off; rejects, and changes nothing, when that cannot be saved. */
   setOn(id: string, on: boolean): Promise<void> {
-    return on ? this.delete(ENABLED + id) : this.set(ENABLED + id, false);
+    return this.set(ENABLED + id, on ? undefined : false);
   }
 
   /** Whether updates are looked for once a day. */
@@ -102,22 +113,29 @@ export class HostState {
     const kept = new Set(installed.flatMap(({ id }) => [ENABLED + id, SKIPPED + id]));
     for (const key of Object.keys(this.#entries)) {
       if ((key.startsWith(ENABLED) || key.startsWith(SKIPPED)) && !kept.has(key)) {
-        await this.delete(key);
+        await this.set(key);
       }
     }
   }
 
-  /** Change an entry; rejects, and changes nothing, when that cannot be saved. */
-  async set(key: string, value: unknown): Promise<void> {
-    await this.#caller.call("state/set", { ns: "host", key, value });
-    this.#entries = { ...this.#entries, [key]: value };
-    this.changed.emit();
-  }
-
-  async delete(key: string): Promise<void> {
-    await this.#caller.call("state/delete", { ns: "host", key });
+  /**
+   * Change an entry, or remove it; rejects, and changes nothing, when that cannot be saved.
+   *
+   * Where it is not known, the daemon is asked as soon as it answers.
+   */
+  async set(key: string, value?: unknown): Promise<void> {
+    const method = value === undefined ? "state/delete" : "state/set";
+    try {
+      await this.#caller.call(method, { ns: "host", key, value });
+    } catch (e) {
+      // Only the answer may have been lost.
+      await this.refresh();
+      if (JSON.stringify(this.#entries[key]) !== JSON.stringify(value)) {
+        throw e;
+      }
+    }
     const { [key]: _, ...rest } = this.#entries;
-    this.#entries = rest;
+    this.#entries = value === undefined ? rest : { ...rest, [key]: value };
     this.changed.emit();
   }
 }

@@ -59,7 +59,7 @@ export interface RuntimeParts {
   readonly leftSafeMode: () => void;
 }
 
-/** The runtime of a page; it starts the plugins whenever the daemon accepts the page. */
+/** The runtime of a page; it starts the plugins once their switches are known. */
 export class PageRuntime {
   /** Anything that the views read here may have changed. */
   readonly changed = new Signal();
@@ -90,7 +90,7 @@ export class PageRuntime {
     };
     this.lifecycle = new Plugins(table, pluginParts, parts.safe);
     this.lifecycle.changed.listen(() => this.changed.emit());
-    daemon.opened.listen(() => void this.#opened());
+    state.wasRead.listen(() => void this.lifecycle.follow());
   }
 
   /** Whether the page runs without plugins. */
@@ -105,16 +105,11 @@ export class PageRuntime {
 
   /** Switch a plugin on or off; returns whether that was saved, and so is done. */
   async setEnabled(id: string, on: boolean): Promise<boolean> {
-    const { state } = this.#parts;
     try {
-      await state.setOn(id, on);
+      await this.#parts.state.setOn(id, on);
     } catch (e) {
-      // Only the answer may have been lost.
-      await state.read().catch(() => undefined);
-      if (state.isOn(id) !== on) {
-        this.#note("the switch of a plugin could not be saved", e);
-        return false;
-      }
+      this.#note("the switch of a plugin could not be saved", e);
+      return false;
     }
     await (on ? this.lifecycle.switchOn(id) : this.lifecycle.switchOff(id));
     return true;
@@ -184,7 +179,6 @@ export class PageRuntime {
       }
       await this.#grants.compare(plugins);
       await state.compare(plugins);
-      void this.lifecycle.start();
     } catch (e) {
       this.#note("what is kept of removed plugins could not be removed", e);
     }
@@ -207,26 +201,13 @@ export class PageRuntime {
     this.lifecycle.close();
   }
 
-  async #opened(): Promise<void> {
-    try {
-      await this.#parts.state.ready();
-    } catch (e) {
-      // Nothing starts: a plugin that is off must not run because of a lost answer.
-      this.#note("the switches of the plugins could not be read", e);
-      this.#openAgain();
-      return;
-    }
-    this.changed.emit();
-    await this.lifecycle.start();
-  }
-
   /** Read again what could not be read; without a connection, the next one does. */
   #openAgain(): void {
-    const { daemon, environment } = this.#parts;
+    const { daemon, environment, state } = this.#parts;
     this.#cancelOpening();
     this.#cancelOpening = environment.later(
       AGAIN_MILLISECONDS,
-      () => daemon.isOpen && void this.#opened(),
+      () => daemon.isOpen && void state.refresh(),
     );
   }
 

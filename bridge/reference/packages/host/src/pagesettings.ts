@@ -102,10 +102,8 @@ export class PageSettings extends StoredSettings {
   }
 
   async #storeOne(key: string, value: Json | undefined): Promise<void> {
-    const ns = this.#ns;
-    await (value === undefined
-      ? this.#page.call("state/delete", { ns, key })
-      : this.#page.call("state/set", { ns, key, value }));
+    const method = value === undefined ? "state/delete" : "state/set";
+    await this.#page.call(method, { ns: this.#ns, key, value });
     this.keep(key, value);
   }
 }

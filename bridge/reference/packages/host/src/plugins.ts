@@ -20,6 +20,7 @@ const TRIED_MILLISECONDS = 10_000;
  * - `failed`: it did not start.
  * - `stopped`: it ran, and the page ended it.
  * - `off`: switched off; it does not run.
+ * - `removed`: uninstalled since the page was loaded, and maybe installed again.
  * - `suspended`: it does not run because the page is in safe mode.
  * - `paused`: it does not run while it is found out which plugin ends all of them.
  */
@@ -30,6 +31,7 @@ export type Stage =
   | "failed"
   | "stopped"
   | "off"
+  | "removed"
   | "suspended"
   | "paused";
 
@@ -114,6 +116,20 @@ export class Plugins {
     await Promise.all(startable.map((compiled) => this.#begin(compiled)));
   }
 
+  /** Start and stop what was switched meanwhile, as in another page. */
+  async follow(): Promise<void> {
+    for (const compiled of this.all) {
+      const { id } = compiled.manifest;
+      const isOff = compiled.stage === "off";
+      if (isOff && this.#parts.isOn(id)) {
+        this.#become(compiled, "waiting");
+      } else if (!isOff && !this.#parts.isOn(id)) {
+        void this.switchOff(id);
+      }
+    }
+    await this.start();
+  }
+
   /** Safe mode is over: what it suspended waits to be started. */
   release(): void {
     for (const compiled of this.all.filter(({ stage }) => stage === "suspended")) {
@@ -124,8 +140,7 @@ export class Plugins {
   /** Start a plugin that was switched on, and what has missed it. */
   async switchOn(id: string): Promise<void> {
     const compiled = this.#compiled.get(id);
-    const isStartable = compiled?.instance === undefined && compiled?.stage !== "suspended";
-    if (compiled !== undefined && isStartable) {
+    if (compiled !== undefined && compiled.instance === undefined && isHere(compiled)) {
       this.#become(compiled, "waiting");
       await this.start();
     }
@@ -135,11 +150,12 @@ export class Plugins {
   /** Stop a plugin that was switched off; nothing of it is left after this. */
   async switchOff(id: string): Promise<void> {
     const compiled = this.#compiled.get(id);
-    if (compiled !== undefined && compiled.stage !== "suspended") {
+    if (compiled !== undefined && isHere(compiled)) {
       const run = this.#nextRun(compiled);
       const { instance } = compiled;
       compiled.instance = undefined;
-      compiled.stopped = instance?.stop() ?? Promise.resolve();
+      // Else it stops already, or does not run.
+      compiled.stopped = instance?.stop() ?? compiled.stopped;
       await compiled.stopped;
       if (compiled.run === run) {
         this.#become(compiled, "off");
@@ -157,7 +173,7 @@ export class Plugins {
     const gone = this.all.filter(({ manifest: { id } }) => this.#installed.has(id) && !ids.has(id));
     for (const compiled of gone) {
       this.#closeOne(compiled);
-      this.#become(compiled, "off");
+      this.#become(compiled, "removed");
     }
     this.#installed = ids;
     return gone.map(({ manifest }) => manifest.id);
@@ -355,4 +371,9 @@ export class Plugins {
     compiled.lacks = false;
     this.changed.emit();
   }
+}
+
+/** Whether its switch starts and stops it. */
+function isHere({ stage }: Compiled): boolean {
+  return stage !== "suspended" && stage !== "removed";
 }

@@ -2,6 +2,7 @@ import type { About, KeyEntry, ListEntry, Result, Update } from "../../../client
 import type { Environment, Later } from "../environment.js";
 import type { HostState } from "../hoststate.js";
 import type { Link } from "../link.js";
+import type { Persist } from "../persistence.js";
 import { Signal } from "../signal.js";
 import { entriesOf } from "./entries.js";
 import { type Problem, explain } from "./words.js";
@@ -20,6 +21,7 @@ export class PluginCatalog {
   readonly #state: HostState;
   readonly #now: () => number;
   readonly #later: Later;
+  readonly #persist: Persist;
   #entries: ReadonlyMap<string, ListEntry> | undefined;
   // What was installed when this page was loaded, and so is in its bundle.
   #loaded: ReadonlyMap<string, ListEntry> | undefined;
@@ -31,13 +33,14 @@ export class PluginCatalog {
   #problem: Problem | undefined;
   #cancelDaily = (): void => undefined;
 
-  constructor(link: Link, state: HostState, { now, later }: Environment) {
+  constructor(link: Link, state: HostState, { now, later }: Environment, persist: Persist) {
     this.#link = link;
     this.#state = state;
     this.#now = now;
     this.#later = later;
+    this.#persist = persist;
     // The push lacks the plugins that cannot be used.
-    link.on("plugins", () => void this.refresh().catch(() => undefined));
+    link.on("plugins", () => void this.refresh());
   }
 
   /** `undefined` before the daemon was asked. */
@@ -103,18 +106,23 @@ export class PluginCatalog {
     return this.#link.call("plugins/about", { id }).catch(() => undefined);
   }
 
+  /** Read until the daemon answers what is installed, and then the keys. */
   async refresh(): Promise<void> {
-    const entries = entriesOf(await this.#link.call("plugins/list"));
-    this.#entries = new Map(entries.map((entry) => [entry.id, entry]));
-    this.#loaded ??= this.#entries;
-    this.listed.emit(entries);
-    this.changed.emit();
+    await this.#persist(async () => {
+      const entries = entriesOf(await this.#link.call("plugins/list"));
+      this.#entries = new Map(entries.map((entry) => [entry.id, entry]));
+      this.#loaded ??= this.#entries;
+      this.listed.emit(entries);
+      this.changed.emit();
+    });
     await this.refreshKeys();
   }
 
-  async refreshKeys(): Promise<void> {
-    this.#keys = (await this.#link.call("plugins/keys")).keys;
-    this.changed.emit();
+  refreshKeys(): Promise<void> {
+    return this.#persist(async () => {
+      this.#keys = (await this.#link.call("plugins/keys")).keys;
+      this.changed.emit();
+    });
   }
 
   /** Look for updates when that is wanted and was not done for a day, now and from now on. */
@@ -141,7 +149,7 @@ export class PluginCatalog {
         const again = (): void => void this.#readUpdates({}).catch(() => undefined);
         this.#later(LOOK_AGAIN_MILLISECONDS, again);
       }
-      await this.#state.setCheckedAt(this.#checkedAt).catch(() => undefined);
+      this.#state.setCheckedAt(this.#checkedAt).catch(() => undefined);
     } catch (e) {
       this.#problem = explain(e);
     } finally {

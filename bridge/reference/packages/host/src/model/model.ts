@@ -1,11 +1,12 @@
 import type { Events, ListEntry, Progress, State } from "../../../client/src/index.js";
-import type { Environment, Later } from "../environment.js";
+import type { Environment } from "../environment.js";
 import type { Installed } from "../grants.js";
 import type { HostState } from "../hoststate.js";
 import type { Link } from "../link.js";
 import type { Log } from "../log.js";
 import { type Named, shownName, shownNames } from "../names.js";
 import type { PageRuntime } from "../pageruntime.js";
+import type { Persist } from "../persistence.js";
 import type { PluginCards } from "../plugincards.js";
 import type { Preferences } from "../preferences.js";
 import type { Signal } from "../signal.js";
@@ -18,8 +19,6 @@ import { Operations, type Task } from "./operations.js";
 import type { Questions } from "./questions.js";
 import { type Row, type Status, rowsOf } from "./rows.js";
 import { type Problem, TROUBLE_WORDS, count, explain, hourAndMinute } from "./words.js";
-
-const READ_AGAIN_MILLISECONDS = 5_000;
 
 /** What the model uses of the browser's page. */
 export interface Tab {
@@ -40,6 +39,7 @@ interface Parts {
   readonly preferences: Preferences;
   readonly cards: PluginCards;
   readonly environment: Environment;
+  readonly persist: Persist;
   readonly tab: Tab;
 }
 
@@ -52,6 +52,7 @@ export class PageModel {
   readonly log: Log;
   readonly preferences: Preferences;
   readonly cards: PluginCards;
+  readonly persist: Persist;
   /** Load the page again, unless the user wants to stay. */
   readonly reload: () => Promise<void>;
   readonly catalog: PluginCatalog;
@@ -61,7 +62,6 @@ export class PageModel {
   readonly announcer = new Announcer();
   /** Everything whose changes the views follow. */
   readonly signals: readonly Signal[];
-  readonly #later: Later;
   #updatingAll = false;
   #wasConnected = false;
   #trouble: "" | "absent" | "lost" | "stalled" = "";
@@ -83,8 +83,8 @@ export class PageModel {
         tab.reload();
       }
     };
-    this.#later = environment.later;
-    this.catalog = new PluginCatalog(link, state, environment);
+    this.persist = parts.persist;
+    this.catalog = new PluginCatalog(link, state, environment, parts.persist);
     this.operations = new Operations({ link, storage: tab.session, ...environment, ...tab });
     this.logBuffer = new LogBuffer(log, tab.session);
     this.navigation = new Navigation(tab.bar);
@@ -194,20 +194,12 @@ export class PageModel {
     this.link.moveTo(this.link.endpoint);
   }
 
-  /** Read everything again; called when a connection opens, until the daemon answers. */
+  /** Read everything again; called when a connection opens. */
   async #readAll(): Promise<void> {
-    try {
-      await this.operations.refresh();
-      await this.state.ready();
-      await this.catalog.refresh();
-      await this.catalog.checkDaily();
-    } catch (e) {
-      const { kind, details } = explain(e);
-      this.log.add("warn", "host", `the bridge could not be read: ${details}`);
-      if (kind === "timeout") {
-        this.#later(READ_AGAIN_MILLISECONDS, () => void this.#readAll());
-      }
-    }
+    await this.operations.refresh();
+    await this.persist(() => this.state.ready());
+    await this.catalog.refresh();
+    await this.catalog.checkDaily();
   }
 
   get rows(): readonly Row[] {
@@ -397,7 +389,7 @@ export class PageModel {
     } else {
       this.announcer.urgent(words);
     }
-    void this.catalog.refresh().catch(() => undefined);
+    void this.catalog.refresh();
   }
 }
 

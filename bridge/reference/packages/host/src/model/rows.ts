@@ -8,7 +8,6 @@ export type Status =
   | "changed"
   | "left-out"
   | "new"
-  | "removed"
   | "silent";
 
 /** One plugin, as the list shows it; a plugin has one row, whatever is known of it. */
@@ -47,7 +46,8 @@ export function rowsOf(
   const installed = (entries ?? []).map((entry) => {
     const plugin = byId.get(entry.id);
     byId.delete(entry.id);
-    return installedRow(entry, plugin, isChanged(entry.id), switchOf(entry.id));
+    const here = plugin?.stage === "removed" ? undefined : plugin;
+    return installedRow(entry, here, isChanged(entry.id), switchOf(entry.id));
   });
   const rest = [...byId.values()].map((plugin) => leftRow(plugin, entries !== undefined));
   const rows = [...installed, ...rest];
@@ -77,14 +77,14 @@ function installedRow(
   };
 }
 
-const STARTS: Shown = { status: "new", words: "Starts after a reload.", reload: true };
-
 function absent({ problem }: ListEntry, on: boolean): Shown {
   if (problem !== undefined) {
     const words = "It can't be built, so it isn't in this page.";
     return { status: "left-out", words, reload: false, details: problem };
   }
-  return on ? STARTS : { status: "off", words: "Off, still installed.", reload: false };
+  return on
+    ? { status: "new", words: "Starts after a reload.", reload: true }
+    : { status: "off", words: STAGES.off, reload: false };
 }
 
 function present(entry: ListEntry, plugin: PluginState, changed: boolean): Shown {
@@ -97,17 +97,13 @@ function present(entry: ListEntry, plugin: PluginState, changed: boolean): Shown
     const words = `${plugin.version} is running; ${next} starts after a reload.`;
     return { status: "changed", words, reload: true };
   }
-  // It was uninstalled and installed again, or switched on in another page.
-  if (plugin.stage === "off" && plugin.enabled) {
-    return STARTS;
-  }
   const isOff = plugin.stage === "suspended" && !plugin.enabled;
   return { ...of(isOff ? { ...plugin, stage: "off" } : plugin), reload: changed };
 }
 
 function leftRow(plugin: PluginState, known: boolean): Row {
   const shown: Shown = known
-    ? { status: "removed", words: "Removed. It disappears after a reload.", reload: true }
+    ? { status: "removed", words: STAGES.removed, reload: true }
     : of(plugin);
   const { id, name, version, enabled } = plugin;
   return { id, name, version, entry: undefined, details: "", enabled, ...shown };
@@ -119,6 +115,7 @@ const STAGES: { readonly [stage in Exclude<Stage, "stopped">]: string } = {
   running: "Running.",
   failed: "Didn't start.",
   off: "Off, still installed.",
+  removed: "Removed. It disappears after a reload.",
   suspended: "Doesn't run in safe mode.",
   paused: "Waits while it is found out which plugin stops all of them.",
 };

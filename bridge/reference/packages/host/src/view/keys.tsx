@@ -15,7 +15,7 @@ import { Back, Fingerprint } from "./plugin.js";
 export function KeysView({ model }: ViewProps) {
   const { keys } = model.catalog;
   useEffect(() => {
-    void model.catalog.refreshKeys().catch(() => undefined);
+    void model.catalog.refreshKeys();
   }, []);
   return (
     <section class="panel stack" id="keys">

@@ -91,8 +91,7 @@ function Notifications({ model }: ViewProps) {
   const connected = model.isConnected;
   useEffect(() => {
     if (connected) {
-      const read = model.link.call("notify/targets");
-      read.then(({ targets: found }) => setTargets(found), () => undefined);
+      void model.persist(async () => setTargets((await model.link.call("notify/targets")).targets));
     }
   }, [connected]);
   return (
