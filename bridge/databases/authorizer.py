@@ -90,7 +90,7 @@ class StatementAuthorizer:
         refusal = self._refusal_of(action, second)
         if refusal is None:
             return sqlite3.SQLITE_OK
-        self.refusal = self.refusal or refusal
+        self.refusal = refusal
         return sqlite3.SQLITE_DENY
 
     def _refusal_of(self, action: int, function: str | None) -> str | None:
@@ -105,7 +105,7 @@ class StatementAuthorizer:
         self._calls += 1
         if self._calls > SQL_FUNCTION_CALLS:
             return CALLS
-        most = _VALUE_BYTES.get((function or "").lower())
+        most = _VALUE_BYTES.get(str(function).lower())
         if most is None:
             return FUNCTION
         self.value_bytes = min(self.value_bytes, most)

@@ -109,7 +109,6 @@ def _connect(path: Path, how: str) -> tuple[sqlite3.Connection, Tables]:
         f"{path.absolute().as_uri()}?{how}",
         uri=True,
         timeout=limits.SQL_BUSY_SECONDS,
-        isolation_level=None,
         check_same_thread=False,
         # SQLite asks what a statement may do only when it is prepared.
         cached_statements=0,

@@ -19,11 +19,6 @@ from .sqliteerrors import primary_code, refusal, refused
 from .virtualtables import opened_tables
 
 _STEPS_BETWEEN_LOOKS: Final = 20_000
-_BLAMED: Final = frozenset(
-    {None, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_TOOBIG}
-)
-"""Codes after which the connection is as good as before."""
-
 _FAILURES: Final = (
     sqlite3.Error,
     sqlite3.Warning,
@@ -79,8 +74,7 @@ class Reader:
                 if opened.for_once:
                     self.close()
         except _FAILURES as e:
-            if primary_code(e) not in _BLAMED:
-                self.close()
+            self.close()  # whatever has failed, another one is as good as new
             if self._authorizer.refusal is not None:
                 raise refused(self._authorizer.refusal) from None
             raise refusal(e) from None

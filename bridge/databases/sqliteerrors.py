@@ -39,7 +39,6 @@ _CODES: Final = {
     sqlite3.SQLITE_INTERRUPT: f"it took longer than {SQL_SECONDS * 1000:.0f} ms",
     sqlite3.SQLITE_TOOBIG: "a value is too long, for reading or for its functions",
     sqlite3.SQLITE_NOMEM: "it takes too much memory",
-    sqlite3.SQLITE_READONLY: "the database is readonly",
 }
 
 _STATES: Final = {
@@ -66,9 +65,7 @@ def primary_code(error: Exception) -> int | None:
     if code is None:
         return None
     primary = code & _PRIMARY
-    if primary == sqlite3.SQLITE_READONLY and code != primary:
-        return sqlite3.SQLITE_CANTOPEN
-    return primary
+    return sqlite3.SQLITE_CANTOPEN if primary == sqlite3.SQLITE_READONLY else primary
 
 
 def refused(why: str) -> BridgeError:
@@ -83,7 +80,7 @@ def refusal(error: Exception) -> BridgeError:
     code, message = primary_code(error), str(error)
     if code in _CODES:
         return refused(_CODES[code])
-    if code in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
+    if code == sqlite3.SQLITE_ERROR:
         mistakes = (ours for theirs, ours in _MISTAKES if theirs in message)
         return refused(next(mistakes, "it cannot be prepared or run"))
     if code is None:

@@ -11,7 +11,7 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.concurrency.threads import Pool
 from bridge.databases.databases import Databases
-from bridge.databases.reader import Query, Reader
+from bridge.databases.reader import Query
 from bridge.databases.results import Rows
 from bridge.protocol.errors import BridgeError, Code
 from tests.directories import fresh_directory
@@ -111,11 +111,13 @@ class TurnTests(SynchronousTestCase):
         """
         self.successResultOf(self.read())
         ((_, reader),) = self.databases._idle
+        opened = reader._opened
         self.clock.advance(20)
         self.successResultOf(self.read("more"))
         self.successResultOf(self.read())
         (_, same), (_, other) = self.databases._idle
         self.assertIs(same, reader)
+        self.assertIs(reader._opened, opened)
         self.clock.advance(20)
         self.successResultOf(self.read("more"))
         self.assertIsNotNone(reader._opened)
@@ -163,15 +165,33 @@ class TurnTests(SynchronousTestCase):
             waiting[number].callback(None)
             self.successResultOf(asked[number])
 
-    def test_late(self) -> None:
-        """What SQLite does not end is interrupted, and its reader is not kept."""
-        ended: list[str] = []
-        self.patch(Reader, "interrupt", lambda reader: ended.append("interrupted"))
+    def test_attack_interrupted(self) -> None:
+        """
+        What is late, or whose page has gone, is interrupted.  Its connection, which
+        no other statement has meanwhile, is closed: it would end the next one, too.
+        """
+        page = Page()
+        for end in (lambda: self.clock.advance(5), page.go):
+            self.in_thread = execute
+            self.successResultOf(self.read())
+            ((_, reader),) = self.databases._idle
+            slow: Deferred[Rows] = Deferred()
+            self.in_thread = lambda *_, slow=slow: slow
+            calling = self.read(caller=page)
+            self.assertEqual(list(self.databases._idle), [])
+            end()
+            self.assertTrue(reader._stopped)
+            slow.callback(Rows([], []))
+            self.assertIsNone(reader._opened)
+            self.assertEqual(list(self.databases._idle), [])
+            calling.addErrback(lambda _: None)
+
+    def test_close(self) -> None:
+        """It waits for what runs in threads, which can only be interrupted."""
         slow: Deferred[Rows] = Deferred()
         self.in_thread = lambda *_: slow
-        calling = self.read()
-        self.clock.advance(5)
-        self.assertEqual(ended, ["interrupted"])
+        self.read().addErrback(lambda _: None)
+        closing = self.databases.close()
+        self.assertNoResult(closing)
         slow.callback(Rows([], []))
-        self.successResultOf(calling)
-        self.assertEqual(list(self.databases._idle), [])
+        self.successResultOf(closing)

@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -59,15 +59,17 @@ class OpeningTests(SynchronousTestCase):
         self.addCleanup(reader.close)
         return reader.read(COUNT).rows
 
-    def read_only(self) -> list[Any]:
+    def read_only(self, meanwhile: Callable[[], None] = lambda: None) -> list[Any]:
         """Read twice as somebody who can't write to the directory."""
         self.directory.parent.chmod(0o755)
-        self.directory.chmod(0o555)
         reader = Reader(self.path, lambda: 0.0)
         self.addCleanup(reader.close)
         results: list[Any] = []
-        with nobody():
-            for _ in range(2):
+        for before in (lambda: None, meanwhile):
+            self.directory.chmod(0o755)
+            before()
+            self.directory.chmod(0o555)
+            with nobody():
                 try:
                     results.append(reader.read(COUNT).rows)
                 except BridgeError as e:
@@ -79,6 +81,8 @@ class OpeningTests(SynchronousTestCase):
         owner = sqlite3.connect(self.path, isolation_level=None)
         self.addCleanup(owner.close)
         owner.execute("INSERT INTO places VALUES (3, 'Quay', NULL)")
+        for end in ("", "-wal", "-shm"):
+            os.chmod(f"{self.path}{end}", 0o644)
 
     def crash(self) -> None:
         """Change a copy of the database, and leave it as a killed owner does."""
@@ -100,16 +104,17 @@ class OpeningTests(SynchronousTestCase):
             self.assertEqual(self.count(), [{"n": 3}])
 
     def test_read_only_directory_without_companions(self) -> None:
-        """No process can be writing: the file is read as it is, opened each time."""
-        self.assertEqual(self.read_only(), [[{"n": 2}], [{"n": 2}]])
-        self.assertEqual(os.listdir(self.directory), ["places.db"])
+        """No process can be writing: the file is read as it is."""
+        for log in ([], ["places.db-wal"]):  # an empty log has nothing
+            for name in log:
+                (self.directory / name).touch()
+            self.assertEqual(self.read_only(), [[{"n": 2}], [{"n": 2}]])
+            found = os.listdir(self.directory)
+            self.assertEqual(sorted(found), ["places.db", *log])
 
     def test_read_only_directory_with_companions(self) -> None:
-        """The log is read too."""
-        self.change()
-        for end in ("", "-wal", "-shm"):
-            os.chmod(f"{self.path}{end}", 0o644)
-        self.assertEqual(self.read_only(), [[{"n": 3}], [{"n": 3}]])
+        """The log is read too, also one that comes while it is read."""
+        self.assertEqual(self.read_only(self.change), [[{"n": 2}], [{"n": 3}]])
 
     def test_read_only_directory_with_a_log_alone(self) -> None:
         """It can't be read: without the log it would be out of date, unseen."""

@@ -64,10 +64,11 @@ class ReaderCase(SynchronousTestCase):
 
     def refused(self, sql: str, *params: Any) -> str:
         """Run a statement that is refused; gives the message, and goes on after."""
-        error = self.assertRaises(
-            BridgeError, self.reader.read, Query(sql, list(params))
-        )
+        error = self.assertRaises(BridgeError, self.rows, sql, *params)
         self.assertEqual(error.code, Code.BAD_REQUEST, error.message)
+        # It does not count for this mistake.
+        mistake = self.assertRaises(BridgeError, self.rows, "SELEC")
+        self.assertEqual(mistake.message, REFUSED + "a syntax error")
         self.assertEqual(self.names(), ["Harbour", "Market"])
         return error.message
 
@@ -75,6 +76,7 @@ class ReaderCase(SynchronousTestCase):
         """Read from a database that can't be read."""
         error: BridgeError = self.assertRaises(BridgeError, self.names)
         self.assertNotIn("places", error.message)
+        self.assertIsNone(self.reader._opened)
         return error
 
 
@@ -130,8 +132,7 @@ class ReadTests(ReaderCase):
             "SELECT a.name FROM places a LEFT JOIN numbers n ON n.n = a.id",
             "SELECT row_number() OVER (ORDER BY name) FROM places",
             "SELECT json_extract('{\"a\":[1]}', '$.a[0]'), '{\"b\":1}' ->> 'b'",
-            "SELECT value FROM json_each('[1,2]')",
-            "SELECT fullkey FROM json_tree('[1,[2]]')",
+            "SELECT a.value, b.fullkey FROM json_each('[1]') a, json_tree('[2]') b",
             "SELECT datetime(0, 'unixepoch'), current_timestamp, CAST('1' AS INTEGER)",
             "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r LIMIT 5) "
             "SELECT group_concat(n) FROM r",
@@ -330,8 +331,10 @@ class FileTests(ReaderCase):
         self.assertEqual(error.message, "the file is not an SQLite database")
 
     def test_locked(self) -> None:
-        """A locked database is waited for, and then reported as busy."""
-        self.names()
+        """
+        A locked database is waited for, and then reported as busy; it is not read as
+        one that nobody changes.
+        """
         owner = self.owner()
         owner.execute("BEGIN EXCLUSIVE")
         error = self.failed()
@@ -433,14 +436,16 @@ class AttackTests(ReaderCase):
             self.assertEqual(message, TOO_LONG)
 
     def test_attack_recursion(self) -> None:
-        """An endless statement ends at its deadline."""
+        """An endless statement ends at its deadline, or interrupted as it begins."""
+        endless = ENDLESS + "SELECT count(*) FROM r"
         self.clock.looks = 5
-        error = self.assertRaises(
-            BridgeError, self.rows, ENDLESS + "SELECT count(*) FROM r"
-        )
+        error = self.assertRaises(BridgeError, self.rows, endless)
         self.assertEqual((error.code, error.message), (Code.BAD_REQUEST, LATE))
-        self.clock.looks = 1_000_000
+        self.clock.looks = 1_000
         self.assertEqual(self.names(), ["Harbour", "Market"])
+        self.reader.interrupt()
+        self.assertRaises(BridgeError, self.rows, endless)
+        self.assertGreater(self.clock.looks, 0)
 
     def test_attack_sorts(self) -> None:
         """A sort of more than memory may hold is refused, and writes no file."""
