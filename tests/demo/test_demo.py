@@ -127,11 +127,16 @@ class ShownTests(SynchronousTestCase):
 
     def show(self, *later):
         """Show the page; each of these happens a moment later."""
-        reactor = brief_reactor(self)
+        self.reactor = brief_reactor(self)
         for delay, call in enumerate(later):
-            reactor.callLater(delay / 100, call)
+            self.reactor.callLater(delay / 100, call)
         self.page = mock.Mock()
-        opening.show_page(reactor, self.place, self.page, 0, [], print, False)
+        opening.show_page(self.reactor, self.place, self.page, 0, [], print, False)
+
+    def ctrl_c(self):
+        """End the daemon, and only then this process."""
+        self.daemon_ends(b"Aborted!\n")
+        self.reactor.callLater(0, self.reactor.stop)
 
     def listen(self):
         """Leave what a daemon that listens has left, whatever it logs."""
@@ -161,6 +166,13 @@ class ShownTests(SynchronousTestCase):
         ended = partial(self.daemon_ends, b"plugin-bridge: no\n")
         with self.assertRaisesRegex(CommandError, "did not start: plugin-bridge: no$"):
             self.show(ended)
+
+    def test_ctrl_c_ends_the_daemon_first(self):
+        """A terminal's Ctrl-C reaches both, and which of them ends first is chance."""
+        self.place.bundle.parent.mkdir(parents=True)
+        self.place.bundle.touch()
+        self.show(self.listen, *[lambda: None] * 20, self.ctrl_c)
+        self.page.serve.assert_called_once_with(0)
 
     def test_daemon_hangs(self):
         """A daemon that does not listen in time is given up, with its log's name."""

@@ -203,6 +203,8 @@ def show_page(
             if browses:
                 page.browse(address)
         await died
+        # Ctrl-C in a terminal reaches both, and the daemon may be seen to end first.
+        await deferLater(reactor, _LOOK_SECONDS)
         raise CommandError(f"the daemon has ended; its log is {place.data.daemon_log}")
 
     with suppress(KeyboardInterrupt):
