@@ -130,12 +130,15 @@ def _pack(spec: str, environ: Mapping[str, str]) -> bytes:
         raise SetupError("there is no npm to download it")
     with TemporaryDirectory(prefix="plugin-bridge-") as directory:
         # Else npm would leave a cache in the home of somebody who may never use it, and
-        # since version 12 its own compiled code in the directory for temporary files.
-        cache = {
+        # since version 12 its own compiled code in the directory for temporary files;
+        # and without a network it would try again for more than a minute.
+        usual = {
             "npm_config_cache": os.path.join(directory, "cache"),
+            "npm_config_fetch_retry_mintimeout": "1000",
+            "npm_config_fetch_retry_maxtimeout": "5000",
             "NODE_DISABLE_COMPILE_CACHE": "1",
         }
-        _run(npm, spec, Path(directory), cache | dict(_for_npm(environ)))
+        _run(npm, spec, Path(directory), usual | dict(_for_npm(environ)))
         packed = sorted(Path(directory).glob("*.tgz"))
         if not packed:
             raise SetupError("npm downloaded nothing")
