@@ -685,6 +685,48 @@ class ManagerTests(SynchronousTestCase):
         """Press *Try again*, unless the page has connected by itself meanwhile."""
         self.script("document.getElementById('retry')?.click()")
 
+    def test_two_tabs(self) -> None:
+        """A switch, an answer and a pairing in one tab count in the other."""
+        fixture, browser = self.fixture, self.browser
+        chrome = browser.chrome
+        about = {"main": SETTINGS % "speaker-box", "permissions": ["native"]}
+        fixture.install("speaker-box", **about)
+        status, card = (
+            f'[data-testid="plugin-{part}-speaker-box"]' for part in ("status", "card")
+        )
+        first = chrome.current_window_handle
+        chrome.switch_to.new_window("tab")
+        second = chrome.current_window_handle
+        for tab in (first, second):
+            chrome.switch_to.window(tab)
+            fixture.open("/plugins")
+            browser.until_text(status, "Running.")
+        for words in ("Off", "Running."):
+            chrome.switch_to.window(second)
+            browser.click("#switch-speaker-box")
+            chrome.switch_to.window(first)
+            browser.until_text(status, words)
+        for tab in (first, second):
+            chrome.switch_to.window(tab)
+            fixture.go("/home")
+            browser.find(card)
+        self.script("document.querySelector(arguments[0]).click()", f"{card} button")
+        browser.answer("yes")
+        self.desktop.until_shown()
+        self.desktop.clear()
+        chrome.switch_to.window(first)
+        browser.click(f"{card} button")
+        self.desktop.until_shown()
+        self.desktop.clear()
+        rotated = fixture.rotate_token()
+        browser.until_text("#connect-words", "The pairing code was replaced.")
+        browser.type("#token", rotated)
+        browser.click("#pair")
+        chrome.switch_to.window(second)
+        browser.until_text("#bridge-state", "Connected")
+        chrome.close()
+        chrome.switch_to.window(first)
+
     def test_forced_colors(self) -> None:
         """In the colours of the user's choice, the open view is still marked."""
         self.addCleanup(self.auditor.resize, 1200)

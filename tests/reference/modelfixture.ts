@@ -97,8 +97,8 @@ export class FakeRuntime {
     return this.states;
   }
 
-  setEnabled(): Promise<boolean> {
-    return Promise.resolve(this.saves);
+  setEnabled(): Promise<void> {
+    return this.saves ? Promise.resolve() : Promise.reject(refused("not now"));
   }
 
   installed(plugins: readonly Installed[]): Promise<void> {

@@ -12,6 +12,8 @@ export class HostState {
   readonly changed = new Signal();
   /** All of it was read, and another page may have changed it. */
   readonly wasRead = new Signal();
+  /** This page has changed it. */
+  readonly saved = new Signal();
   readonly #caller: Caller;
   readonly #persist: Persist;
   #entries: { readonly [key: string]: unknown } = {};
@@ -137,5 +139,6 @@ export class HostState {
     const { [key]: _, ...rest } = this.#entries;
     this.#entries = value === undefined ? rest : { ...rest, [key]: value };
     this.changed.emit();
+    this.saved.emit();
   }
 }

@@ -55,6 +55,15 @@ if (root !== null) {
       location.reload();
     }
   });
+  // What is saved in one tab counts in the others.
+  const tabs = new BroadcastChannel("plugin-bridge");
+  tabs.onmessage = () => void model.state.refresh();
+  model.state.saved.listen(() => tabs.postMessage(0));
+  addEventListener("storage", () => {
+    if (model.link.state === "unpaired") {
+      model.link.pair(preferences.token);
+    }
+  });
   addEventListener("hashchange", () => {
     // A link to the page that is already open only changes its fragment.
     if (takeFromAddress(preferences)) {

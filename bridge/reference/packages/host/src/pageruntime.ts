@@ -103,16 +103,10 @@ export class PageRuntime {
     return this.lifecycle.all.map((compiled) => this.#stateOf(compiled));
   }
 
-  /** Switch a plugin on or off; returns whether that was saved, and so is done. */
-  async setEnabled(id: string, on: boolean): Promise<boolean> {
-    try {
-      await this.#parts.state.setOn(id, on);
-    } catch (e) {
-      this.#note("the switch of a plugin could not be saved", e);
-      return false;
-    }
+  /** Switch a plugin on or off; rejects when that cannot be saved, and so is not done. */
+  async setEnabled(id: string, on: boolean): Promise<void> {
+    await this.#parts.state.setOn(id, on);
     await (on ? this.lifecycle.switchOn(id) : this.lifecycle.switchOff(id));
-    return true;
   }
 
   /** The manifest of a plugin of this bundle. */
@@ -128,17 +122,11 @@ export class PageRuntime {
   /**
    * Revoke what the user allowed under a permission; the plugin has to ask again.
    *
-   * @returns Whether that is saved; otherwise nothing has changed.
+   * Rejects, and changes nothing, when that cannot be saved.
    */
-  async revoke(id: string, permission: string): Promise<boolean> {
-    try {
-      await this.#grants.remove(id, permission);
-    } catch (e) {
-      this.#note("a permission could not be revoked", e);
-      return false;
-    }
+  async revoke(id: string, permission: string): Promise<void> {
+    await this.#grants.remove(id, permission);
     this.lifecycle.find(id)?.instance?.revoked(permission);
-    return true;
   }
 
   /**
@@ -169,7 +157,7 @@ export class PageRuntime {
    * start what still waits for an answer of it.
    */
   async installed(plugins: readonly Installed[]): Promise<void> {
-    const { daemon, state } = this.#parts;
+    const { daemon, log, state } = this.#parts;
     const gone = this.lifecycle.installed(new Set(plugins.map(({ id }) => id)));
     const uninstalled = gone.filter((id) => !this.#linked.has(id));
     this.#linked = new Set(plugins.filter(({ dev }) => dev).map(({ id }) => id));
@@ -180,7 +168,8 @@ export class PageRuntime {
       await this.#grants.compare(plugins);
       await state.compare(plugins);
     } catch (e) {
-      this.#note("what is kept of removed plugins could not be removed", e);
+      const words = `what is kept of removed plugins could not be removed: ${describe(e)}`;
+      log.add("warn", HOST_SCOPE, words);
     }
     this.changed.emit();
   }
@@ -247,9 +236,5 @@ export class PageRuntime {
     const enabled = this.#parts.state.isOn(id);
     const silent = instance?.isSilent === true;
     return { id, name, version, stage, error, enabled, silent };
-  }
-
-  #note(what: string, error: unknown): void {
-    this.#parts.log.add("warn", HOST_SCOPE, `${what}: ${describe(error)}`);
   }
 }

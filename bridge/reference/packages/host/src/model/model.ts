@@ -3,7 +3,7 @@ import type { Environment } from "../environment.js";
 import type { Installed } from "../grants.js";
 import type { HostState } from "../hoststate.js";
 import type { Link } from "../link.js";
-import type { Log } from "../log.js";
+import { HOST_SCOPE, type Log, describe } from "../log.js";
 import { type Named, shownName, shownNames } from "../names.js";
 import type { PageRuntime } from "../pageruntime.js";
 import type { Persist } from "../persistence.js";
@@ -100,7 +100,7 @@ export class PageModel {
     ];
     this.navigation.changed.listen(() => (this.#failure = ""));
     this.questions.unsaved.listen((id) =>
-      this.fail(`Couldn't save what you allowed ${this.nameOf(id)}. It will ask again.`),
+      this.#fail(`Couldn't save what you allowed ${this.nameOf(id)}. It will ask again.`),
     );
     this.catalog.listed.listen((entries) => void runtime.installed(entries.map(installedOf)));
     this.operations.ended.listen((task) => this.#settle(task));
@@ -153,8 +153,21 @@ export class PageModel {
     return this.#failure;
   }
 
-  /** Show that something could not be saved, and announce it. */
-  fail(words: string): void {
+  /** Announce what becomes of a change; show it, too, when that could not be saved. */
+  async saved(saving: Promise<void>, done: string, failed: string): Promise<boolean> {
+    this.dismissFailure();
+    try {
+      await saving;
+      this.announcer.polite(done);
+      return true;
+    } catch (e) {
+      this.log.add("warn", HOST_SCOPE, `a change could not be saved: ${describe(e)}`);
+      this.#fail(`Couldn't save. ${failed}`);
+      return false;
+    }
+  }
+
+  #fail(words: string): void {
     this.#show(words);
     this.announcer.urgent(words);
   }
@@ -307,14 +320,11 @@ export class PageModel {
   }
 
   /** Switch a plugin on or off. */
-  async setEnabled(id: string, on: boolean): Promise<void> {
+  setEnabled(id: string, on: boolean): Promise<boolean> {
     const name = this.nameOf(id);
-    this.dismissFailure();
-    if (await this.runtime.setEnabled(id, on)) {
-      this.announcer.polite(`${name} is ${on ? "on" : "off"}.`);
-    } else {
-      this.fail(`Couldn't save. ${name} is still ${on ? "off" : "on"}.`);
-    }
+    const [is, was] = on ? ["on", "off"] : ["off", "on"];
+    const saving = this.runtime.setEnabled(id, on);
+    return this.saved(saving, `${name} is ${is}.`, `${name} is still ${was}.`);
   }
 
   /** The words for an operation that has ended; its plugin may not be listed yet, or any more. */

@@ -73,11 +73,8 @@ function Allowed({ model, id, permission, grants }: AllowedProps) {
 async function takeBack(model: PageModel, id: string, permission: string): Promise<void> {
   const buttons = [...document.querySelectorAll<HTMLElement>("#permissions .allowed button")];
   const at = buttons.findIndex((button) => button === document.activeElement);
-  model.dismissFailure();
-  if (await model.runtime.revoke(id, permission)) {
-    model.announcer.polite("It will ask again.");
+  const saving = model.runtime.revoke(id, permission);
+  if (await model.saved(saving, "It will ask again.", "It is still allowed.")) {
     (buttons[at + 1] ?? buttons[at - 1])?.focus();
-  } else {
-    model.fail("Couldn't save. It is still allowed.");
   }
 }

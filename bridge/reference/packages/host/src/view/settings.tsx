@@ -54,15 +54,10 @@ function Connection({ model }: ViewProps) {
 }
 
 function UpdateCheck({ model }: ViewProps) {
-  const { state, announcer } = model;
-  const change = async (on: boolean): Promise<void> => {
-    model.dismissFailure();
-    try {
-      await state.setChecksDaily(on);
-      announcer.polite(on ? "Updates are looked for once a day." : "Not any more.");
-    } catch {
-      model.fail("Couldn't save. Nothing changed.");
-    }
+  const { state } = model;
+  const change = (on: boolean): void => {
+    const done = on ? "Updates are looked for once a day." : "Not any more.";
+    void model.saved(state.setChecksDaily(on), done, "Nothing changed.");
   };
   return (
     <div class="stack tight">
@@ -74,7 +69,7 @@ function UpdateCheck({ model }: ViewProps) {
           label="Look for updates once a day"
           on={state.checksDaily}
           off={!model.isConnected}
-          onChange={(on) => void change(on)}
+          onChange={change}
         />
       </div>
     </div>

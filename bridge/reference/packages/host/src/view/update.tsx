@@ -111,12 +111,9 @@ async function skip(
   onLeave: () => void,
 ): Promise<void> {
   const commit = model.catalog.update(id)?.latest ?? preview.commit;
-  try {
-    await model.state.skip(id, commit);
-    model.announcer.polite(`${preview.manifest.version} is skipped.`);
+  const done = `${preview.manifest.version} is skipped.`;
+  if (await model.saved(model.state.skip(id, commit), done, "The update isn't skipped.")) {
     onLeave();
-  } catch {
-    model.fail("Couldn't save. The update isn't skipped.");
   }
 }
 
