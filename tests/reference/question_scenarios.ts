@@ -3,7 +3,7 @@
 import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { Questions } from "../../bridge/reference/packages/host/src/model/questions.js";
-import { alone, shortName, shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
+import { alone, shownName, shownNames } from "../../bridge/reference/packages/host/src/names.js";
 import { type Asker, Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { connectedPage } from "./modelfixture.js";
@@ -153,7 +153,7 @@ export const questionScenarios = {
   /** Names are cut and isolated; one that another has is shown with its id. */
   test_attack_names_that_mislead() {
     const long = "Bridge: your session ends. To stay signed in, press Allow below.".repeat(3);
-    equal([...shortName(long)].length, 61);
+    equal([...shownName(long)].length, 61);
     equal(shownName("  Bio  "), "Bio");
     // What is written from right to left turns nothing of the sentence around.
     equal(shownName("مرحبا"), "\u2068مرحبا\u2069");
@@ -167,6 +167,9 @@ export const questionScenarios = {
       "Bio Updater (bio)",
       "bio-úpdater (evil)",
     ]);
+    // Those that differ only in what is not shown are the same.
+    const cut = `${long.slice(0, 60).trim()}…`;
+    equal(names(["bio", `${long}1`], ["evil", `${long}2`]), [`${cut} (bio)`, `${cut} (evil)`]);
     // Names of the page's and the daemon's own, and ids of others.
     equal(
       names(["evil", "Host"], ["worse", "The  Bridge"], ["worst", "Patches-X"], ["patches-x", "P"]),

@@ -13,22 +13,17 @@ export interface Named {
   readonly name: string;
 }
 
-/** A name that turns nothing of a sentence that it is part of. */
+/** A name that is no text of its own, and turns nothing of a sentence that it is part of. */
 export function shownName(name: string): string {
-  const trimmed = name.trim();
-  return FROM_RIGHT_TO_LEFT.test(trimmed) ? `\u2068${trimmed}\u2069` : trimmed;
+  const characters = [...name.trim()];
+  const cut = characters.slice(0, MOST_CHARACTERS).join("").trim();
+  const short = characters.length > MOST_CHARACTERS ? `${cut}…` : cut;
+  return FROM_RIGHT_TO_LEFT.test(short) ? `\u2068${short}\u2069` : short;
 }
 
 /** A shown name as an element has it that has nothing else: it begins on the name's side. */
 export function alone(name: string): string {
   return name.replace(/^\u2068([^\u2068\u2069]*)\u2069$/u, "$1");
-}
-
-/** A name as a question has it: cut, so that it can't be a text of its own. */
-export function shortName(name: string): string {
-  const characters = [...name.trim()];
-  const cut = characters.slice(0, MOST_CHARACTERS).join("").trim();
-  return shownName(characters.length > MOST_CHARACTERS ? `${cut}…` : cut);
 }
 
 /** The names of plugins by id; one that another or the host has is shown with its id. */
@@ -40,13 +35,14 @@ export function shownNames(plugins: readonly Named[]): ReadonlyMap<string, strin
   };
   OWN_NAMES.forEach((name) => claim(name, ""));
   for (const { id, name } of plugins) {
-    claim(name, id);
+    claim(shownName(name), id);
     claim(id, id);
   }
   return new Map(
     plugins.map(({ id, name }) => {
-      const isShared = (owners.get(seenAs(name))?.size ?? 0) > 1;
-      return [id, isShared ? `${shownName(name)} (${id})` : shownName(name)];
+      const shown = shownName(name);
+      const isShared = (owners.get(seenAs(shown))?.size ?? 0) > 1;
+      return [id, isShared ? `${shown} (${id})` : shown];
     }),
   );
 }

@@ -1,5 +1,5 @@
 import type { Later } from "../environment.js";
-import { shortName } from "../names.js";
+import { shownName } from "../names.js";
 import type { Asker, Use } from "../permissions.js";
 import { Signal } from "../signal.js";
 
@@ -88,7 +88,7 @@ export class Questions implements Asker {
       return Promise.resolve(false);
     }
     return new Promise((answer) => {
-      const short = shortName(name);
+      const short = shownName(name);
       const title = `Let “${short}” ${words}?`;
       const answers = { yes: "Allow", no: "Not now", danger: false };
       const question = { title, detail, ...answers, plugin: id, name: short };

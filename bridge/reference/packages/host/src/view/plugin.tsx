@@ -182,6 +182,7 @@ function Origin({ model, entry }: ViewProps & { readonly entry: ListEntry }) {
       <Details id="plugin-details">
         <Facts
           facts={[
+            ["Name", <bdi>{entry.name}</bdi>],
             ["Id", <code>{entry.id}</code>],
             ["Commit", entry.commit && <code>{entry.commit}</code>],
             ["Address", entry.url && <code>{entry.url}</code>],
