@@ -98,6 +98,8 @@ class PluginChanges:
 
     async def _install(self, job: Job, url: str, pin: Pin | None) -> ListEntry:
         shown = self._fetcher.previewed(url, pin)
+        if shown is not None:
+            await self._refuse_installed(shown.id)
         directory = str(self._trees.directory)
         await self._prompting.ask_to_install(job, url, directory, shown)
         candidate = await self._fetcher.fetch(job, url, pin)

@@ -113,6 +113,17 @@ class InstallRefusals(RefusalTestCase):
         for url in (GOOD, BAD):
             self.refuse(url, installed, checked)
 
+    def test_installed_as_a_preview_has_shown(self) -> None:
+        """Without a question: there is nothing to say yes to."""
+        self.done("install", GOOD)
+        self.bench.keep("good")
+        self.start()
+        found = self.refused("install", GOOD, self.bench.pin_of("good"))
+        self.assertEqual(
+            found, "already_installed: good is installed; uninstall it first"
+        )
+        self.assertEqual(self.events, ["answer"])
+
     def test_keys(self) -> None:
         """Older trees, and keys and permissions that nobody accepts, are refused."""
         checked = steps("install", "signature")
