@@ -11,7 +11,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
@@ -124,6 +124,16 @@ def _in_quotes(word: str) -> str:
     return dumps(word).decode()[1:-1]
 
 
+def _read_id(answer: str) -> str:
+    """Read an answer; one that is no id is asked for again, before all else."""
+    plugin_id = answer.strip()
+    try:
+        check_new_id(plugin_id)
+    except BridgeError as e:
+        raise click.BadParameter(e.message) from None
+    return plugin_id
+
+
 _NO_DESCRIPTION: Final = "A plugin without a description."
 
 
@@ -167,13 +177,19 @@ def new(
     check_empty(directory)
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not yes
 
-    def decide(given: str | None, question: str, usual: str) -> str:
+    def decide(
+        given: str | None,
+        question: str,
+        usual: str,
+        read: Callable[[str], str] = str.strip,
+    ) -> str:
         if given is not None or not asks:
             return (usual if given is None else given).strip()
-        answer: str = click.prompt(question, default=usual)
-        return answer.strip()
+        answer: str = click.prompt(question, default=usual, value_proc=read)
+        return answer
 
-    plugin_id = decide(plugin_id, "Id", suggested_id(directory.resolve().name))
+    suggested = suggested_id(directory.resolve().name)
+    plugin_id = decide(plugin_id, "Id", suggested, _read_id)
     name = decide(name, "Name", plugin_id.replace("-", " ").capitalize())
     about = decide(description, "What it does, in one sentence", _NO_DESCRIPTION)
     holder = decide(author, "Author, for the licence", f"The authors of {name}")

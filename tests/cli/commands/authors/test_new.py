@@ -88,6 +88,14 @@ class NewTests(CommandTestCase):
         manifest = json.loads(self.read("plugin.json"))
         self.assertEqual(manifest["description"], "What it does.")
 
+    def test_id_is_asked_for_again(self):
+        """What breaks the rule of an id is refused before the other questions."""
+        _, out, _ = self.new(typed="My plugin\nmine\n\n\n\n")
+        _, refused, accepted = out.split("Id [bio-card]: ")
+        self.assertIn("invalid_id: an id is 2 to 40 of a-z", refused)
+        self.assertIn("Name [Mine]: ", accepted)
+        self.assertEqual(json.loads(self.read("plugin.json"))["id"], "mine")
+
     def test_end_of_input(self):
         """A terminal that is closed ends it, and nothing is written."""
         self.assertEqual(self.new(typed="mine\n")[0], 130)
