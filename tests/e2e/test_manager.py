@@ -244,6 +244,9 @@ class ManagerTests(SynchronousTestCase):
         self.assertNotEqual(fixture.focus(), "BODY")
         browser.click("#install")
         browser.until_text("#operation-step", "Answer the question")
+        # The computer's clock is set back.
+        self.script("Date.now = () => 0")
+        browser.until_text("#operation-step", "(1:5")
         browser.click("#cancel")
         browser.until_text("#outcome", "Cancelled. Nothing changed.")
         browser.click("#install")

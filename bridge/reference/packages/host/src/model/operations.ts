@@ -27,7 +27,7 @@ export interface Task {
   readonly name: string;
   /** Empty before the first one. */
   readonly step: string;
-  /** When the step began; 0 when that was before this page was loaded. */
+  /** When the step began, by `performance`; 0 when that was before this page was loaded. */
   readonly stepSince: number;
   readonly cancellable: boolean;
   readonly cancelling: boolean;
@@ -47,7 +47,6 @@ interface Own {
 interface Needs {
   readonly link: Link;
   readonly storage: Pick<Storage, "getItem" | "setItem">;
-  readonly now: () => number;
   readonly later: (milliseconds: number, work: () => void) => () => void;
   readonly newRef: () => string;
 }
@@ -249,7 +248,7 @@ export class Operations {
     if (task === undefined || task.outcome !== "") {
       return;
     }
-    const stepSince = task.step === step ? task.stepSince : this.#needs.now();
+    const stepSince = task.step === step ? task.stepSince : performance.now();
     this.#change(ref, { operation, id: id ?? task.id, step, stepSince, cancellable });
   }
 

@@ -177,7 +177,7 @@ function StepLine({ model, task }: ViewProps & { readonly task: Task }) {
     return <p class="dim">It carries on. Its result will show here.</p>;
   }
   if (asks) {
-    const left = ANSWER_MILLISECONDS - (Date.now() - stepSince);
+    const left = ANSWER_MILLISECONDS - (performance.now() - stepSince);
     const clockText = stepSince === 0 ? "" : ` (${clock(left)} left)`;
     return (
       <p id="operation-step">
