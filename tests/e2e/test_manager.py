@@ -691,11 +691,15 @@ class ManagerTests(SynchronousTestCase):
         self.script("document.getElementById('retry')?.click()")
 
     def test_two_tabs(self) -> None:
-        """A switch, an answer and a pairing in one tab count in the other."""
+        """What is done elsewhere, and a pairing in one tab, count in the other."""
         fixture, browser = self.fixture, self.browser
         chrome = browser.chrome
-        about = {"main": SETTINGS % "speaker-box", "permissions": ["native"]}
-        fixture.install("speaker-box", **about)
+        about: Any = {"main": SETTINGS % "speaker-box", "permissions": ["native"]}
+        url = fixture.publish("speaker-box", **about)
+        self.preview(url)
+        browser.find("#install")
+        fixture.confirmed("plugins/install", {"url": url})
+        browser.until_text("#preview", "You have 1.0.0 already.")
         status, card = (
             f'[data-testid="plugin-{part}-speaker-box"]' for part in ("status", "card")
         )

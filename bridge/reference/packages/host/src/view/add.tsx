@@ -198,7 +198,9 @@ interface PreviewProps extends ViewProps {
 function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => title.current?.focus(), [preview]);
-  const { manifest, url, installed } = preview;
+  const { manifest, url } = preview;
+  // As it is now: it may be installed elsewhere meanwhile.
+  const installed = model.catalog.find(manifest.id);
   const [host, path] = hostAndPath(url);
   const install = async (): Promise<void> => {
     const { outcome, id } = await model.install(preview);
