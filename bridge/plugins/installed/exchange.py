@@ -124,9 +124,8 @@ class Exchange:
         :raise OSError: It could not be done.
         """
         place = directory / self.plugin_id
-        moved = self.new is not None and not os.path.lexists(directory / self.new)
         if self.old is None or os.path.lexists(directory / self.old):
-            if self.new is not None and moved:
+            if self.new is not None and not os.path.lexists(directory / self.new):
                 _move(place, directory / self.new)
             if self.old is not None:
                 _move(directory / self.old, place)

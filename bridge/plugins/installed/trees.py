@@ -175,7 +175,6 @@ class Trees:
         fresh = self.fresh()
         try:
             if linked is not None:
-                fresh.mkdir(mode=0o700)
                 linked.tree.write(fresh)
             self.linked.pop(plugin_id, None)
             remove(place)

@@ -173,6 +173,9 @@ class JournalTests(SynchronousTestCase):
             error = self.assertRaises(JournalError, self.journal.read)
             self.assertIn(str(self.path), str(error))
             self.assertTrue(self.path.exists())
+        remove(self.path)
+        self.path.mkdir(mode=0o700)
+        self.assertRaises(JournalError, self.journal.read)
 
     @given(st.binary(max_size=200))
     def test_any_bytes(self, content):

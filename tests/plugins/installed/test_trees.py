@@ -50,6 +50,8 @@ class ListingTests(TreesTestCase):
         self.assertEqual(sound, {})
         listing = self.trees.listing({"sample": record})
         self.assertEqual(listing.broken, [Broken("sample", faults["sample"])])
+        for entry in listing.plugins:
+            self.assertEqual(entry.problem, faults["sample"])
         return faults["sample"]
 
     def test_unsound(self):
