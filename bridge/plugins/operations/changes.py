@@ -119,19 +119,17 @@ class PluginChanges:
 
     async def _refuse_installed(self, plugin_id: str) -> None:
         in_place = await self._in_thread(self._trees.has, plugin_id)
-        recorded = is_recorded(self._store, plugin_id)
-        if plugin_id in self._trees.unsettled and not recorded:
-            return  # what an earlier operation has left is taken away before the move
-        if in_place and not recorded:
+        if is_recorded(self._store, plugin_id):
+            raise plugin_error(
+                Prefix.ALREADY_INSTALLED,
+                f"{plugin_id} is installed; uninstall it first",
+            )
+        # What an earlier operation has left is taken away before the move.
+        if in_place and plugin_id not in self._trees.unsettled:
             raise plugin_error(
                 Prefix.ALREADY_INSTALLED,
                 f"{plugin_id} has a directory but no record; plugin-bridge doctor "
                 "shows how to fix it",
-            )
-        if recorded:
-            raise plugin_error(
-                Prefix.ALREADY_INSTALLED,
-                f"{plugin_id} is installed; uninstall it first",
             )
 
     def update(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from bridge.approval import denied
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import RECORDS, Record, recorded
 from bridge.protocol.wire import unstructure
@@ -186,16 +187,18 @@ class SeveralTests(InstallTestCase):
         self.successResultOf(last)
 
     def test_attack_other_operations_of_a_page_that_has_gone(self) -> None:
-        """Their prompts go with it, too."""
+        """Their prompts go with it, too; the one that is shown is still answered."""
         self.done("install", GOOD)
         self.bench.publish_later(permissions=["network"], hosts=["x.example"])
-        self.ask("install", url_of("other"), answers=[None])
-        asked = {"update": "good", "uninstall": "good", "forget_key": KEY}
         page = Page()
+        shown = self.ask("forget_key", KEY, answers=[None], caller=page)
+        asked = {"update": "good", "uninstall": "good", "forget_key": KEY}
         waiting = [self.ask(op, asked[op], caller=page) for op in asked]
         page.go()
         for gone in waiting:
             self.assertIn("who asked for this has gone", self.error(gone))
+        self.bench.approver.open[0].errback(denied("declined"))
+        self.assertTrue(self.error(shown).startswith("denied: "))
 
     def test_cancelled(self) -> None:
         """A question is withdrawn, a clone ended, and nothing is left."""

@@ -179,9 +179,13 @@ class OutcomeTests(JobsTestCase):
 
 class EndTests(JobsTestCase):
     def test_cancelled(self) -> None:
-        """Its clone is removed, its caller refused, and only then it is answered."""
+        """
+        Its clone is removed, its caller refused, and only then it is answered; another
+        one goes on.
+        """
+        other = self.begin(Deferred())
         asked = self.begin(self.withdrawn())
-        (job,) = self.jobs.recent()
+        _, job = self.jobs.recent()
         cancelling = self.jobs.cancel(job.name)
         cancelling.addCallback(lambda _: self.events.append("answer"))
         error = self.error(asked)
@@ -195,6 +199,7 @@ class EndTests(JobsTestCase):
             message = self.error(maybeDeferred(self.jobs.cancel, name)).message
             self.assertTrue(message.startswith("not_cancellable: "), message)
             self.assertNotIn(name, message)
+        self.assertNoResult(other)
 
     def test_closed(self) -> None:
         """A waiting operation ends, undone, and nothing begins any more."""

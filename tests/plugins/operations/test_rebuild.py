@@ -160,6 +160,7 @@ class EndingTests(RebuildTestCase):
         self.assertTrue(self.successResultOf(building).ok)
         self.assertEqual(self.bench.clock.getDelayedCalls(), [])
         self.assert_unavailable(self.rebuild.build())
+        self.assert_unavailable(self.ask("uninstall", "first"))
 
     def test_install(self) -> None:
         """An install is undone; the journal has the next start build the rest."""

@@ -7,6 +7,7 @@ from twisted.internet.defer import Deferred
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import RECORDS, Record, recorded
 from bridge.plugins.operations.candidate import Pin
+from bridge.protocol.limits import OUTCOMES
 from bridge.protocol.wire import unstructure
 from bridge.store.tables import Put
 from bridge.system.files import remove
@@ -139,13 +140,14 @@ class UpdateTests(UpdateTestCase):
         self.assertEqual(self.events.count("ask update"), 1)
 
     def test_attack_many_updates_of_one_plugin(self) -> None:
-        """Twenty at once are one, also later by any name: one question, one answer."""
+        """Forty at once are one: one question, one answer, later by some names, too."""
         self.bench.approver.answers = [None]
-        asked = [self.ask("update", "good", None, f"page-{n}") for n in range(20)]
+        asked = [self.ask("update", "good", None, f"page-{n}") for n in range(40)]
         self.bench.approver.open[0].callback(None)
         results = [self.successResultOf(one) for one in asked]
         results.append(self.done("update", "good", None, "page-19"))
         self.assertTrue(all(result is results[0] for result in results))
+        self.assertEqual(len(self.bench.jobs.recent()[-1].refs), OUTCOMES)
         self.assertEqual(self.events.count("ask update"), 1)
 
     def test_cancelled(self) -> None:
