@@ -73,7 +73,7 @@ class Bus:
 
     def start(self) -> None:
         """Connect, and stay connected from now on."""
-        if self._link is None and self._attempt is None and not self._is_closed:
+        if self._attempt is None:
             self._stop_retry()
             self._attempt = attempt = Deferred.fromCoroutine(self._connect())
             attempt.addCallbacks(self._connected, self._not_connected)

@@ -191,7 +191,6 @@ def _message(call: Call, *, expects_reply: bool = True) -> MethodCallMessage:
             signature=call.signature or None,
             body=list(call.arguments),
             expectReply=expects_reply,
-            autoStart=False,
         )
     # The library raises what its code happens to run into: IndexError, ...
     except Exception:  # noqa: BLE001

@@ -143,7 +143,7 @@ class Notifications:
         if not self._owner:
             await self._have_one_started(link)
         owner = self._owner
-        if self.server is None or self.server.owner != owner:
+        if self.server is None:
             remote = _remote(owner)
             capabilities = await link.call(Call(remote, "GetCapabilities"))
             described = await link.call(Call(remote, "GetServerInformation"))

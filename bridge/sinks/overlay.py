@@ -77,10 +77,7 @@ def datagram(notification: Notification) -> bytes:
     :raise RejectedError: It does not fit into a datagram.
     """
     text = json.dumps(
-        {"messageType": 1, **panel(notification)},
-        ensure_ascii=False,
-        allow_nan=False,
-        separators=(",", ":"),
+        {"messageType": 1, **panel(notification)}, ensure_ascii=False, allow_nan=False
     ).encode("utf-8")
     if len(text) > OVERLAY_BYTES:
         raise RejectedError(f"more than {OVERLAY_BYTES} bytes; the icon is too large")

@@ -183,7 +183,6 @@ class WebSocketSink:
             openHandshakeTimeout=limits.SINK_START_SECONDS,
             autoPingInterval=limits.PING_SECONDS,
             autoPingTimeout=limits.PONG_SECONDS,
-            maxFramePayloadSize=limits.SINK_FRAME_BYTES,
             maxMessagePayloadSize=limits.SINK_FRAME_BYTES,
         )
         self._connector = self._reactor.connectTCP(

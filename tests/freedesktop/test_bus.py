@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.freedesktop import DesktopError, bus
-from bridge.freedesktop.bus import RUNTIME, VARIABLE, Bus, names_bus, session_sockets
+from bridge.freedesktop.bus import RUNTIME, VARIABLE, Bus, session_sockets
 from bridge.freedesktop.connection import SessionBusConnection, connect
 from bridge.freedesktop.messages import BUS, Call, RemoteInterface
 from bridge.protocol.limits import DESKTOP_SECONDS
@@ -51,9 +51,9 @@ class ConnectTests(TestCase):
                 ([b"REJECTED\r\n"], True, "did not let us in"),
                 ([GUID], True, "session bus"),
                 ([GUID], False, "answer"),
-                ([b"HTTP/1.1 400\r\n"], False, "session bus"),
-                ([b"\xff\xfe \x00\r\n"], False, "session bus"),
-                ([GUID + b"l" + 64 * b"\xff"], False, "session bus"),
+                ([b"HTTP/1.1 400\r\n"], False, "did not let us in"),
+                ([b"\xff\xfe \x00\r\n"], False, "did not let us in"),
+                ([GUID + b"l" + 64 * b"\xff"], False, "does not answer"),
             )
         ):
             self.path += str(number)
@@ -235,6 +235,16 @@ class BusTests(SynchronousTestCase):
         self.connect()
         self.successResultOf(self.bus.connected())
 
+    def test_idle_where_none_can_appear(self):
+        """It is looked for again only where the environment names one."""
+        nowhere = ({}, {VARIABLE: "", RUNTIME: ""}, {RUNTIME: "here"})
+        for environ in (*nowhere, {RUNTIME: "/run/user/nobody"}):
+            self.assertEqual(self.clock.getDelayedCalls(), [])
+            self.environ.clear()
+            self.environ.update(environ)
+            self.failureResultOf(self.bus.connected(), DesktopError)
+        self.assertEqual(len(self.clock.getDelayedCalls()), 1)
+
     def test_no_unix_sockets(self):
         """On a system without Unix sockets nothing is tried."""
         clock = Clock()
@@ -383,12 +393,3 @@ class SessionSocketsTests(SynchronousTestCase):
         # A relative one is ignored, as its specification wants.
         self.assertEqual(session_sockets({RUNTIME: "run"}), [])
         self.assertEqual(session_sockets({}), [])
-
-
-class NamesBusTests(SynchronousTestCase):
-    def test_names(self):
-        """An address is a name, whatever it is, and so is a runtime directory."""
-        for environ in ({VARIABLE: "tcp:host=x"}, {RUNTIME: "/run/user/7"}):
-            self.assertTrue(names_bus(environ))
-        for environ in ({}, {VARIABLE: "", RUNTIME: ""}, {RUNTIME: "here"}):
-            self.assertFalse(names_bus(environ))

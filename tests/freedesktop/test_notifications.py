@@ -296,7 +296,7 @@ class AskTests(NotificationsCase):
         await self.assertFailure(question, CancelledError)
         answer()
         await finding
-        await self.still_open()
+        await until(lambda: not self.client._asking)
         self.assertEqual(server.named("Notify"), [])
 
     async def test_withdrawn_and_never_shown(self):

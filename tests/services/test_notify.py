@@ -167,8 +167,9 @@ class SendTests(NotifyCase):
 
     def test_icons(self) -> None:
         """An icon is a name, or with ``useBase64Icon`` an image and no name."""
-        self.send(icon="security-high")
-        self.assertEqual(self.shown("desk").icon, "security-high")
+        self.send(icon="security-high", sourceApp=" Plugin ")
+        shown = self.shown("desk")
+        self.assertEqual((shown.icon, shown.source_app), ("security-high", "Plugin"))
         self.send(icon=text64(png()), useBase64Icon=True)
         self.assertEqual(self.shown("desk").icon, "")
 
@@ -266,7 +267,7 @@ class RefusalTests(NotifyCase):
         for image in (b"<svg/>", b"MZ", b"RIFF0000WEBP", b"BM", b"%!PS", b"\0\0\1\0"):
             self.assertIn("icon", self.rule(icon=text64(image), useBase64Icon=True))
         good = text64(png())
-        for text in (good[:-1], "data:image/png;base64," + good, good + "é", "===="):
+        for text in (good[:-1], "data:image/png;base64," + good, good + "é", f"*{good}"):
             self.assertIn("icon", self.rule(icon=text, useBase64Icon=True))
         for line in (good[:10] + "\n" + good[10:], good + "\n"):
             self.assertIn("icon", self.rule(icon=line, useBase64Icon=True))
