@@ -53,7 +53,6 @@ class Pacing:
     def stop(self) -> None:
         """Push nothing more; what waits is dropped."""
         self.dropped += len(self._waiting)
-        self._waiting.clear()
         if self._turn is not None:
             self._turn.cancel()
             self._turn = None

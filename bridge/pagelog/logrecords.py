@@ -80,7 +80,7 @@ def read_record(entry: Any, secrets: Secrets = no_secrets) -> Record | None:
         return None
     level, message = entry.get("level"), entry.get("message")
     scope, ts = entry.get("scope"), entry.get("ts")
-    if type(level) is not str or level not in LOG_LEVELS or type(message) is not str:
+    if level not in LOG_LEVELS or type(message) is not str:
         return None
     if not isinstance(scope, str | None) or type(ts) not in (type(None), int, float):
         return None

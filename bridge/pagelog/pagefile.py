@@ -109,10 +109,8 @@ class PageFile:
             self._fd = _open(self.path)
             self.size = os.fstat(self._fd).st_size
             return
-        try:
+        with contextlib.suppress(OSError):
             os.replace(self.path, self.older)
-        except OSError:
-            return
         self.reopen()
 
     def _go_on_in(self, fd: int) -> None:

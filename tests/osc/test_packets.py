@@ -134,6 +134,7 @@ class PacketTests(SynchronousTestCase):
         self.refused(b"/a\0\0i\0\0\0", b"/a\0\0,i\0\0", b"/a\0\0,f\0\0\0")
         self.refused(b"/a\0\0,x\0\0", b"/a\0\0,[\0\0", b"/a\0\0,]\0\0", b"/a\0\0,s\0\0")
         self.refused(FOO[:-1], bundle(FOO, FOO[:-4]), bundle(FOO)[:-4], bundle(b""))
+        self.refused(b"#bundle\0" + NOW + struct.pack(">i", len(FOO) + 4) + FOO)
         self.refused(b"#bundle\0", b"#bundle\0" + NOW[:-1], bundle(FOO) + b"\0")
 
     def test_attack_element_of_negative_size(self) -> None:

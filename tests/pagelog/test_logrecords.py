@@ -31,14 +31,16 @@ nearly = st.fixed_dictionaries(
 
 class ReadTests(SynchronousTestCase):
     def test_whole(self) -> None:
-        """A whole record is read, its time in seconds."""
+        """A whole record is read, its time in seconds; no other type is a time."""
         entry = {"level": "warn", "scope": "a:b", "message": "m", "ts": 1500}
         self.assertEqual(read_record(entry), Record("warn", "a:b", "m", 1.5))
+        for ts in ("1", True, []):
+            self.assertIsNone(read_record({**entry, "ts": ts}))
 
     def test_time_that_is_none(self) -> None:
         """A time that is not finite is left out, not the record."""
         for ts in (math.nan, math.inf, 10**400):
-            entry = {"level": "info", "message": "m", "ts": ts}
+            entry = {"level": "info", "message": "m", "scope": " ", "ts": ts}
             self.assertEqual(read_record(entry), Record("info", "plugin", "m"))
 
     def test_attack_many_at_once(self) -> None:
@@ -59,12 +61,13 @@ class ReadTests(SynchronousTestCase):
 
 
 class WriteTests(SynchronousTestCase):
-    def test_no_such_year(self) -> None:
-        """A time outside the calendar is not written."""
-        self.assertEqual(
-            write_records([Record("warn", "a", "m", 1e300)], 0.0),
-            "1970-01-01T00:00:00.000Z WARN  [a] m\n",
-        )
+    def test_time_of_the_page(self) -> None:
+        """It is written where it is another one, and none outside the calendar."""
+        now = "1970-01-01T00:00:00.000Z"
+        late = "ts=1970-01-01T00:00:01.001Z "
+        for at, own in ((None, ""), (1.0, ""), (1.001, late), (1e300, "")):
+            text = write_records([Record("warn", "a", "m", at)], 0.0)
+            self.assertEqual(text, f"{now} WARN  {own}[a] m\n")
 
     def test_forged_line_attack(self) -> None:
         """A message cannot start a line of its own."""
