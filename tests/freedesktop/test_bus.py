@@ -237,7 +237,7 @@ class BusTests(SynchronousTestCase):
 
     def test_idle_where_none_can_appear(self):
         """It is looked for again only where the environment names one."""
-        nowhere = ({}, {VARIABLE: "", RUNTIME: ""}, {RUNTIME: "here"})
+        nowhere: Any = ({}, {VARIABLE: "", RUNTIME: ""}, {RUNTIME: "here"})
         for environ in (*nowhere, {RUNTIME: "/run/user/nobody"}):
             self.assertEqual(self.clock.getDelayedCalls(), [])
             self.environ.clear()
