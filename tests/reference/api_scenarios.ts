@@ -9,7 +9,7 @@ import {
   useOf,
 } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import { readSchema } from "../../bridge/reference/packages/api/src/schemarules.js";
-import { type Given, type Fixture, connected, entry, quiet } from "./pagefixture.js";
+import { KEY, type Given, type Fixture, connected, entry, quiet } from "./pagefixture.js";
 import { equal, failure, refusal } from "../../clients/typescript/test/fakeenvironment.js";
 
 interface Running extends Fixture {
@@ -257,6 +257,21 @@ export const apiScenarios = {
     daemon.push("osc", { address: "/a", args: [] });
     await quiet();
     equal(seen, []);
+  },
+
+  /** OSC that another page has taken back is not heard any more. */
+  async test_attack_osc_that_another_page_revoked() {
+    const { ctx, daemon, state } = await running(["osc"], { answers: [true] });
+    const seen: unknown[] = [];
+    await ctx.osc.listen((message) => seen.push(message));
+    daemon.push("osc", { address: "/a", args: [] });
+    await quiet();
+    equal(seen.length, 1);
+    daemon.stored.set("grants:some-plugin", { keyId: KEY, allowed: [] });
+    await state.refresh();
+    daemon.push("osc", { address: "/a", args: [] });
+    await quiet();
+    equal([seen.length, daemon.asked.at(-1)], [1, "osc/stop"]);
   },
 
   /** A listener whose port cannot be held is not kept. */

@@ -190,9 +190,13 @@ export const runtimeScenarios = {
     equal([stages(page), events], [["some-plugin waiting"], []]);
     // Not even when safe mode is left.
     const safe = await connected([noting("some-plugin", events)], { daemon, safe: true });
-    daemon.refuses = "";
-    await safe.runtime.leaveSafeMode();
+    safe.runtime.leaveSafeMode();
+    await quiet();
     equal([stages(safe), events], [["some-plugin waiting"], []]);
+    daemon.refuses = "";
+    await safe.env.pass(5_000);
+    await quiet();
+    equal(stages(safe), ["some-plugin running"]);
   },
 
   /** A plugin that is off is not evaluated until it is switched on. */
@@ -407,7 +411,8 @@ export const runtimeScenarios = {
     await page.runtime.setEnabled("some-plugin", false);
     await page.runtime.setEnabled("some-plugin", true);
     equal(events, []);
-    await page.runtime.leaveSafeMode();
+    page.runtime.leaveSafeMode();
+    await quiet();
     equal(page.runtime.isSafe, false);
     equal([page.left, stages(page)], [["left"], ["some-plugin running"]]);
   },

@@ -61,6 +61,11 @@ export class GrantBook {
     return (await this.all(id)).some((grant) => same(grant, wanted));
   }
 
+  /** Whether a plugin that was allowed something is so still, as far as it is known here. */
+  keeps(id: string, kind: string): boolean {
+    return readGrants(this.#stored(id)).some((grant) => grant.kind === kind);
+  }
+
   /** Add one; rejects, and changes nothing, when it cannot be saved. */
   add(id: string, grant: Grant): Promise<void> {
     return this.#change(id, (grants) => [...grants.filter((one) => !same(one, grant)), grant]);

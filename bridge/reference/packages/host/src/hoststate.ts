@@ -17,7 +17,6 @@ export class HostState {
   readonly #caller: Caller;
   readonly #persist: Persist;
   #entries: { readonly [key: string]: unknown } = {};
-  #isKnown = false;
   // The last reading; none when that failed.
   #reading: Promise<void> | undefined;
 
@@ -57,14 +56,8 @@ export class HostState {
   async #read(): Promise<void> {
     const { entries } = await this.#caller.call("state/list", { ns: "host" });
     this.#entries = entries;
-    this.#isKnown = true;
     this.wasRead.emit();
     this.changed.emit();
-  }
-
-  /** Whether it was read at least once. */
-  get isKnown(): boolean {
-    return this.#isKnown;
   }
 
   /** All of it, by key. */

@@ -175,13 +175,11 @@ export class PageRuntime {
   }
 
   /** Start the plugins that are on. */
-  async leaveSafeMode(): Promise<void> {
+  leaveSafeMode(): void {
     this.#isSafe = false;
     this.#parts.leftSafeMode();
     this.lifecycle.release();
-    if (this.#parts.state.isKnown) {
-      await this.lifecycle.start();
-    }
+    void this.#parts.state.refresh();
     this.changed.emit();
   }
 

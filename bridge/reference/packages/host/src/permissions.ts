@@ -73,6 +73,11 @@ export class Gate {
     }
   }
 
+  /** Whether what the user allowed was not revoked since, maybe in another page. */
+  keeps(kind: string): boolean {
+    return this.#grants.keeps(this.manifest.id, kind);
+  }
+
   /** Refuse everything from now on: the plugin is switched off. */
   close(): void {
     this.#closed = true;

@@ -122,7 +122,8 @@ export class Services {
     this.#ends.set(listener, () => undefined);
     try {
       await this.#gate.pass("osc", "*");
-      const heard = (message: OscMessage): void => this.#events.received(listener, message);
+      const heard = (message: OscMessage): void =>
+        this.#gate.keeps("osc") ? this.#events.received(listener, message) : this.silence();
       const end = await this.#hub.listen(heard, this.#caller);
       if (!this.#ends.has(listener)) {
         end();

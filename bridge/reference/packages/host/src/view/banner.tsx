@@ -105,7 +105,7 @@ function SafeModeBanner({ model }: ViewProps) {
   useEffect(() => model.announcer.urgent(all), [all]);
   return (
     <Frame id="safe-mode" tone="warn" words={<p>{all}</p>}>
-      <Button id="leave-safe-mode" onPress={() => void model.runtime.leaveSafeMode()}>
+      <Button id="leave-safe-mode" onPress={() => model.runtime.leaveSafeMode()}>
         Start the plugins
       </Button>
     </Frame>
