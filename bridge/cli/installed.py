@@ -83,8 +83,6 @@ def _complete(
 complete_plugins: Final = partial(_complete, RECORDS)
 complete_keys: Final = partial(_complete, KEYS)
 
-_NOT_NOW: Final = (Prefix.PRIVATE_ADDRESS, Prefix.BUSY)
-
 
 def preview_of(session: Session, **named: str) -> Any | None:
     """
@@ -97,7 +95,7 @@ def preview_of(session: Session, **named: str) -> Any | None:
     try:
         return session.operate("preview", **named)
     except BridgeError as e:
-        if prefix_of(e) in _NOT_NOW or e.code is Code.RATE_LIMITED:
+        if prefix_of(e) is Prefix.BUSY or e.code is Code.RATE_LIMITED:
             return None
         raise
 

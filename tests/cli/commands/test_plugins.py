@@ -125,9 +125,15 @@ class InstallTests(CallCase):
         self.assert_fails("there is no plugin.sig", outcome)
         self.assertEqual(len(self.server.asked), 1)
 
+    def test_own_network_declined(self) -> None:
+        """Who does not want to connect to a host is not asked about it again."""
+        self.refusing("bad_request", "private_address: it was not confirmed")
+        self.assert_fails("was not confirmed", self.call("https://forge.example/x"))
+        self.assertEqual(len(self.server.asked), 1)
+
     def test_no_preview(self) -> None:
         """Where only previews are refused, the install is asked for."""
-        self.refusing("bad_request", "private_address: it is not public")
+        self.refusing("bad_request", "busy: another preview is under way")
         self.call("https://forge.example/x")
         methods = [method for _, method, _ in self.server.asked]
         self.assertEqual(methods, ["preview", "install"])
