@@ -476,6 +476,30 @@ export const pageScenarios = {
     equal((await ended).outcome, "cancelled");
   },
 
+  /** What went on while the page was not connected, or not paired, ends as the daemon says. */
+  async an_update_that_outlives_the_connection() {
+    for (const last of ["done", "refused"]) {
+      const { model, link, env, said } = await connectedPage([installed("some-one")]);
+      link.answers.set("plugins/update", () => {
+        throw refused("the code was replaced", "disconnected");
+      });
+      await model.update("some-one");
+      const entry = { operation: "1", op: "update", id: "some-one", ref: "ref-1", step: "clone" };
+      link.answers.set("plugins/operations", { operations: [entry] });
+      link.become("unpaired", "rotated");
+      link.become("connected");
+      await answered();
+      equal(model.operations.tasks.map(({ outcome }) => outcome), [""]);
+      const error = { code: "bad_request", message: "denied: the user declined" };
+      const result = last === "done" ? { result: { plugin: installed("some-one") } } : { error };
+      link.answers.set("plugins/operations", { operations: [{ ...entry, outcome: last, ...result }] });
+      await env.pass(5_000);
+      await answered();
+      equal(model.operations.tasks.map(({ outcome }) => outcome), [last]);
+      equal(said.at(-1)?.includes(last === "done" ? "is updated." : "Not confirmed"), true);
+    }
+  },
+
   /** After a reload, the page shows its own operation and how it ends. */
   async an_install_found_again_after_a_reload() {
     const fixture = openPage();

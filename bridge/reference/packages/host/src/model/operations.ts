@@ -189,7 +189,7 @@ export class Operations {
     const mine = own.find((one) => one.ref === ref);
     const outcome = outcomeOf(entry.outcome);
     // A list that was asked for earlier may be older than what is known by now.
-    const isEnded = known !== undefined && known.outcome !== "";
+    const isEnded = known !== undefined && known.outcome !== "" && !isUnknown(known);
     if (isEnded || this.#running.has(ref) || this.#dismissed.has(ref)) {
       return;
     }
@@ -214,7 +214,7 @@ export class Operations {
       problem: error && explain(Object.assign(new Error(error.message), error), kind),
     };
     this.#put(task);
-    if (outcome !== "" && known?.outcome !== outcome) {
+    if (outcome !== "") {
       this.#forgetRef(ref);
       this.ended.emit(task);
     }
@@ -264,7 +264,9 @@ export class Operations {
       cancelling: false,
     };
     this.#put(ended);
-    this.#forgetRef(ref);
+    if (!isUnknown(ended)) {
+      this.#forgetRef(ref);
+    }
     this.ended.emit(ended);
     return ended;
   }
