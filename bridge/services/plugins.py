@@ -171,7 +171,6 @@ class PluginService:
     def _entry(self, job: Job) -> OperationEntry:
         outcome = job.outcome
         error = outcome.error if outcome else None
-        done = outcome is not None and error is None
         return OperationEntry(
             operation=job.name,
             op=job.request.op,
@@ -184,7 +183,7 @@ class PluginService:
             ended_at=outcome.at if outcome else None,
             outcome=outcome.end if outcome else None,
             error=Refusal(error.code, error.message) if error else None,
-            result=self._answer(outcome.result) if outcome and done else None,
+            result=None if error or not outcome else self._answer(outcome.result),
         )
 
     def _answer(self, result: Any) -> dict[str, Any]:

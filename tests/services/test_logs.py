@@ -63,6 +63,17 @@ class MethodTests(LogsCase):
         self.assertFalse(self.logs.overloaded)
         described = self.registry.describe()["logs"]
         self.assertEqual(described["location"], "disabled")
+        self.logs.close()
+
+    def test_close(self) -> None:
+        """It waits for the thread that writes."""
+        written: Deferred[None] = Deferred()
+        self.serve(self.writer(lambda *_: written))
+        closing = self.logs.close()
+        assert closing is not None
+        self.assertNoResult(closing)
+        written.callback(None)
+        self.successResultOf(closing)
 
     def test_full_disk(self) -> None:
         """A batch that cannot be written is internal; an empty one is not written."""

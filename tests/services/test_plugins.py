@@ -82,6 +82,7 @@ class PluginServiceTests(ServiceCase):
         answer = self.call("update", id="good")
         self.assertEqual(list(answer), ["plugin", "updated"])
         self.assertEqual((answer["plugin"]["id"], answer["updated"]), ("good", True))
+        self.assertEqual(answer["plugin"]["trustedAt"], NOW * 1000)
         self.assert_refused("update", {"id": "../x"}, "invalid_id: ")
 
     def test_about(self):

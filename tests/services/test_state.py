@@ -29,8 +29,9 @@ class MethodTests(StateCase):
     def test_answers(self) -> None:
         """The answers have the documented shapes."""
         self.assertEqual(self.call("get", ns="host", key="k"), {"value": None})
-        self.assertEqual(self.call("set", ns="host", key="k", value=[1]), {})
-        self.assertEqual(self.call("get", ns="host", key="k"), {"value": [1]})
+        for value in (None, [1]):
+            self.assertEqual(self.call("set", ns="host", key="k", value=value), {})
+            self.assertEqual(self.call("get", ns="host", key="k"), {"value": value})
         self.assertEqual(self.call("list", ns="host"), {"entries": {"k": [1]}})
         self.assertEqual(self.call("delete", ns="host", key="k"), {})
         self.assertEqual(self.call("delete", ns="host", key="k"), {})
