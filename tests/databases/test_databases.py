@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from twisted.internet import reactor as installed
-from twisted.internet.defer import Deferred, execute, gatherResults
+from twisted.internet.defer import Deferred, execute
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
@@ -42,12 +42,6 @@ class ThreadTests(TestCase):
         return Deferred.fromCoroutine(
             self.databases.read("places", query, caller or Page())
         )
-
-    async def test_alongside_each_other(self) -> None:
-        """Twenty statements at once are all answered, by four connections."""
-        found = await gatherResults([self.read(NAMES) for _ in range(20)])
-        self.assertEqual({len(rows.rows) for rows in found}, {2})
-        self.assertLessEqual(len(list(self.databases._idle)), 4)
 
     async def test_one_cancelled_by_its_deadline(self) -> None:
         """An endless one ends after 5 s; meanwhile others are answered."""
