@@ -248,7 +248,9 @@ def refusing() -> Iterator[None]:
         why = str(e)
     except click.UsageError as e:
         path = e.ctx.command_path if e.ctx else _PROGRAM
-        why = f"{e.format_message().rstrip('.')}; see {path} --help"
+        # click writes the choices of an argument on lines of their own.
+        message = " ".join(e.format_message().split()).rstrip(".")
+        why = f"{message}; see {path} --help"
     else:
         return
     sys.stderr.write(f"{_PROGRAM}: {why}\n")

@@ -77,9 +77,10 @@ class MainTests(CommandTestCase):
             ["check", "/nowhere"],
             ["check", __file__],
             ["new", __file__],
+            ["completion"],
         ):
             err = self.failed(self.run_main(*arguments), 2)
-            self.assertTrue(err.startswith("plugin-bridge: "), err)
+            self.assertRegex(err, r"^plugin-bridge: .*\n$")
 
     def test_nearest(self):
         """A command or option that is almost right is answered with the right one."""
