@@ -220,7 +220,7 @@ def load_profile(name: str) -> HostProfile:
     :param name: One of ``SHIPPED``, or the path of a TOML file.
     :raise ProfileError: It does not exist, or breaks a rule.
     """
-    return parse_profile(_read(name), "" if name in SHIPPED else name)
+    return parse_profile(_read(name), name)
 
 
 def _read(name: str) -> str:
@@ -250,11 +250,11 @@ def host_commands() -> dict[str, str]:
     return {command: name for command, name in commands.items() if command}
 
 
-def parse_profile(text: str, file: str = "") -> HostProfile:
+def parse_profile(text: str, name: str) -> HostProfile:
     """
     Read a profile's text.
 
-    :param file: Where it was read from; refusals name it.
+    :param name: As for ``load_profile``; refusals begin with it.
     :raise ProfileError: It is not TOML, or a field breaks its rule.
     """
     try:
@@ -262,9 +262,9 @@ def parse_profile(text: str, file: str = "") -> HostProfile:
         _check_paths(profile)
     except tomllib.TOMLDecodeError as e:
         where = str(e).rpartition("(")[2].rstrip(")")
-        raise ProfileError(f"{file}: not TOML: {where}".removeprefix(": ")) from None
+        raise ProfileError(f"{name}: not TOML: {where}") from None
     except ProfileError as e:
-        raise ProfileError(f"{file}: {e}".removeprefix(": ")) from None
+        raise ProfileError(f"{name}: {e}") from None
     return profile
 
 

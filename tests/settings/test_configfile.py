@@ -61,7 +61,7 @@ class FileTests(SynchronousTestCase):
         self.path.write_text("dev = true\n")
         planted(self, self.path)
         error = self.assertRaises(ConfigError, read_file, self.path)
-        self.assertIn("is not used", str(error))
+        self.assertRegex(str(error), f"^{self.path} .* is not used")
 
     def test_attack_endless_file(self):
         """A file that is too large, a pipe's or a directory's is refused."""

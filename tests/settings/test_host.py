@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import partial
 from importlib.resources import files
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -14,6 +15,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.settings import host
 
 from ..directories import fresh_directory
+
+parse = partial(host.parse_profile, name="mine.toml")
 
 GOOD = """
 name = "mine"
@@ -159,41 +162,39 @@ REFUSED += [
 class ParseTests(SynchronousTestCase):
     def test_good(self) -> None:
         """The fewest fields make a profile; the address of its schema is none."""
-        profile = host.parse_profile(GOOD)
+        profile = parse(GOOD)
         self.assertIsInstance(profile, host.HostProfile)
         self.assertEqual(profile.theme_dir(Path("/d")), Path("/d/themes"))
         self.assertEqual((profile.databases, profile.has_texts), ({}, False))
-        self.assertTrue(host.parse_profile(f'plugins = "texts"\n{GOOD}').has_texts)
+        self.assertTrue(parse(f'plugins = "texts"\n{GOOD}').has_texts)
         schema = '"$schema" = "./host.json"\n'
-        self.assertEqual(host.parse_profile(schema + GOOD), profile)
+        self.assertEqual(parse(schema + GOOD), profile)
         for field, most in (("name", 64), ("theme_name", 64), ("api_module", 128)):
             text = replaced(f'{field} = "{"x" * most}"')
-            host.parse_profile(text)
+            parse(text)
             longer = text.replace('"x', '"xx')
-            self.assertRaises(host.ProfileError, host.parse_profile, longer)
+            self.assertRaises(host.ProfileError, parse, longer)
         # A width is silly, and harmless.
-        host.parse_profile(GOOD.replace("{home}/", "{home:99}/"))
+        parse(GOOD.replace("{home}/", "{home:99}/"))
 
     def test_refused(self) -> None:
         """A refusal names file and field as the file spells it, never a value."""
+        file = fresh_directory(self) / "mine.toml"
         for text, message in REFUSED:
-            error = self.assertRaises(
-                host.ProfileError, host.parse_profile, text, "mine.toml"
-            )
-            where = f"mine.toml: {message}"
+            file.write_text(text)
+            error = self.assertRaises(host.ProfileError, host.load_profile, str(file))
+            where = f"{file}: {message}"
             self.assertEqual(str(error)[: len(where)], where)
             self.assertNotIn("SECRET", str(error))
-            alone = self.assertRaises(host.ProfileError, host.parse_profile, text)
-            self.assertEqual(f"mine.toml: {alone}", str(error))
 
     def test_other_system(self) -> None:
         """A directory of another system need not be absolute."""
         text = f'{GOOD}data_windows = "C:mine"\n'
-        self.assertEqual(host.parse_profile(text).data_key, "data")
+        self.assertEqual(parse(text).data_key, "data")
         self.patch(sys, "platform", "win32")
         windows = text.replace('"{home}/mine"', '"mine"').replace("C:", "{home}/")
-        self.assertEqual(host.parse_profile(windows).data_key, "data_windows")
-        error = self.assertRaises(host.ProfileError, host.parse_profile, text)
+        self.assertEqual(parse(windows).data_key, "data_windows")
+        error = self.assertRaises(host.ProfileError, parse, text)
         self.assertIn("directories.data_windows: must be", str(error))
 
     def test_unreadable(self) -> None:
