@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from attrs import field
 from twisted.internet.defer import Deferred
+from twisted.internet.error import ProcessExitedAlready
 from twisted.internet.interfaces import IProcessTransport
 from twisted.internet.protocol import ProcessProtocol
 from twisted.python.failure import Failure
@@ -85,7 +86,10 @@ def _end(reactor: Any, process: Any, daemon: DaemonProcess) -> Deferred[None] | 
     if daemon.ended.called:
         return None
     daemon.is_leaving = True
-    process.signalProcess("TERM")
+    try:
+        process.signalProcess("TERM")
+    except ProcessExitedAlready:
+        return None
     killing = reactor.callLater(_END_SECONDS, process.signalProcess, "KILL")
     daemon.ended.addCallback(lambda _: killing.active() and killing.cancel())
     return daemon.ended

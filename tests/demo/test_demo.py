@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from unittest import mock
 
-from twisted.internet.error import ProcessDone
+from twisted.internet.error import ProcessDone, ProcessExitedAlready
 from twisted.internet.testing import MemoryReactorClock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
@@ -86,6 +86,13 @@ class SpawnTests(SynchronousTestCase):
         self.assertNoResult(self.daemon.died)
         self.assertEqual(signals, ["TERM"])
         self.assertEqual(self.end(), (None, ["TERM"]))
+
+    def test_ended_by_the_same_ctrl_c(self):
+        """What has ended is no failure, also while a pipe of it is open."""
+        self.process.signalProcess = mock.Mock(side_effect=ProcessExitedAlready)
+        self.assertEqual(self.end(), (None, ["TERM"]))
+        self.daemon.processEnded(Failure(ProcessDone(0)))
+        self.assertNoResult(self.daemon.died)
 
 
 class PrepareTests(SynchronousTestCase):
