@@ -111,14 +111,16 @@ class TurnsTests(ChannelCase):
         return channel, transport
 
     def test_bodies_take_turns(self) -> None:
-        """A body that comes when the turn is used up is read in the next one."""
+        """A body that comes when the turn is used up is read from the next one on."""
         channel, transport = self.connect()
         call = write_request("POST", "/v1/sample/echo", (BEARER, JSON), b"{}")
         channel.dataReceived(call[:-2])
         self.stack.site.shared.quota.consume(limits.HTTP_REQUESTS_PER_TURN)
-        channel.dataReceived(call[-2:])
-        self.assertEqual(transport.value(), b"")
+        channel.dataReceived(call[-2:-1])
+        self.assertEqual(transport.producerState, "paused")
         self.stack.clock.advance(0)
+        self.assertEqual(transport.producerState, "producing")
+        channel.dataReceived(call[-1:])
         self.assertTrue(transport.value().startswith(b"HTTP/1.1 200"))
 
     def test_half_closed_while_it_waits(self) -> None:
