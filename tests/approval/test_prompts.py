@@ -27,7 +27,7 @@ OFFER = Offer(
 )
 PLUGIN = 'Plugin: a-plugin, "A ?b?plugin?/b?", version 1.2.3, by Ann'
 WISHES = """It wants to:
-- Go online: can send what it knows to the named sites
+- Go online: can send what it knows to sites you allow
 Sites: x.example
 Things it does in the app: vrcLogin"""
 
@@ -203,7 +203,7 @@ class PromptTests(SynchronousTestCase):
         body = prompt.body
         self.assertIn("from version 1.0.0 to 1.1.0", body)
         self.assertIn(
-            "- Go online: can send what it knows to the named sites\n"
+            "- Go online: can send what it knows to sites you allow\n"
             "- Show messages in the app: can distract you\n"
             "It may ask later to:\n"
             "- Use the clipboard: reads what you copied, passwords too, and can "

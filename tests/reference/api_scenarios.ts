@@ -91,11 +91,11 @@ export const apiScenarios = {
     await ctx.http.fetch("https://other.example.org:8443/");
     equal(await refusal(ctx.http.fetch("http://api.example.org:81/")), "PermissionError");
     equal(questions, [
-      "Let some-plugin go online to api.example.org? Can send what it knows to the named sites.",
-      "Let some-plugin go online to other.example.org:8443? Can send what it knows to the " +
-        "named sites. The plugin did not name this site when it was installed.",
-      "Let some-plugin go online to api.example.org:81? Can send what it knows to the named " +
-        "sites. The plugin did not name this site when it was installed.",
+      "Let some-plugin go online to api.example.org? Can send what it knows to sites you allow.",
+      "Let some-plugin go online to other.example.org:8443? Can send what it knows to " +
+        "sites you allow. The plugin did not name this site when it was installed.",
+      "Let some-plugin go online to api.example.org:81? Can send what it knows to sites " +
+        "you allow. The plugin did not name this site when it was installed.",
     ]);
     equal(daemon.allowed("some-plugin"), [
       { kind: "network", target: "api.example.org" },

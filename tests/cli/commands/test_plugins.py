@@ -110,7 +110,7 @@ class InstallTests(CallCase):
         preview = (
             "demo 1.0.0: D, by A\n"
             "signed with the key k, not accepted yet\n"
-            "- Go online: can send what it knows to the named sites\n"
+            "- Go online: can send what it knows to sites you allow\n"
             "- new-one\n"
         )
         found = self.call("https://forge.example/x")

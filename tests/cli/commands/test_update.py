@@ -101,7 +101,7 @@ class UpdateTests(SynchronousTestCase):
             "good   1.0.0 \u2192 1.1.0  Release 1.1.0\n"
             "other  3 new commits  Fix x\n"
             "good also asks for:\n"
-            "  - Go online: can send what it knows to the named sites\n"
+            "  - Go online: can send what it knows to sites you allow\n"
             "  Sites: api.example\n"
             "lost: not known whether it is behind: clone_failed: no\n"
             "to update, run: plugin-bridge update --all --host reference\n",

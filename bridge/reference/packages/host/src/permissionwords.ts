@@ -28,7 +28,7 @@ export const PERMISSION_WORDS: ReadonlyMap<string, PermissionWords> = new Map([
     risk("Act in the app", "does the named things as if you clicked, even signing in"),
   ],
   ["host:intercept", risk("Change what the app does", "can alter or block actions")],
-  ["network", risk("Go online", "can send what it knows to the named sites")],
+  ["network", risk("Go online", "can send what it knows to sites you allow")],
   ["notifications", words("Show messages in the app", "can distract you")],
   ["native", words("Show desktop and VR notifications", "can cover your view in the headset")],
   ["osc", risk("Control your avatar", "sees and changes its parameters through this computer")],
