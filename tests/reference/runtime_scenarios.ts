@@ -336,6 +336,19 @@ export const runtimeScenarios = {
     equal(events.length, 4);
   },
 
+  /** Another page switched it on again while it stopped here. */
+  async switched_on_in_another_page_while_it_stops() {
+    const deactivate = (): Promise<void> => new Promise(nothing);
+    const page = await connected([noting("some-plugin", [], { deactivate })]);
+    page.daemon.stored.set("enabled:some-plugin", false);
+    await page.state.refresh();
+    page.daemon.stored.delete("enabled:some-plugin");
+    await page.state.refresh();
+    await page.env.pass(1_000);
+    await quiet();
+    equal(stages(page), ["some-plugin running"]);
+  },
+
   /** What was installed again is other code than that of this page, which is not started. */
   async test_attack_switch_of_a_plugin_installed_again() {
     const events: string[] = [];

@@ -158,7 +158,8 @@ export class Plugins {
       compiled.stopped = instance?.stop() ?? compiled.stopped;
       await compiled.stopped;
       if (compiled.run === run) {
-        this.#become(compiled, "off");
+        // It is off, unless another page has switched it on meanwhile.
+        await this.#begin(compiled);
       }
     }
     this.changed.emit();
