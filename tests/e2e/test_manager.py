@@ -736,6 +736,51 @@ class ManagerTests(SynchronousTestCase):
         chrome.close()
         chrome.switch_to.window(first)
 
+    def test_attack_code_sent_where_a_link_led_another_tab(self) -> None:
+        """What is pasted in one tab goes to the daemon that this tab names alone."""
+        fixture, browser, chrome = self.fixture, self.browser, self.browser.chrome
+        self.unpair()
+        first = chrome.current_window_handle
+        chrome.switch_to.new_window("tab")
+        second = chrome.current_window_handle
+        endpoint = "return localStorage.getItem('plugin-bridge.endpoint')"
+        elsewhere = quote(f"http://localhost:{fixture.daemon.port}", safe="")
+        browser.open(f"{fixture.page}/#endpoint={elsewhere}")
+        browser.until_text("#connect-words", "Paste the pairing code")
+        for prepare in (lambda: None, self.unpair):
+            chrome.switch_to.window(first)
+            prepare()
+            fixture.pair()
+            browser.open("about:blank")
+            browser.open(fixture.page)
+            browser.until_text("#bridge-state", "Connected")
+            self.assertIn("127.0.0.1", self.script(endpoint))
+            chrome.switch_to.window(second)
+            browser.until_text("#connect-words", "Paste the pairing code")
+        chrome.close()
+        chrome.switch_to.window(first)
+
+    def test_a_browser_that_keeps_nothing(self) -> None:
+        """Firefox without cookies has neither stores nor channels between tabs."""
+        fixture, chrome = self.fixture, self.browser.chrome
+        refuses = "get() { throw new DOMException('', 'SecurityError'); }"
+        names = ["localStorage", "sessionStorage", "BroadcastChannel"]
+        source = "".join(
+            f"Object.defineProperty(window, '{name}', {{ {refuses} }});"
+            for name in names
+        )
+        added = chrome.execute_cdp_cmd(
+            "Page.addScriptToEvaluateOnNewDocument", {"source": source}
+        )
+        self.addCleanup(fixture.open)
+        self.addCleanup(
+            chrome.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", added
+        )
+        fixture.open()
+        fixture.pair()
+        fixture.go("/keys")
+        self.browser.find("#keys")
+
     def test_forced_colors(self) -> None:
         """In the colours of the user's choice, the open view is still marked."""
         self.addCleanup(self.auditor.resize, 1200)

@@ -56,12 +56,18 @@ if (root !== null) {
     }
   });
   // What is saved in one tab counts in the others.
-  const tabs = new BroadcastChannel("plugin-bridge");
-  tabs.onmessage = () => void model.state.refresh();
-  model.state.saved.listen(() => tabs.postMessage(0));
+  try {
+    const tabs = new BroadcastChannel("plugin-bridge");
+    tabs.onmessage = () => void model.state.refresh();
+    model.state.saved.listen(() => tabs.postMessage(0));
+  } catch {
+    // Nor does a browser have channels that is to keep nothing.
+  }
   addEventListener("storage", () => {
-    if (model.link.state === "unpaired") {
-      model.link.pair(preferences.token);
+    const { link } = model;
+    // A link may have led this tab elsewhere.
+    if (link.state === "unpaired" && link.endpoint === preferences.endpoint) {
+      link.pair(preferences.token);
     }
   });
   addEventListener("hashchange", () => {

@@ -192,6 +192,8 @@ export class PageModel {
   }
 
   pair(token: string): void {
+    // Another tab may have kept another endpoint, which must not be shown this token.
+    this.preferences.endpoint = this.link.endpoint;
     this.preferences.token = token;
     this.link.pair(token);
   }
