@@ -349,6 +349,23 @@ export const runtimeScenarios = {
     equal(stages(page), ["some-plugin running"]);
   },
 
+  /** A tab without a bridge, while another saves a lot, reads once when there is one. */
+  async what_another_page_saved_while_the_daemon_was_away() {
+    const page = await connected([]);
+    const { call } = page.daemon;
+    page.daemon.call = () => Promise.reject(new Error("no answer"));
+    const readings = Array.from({ length: 20 }, () => page.state.refresh());
+    await page.env.pass(60_000);
+    let calls = 0;
+    page.daemon.call = (...words) => {
+      calls += 1;
+      return call.apply(page.daemon, words);
+    };
+    await page.env.pass(5_000);
+    await Promise.all(readings);
+    equal(calls, 1);
+  },
+
   /** What was installed again is other code than that of this page, which is not started. */
   async test_attack_switch_of_a_plugin_installed_again() {
     const events: string[] = [];

@@ -28,7 +28,8 @@ export class HostState {
 
   /** Read all of it again, and again until the daemon answers. */
   refresh(): Promise<void> {
-    return this.#persist(() => this.read());
+    // What began since the first failed is new enough: all that wait share it.
+    return this.read().catch(() => this.#persist(() => this.ready()));
   }
 
   /**
