@@ -131,11 +131,12 @@ def _pack(spec: str, environ: Mapping[str, str]) -> bytes:
     with TemporaryDirectory(prefix="plugin-bridge-") as directory:
         # Else npm would leave a cache in the home of somebody who may never use it, and
         # since version 12 its own compiled code in the directory for temporary files;
-        # and without a network it would try again for more than a minute.
+        # and without a network it would try again for more than a minute.  A limit on
+        # that would be an error of npm where the user's own minimum is above it.
         usual = {
             "npm_config_cache": os.path.join(directory, "cache"),
             "npm_config_fetch_retry_mintimeout": "1000",
-            "npm_config_fetch_retry_maxtimeout": "5000",
+            "npm_config_fetch_retry_factor": "5",
             "NODE_DISABLE_COMPILE_CACHE": "1",
         }
         _run(npm, spec, Path(directory), usual | dict(_for_npm(environ)))

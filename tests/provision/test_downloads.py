@@ -116,8 +116,9 @@ class FindingTests(SourceCase):
         # does not wait for a network that is not there.
         cwd = (self.root / "cwd").read_text().strip()
         lines = (self.root / "env").read_text().splitlines()
-        retry = "npm_config_fetch_retry_m{}timeout={}000".format
-        usual = {f"npm_config_cache={cwd}/cache", retry("in", 1), retry("ax", 5)}
+        retry = "npm_config_fetch_retry_{}={}".format
+        times = {retry("mintimeout", 1000), retry("factor", 5)}
+        usual = {f"npm_config_cache={cwd}/cache", *times}
         self.assertLessEqual(usual, set(lines))
         secrets = {"BRIDGE_SIGNING_KEY": "x", "AWS_SECRET": "x"}
         kept = {"HOME": "/h", "npm_config_cache": "/c", "https_proxy": "p", "TMP": "/t"}
