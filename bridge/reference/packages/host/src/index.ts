@@ -56,24 +56,20 @@ if (root !== null) {
     }
   });
   // What is saved in one tab counts in the others.
-  try {
-    const tabs = new BroadcastChannel("plugin-bridge");
-    tabs.onmessage = () => void model.state.refresh();
-    model.state.saved.listen(() => tabs.postMessage(0));
-  } catch {
-    // Nor does a browser have channels that is to keep nothing.
-  }
+  const { link, state } = model;
+  state.saved.listen(() => storage.setItem("plugin-bridge.saved", newReference()));
   addEventListener("storage", () => {
-    const { link } = model;
-    // A link may have led this tab elsewhere.
-    if (link.state === "unpaired" && link.endpoint === preferences.endpoint) {
+    if (link.isOpen) {
+      void state.refresh();
+    } else if (link.state === "unpaired" && link.endpoint === preferences.endpoint) {
+      // A link may have led this tab elsewhere, where the code must not go.
       link.pair(preferences.token);
     }
   });
   addEventListener("hashchange", () => {
     // A link to the page that is already open only changes its fragment.
     if (takeFromAddress(preferences)) {
-      model.link.moveTo(preferences.endpoint, preferences.first);
+      link.moveTo(preferences.endpoint, preferences.first);
     }
     void model.navigation.follow();
   });

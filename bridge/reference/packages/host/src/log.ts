@@ -108,7 +108,7 @@ class LogShare {
     this.#leftOut += 1;
     if (this.#leftOut === 1) {
       this.#environment.later(COUNT_MILLISECONDS, () => {
-        this.#note(`${this.#leftOut} more lines of this plugin were left out`);
+        this.#note(`${this.#leftOut} more lines were left out`);
         this.#leftOut = 0;
       });
     }

@@ -91,7 +91,7 @@ class Boundary extends Component<BoundaryProps, { readonly failed: string }> {
     return this.state.failed === this.props.shown ? (
       <section class="panel stack">
         <Title>Something went wrong</Title>
-        <p>This part of the page can't be shown. The log has the details.</p>
+        <p>This can't be shown. The log has the details.</p>
         <div class="actions">
           <Button onPress={this.props.model.reload}>Reload</Button>
         </div>

@@ -22,8 +22,8 @@ export function KeysView({ model }: ViewProps) {
       <Back href={fragmentOf({ view: "settings" })} label="Settings" />
       <Title>Authors' keys</Title>
       <p class="dim">
-        Each plugin is signed with its author's key. You accepted these; plugins signed with one
-        of them install without a question about the key.
+        Each plugin is signed with its author's key. You accepted these: what they sign installs
+        without a question about the key.
       </p>
       {keys === undefined ? <p>Waiting for the bridge.</p> : null}
       {keys?.length === 0 ? <p class="empty">No keys yet.</p> : null}
