@@ -10,7 +10,7 @@ import {
 } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import { readSchema } from "../../bridge/reference/packages/api/src/schemarules.js";
 import { KEY, type Given, type Fixture, connected, entry, quiet } from "./pagefixture.js";
-import { equal, failure, refusal } from "../../clients/typescript/test/fakeenvironment.js";
+import { equal, failure, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 interface Running extends Fixture {
   readonly ctx: Context;
@@ -272,6 +272,22 @@ export const apiScenarios = {
     daemon.push("osc", { address: "/a", args: [] });
     await quiet();
     equal([seen.length, daemon.asked.at(-1)], [1, "osc/stop"]);
+  },
+
+  /** What ends a listener that another page has revoked is not for one that asks again. */
+  async osc_that_is_allowed_again() {
+    const { ctx, daemon, state } = await running(["osc"], { answers: [true, true] });
+    await ctx.osc.listen(() => undefined);
+    daemon.stored.set("grants:some-plugin", { keyId: KEY, allowed: [] });
+    await state.refresh();
+    const seen: unknown[] = [];
+    const again = ctx.osc.listen((message) => seen.push(message));
+    await settle();
+    daemon.push("osc", { address: "/a", args: [] });
+    await again;
+    daemon.push("osc", { address: "/a", args: [] });
+    await quiet();
+    equal(seen.length, 1);
   },
 
   /** A listener whose port cannot be held is not kept. */

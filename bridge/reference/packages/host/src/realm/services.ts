@@ -88,9 +88,7 @@ export class Services {
       case "osc.listen":
         return this.#listen();
       case "osc.end":
-        this.#ends.get(Number(first))?.();
-        this.#ends.delete(Number(first));
-        return null;
+        return this.#end(Number(first));
       case "sql.databases":
         await this.#gate.pass("sql", "*");
         return (await this.#caller.call("sql/databases")).databases;
@@ -112,6 +110,11 @@ export class Services {
     this.#ends.clear();
   }
 
+  #end(listener: number): void {
+    this.#ends.get(listener)?.();
+    this.#ends.delete(listener);
+  }
+
   async #listen(): Promise<number> {
     if (this.#ends.size >= MOST_LISTENERS) {
       throw new BridgeError("rate_limited", `osc: at most ${MOST_LISTENERS} listeners`);
@@ -123,7 +126,7 @@ export class Services {
     try {
       await this.#gate.pass("osc", "*");
       const heard = (message: OscMessage): void =>
-        this.#gate.keeps("osc") ? this.#events.received(listener, message) : this.silence();
+        this.#gate.keeps("osc") ? this.#events.received(listener, message) : this.#end(listener);
       const end = await this.#hub.listen(heard, this.#caller);
       if (!this.#ends.has(listener)) {
         end();
