@@ -126,7 +126,8 @@ export function openPage(session = new Memory()): ModelFixture {
   link.state = "detecting";
   link.isOpen = false;
   const runtime = new FakeRuntime();
-  const persist = persistence(link, env.later);
+  const log = new Log(env, () => undefined);
+  const persist = persistence(link, env.later, log);
   const bar = { fragment: "", reloads: 0 };
   let refs = 0;
   const model = new PageModel({
@@ -135,7 +136,7 @@ export function openPage(session = new Memory()): ModelFixture {
     state: new HostState(link, persist),
     runtime: runtime as unknown as PageRuntime,
     questions: new Questions(env.later),
-    log: new Log(env, () => undefined),
+    log,
     preferences: new Preferences(new Memory()),
     cards: { changed: new Signal() } as never,
     environment: env,

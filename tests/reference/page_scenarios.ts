@@ -46,6 +46,23 @@ function later(): { promise: Promise<unknown>; resolve(value: unknown): void; re
 }
 
 export const pageScenarios = {
+  /** One reading that fails is in the log, and keeps nothing else from being read. */
+  async what_cannot_be_read() {
+    const { model, link, env } = openPage();
+    const lines: string[] = [];
+    model.log.recorded.listen(({ message }) => lines.push(message));
+    link.refuses = "plugins/keys";
+    link.stored.set("updates:checked", 1e15);
+    link.answers.set("plugins/list", { plugins: [installed("aa")], broken: [] });
+    link.answers.set("plugins/check_updates", { updates: [], unknown: [], pending: [] });
+    link.become("connected");
+    await answered();
+    await env.pass(5_000);
+    await answered();
+    equal([lines.length, lines[0]], [2, "not read: BridgeError: not now"]);
+    equal([link.called("plugins/keys").length, link.called("plugins/check_updates").length], [2, 1]);
+  },
+
   /** Short forms, SSH addresses and addresses of branches get a suggestion. */
   suggested_addresses() {
     const found = (written: string): string => suggestion(written)?.url ?? "";

@@ -152,7 +152,7 @@ export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
   const cards = new Set<string>();
   const questions: string[] = [];
   const left: string[] = [];
-  const state = new HostState(daemon, persistence(daemon, env.later));
+  const state = new HostState(daemon, persistence(daemon, env.later, log));
   const runtime = new PageRuntime(table, {
     daemon,
     state,
@@ -190,7 +190,7 @@ export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
 
 /** What a daemon's plugins were allowed, as another page knows it. */
 export function bookOf(daemon: Daemon): GrantBook {
-  return new GrantBook(new HostState(daemon, persistence(daemon, new FakeEnvironment().later)));
+  return new GrantBook(new HostState(daemon, persistence(daemon, new FakeEnvironment().later, { add: () => undefined })));
 }
 
 /** Wait until the daemon has answered everything, one call after another. */

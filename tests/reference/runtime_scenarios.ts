@@ -515,7 +515,7 @@ export const runtimeScenarios = {
     daemon.refuses = "state/delete";
     await page.runtime.installed([{ id: "some-plugin", keyId: KEY }]);
     equal(stages(page), ["some-plugin running"]);
-    equal(page.lines.some((line) => line.includes("could not be removed")), true);
+    equal(page.lines.some((line) => line.includes("not forgotten")), true);
   },
 
   /** Views are notified of changes until they end that. */

@@ -46,7 +46,7 @@ export function startHost(
   const cards = new PluginCards();
   const names = shownNames(table.flatMap(({ manifest }) => readManifest(manifest) ?? []));
   const questions = new Questions(later);
-  const persist = persistence(link, later);
+  const persist = persistence(link, later, log);
   const state = new HostState(link, persist);
   const realms = new FrameRealms({ later, isVisible: page.isVisible });
   if (table.length > 0 && !page.safe) {

@@ -1,15 +1,21 @@
 import type { Later } from "./environment.js";
 import type { Daemon } from "./link.js";
+import { HOST_SCOPE, type Log, describe } from "./log.js";
 
 const AGAIN_MILLISECONDS = 5_000;
 
-/** Does something until it succeeds, such as reading what the daemon has. */
-export type Persist = (work: () => Promise<unknown>) => Promise<void>;
+/** Reads something of the daemon until it succeeds. */
+export type Persist = (read: () => Promise<unknown>) => Promise<void>;
 
 /** Return what tries again every five seconds while there is a connection. */
-export function persistence(daemon: Pick<Daemon, "isOpen">, later: Later): Persist {
-  return async (work) => {
-    while (!(await work().then(() => true, () => false))) {
+export function persistence(
+  daemon: Pick<Daemon, "isOpen">,
+  later: Later,
+  log: Pick<Log, "add">,
+): Persist {
+  const failed = (e: unknown): void => log.add("warn", HOST_SCOPE, `not read: ${describe(e)}`);
+  return async (read) => {
+    while (!(await read().then(() => true, failed))) {
       do {
         await new Promise<void>((again) => void later(AGAIN_MILLISECONDS, again));
       } while (!daemon.isOpen);

@@ -106,7 +106,7 @@ export class PluginCatalog {
     return this.#link.call("plugins/about", { id }).catch(() => undefined);
   }
 
-  /** Read until the daemon answers what is installed, and then the keys. */
+  /** Read until the daemon answers what is installed; what shows the keys waits for them. */
   async refresh(): Promise<void> {
     await this.#persist(async () => {
       const entries = entriesOf(await this.#link.call("plugins/list"));
@@ -115,7 +115,7 @@ export class PluginCatalog {
       this.listed.emit(entries);
       this.changed.emit();
     });
-    await this.refreshKeys();
+    void this.refreshKeys();
   }
 
   refreshKeys(): Promise<void> {
