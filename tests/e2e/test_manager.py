@@ -780,6 +780,23 @@ class ManagerTests(SynchronousTestCase):
         fixture.go("/keys")
         self.browser.find("#keys")
 
+    def test_a_browser_whose_store_is_full(self) -> None:
+        """What the daemon has saved is saved, though no other tab learns of it."""
+        fixture, browser = self.fixture, self.browser
+        fixture.install("full-store")
+        fixture.open("/plugins")
+        status = '[data-testid="plugin-status-full-store"]'
+        browser.until_text(status, "Running.")
+        self.addCleanup(self.script, "localStorage.removeItem('filling')")
+        self.script(
+            "localStorage.removeItem('plugin-bridge.saved');"
+            "for (let size = 1 << 23; size > 0; size >>= 1) try {"
+            " const kept = localStorage.getItem('filling') ?? '';"
+            " localStorage.setItem('filling', kept + 'x'.repeat(size)); } catch {}"
+        )
+        browser.click("#switch-full-store")
+        browser.until_text(status, "Off")
+
     def test_forced_colors(self) -> None:
         """In the colours of the user's choice, the open view is still marked."""
         self.addCleanup(self.auditor.resize, 1200)

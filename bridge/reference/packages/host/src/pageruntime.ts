@@ -168,7 +168,7 @@ export class PageRuntime {
       await this.#grants.compare(plugins);
       await state.compare(plugins);
     } catch (e) {
-      const words = `removed plugins not forgotten: ${describe(e)}`;
+      const words = `plugins not forgotten: ${describe(e)}`;
       log.add("warn", HOST_SCOPE, words);
     }
     this.changed.emit();
