@@ -41,6 +41,7 @@ from .store.generations import StoreError
 from .system.locks import is_held
 from .system.processes import end_once, prepare_process
 from .system.reactor import steady_reactor
+from .system.users import is_user
 from .wiring import assembly, oneshot
 from .wiring.services import SINKS
 
@@ -97,8 +98,7 @@ class Options(usage.Options):
 
         :raise ConfigError: Naming the option or the variable.
         """
-        user = self.parent and self.parent.get("uid")
-        if user is not None and user != os.getuid():
+        if self.parent and not is_user(self.parent.get("uid")):
             # twistd changes the user afterwards: then nothing could be saved.
             raise ConfigError("--uid: must be yours; start twistd as that user instead")
         if config.sink:

@@ -106,6 +106,7 @@ class OpeningTests(SynchronousTestCase):
     def test_read_only_directory_without_companions(self) -> None:
         """No process can be writing: the file is read as it is."""
         for log in ([], ["places.db-wal"]):  # an empty log has nothing
+            self.directory.chmod(0o755)
             for name in log:
                 (self.directory / name).touch()
             self.assertEqual(self.read_only(), [[{"n": 2}], [{"n": 2}]])
