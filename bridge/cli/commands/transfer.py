@@ -130,7 +130,10 @@ def import_(place: Paths, file: BinaryIO, replace: bool) -> int:
     with session(place) as asked:
         missing = install_all(asked, export)
         asked.raise_if_interrupted()
-        refused = set_all(asked, settings_without(export, missing), replace)
+        left = settings_without(export, missing)
+        refused = set_all(asked, left, replace)
+        if left_out := _count(export.state) - _count(left):
+            print_line(f"left out, of what could not be installed: {left_out}")
         return 1 if missing or refused else 0
 
 
@@ -237,6 +240,10 @@ def set_all(session: Session, state: dict[str, dict[str, Any]], replace: bool) -
                 print_line(f"a setting of {visible(ns)}: refused: {e.message}")
     print_line(f"settings: {made} set, {kept} kept, {refused} refused")
     return refused
+
+
+def _count(state: dict[str, dict[str, Any]]) -> int:
+    return sum(map(len, state.values()))
 
 
 def _present(session: Session, ns: str) -> dict[str, Any]:

@@ -167,6 +167,7 @@ class RoundTripTests(InstallCase):
             kept = [page.result("state", "list", {"ns": ns})["entries"] for ns in state]
         self.assertEqual(done.returncode, 1)
         self.assertIn("other: installed\ngood: not in its repository", done.stdout)
+        self.assertIn("left out, of what could not be installed: 2\n", done.stdout)
         self.assertEqual(kept, [{}, {"n": 1}, {"theme": "dark"}])
 
     def test_refusals_do_not_stop_it(self) -> None:

@@ -24,7 +24,7 @@ from ....plugins.tree.manifest import (
     read_manifest,
     read_object,
 )
-from ....plugins.tree.signature import sign_tree, verify_tree
+from ....plugins.tree.signature import key_id, read_signature, sign_tree, verify_tree
 from ....plugins.tree.tree import SIGNATURE_FILE
 from ....plugins.tree.versions import is_lower, is_plain_version, is_version
 from ....protocol.errors import BridgeError
@@ -90,6 +90,13 @@ def release(
         f"{released:<12} {repository.manifest.id} {chosen.version}",
         f"{'fingerprint':<12} {fingerprint}",
         f"{'tag':<12} {chosen.tag}",
+    ]
+    if repository.signer not in (None, fingerprint):
+        lines.append(
+            f"{'new key':<12} the last release has {repository.signer}, so each user "
+            "is asked to accept this one"
+        )
+    lines += [
         "Users get it when you push the default branch:",
     ]
     if not repository.remote():
@@ -157,6 +164,7 @@ class Repository:
     :ivar subject: The first line of the commit's message.
     :ivar manifest: As it is committed.
     :ivar released: The version that the last signed commit has; ``None`` without one.
+    :ivar signer: The fingerprint of the key that it names.
     """
 
     root: Path
@@ -166,6 +174,7 @@ class Repository:
     subject: str
     manifest: Manifest
     released: str | None
+    signer: str | None
 
     @classmethod
     def read(cls, root: Path, profile: HostProfile) -> Repository:
@@ -185,6 +194,7 @@ class Repository:
         content = _blob(root, at, MANIFEST_FILE)
         if content is None:
             raise CommandError(f"{MANIFEST_FILE} is not committed")
+        signed = worktree.last_signed(root)
         subject = git(root, "log", "-1", "--format=%s", "--no-show-signature", at)
         return cls(
             root,
@@ -193,7 +203,8 @@ class Repository:
             branch,
             subject.decode("utf-8", "replace").strip(),
             read_manifest(content, profile),
-            _version_at(root, worktree.last_signed(root)),
+            _version_at(root, signed),
+            _signer_at(root, signed),
         )
 
     def choose(self, wanted: str) -> Release:
@@ -354,6 +365,14 @@ def _version_at(root: Path, commit: str | None = None) -> str | None:
     except BridgeError:
         return None
     return version if type(version) is str and is_version(version) else None
+
+
+def _signer_at(root: Path, commit: str | None) -> str | None:
+    content = _blob(root, commit, SIGNATURE_FILE) if commit else None
+    try:
+        return key_id(read_signature(content).public_key) if content else None
+    except BridgeError:
+        return None
 
 
 def _raised(version: str, part: str) -> str:

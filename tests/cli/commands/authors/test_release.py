@@ -207,6 +207,15 @@ class RefusedTests(ReleaseTestCase):
             "is one of the plugin's files", "patch", "--key", where
         )
 
+    def test_another_key(self):
+        """Each user will be asked about a key that is another than last time."""
+        first = key_id(public_key_of(SEED))
+        self.assertNotIn("new key", self.assert_released("patch", "1.2.4"))
+        self.key.write_text(f"{'02' * 32}\n")
+        out = self.done(self.release("minor"))
+        self.assertIn(f"new key      the last release has {first}, so each user", out)
+        self.assertNotIn("new key", self.done(self.release("major")))
+
     def test_check(self):
         """What the check refuses is not released; its report is printed."""
         for outcome, status in ((Outcome.REFUSED, 1), (Outcome.NOT_DONE, 4)):
