@@ -406,19 +406,20 @@ export const apiScenarios = {
     equal([questions.length, daemon.asked], [2, ["state/list"]]);
   },
 
-  /** When the daemon does not say what is allowed, a use is refused, and the next one asks it. */
+  /** Until the daemon says what is allowed, what was allowed before counts for nothing. */
   async test_attack_grant_after_a_failed_reading() {
-    const { ctx, daemon, questions } = await running(["sql"], { answers: [true, false] });
+    const { ctx, daemon, env, questions } = await running(["sql"], { answers: [true, false] });
     await ctx.sql.databases();
     daemon.stored.set("grants:some-plugin", []);
     daemon.asked.length = 0;
     daemon.refuses = "state/list";
     daemon.opened.emit();
-    equal(await refusal(ctx.sql.databases()), "BridgeError unavailable");
-    equal(await refusal(ctx.sql.databases()), "BridgeError unavailable");
+    const refused = refusal(ctx.sql.databases());
+    await quiet();
     daemon.refuses = "";
-    equal(await refusal(ctx.sql.databases()), "PermissionError");
-    equal([questions.length, daemon.asked], [2, ["state/list", "state/list", "state/list"]]);
+    await env.pass(5_000);
+    equal(await refused, "PermissionError");
+    equal([questions.length, daemon.asked], [2, ["state/list", "state/list"]]);
   },
 
   /** The words fit in prompts and in sentences. */

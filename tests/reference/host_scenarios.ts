@@ -6,7 +6,7 @@ import { ClientLink } from "../../bridge/reference/packages/host/src/clientlink.
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { GatedNative } from "../../bridge/reference/packages/host/src/native.js";
-import { PageSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
+import { PageSettings, readSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
 import { Gate } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Preferences, readEndpoint } from "../../bridge/reference/packages/host/src/preferences.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
@@ -139,7 +139,8 @@ export const hostScenarios = {
   async settings_are_written_in_order() {
     const daemon = new Daemon();
     daemon.stored.set("count", 1);
-    const settings = await PageSettings.read(daemon, daemon, "some-plugin");
+    const values = await readSettings(daemon, "some-plugin");
+    const settings = new PageSettings(daemon, daemon, "some-plugin", values);
     equal(settings.get("count", 0), 1);
     const writes = [2, 3, 4].map((count) => settings.set("count", count));
     writes.push(settings.set("name", "x"));

@@ -152,12 +152,14 @@ export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
   const cards = new Set<string>();
   const questions: string[] = [];
   const left: string[] = [];
-  const state = new HostState(daemon, persistence(daemon, env.later, log));
+  const persist = persistence(daemon, env.later, log);
+  const state = new HostState(daemon, persist);
   const runtime = new PageRuntime(table, {
     daemon,
     state,
     log,
     environment: env,
+    persist,
     realms,
     realmRuntime: "",
     isVisible: () => true,
@@ -189,8 +191,8 @@ export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
 }
 
 /** What a daemon's plugins were allowed, as another page knows it. */
-export function bookOf(daemon: Daemon): GrantBook {
-  return new GrantBook(new HostState(daemon, persistence(daemon, new FakeEnvironment().later, { add: () => undefined })));
+export function bookOf(daemon: Daemon, { later } = new FakeEnvironment()): GrantBook {
+  return new GrantBook(new HostState(daemon, persistence(daemon, later, { add: () => undefined })));
 }
 
 /** Wait until the daemon has answered everything, one call after another. */
@@ -204,7 +206,8 @@ export async function quiet(): Promise<void> {
 export async function connected(table: readonly Entry[], given: Given = {}): Promise<Fixture> {
   const page = fixture(table, given);
   page.daemon.opened.emit();
-  await page.runtime.installed(page.runtime.plugins().map(({ id }) => ({ id, keyId: KEY })));
+  void page.runtime.installed(page.runtime.plugins().map(({ id }) => ({ id, keyId: KEY })));
+  await quiet();
   await quiet();
   return page;
 }

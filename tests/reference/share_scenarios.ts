@@ -3,7 +3,7 @@
 import { Bucket } from "../../bridge/reference/packages/host/src/bucket.js";
 import type { Caller } from "../../bridge/reference/packages/host/src/link.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
-import { PageSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
+import { PageSettings, readSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
 import { Sender } from "../../bridge/reference/packages/host/src/realm/sender.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { readSchema } from "../../bridge/reference/packages/api/src/schemarules.js";
@@ -185,7 +185,8 @@ export const shareScenarios = {
   /** A plugin's settings have a megabyte. */
   async test_attack_settings_that_fill_the_store() {
     const daemon = new Daemon();
-    const settings = await PageSettings.read(daemon, daemon, "evil");
+    const values = await readSettings(daemon, "evil");
+    const settings = new PageSettings(daemon, daemon, "evil", values);
     const big = "x".repeat(60_000);
     const outcomes: string[] = [];
     for (let n = 0; n < 134; n += 1) {

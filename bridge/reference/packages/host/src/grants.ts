@@ -4,10 +4,7 @@ import type { HostState } from "./hoststate.js";
 import { fields, list, text } from "./wire.js";
 
 /** A use of a permission the user allowed, such as `network` for `api.example.org`. */
-export interface Grant {
-  readonly kind: string;
-  readonly target: string;
-}
+export type Grant = { readonly kind: string; readonly target: string };
 
 /** A plugin that is installed, as the daemon lists it. */
 export interface Installed {
@@ -48,7 +45,7 @@ export class GrantBook {
   /**
    * What a plugin was allowed.
    *
-   * Rejects with `BridgeError` when it is not installed, or what it was allowed cannot be read.
+   * Rejects with `BridgeError` when it is not installed.
    */
   async all(id: string): Promise<readonly Grant[]> {
     const keyId = await this.#ownKey(id);
@@ -92,7 +89,7 @@ export class GrantBook {
       }
     }
     this.#listed();
-    await this.#state.read();
+    await this.#state.refresh();
     for (const [key, value] of Object.entries(this.#state.entries)) {
       if (key.startsWith(PREFIX)) {
         await this.#settle(key, value, byId.get(key.slice(PREFIX.length)));
@@ -117,11 +114,11 @@ export class GrantBook {
   }
 
   // One after another, and each from what the daemon has now: a grant that another page
-  // has revoked must not come back.
+  // has revoked must not come back, unless it does so at this very moment.
   #change(id: string, to: (grants: readonly Grant[]) => readonly Grant[]): Promise<void> {
     const change = this.#writing.then(async () => {
       const keyId = await this.#ownKey(id);
-      await this.#state.read();
+      await this.#state.refresh();
       const stored = this.#stored(id);
       if (![undefined, keyId].includes(keyOf(stored))) {
         throw new BridgeError("unavailable", "another author's plugin has this id by now");

@@ -60,6 +60,7 @@ export function startHost(
     state,
     log,
     environment,
+    persist,
     asker: questions,
     place: (manifest, logger) =>
       cards.place({ ...manifest, name: names.get(manifest.id) ?? manifest.id }, logger),

@@ -1,10 +1,15 @@
+import type { Json } from "@bridge/plugin-api";
+
+import { readEntries, storeEntry } from "./entries.js";
 import type { Caller, Daemon } from "./link.js";
 import type { Persist } from "./persistence.js";
+import type { Values } from "./settings.js";
 import { Signal } from "./signal.js";
 
 const AUTO_CHECK = "updates:auto";
 const CHECKED = "updates:checked";
 const ENABLED = "enabled:";
+const NAMESPACE = "host";
 const SKIPPED = "skip:";
 
 /** What the page keeps in the daemon's state, for every browser; read at each connection. */
@@ -16,9 +21,8 @@ export class HostState {
   readonly saved = new Signal();
   readonly #caller: Caller;
   readonly #persist: Persist;
-  #entries: { readonly [key: string]: unknown } = {};
-  // The last reading; none when that failed.
-  #reading: Promise<void> | undefined;
+  #entries: Values = {};
+  #reading: Promise<Values> | undefined;
 
   constructor(daemon: Caller & Pick<Daemon, "opened">, persist: Persist) {
     this.#caller = daemon;
@@ -26,43 +30,32 @@ export class HostState {
     daemon.opened.listen(() => void this.refresh());
   }
 
-  /** Read all of it again, and again until the daemon answers. */
-  refresh(): Promise<void> {
-    // What began since the first failed is new enough: all that wait share it.
-    return this.read().catch(() => this.#persist(() => this.ready()));
-  }
-
   /**
-   * Read all of it again; rejects with `BridgeError`.
+   * Read all of it, again and again until the daemon answers.
    *
    * What was read before counts no more: another page may have changed it, or another daemon
    * answers by now.
    */
-  read(): Promise<void> {
-    const reading = this.#read();
-    this.#reading = reading;
-    reading.catch(() => {
-      if (this.#reading === reading) {
-        this.#reading = undefined;
-      }
-    });
-    return reading;
+  refresh(): Promise<Values> {
+    this.#reading = this.#persist("state", () => this.#read());
+    return this.#reading;
   }
 
-  /** Wait for the last reading, or read when there is none; rejects with `BridgeError`. */
-  ready(): Promise<void> {
-    return this.#reading ?? this.read();
+  /** Wait for the last reading, or read when there was none. */
+  ready(): Promise<Values> {
+    return this.#reading ?? this.refresh();
   }
 
-  async #read(): Promise<void> {
-    const { entries } = await this.#caller.call("state/list", { ns: "host" });
+  async #read(): Promise<Values> {
+    const entries = await readEntries(this.#caller, NAMESPACE);
     this.#entries = entries;
     this.wasRead.emit();
     this.changed.emit();
+    return entries;
   }
 
   /** All of it, by key. */
-  get entries(): { readonly [key: string]: unknown } {
+  get entries(): Values {
     return this.#entries;
   }
 
@@ -119,14 +112,13 @@ export class HostState {
    *
    * Where it is not known, the daemon is asked as soon as it answers.
    */
-  async set(key: string, value?: unknown): Promise<void> {
-    const method = value === undefined ? "state/delete" : "state/set";
+  async set(key: string, value?: Json): Promise<void> {
     try {
-      await this.#caller.call(method, { ns: "host", key, value });
+      await storeEntry(this.#caller, NAMESPACE, key, value);
     } catch (e) {
       // Only the answer may have been lost.
-      await this.refresh();
-      if (JSON.stringify(this.#entries[key]) !== JSON.stringify(value)) {
+      const { [key]: stored } = await this.refresh();
+      if (JSON.stringify(stored) !== JSON.stringify(value)) {
         throw e;
       }
     }

@@ -57,8 +57,7 @@ if (root !== null) {
   });
   // What is saved in one tab counts in the others.
   const { link, state } = model;
-  // A store that is full throws, which must not fail what is saved.
-  state.saved.listen(async () => storage.setItem("plugin-bridge.saved", newReference()));
+  state.saved.listen(() => storage.setItem("plugin-bridge.saved", newReference()));
   addEventListener("storage", () => {
     if (link.isOpen) {
       void state.refresh();

@@ -12,8 +12,9 @@ import type { Daemon } from "./link.js";
 import { HOST_SCOPE, type Log, describe } from "./log.js";
 import type { Manifest } from "./manifest.js";
 import { OscHub } from "./osc.js";
-import { PageSettings, type Saving, forgetSettings } from "./pagesettings.js";
+import { PageSettings, type Saving, forgetSettings, readSettings } from "./pagesettings.js";
 import { type Asker, Gate } from "./permissions.js";
+import type { Persist } from "./persistence.js";
 import { type Compiled, type Entry, Plugins, type Stage } from "./plugins.js";
 import type { Realms } from "./realm/realms.js";
 import type { Script } from "./realm/script.js";
@@ -23,7 +24,6 @@ import { Turns } from "./turns.js";
 
 // They are calls of the page, of which the daemon answers so many at once.
 const READ_AT_ONCE = 3;
-const AGAIN_MILLISECONDS = 5_000;
 
 /** A plugin of this bundle. */
 export interface PluginState {
@@ -45,6 +45,7 @@ export interface RuntimeParts {
   readonly state: HostState;
   readonly log: Log;
   readonly environment: Pick<Environment, "later" | "now">;
+  readonly persist: Persist;
   readonly realms: Realms;
   /** The script that runs before a plugin's text in its realm. */
   readonly realmRuntime: string;
@@ -71,8 +72,6 @@ export class PageRuntime {
   readonly #grants: GrantBook;
   readonly #inTurn = concurrencyLimiter(READ_AT_ONCE);
   #isSafe: boolean;
-  // One for all: each starts whatever waits.
-  #cancelOpening = (): void => undefined;
   /** The ids of linked directories, when they were listed last. */
   #linked: ReadonlySet<string> = new Set();
 
@@ -85,7 +84,8 @@ export class PageRuntime {
     this.#isSafe = parts.safe;
     const pluginParts = {
       ...parts,
-      makeInstance: (manifest: Manifest, script: Script) => this.#makeInstance(manifest, script),
+      readSettings: this.#readSettings.bind(this),
+      makeInstance: this.#makeInstance.bind(this),
       isOn: (id: string) => state.isOn(id),
     };
     this.lifecycle = new Plugins(table, pluginParts, parts.safe);
@@ -188,26 +188,22 @@ export class PageRuntime {
     this.lifecycle.close();
   }
 
-  /** Read again what could not be read; without a connection, the next one does. */
-  #openAgain(): void {
-    const { daemon, environment, state } = this.#parts;
-    this.#cancelOpening();
-    this.#cancelOpening = environment.later(
-      AGAIN_MILLISECONDS,
-      () => daemon.isOpen && void state.refresh(),
-    );
+  #readSettings(id: string, failed: (e: unknown) => void): Promise<Values> {
+    const { daemon, persist, state } = this.#parts;
+    const read = async (): Promise<Values> => {
+      // Its switch may have moved while there was no connection.
+      await state.ready();
+      return this.#inTurn(() => readSettings(daemon, id));
+    };
+    return persist(`settings of ${id}`, read, failed);
   }
 
-  async #makeInstance(manifest: Manifest, script: Script): Promise<Instance> {
+  #makeInstance(manifest: Manifest, script: Script, values: Values): Instance {
     const { id } = manifest;
     const { asker, daemon, environment, isVisible, log, place, realms } = this.#parts;
     const caller = this.#turns.of();
+    const settings = new PageSettings(daemon, caller, id, values);
     const logger = log.scope(id);
-    const read = this.#inTurn(() => PageSettings.read(daemon, caller, id));
-    const settings = await read.catch((e: unknown) => {
-      this.#openAgain();
-      throw e;
-    });
     return new Instance({
       manifest,
       script,

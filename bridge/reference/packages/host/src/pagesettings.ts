@@ -4,8 +4,9 @@ import type { Json } from "@bridge/plugin-api";
 
 import type { KeyedField, Schema } from "../../api/src/schemarules.js";
 import { problemOf } from "../../api/src/settingrules.js";
+import { readEntries, storeEntry } from "./entries.js";
 import type { Caller } from "./link.js";
-import { StoredSettings, type Values, type Write } from "./settings.js";
+import { StoredSettings, type Values } from "./settings.js";
 
 /** What became of a form. */
 export type Saving =
@@ -42,22 +43,16 @@ export class PageSettings extends StoredSettings {
   readonly #page: Caller;
   readonly #ns: string;
 
-  private constructor(page: Caller, ns: string, store: Write, values: Values) {
-    super(store, values);
-    this.#page = page;
-    this.#ns = ns;
-  }
-
   /**
-   * Read the settings of the plugin `id`.
-   *
    * @param page For what the user does.
    * @param plugin For what the plugin does.
+   * @param values What is stored for the plugin `id`.
    */
-  static async read(page: Caller, plugin: Caller, id: string): Promise<PageSettings> {
+  constructor(page: Caller, plugin: Caller, id: string, values: Values) {
     const ns = namespaceOf(id);
-    const store: Write = (key, value) => plugin.call("state/set", { ns, key, value });
-    return new PageSettings(page, ns, store, await listed(page, ns));
+    super((key, value) => storeEntry(plugin, ns, key, value), values);
+    this.#page = page;
+    this.#ns = ns;
   }
 
   /** The values of the schema, by key. */
@@ -87,29 +82,25 @@ export class PageSettings extends StoredSettings {
     let failed = false;
     try {
       for (const { key } of fields) {
-        await this.#storeOne(key, valueFor(key));
+        await storeEntry(this.#page, this.#ns, key, valueFor(key));
+        this.keep(key, valueFor(key));
       }
     } catch {
       failed = true;
     }
     // Another page may have saved others.
-    this.replace(await listed(this.#page, this.#ns).catch(() => this.all));
+    this.replace(await readEntries(this.#page, this.#ns).catch(() => this.all));
     // One whose answer was lost may be there.
     const left = fields.filter(({ key }) => failed && this.all[key] !== valueFor(key));
     return left.length === 0
       ? { outcome: "saved" }
       : { outcome: "not-saved", labels: left.map(({ label }) => label) };
   }
-
-  async #storeOne(key: string, value: Json | undefined): Promise<void> {
-    const method = value === undefined ? "state/delete" : "state/set";
-    await this.#page.call(method, { ns: this.#ns, key, value });
-    this.keep(key, value);
-  }
 }
 
-async function listed(page: Caller, ns: string): Promise<Values> {
-  return (await page.call("state/list", { ns })).entries as Values;
+/** Read the settings of the plugin `id`. */
+export function readSettings(page: Caller, id: string): Promise<Values> {
+  return readEntries(page, namespaceOf(id));
 }
 
 function namespaceOf(id: string): string {
@@ -123,7 +114,7 @@ function namespaceOf(id: string): string {
  */
 export async function forgetSettings(page: Caller, id: string): Promise<void> {
   const ns = namespaceOf(id);
-  for (const key of Object.keys(await listed(page, ns))) {
-    await page.call("state/delete", { ns, key });
+  for (const key of Object.keys(await readEntries(page, ns))) {
+    await storeEntry(page, ns, key, undefined);
   }
 }

@@ -4,8 +4,17 @@ import { HOST_SCOPE, type Log, describe } from "./log.js";
 
 const AGAIN_MILLISECONDS = 5_000;
 
-/** Reads something of the daemon until it succeeds. */
-export type Persist = (read: () => Promise<unknown>) => Promise<void>;
+/**
+ * Reads something of the daemon until it succeeds.
+ *
+ * @param what What is read: a later reading of the same takes over from those that wait.
+ * @param failed Called with each failure, which is logged otherwise.
+ */
+export type Persist = <Result>(
+  what: string,
+  read: () => Promise<Result>,
+  failed?: (error: unknown) => void,
+) => Promise<Result>;
 
 /** Return what tries again every five seconds while there is a connection. */
 export function persistence(
@@ -13,12 +22,26 @@ export function persistence(
   later: Later,
   log: Pick<Log, "add">,
 ): Persist {
-  const failed = (e: unknown): void => log.add("warn", HOST_SCOPE, `not read: ${describe(e)}`);
-  return async (read) => {
-    while (!(await read().then(() => true, failed))) {
-      do {
-        await new Promise<void>((again) => void later(AGAIN_MILLISECONDS, again));
-      } while (!daemon.isOpen);
-    }
+  const latest = new Map<string, Promise<unknown>>();
+  const noted = (e: unknown): void => log.add("warn", HOST_SCOPE, `not read: ${describe(e)}`);
+  return <Result>(what: string, read: () => Promise<Result>, failed = noted): Promise<Result> => {
+    const persist = async (): Promise<Result> => {
+      for (;;) {
+        try {
+          return await read();
+        } catch (e) {
+          failed(e);
+        }
+        do {
+          await new Promise<void>((again) => void later(AGAIN_MILLISECONDS, again));
+        } while (!daemon.isOpen);
+        if (latest.get(what) !== own) {
+          return latest.get(what) as Promise<Result>;
+        }
+      }
+    };
+    const own = persist();
+    latest.set(what, own);
+    return own;
   };
 }

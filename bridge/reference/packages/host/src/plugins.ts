@@ -5,6 +5,7 @@ import { HOST_SCOPE, type Log, describe } from "./log.js";
 import { type Manifest, readManifest } from "./manifest.js";
 import type { Realms } from "./realm/realms.js";
 import { Script } from "./realm/script.js";
+import type { Values } from "./settings.js";
 import { Signal } from "./signal.js";
 import { Suspects } from "./suspects.js";
 import { text } from "./wire.js";
@@ -64,8 +65,9 @@ export interface PluginParts {
   /** The script that runs before a plugin's text in its realm. */
   readonly realmRuntime: string;
   readonly realms: Pick<Realms, "lost" | "rebuild">;
-  /** Make the instance of a plugin; rejects when its settings cannot be read. */
-  readonly makeInstance: (manifest: Manifest, script: Script) => Promise<Instance>;
+  /** Read the settings of a plugin until the daemon answers; `failed` is called meanwhile. */
+  readonly readSettings: (id: string, failed: (e: unknown) => void) => Promise<Values>;
+  readonly makeInstance: (manifest: Manifest, script: Script, settings: Values) => Instance;
   /** Whether the plugin may run. */
   readonly isOn: (id: string) => boolean;
   readonly environment: Pick<Environment, "later" | "now">;
@@ -251,19 +253,17 @@ export class Plugins {
   }
 
   async #make(compiled: Compiled, run: number): Promise<Instance | undefined> {
-    try {
-      const instance = await this.#parts.makeInstance(compiled.manifest, compiled.script);
-      if (compiled.run === run) {
-        return instance;
-      }
-      instance.close();
-    } catch (e) {
-      // Not the plugin's fault: it gets another chance with the next connection.
+    const { manifest, script } = compiled;
+    const settings = await this.#parts.readSettings(manifest.id, (e) => {
       if (compiled.run === run) {
         this.#become(compiled, "waiting", describe(e));
       }
+    });
+    if (compiled.run !== run) {
+      return undefined;
     }
-    return undefined;
+    this.#become(compiled, "starting");
+    return this.#parts.makeInstance(manifest, script, settings);
   }
 
   #failed(compiled: Compiled, instance: Instance, why: string): void {

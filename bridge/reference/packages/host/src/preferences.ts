@@ -102,18 +102,25 @@ export class Preferences {
 
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** A browser's store, or one that lasts as long as the page when that is closed. */
+/** A browser's store; where it is closed or full, a value lasts as long as the page. */
 export function openStorage(name: "localStorage" | "sessionStorage"): Store {
-  try {
-    const store = window[name];
-    store.getItem("");
-    return store;
-  } catch {
-    const values = new Map<string, string>();
-    return {
-      getItem: (key) => values.get(key) ?? null,
-      setItem: (key, value) => void values.set(key, value),
-      removeItem: (key) => void values.delete(key),
-    };
-  }
+  const values = new Map<string, string>();
+  const attempt = <Result>(use: (store: Storage) => Result, instead: () => Result): Result => {
+    try {
+      return use(window[name]);
+    } catch {
+      return instead();
+    }
+  };
+  return {
+    getItem: (key) => values.get(key) ?? attempt((store) => store.getItem(key), () => null),
+    setItem(key, value) {
+      values.delete(key);
+      attempt((store) => store.setItem(key, value), () => void values.set(key, value));
+    },
+    removeItem(key) {
+      values.delete(key);
+      attempt((store) => store.removeItem(key), () => undefined);
+    },
+  };
 }

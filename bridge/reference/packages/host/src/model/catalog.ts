@@ -108,7 +108,7 @@ export class PluginCatalog {
 
   /** Read until the daemon answers what is installed; what shows the keys waits for them. */
   async refresh(): Promise<void> {
-    await this.#persist(async () => {
+    await this.#persist("plugins", async () => {
       const entries = entriesOf(await this.#link.call("plugins/list"));
       this.#entries = new Map(entries.map((entry) => [entry.id, entry]));
       this.#loaded ??= this.#entries;
@@ -119,7 +119,7 @@ export class PluginCatalog {
   }
 
   refreshKeys(): Promise<void> {
-    return this.#persist(async () => {
+    return this.#persist("keys", async () => {
       this.#keys = (await this.#link.call("plugins/keys")).keys;
       this.changed.emit();
     });

@@ -212,7 +212,7 @@ export class PageModel {
   /** Read everything again; called when a connection opens. */
   async #readAll(): Promise<void> {
     await this.operations.refresh();
-    await this.persist(() => this.state.ready());
+    await this.state.ready();
     await this.catalog.refresh();
     await this.catalog.checkDaily();
   }

@@ -16,10 +16,10 @@ import type {
 import { makeUi } from "../../../api/src/handles.js";
 import type { Environment } from "../environment.js";
 import { type Level, Log, PLUGIN_LINES } from "../log.js";
-import { StoredSettings } from "../settings.js";
+import { StoredSettings, type Values } from "../settings.js";
 import type { Recorder } from "./recorder.js";
 import type { Sender } from "./sender.js";
-import type { CallName, Values } from "./wire.js";
+import type { CallName } from "./wire.js";
 
 // One less than the page logs: the line that counts the rest is another.
 const LINES = { perSecond: PLUGIN_LINES.perSecond - 1, burst: PLUGIN_LINES.burst - 1 };

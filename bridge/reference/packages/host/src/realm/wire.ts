@@ -8,6 +8,7 @@
 import type { Json, OscMessage } from "@bridge/plugin-api";
 
 import type { Level } from "../log.js";
+import type { Values } from "../settings.js";
 
 /** How much a realm may send; its runtime stays below all of these. */
 export const LIMITS = {
@@ -69,8 +70,6 @@ export type Ref = number;
 
 /** The fields of a part; `null` stands for `undefined`. */
 export type State = { readonly [field: string]: Json };
-
-export type Values = { readonly [key: string]: Json };
 
 /** A change of the plugin's cards, or a line of its log. */
 export type Change =

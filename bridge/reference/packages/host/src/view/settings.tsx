@@ -86,7 +86,8 @@ function Notifications({ model }: ViewProps) {
   const connected = model.isConnected;
   useEffect(() => {
     if (connected) {
-      void model.persist(async () => setTargets((await model.link.call("notify/targets")).targets));
+      const read = (): Promise<{ targets: Target[] }> => model.link.call("notify/targets");
+      void model.persist("targets", read).then((answer) => setTargets(answer.targets));
     }
   }, [connected]);
   return (
