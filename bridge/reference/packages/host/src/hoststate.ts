@@ -117,7 +117,7 @@ export class HostState {
       await storeEntry(this.#caller, NAMESPACE, key, value);
     } catch (e) {
       // Only the answer may have been lost.
-      const { [key]: stored } = await this.refresh();
+      const stored = (await this.refresh())[key];
       if (JSON.stringify(stored) !== JSON.stringify(value)) {
         throw e;
       }

@@ -105,22 +105,25 @@ type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 /** A browser's store; where it is closed or full, a value lasts as long as the page. */
 export function openStorage(name: "localStorage" | "sessionStorage"): Store {
   const values = new Map<string, string>();
-  const attempt = <Result>(use: (store: Storage) => Result, instead: () => Result): Result => {
+  const attempt = <Result>(use: (store: Storage) => Result): Result | undefined => {
     try {
       return use(window[name]);
     } catch {
-      return instead();
+      return undefined;
     }
   };
   return {
-    getItem: (key) => values.get(key) ?? attempt((store) => store.getItem(key), () => null),
+    getItem: (key) => values.get(key) ?? attempt((store) => store.getItem(key)) ?? null,
     setItem(key, value) {
-      values.delete(key);
-      attempt((store) => store.setItem(key, value), () => void values.set(key, value));
+      values.set(key, value);
+      attempt((store) => {
+        store.setItem(key, value);
+        values.delete(key);
+      });
     },
     removeItem(key) {
       values.delete(key);
-      attempt((store) => store.removeItem(key), () => undefined);
+      attempt((store) => store.removeItem(key));
     },
   };
 }

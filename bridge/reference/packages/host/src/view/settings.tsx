@@ -87,7 +87,7 @@ function Notifications({ model }: ViewProps) {
   useEffect(() => {
     if (connected) {
       const read = (): Promise<{ targets: Target[] }> => model.link.call("notify/targets");
-      void model.persist("targets", read).then((answer) => setTargets(answer.targets));
+      void model.persist("targets", read).then(({ targets }) => setTargets(targets));
     }
   }, [connected]);
   return (
