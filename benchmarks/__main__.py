@@ -14,39 +14,18 @@ from twisted.internet.task import react
 
 from bridge.system.memory import map_large_blocks
 
-from . import clone, idle, outbound, rebuild, sockets, sql, start, state
-from .table import Row, as_text
-
-
-async def over_sockets(reactor: Any) -> list[Row]:
-    """Return the calls over sockets, of the daemon and of each peer."""
-    rows = []
-    for load, servers in sockets.measure().items():
-        ours = servers.pop("plugin-bridge")
-        for peer, theirs in servers.items():
-            if load == "one socket":
-                one, other = (min(s.median for s in all_) for all_ in (ours, theirs))
-                rows.append(Row(f"round trip, {load}", one, "us", 1.5, other, peer))
-                continue
-            goal = 0.6 if load == "64 sockets" else 0.9
-            best, their_best = (max(s.rate for s in all_) for all_ in (ours, theirs))
-            rows.append(
-                Row(f"calls, {load}", best, "/s", goal, their_best, peer, more=True)
-            )
-    return rows
+from . import idle, outbound, rebuild, start, state
+from .table import as_text
 
 
 COMPARISONS: Final = {
     "start": start.rows,
     "idle": idle.rows,
-    "sockets": over_sockets,
     "rebuild": rebuild.rows,
-    "clone": clone.rows,
     "state": state.rows,
-    "sql": sql.rows,
     "outbound": outbound.rows,
 }
-"""By name; the first three measure processes, the others are measured in this one."""
+"""By name; the first two measure processes, the others are measured in this one."""
 
 
 async def compare(reactor: Any, names: list[str]) -> None:

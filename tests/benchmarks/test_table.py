@@ -6,7 +6,7 @@ from benchmarks.table import Row
 
 ROWS = [
     Row("start", 300.0, "ms", 1.3, 250.0, "twistd web"),
-    Row("calls", 50.0, "/s", 0.6, 100.0, "aiohttp", more=True),
+    Row("calls", 50.0, "/s", 0.6, 100.0, "a peer", more=True),
     Row("memory", 58.5, "MiB", 60),
 ]
 
