@@ -17,7 +17,6 @@ from bridge.system.memory import map_large_blocks
 from . import idle, outbound, rebuild, start, state
 from .table import as_text
 
-
 COMPARISONS: Final = {
     "start": start.rows,
     "idle": idle.rows,
