@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 from described import entry, field_entries, fields_in
-from jsonschemas import SchemaMaker
+from jsonschemas import SchemaMaker, meanings
 
 from bridge.cli.main import COMMANDS, find
 from bridge.datadir.paths import DataDir
@@ -15,7 +15,6 @@ from bridge.plugins.policy.rules.table import ADVICE
 from bridge.plugins.tree.manifest import MANIFEST_FILE, Manifest
 from bridge.plugins.tree.signature import SignatureFile, sign_tree
 from bridge.plugins.tree.tree import read_tree
-from bridge.rpc.registry import summary_of
 from bridge.settings.config import OPTIONS, SHIPPED
 from bridge.settings.host import (
     Database,
@@ -95,9 +94,9 @@ def environment() -> Iterator[str]:
 def files() -> Iterator[str]:
     """Everything in the data directory."""
     data = DataDir(Path("DATA"))
-    for name, value in vars(DataDir).items():
-        if isinstance(value, property):
-            yield entry(f"`{getattr(data, name)}`", summary_of(value).rstrip("."))
+    for name, words in meanings(DataDir).items():
+        if name != "root":
+            yield entry(f"`{getattr(data, name)}`", words.rstrip("."))
 
 
 def hosts() -> Iterator[str]:

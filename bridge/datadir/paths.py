@@ -55,8 +55,8 @@ class DataDir:
     :ivar daemon_log: The daemon's own log lines, for bug reports.
     :ivar bin: The bundler and its checksum.
     :ivar host: The host's and the plugin API's sources.
-    :ivar host_new: The same while ``setup`` installs others, and ``host_old`` those
-        that they replace.
+    :ivar host_new: Others that ``setup`` is installing.
+    :ivar host_old: Those that they replace.
     :ivar build: The generated import table, and the staging directories of builds.
     :ivar build_lock: Held by a build, and by a setup while it replaces something.
     :ivar plugins: The installed trees, and clones under way.

@@ -165,9 +165,9 @@ class Prefix(WireString):
     APPROVAL_UNAVAILABLE = "approval_unavailable", "no prompt can be shown"
     CLONE_FAILED = "clone_failed", "the repository could not be fetched within limits"
     NO_MANIFEST = "no_manifest", "the repository has no plugin.json at its root"
-    MANIFEST_INVALID = "manifest_invalid", "plugin.json breaks a rule"
+    MANIFEST_INVALID = "manifest_invalid", "the manifest breaks a rule"
     POLICY = "policy", "a source file breaks the source policy"
-    UNSIGNED = "unsigned", "plugin.sig is missing or does not verify"
+    UNSIGNED = "unsigned", "the signature is missing or does not verify"
     ALREADY_INSTALLED = "already_installed", "a plugin of this id is installed"
     NOT_INSTALLED = "not_installed", "no plugin of this id is installed"
     NOT_TRUSTED = (

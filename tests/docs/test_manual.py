@@ -10,6 +10,7 @@ from attrs import fields
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli.main import COMMANDS, find
+from bridge.datadir.paths import DataDir
 from bridge.protocol.errors import CloseReason, Code, Prefix
 from bridge.rpc.hub import Event
 from bridge.settings.config import OPTIONS
@@ -75,6 +76,14 @@ class RenderedTests(SynchronousTestCase):
                     self.assertIn(max(param.opts, key=len), text, name)
         for option in OPTIONS:
             self.assertIn(option.variable, text)
+
+    def test_files(self) -> None:
+        """Every path of the data directory is documented, with what it is for."""
+        text = text_of("plugin-bridge.1")
+        data = DataDir(Path("DATA"))
+        for name, value in vars(DataDir).items():
+            if isinstance(value, type(DataDir.__dict__["token"])):
+                self.assertRegex(text, rf" {re.escape(str(getattr(data, name)))} [A-Z]")
 
     def test_permissions(self) -> None:
         """Every permission is explained in the words of the prompts."""

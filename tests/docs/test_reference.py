@@ -47,6 +47,8 @@ class PartsTests(_ScriptTestCase):
             # What has no words would be documented as a full stop.
             self.assertNotIn("\n: .\n", filled, page)
         self.assertEqual(named, made["WRITERS"].keys())
+        for name, write in made["WRITERS"].items():
+            self.assertTrue("".join(write()), name)
 
     def test_plugin_api(self):
         """All that a plugin can import is listed, each name after its comment."""
