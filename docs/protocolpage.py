@@ -103,6 +103,13 @@ def bounds() -> Iterator[str]:
         yield f"- {words}: {limits[name]:.9g}\n"
 
 
+def rates() -> Iterator[str]:
+    """The rates that calls count against."""
+    for name, rate in document()["rates"].items():
+        often = f"{rate['perSecond']:g} a second after a burst of {rate['burst']}"
+        yield entry(f"`{name}`", f"{often}: {rate['meaning']}")
+
+
 def without_type(schema: Schema) -> Schema:
     """Return the schema of a frame without the field that every frame has."""
     fields = {k: held for k, held in schema["properties"].items() if k != "type"}

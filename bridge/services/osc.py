@@ -43,7 +43,8 @@ class SendParams:
     :ivar address: Where in the receiver it goes; no pattern.
     :ivar args: A whole number of at most 32 bits is sent as an integer, any other
         number as a float.
-    :ivar port: The port of 127.0.0.1; not the daemon's own, nor the overlay's.
+    :ivar port: The port of 127.0.0.1, 9000 by default; not the daemon's own,
+        nor the overlay's.
     """
 
     address: Annotated[str, _ADDRESS]
@@ -73,7 +74,8 @@ class ListenParams:
     """
     Where to listen.
 
-    :ivar port: The port of 127.0.0.1; not the daemon's own, nor the overlay's.
+    :ivar port: The port of 127.0.0.1, 9001 by default; not the daemon's own,
+        nor the overlay's.
     """
 
     port: Port = limits.OSC_LISTEN_PORT

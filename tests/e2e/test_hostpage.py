@@ -16,16 +16,6 @@ from .daemon import HomeCase, run, running
 PAGE = ROOT / "docs" / "hosts.md"
 LINES = 60
 SEED = b"\x01" * 32
-MANIFEST = {
-    "id": "greeter",
-    "name": "Greeter",
-    "version": "1.0.0",
-    "apiVersion": "^0.1",
-}
-MAIN = """\
-import { definePlugin } from "@my/plugin-api";
-export default definePlugin({ id: "greeter", activate: (ctx) => ctx.show("Hello") });
-"""
 
 
 def write_host(to):
@@ -33,7 +23,7 @@ def write_host(to):
     blocks = fences(PAGE)
     text = PAGE.read_text("utf-8")
     names = re.findall(r"^`(my-\S+)` (?:is|has) ", text, re.MULTILINE)
-    sources = [text for language, text in blocks if language in ("toml", "ts")]
+    sources = [text for language, text in blocks if language in ("toml", "ts", "json")]
     # Before them, there is an example of the table that the daemon generates.
     write_files(to, dict(zip(names, sources[1:], strict=True)))
     (page,) = (text for language, text in blocks if language == "html")
@@ -48,9 +38,8 @@ class HostPageTests(HomeCase):
 
     def publish(self, forge):
         """Publish a plugin for this host; gives its URL."""
-        tree = self.home / "greeter"
-        write_files(tree, {"plugin.json": json.dumps(MANIFEST), "main.ts": MAIN})
-        sign(tree, "greeter", load_profile(str(self.profile)), SEED, 1)
+        tree = self.home / "my-greeter"
+        sign(tree, tree.name, load_profile(str(self.profile)), SEED, 1)
         forge.publish(tree, "greeter")
         return forge.url("greeter")
 
@@ -65,7 +54,7 @@ class HostPageTests(HomeCase):
             "noEmit": True,
             "paths": {"@my/plugin-api": ["./my-sources/packages/api/src/index.ts"]},
         }
-        config = {"compilerOptions": options, "include": ["my-sources"]}
+        config = {"compilerOptions": options, "include": ["my-sources", "my-greeter"]}
         (self.home / "tsconfig.json").write_text(json.dumps(config))
         compiled = tsc(self.home / "tsconfig.json")
         self.assertEqual((compiled.returncode, compiled.stdout), (0, ""))

@@ -331,7 +331,8 @@ export interface Methods {
       address: string;
       /** A whole number of at most 32 bits is sent as an integer, any other number as a float; at most 32 entries; each: a boolean, a number that fits in a 32-bit float, a string without NUL, or one of these (an integer of 32 bits for int) with its kind: {kind: bool, int, float or string, value}. */
       args?: Array<boolean | number | string | { kind: "bool"; value: boolean; } | { kind: "int"; value: number; } | { kind: "float"; value: number; } | { kind: "string"; value: string; }> | null;
-      /** The port of 127.0.0.1; not the daemon's own, nor the overlay's; 1024 to 65535. */ port?: number | null;
+      /** The port of 127.0.0.1, 9000 by default; not the daemon's own, nor the overlay's; 1024 to 65535. */
+      port?: number | null;
     };
     result: {
       /** Always true; UDP reports no receipt. */ ok: boolean;
@@ -341,7 +342,10 @@ export interface Methods {
   };
   /** Listen on one port, instead of any other, until stop; a page that disconnects, and authenticates again within five minutes, still listens. */
   "osc/listen": {
-    params: { /** The port of 127.0.0.1; not the daemon's own, nor the overlay's; 1024 to 65535. */ port?: number | null; };
+    params: {
+      /** The port of 127.0.0.1, 9001 by default; not the daemon's own, nor the overlay's; 1024 to 65535. */
+      port?: number | null;
+    };
     result: {
       /** Always true. */ ok: boolean;
       /** The port; the only one. */ port: number;
@@ -736,9 +740,6 @@ export const LIMITS = {
   jsonValues: 65536,
   requestIdCharacters: 128,
   nameCharacters: 64,
-  ratePerSecond: 5.0,
-  rateBurst: 10,
-  lightPerSecond: 120.0,
   logRecords: 200,
   logMessageCharacters: 4000,
   logScopeCharacters: 64,
