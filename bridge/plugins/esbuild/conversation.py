@@ -1,10 +1,10 @@
 """
 A conversation with the bundler: one process, asked over pipes, within limits.
 
-It is started with one fixed argument list, with nothing of our environment, and without
-a directory of its own, so that the system need not copy this process first.  It ends
-when its standard input does, so also when the daemon dies.  When it is busy then, the
-next message ends it that it sends each second, since it has no reader.
+It is started with one fixed argument list and an empty environment, and without a
+directory of its own, so that the system need not copy this process first.  It ends when
+its standard input does, so also when the daemon dies.  When it is busy then, the next
+message ends it that it sends each second, since it has no reader.
 """
 
 from __future__ import annotations
@@ -91,9 +91,7 @@ async def converse(
     conversation = Conversation(limits, reply, reactor)
     command = (BINARY_NAME, f"--service={VERSION}", "--ping")
     try:
-        reactor.spawnProcess(
-            conversation, executable.path, command, _collecting(limits.memory_bytes)
-        )
+        reactor.spawnProcess(conversation, executable.path, command, {})
     except OSError as e:
         why = e.strerror or "I/O error"
         raise BundlerError(f"esbuild could not be started: {why}") from None
@@ -102,16 +100,6 @@ async def converse(
     finally:
         conversation.kill()
         await settled(conversation.ended, conversation.kill)
-
-
-def _collecting(memory_bytes: int) -> dict[str, str]:
-    """
-    Return the environment in which Go's runtime collects garbage rarely.
-
-    Otherwise a tenth of the time goes there.  It is often once half of the memory is
-    used, or garbage alone could reach the limit.
-    """
-    return {"GOGC": "400", "GOMEMLIMIT": str(memory_bytes // 2)}
 
 
 @define(eq=False)

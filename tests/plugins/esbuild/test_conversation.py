@@ -233,18 +233,11 @@ class ConversationTests(TestCase):
         self.assertEqual(len(await self.ask(b"a", path=path)), 1)
 
     async def test_arguments(self) -> None:
-        """It is started with this alone, and has nothing of our environment."""
+        """It is started with this alone, and has no environment."""
         place = fresh_directory(self) / "found"
         path = self.script(f"echo \"$@\" $HOME >'{place}'")
         await self.why(self.ask(b"a", path=path))
         self.assertEqual(place.read_text().split(), [f"--service={VERSION}", "--ping"])
-
-    async def test_garbage(self) -> None:
-        """It is collected rarely, but before it takes the memory of what is needed."""
-        place = fresh_directory(self) / "found"
-        path = self.script(f"echo $GOGC $GOMEMLIMIT >'{place}'")
-        await self.why(self.ask(b"a", path=path, memory_bytes=64 * MIB))
-        self.assertEqual(place.read_text().split(), ["400", str(32 * MIB)])
 
     async def test_daemon_is_killed(self) -> None:
         """A bundler that computes ends soon after the daemon."""
