@@ -14,14 +14,16 @@ from twisted.internet.task import react
 
 from bridge.system.memory import map_large_blocks
 
-from . import idle, outbound, rebuild, start, state
+from . import clone, idle, outbound, rebuild, sql, start, state
 from .table import as_text
 
 COMPARISONS: Final = {
     "start": start.rows,
     "idle": idle.rows,
     "rebuild": rebuild.rows,
+    "clone": clone.rows,
     "state": state.rows,
+    "sql": sql.rows,
     "outbound": outbound.rows,
 }
 """By name; the first two measure processes, the others are measured in this one."""
