@@ -8,6 +8,7 @@ refusal names a field of ours and a rule of ours.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -80,8 +81,9 @@ def make_converter(spelling: Callable[[str], str] = camel) -> Converter:
     c.register_structure_hook_factory(
         has, lambda cls: make_dict_structure_fn(cls, c, **renamed(cls))
     )
+    # cattrs forgets what it was given when it meets another kind of list.
     c.register_unstructure_hook_factory(
-        has, lambda cls: make_dict_unstructure_fn(cls, c, **renamed(cls))
+        has, cache(lambda cls: make_dict_unstructure_fn(cls, c, **renamed(cls)))
     )
     c.register_structure_hook_func(lambda kind: kind == dict[str, Any], _object)
     c.register_structure_hook_factory(_of(list), lambda kind: _listed(c, kind))
