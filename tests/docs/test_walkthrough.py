@@ -39,7 +39,7 @@ class WalkthroughTests(SynchronousTestCase):
         """The layers are those of the contract, in which every package is."""
         config = ConfigParser(interpolation=None)
         config.read(ROOT / "setup.cfg")
-        layers = config["importlinter:contract:rooms"]["layers"].replace(" |", ",")
+        layers = config["importlinter:contract:packages"]["layers"].replace(" |", ",")
         written = re.search(r"```text\n(.*?)```", TEXT, re.DOTALL)
         assert written is not None
         self.assertEqual(written[1].strip(), layers.strip().replace("bridge.", ""))

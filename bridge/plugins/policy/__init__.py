@@ -4,7 +4,7 @@ The source policy: which plugin trees are refused for what their sources do.
 The pinned bundler, which will compile the plugin, reads each source and writes it as
 plain JavaScript; that is what is checked.  ::
 
-    scan         Scanner and refuse: what other rooms call
+    scan         Scanner and refuse: what other packages call
     reading      what the bundler is asked about a source
     javascript/  its output as tokens, and what that breaks
     rules/       what is refused: the table of constructs with an author's remedies, and

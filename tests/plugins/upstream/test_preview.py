@@ -1,4 +1,4 @@
-"""Tests for ``bridge.plugins.upstream.preview``, with all the rooms below it."""
+"""Tests for ``bridge.plugins.upstream.preview``, with all the packages below it."""
 
 from collections import defaultdict
 from typing import Any
