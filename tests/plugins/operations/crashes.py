@@ -207,11 +207,13 @@ def kill_the_recovery(fixture: Fixture) -> Iterator[bool]:
             return
 
 
-ERRORS: Final = (errno.ENOSPC, errno.EIO, errno.EACCES)
+ERRORS: Final = itertools.cycle((errno.ENOSPC, errno.EIO, errno.EACCES))
+"""In turns: which call fails matters, and hardly why."""
+
 SETTING: Final = Put("acknowledged", "colour", "blue")
 
 
-def fail_at_every_call(fixture: Fixture, number: int, count: int = 1) -> Iterator[bool]:
+def fail_at_every_call(fixture: Fixture, count: int = 1) -> Iterator[bool]:
     """
     Let each file-system call fail, or so many from it on; whether it was done.
 
@@ -222,7 +224,7 @@ def fail_at_every_call(fixture: Fixture, number: int, count: int = 1) -> Iterato
     for at in itertools.count():
         root = fixture.fresh()
         bench = fixture.bench(root)
-        with going_wrong(Plan(at, count, number, spared=())) as plan:
+        with going_wrong(Plan(at, count, next(ERRORS), spared=())) as plan:
             result = fixture.run(bench)
             is_refused = isinstance(result, Failure)
             assert_answered(fixture, bench, result)
@@ -266,15 +268,12 @@ def assert_goes_on(fixture: Fixture, bench: Bench) -> None:
 def in_every_way(fixture: Fixture) -> dict[str, list[bool]]:
     """Interrupt an operation; for each way, whether it was done, by the call."""
     way = kill_the_recovery(fixture)
-    ways = {
+    return {
         "killed at a call": list(kill_at_every_call(fixture)),
         "killed in the recovery": list(way) if fixture.operation == "update" else [],
+        "failing": list(fail_at_every_call(fixture)),
+        "failing for good": list(fail_at_every_call(fixture, ALL)),
     }
-    for number in ERRORS:
-        name = errno.errorcode[number]
-        ways[name] = list(fail_at_every_call(fixture, number))
-    ways["for good"] = list(fail_at_every_call(fixture, errno.EIO, ALL))
-    return ways
 
 
 def main() -> None:
