@@ -193,12 +193,26 @@ class Trees:
                 self._log.failure("{name} could not be removed", name=stray.name)
 
     def listing(self, records: Mapping[str, Record]) -> PluginList:
-        """List linked trees and the recorded plugins, verified as before a build."""
-        faults = self.verified_trees(records)[1]
-        return PluginList(
-            [evolve(one, problem=faults.get(one.id)) for one in self.entries(records)],
-            [Broken(plugin_id, why) for plugin_id, why in faults.items()],
-        )
+        """
+        List linked trees and the recorded plugins, verified as before a build.
+
+        One tree at a time is in memory: together they can have hundreds of megabytes.
+        """
+        linked = dict(self.linked)
+        plugins = [one.entry for one in linked.values()]
+        broken = []
+        for plugin_id in sorted(records.keys() - linked.keys()):
+            record = records[plugin_id]
+            try:
+                manifest = self._verified(plugin_id, record)[1]
+            except BridgeError as e:
+                broken.append(Broken(plugin_id, e.message))
+                with suppress(BridgeError):
+                    entry = self.entry(plugin_id, record)
+                    plugins.append(evolve(entry, problem=e.message))
+            else:
+                plugins.append(ListEntry.recorded(manifest, record))
+        return PluginList(sorted(plugins, key=lambda one: one.id), broken)
 
     def entries(self, records: Mapping[str, Record]) -> list[ListEntry]:
         """List the same as ``listing``, without verification."""
@@ -215,11 +229,7 @@ class Trees:
 
         :raise BridgeError: Its tree is gone, or its manifest is not usable.
         """
-        manifest = self._read_manifest(plugin_id)
-        if manifest.id != plugin_id:
-            raise plugin_error(
-                Prefix.MANIFEST_INVALID, "id: not the one it was installed under"
-            )
+        manifest = _own(plugin_id, self._read_manifest(plugin_id))
         return ListEntry.recorded(manifest, record)
 
     def manifest(self, plugin_id: str) -> Manifest | None:
@@ -265,7 +275,7 @@ class Trees:
 
         :raise BridgeError: It is gone, changed or older, another user may have written
             it, the record names no key, no plugin may have this id, or its manifest
-            breaks a rule that is newer than its installation.
+            has another, or breaks a rule that is newer than its installation.
         """
         check_new_id(plugin_id)
         if plugin_id in self.unsettled:
@@ -293,7 +303,7 @@ class Trees:
             raise plugin_error(
                 Prefix.DOWNGRADE, "the tree is older than the one that was installed"
             )
-        return tree, load_manifest(tree, self._profile)
+        return tree, _own(plugin_id, load_manifest(tree, self._profile))
 
     def verified_trees(self, records: Mapping[str, Record]) -> Verified:
         """
@@ -330,3 +340,16 @@ class Trees:
             raise plugin_error(Prefix.NOT_TRUSTED, str(e)) from None
         except OSError:
             raise unsigned("the tree cannot be read") from None
+
+
+def _own(plugin_id: str, manifest: Manifest) -> Manifest:
+    """
+    Return a plugin's manifest.
+
+    :raise BridgeError: It is another plugin's.
+    """
+    if manifest.id != plugin_id:
+        raise plugin_error(
+            Prefix.MANIFEST_INVALID, "id: not the one it was installed under"
+        )
+    return manifest

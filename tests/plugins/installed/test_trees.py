@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tracemalloc
 from unittest.mock import Mock, patch
 
 from attrs import evolve
@@ -11,6 +12,7 @@ from bridge.plugins.installed.records import Record
 from bridge.plugins.installed.trees import Broken, LinkedTree
 from bridge.plugins.tree.tree import Tree
 from bridge.protocol.errors import BridgeError
+from bridge.protocol.limits import MIB
 from bridge.system.files import remove
 
 from ..operations.bench import (
@@ -137,10 +139,23 @@ class ListingTests(TreesTestCase):
         self.assertTrue(faults["con"].startswith("invalid_id: "))
 
     def test_another_plugin_in_its_place(self):
-        """A tree whose manifest has another id is not listed under this one."""
-        write_tree(self.data.plugin("sample"), files_of("other"), "other")
+        """One whose manifest has another id is not listed under this one, nor built."""
+        self.write(files=files_of("other"))
         error = self.assertRaises(BridgeError, self.trees.entry, "sample", RECORD)
         self.assertTrue(error.message.startswith("manifest_invalid: id"))
+        self.assertEqual(self.fault(), error.message)
+        self.assertEqual(self.trees.listing({"sample": RECORD}).plugins, [])
+
+    def test_memory(self):
+        """However many are listed, one tree at a time is in memory."""
+        names = [f"sample-{number}" for number in range(6)]
+        for name in names:
+            self.write(name, {**files_of(name), "data.txt": "x" * MIB})
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        listing = self.trees.listing(dict.fromkeys(names, RECORD))
+        self.assertEqual([one.id for one in listing.plugins], names)
+        self.assertLess(tracemalloc.get_traced_memory()[1], 4 * MIB)
 
 
 class LinkedTests(TreesTestCase):
