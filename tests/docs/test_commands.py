@@ -83,7 +83,6 @@ ELSEWHERE: Final = {line for _, *lines in STANDING.values() for line in lines}
 WITH_COMMANDS: Final = [page for page in PAGES if commands(page)]
 
 NEEDING_MORE: Final = {
-    "bridge/reference/sample-plugin/README.md",
     "bridge/reference/template/README.md",
     "docs/hosts.md",
     "docs/plugins.md",

@@ -162,15 +162,6 @@ class CommandTests(SynchronousTestCase):
         there = reader.fixture.work / "mine"
         reader.fixture.do(f"plugin-bridge new {there}")
         reader.fixture.publish_to_origin(there)
-        self.in_a_plugin(reader, there)
-
-    def test_sample(self) -> None:
-        """What an author types in a copy of the sample plugin."""
-        reader = self.reader()
-        self.in_a_plugin(reader, reader.fixture.plugin("mine", SAMPLE))
-
-    def in_a_plugin(self, reader: Reader, there: Path) -> None:
-        """Read the README of a plugin in its directory."""
         reader.type(f"cd {there}")
         reader.read(there / "README.md")
         origin = reader.fixture.home / "origin.git"
