@@ -7,7 +7,7 @@ RFC 6455 case by case, then the frames of the protocol.
 import contextlib
 import json
 import os
-from typing import Any
+from typing import Any, Final
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -52,6 +52,8 @@ def padded(size: int) -> bytes:
     return ASKED[:-1] + b" " * (size - len(ASKED)) + b"}"
 
 
+LARGEST: Final = padded(FRAME_BYTES)
+
 # What is read as one message: the pieces as they are sent.
 ANSWERED: dict[str, list[bytes]] = {
     "one frame": [frame(TEXT, ASKED)],
@@ -61,9 +63,9 @@ ANSWERED: dict[str, list[bytes]] = {
     "length in 16 bits": [frame(TEXT, padded(126))],
     "length in 16 bits, the longest": [frame(TEXT, padded(65535))],
     "length in 64 bits": [frame(TEXT, padded(65536))],
-    "as large as may be": [frame(TEXT, padded(FRAME_BYTES))],
+    "as large as may be": [frame(TEXT, LARGEST)],
     "as large as may be, in fragments": fragments(
-        *(padded(FRAME_BYTES)[i : i + 65536] for i in range(0, FRAME_BYTES, 65536))
+        *(LARGEST[i : i + 65536] for i in range(0, FRAME_BYTES, 65536))
     ),
     "fragments": fragments(ASKED[:5], ASKED[5:20], ASKED[20:]),
     "fragments of a byte": fragments(*(bytes([byte]) for byte in ASKED)),
