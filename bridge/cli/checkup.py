@@ -174,9 +174,9 @@ def _installed(place: Paths, records: Mapping[str, Record]) -> Iterator[Finding]
             text = f"{place.data.plugins / name} belongs to no installed plugin"
             fix = "move it elsewhere; then you can install the plugin again"
             yield Finding("plugin tree", Level.WRONG, visible(text), fix)
-    for plugin_id, why in sorted(trees.verified_trees(records)[1].items()):
-        text = f"{plugin_id} is left out of the next build: {why}"
-        fix = f"uninstall it and install it again, from {records[plugin_id].url}"
+    for broken in trees.listing(records).broken:
+        text = f"{broken.id} is left out of the next build: {broken.reason}"
+        fix = f"uninstall it and install it again, from {records[broken.id].url}"
         yield Finding("plugin", Level.WRONG, visible(text), visible(fix))
 
 
