@@ -25,6 +25,7 @@ from ...protocol.limits import MANIFEST_BYTES
 from ...protocol.text import iso_time
 from ...settings.host import HostProfile
 from ...system.files import remove
+from ..esbuild.language import is_data_name, is_source_name
 from ..tree.about import About, read_about
 from ..tree.files import read_bounded
 from ..tree.manifest import (
@@ -309,7 +310,9 @@ class Trees:
         """
         Read every tree, and verify those that no linked one stands for.
 
-        :return: What to build, and why each other plugin is not built.
+        :return: What to build, without pictures and the like, which no plugin can
+            import, or all of them would be in memory; and why each other plugin is not
+            built.
         """
         linked = dict(self.linked)
         sound: dict[str, Tree] = {}
@@ -319,7 +322,8 @@ class Trees:
                 if plugin_id in linked:
                     sound[f"{LINKED}{plugin_id}"] = linked[plugin_id].tree
                 else:
-                    sound[plugin_id], _ = self._verified(plugin_id, records[plugin_id])
+                    tree, _ = self._verified(plugin_id, records[plugin_id])
+                    sound[plugin_id] = _bundled(tree)
             except BridgeError as e:
                 faults[plugin_id] = e.message
         return sound, faults
@@ -353,3 +357,11 @@ def _own(plugin_id: str, manifest: Manifest) -> Manifest:
             Prefix.MANIFEST_INVALID, "id: not the one it was installed under"
         )
     return manifest
+
+
+def _bundled(tree: Tree) -> Tree:
+    """Return a tree with only what the bundler reads of it."""
+    files = tree.files.items()
+    return Tree(
+        {path: c for path, c in files if is_source_name(path) or is_data_name(path)}
+    )

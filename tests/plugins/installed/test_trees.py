@@ -146,6 +146,15 @@ class ListingTests(TreesTestCase):
         self.assertEqual(self.fault(), error.message)
         self.assertEqual(self.trees.listing({"sample": RECORD}).plugins, [])
 
+    def test_what_no_plugin_can_import(self):
+        """It is verified as the rest is, and not kept for the build."""
+        kept = {**files_of("sample"), "lib/a.mts": "", "a.json": "1", "a.txt": ""}
+        root = self.write(files={**kept, "icon.png": "x", "README.md": "x"})
+        sound, _ = self.trees.verified_trees({"sample": RECORD})
+        self.assertEqual(sound["sample"].files.keys(), kept.keys())
+        (root / "icon.png").write_text("y")
+        self.assertTrue(self.fault().startswith("unsigned: the tree was changed"))
+
     def test_memory(self):
         """However many are listed, one tree at a time is in memory."""
         names = [f"sample-{number}" for number in range(6)]
