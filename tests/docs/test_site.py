@@ -49,3 +49,14 @@ class ForgeTests(SynchronousTestCase):
                 if anchor:
                     found = anchors(target.read_text("utf-8"))
                     self.assertIn(anchor, found, f"{page}: {path}")
+
+    def test_found(self) -> None:
+        """Links lead from README to every page, as no forge shows the site's lists."""
+        found = [ROOT / "README.md"]
+        for page in found:
+            for path, _ in _LINK.findall(_FENCE.sub("", page.read_text("utf-8"))):
+                target = (page.parent / path).resolve()
+                if target.suffix == ".md" and target not in found:
+                    found.append(target)
+        pages = {*DOCS.glob("*.md"), *DOCS.glob("man/*.md")}
+        self.assertEqual(pages - {DOCS / "changes.md"} - set(found), set())
