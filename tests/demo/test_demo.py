@@ -16,18 +16,12 @@ from bridge.cli.commands import opening
 from bridge.cli.commands.opening import prepare_demo, typed_name
 from bridge.cli.terminal import CommandError
 from bridge.demo.child import DaemonProcess, spawn_daemon
-from bridge.demo.forge import SAMPLE, ForgeError, publish_sample
-from bridge.plugins.tree.manifest import load_manifest
-from bridge.plugins.tree.signature import verify_tree
-from bridge.plugins.tree.tree import read_tree
-from bridge.settings.host import load_profile, shipped_profile
+from bridge.demo.forge import ForgeError
+from bridge.settings.host import shipped_profile
 from bridge.settings.options import locate
 
 from ..directories import fresh_directory
-from ..plugins.policy.scanning import scan_tree
 from ..reactors import brief_reactor
-
-NOW = 1_800_000_000
 
 
 class SpawnTests(SynchronousTestCase):
@@ -106,17 +100,6 @@ class PrepareTests(SynchronousTestCase):
             self.assertIn(fix, str(error))
         self.assertNotIn("plugin-bridge[demo]", str(error))
         self.assertEqual(list(root.iterdir()), [])
-
-    def test_the_sample_passes_every_check(self):
-        """What is published has a good manifest, source and signature."""
-        root, profile = fresh_directory(self), load_profile("reference")
-        publish_sample(root, root / "git", profile, lambda n: b"\x05" * n, NOW)
-        tree = root / "plugin"
-        self.assertEqual(load_manifest(read_tree(tree), profile).id, SAMPLE)
-        self.assertEqual(scan_tree(tree), [])
-        signed = verify_tree(read_tree(tree), SAMPLE, profile, NOW)
-        self.assertEqual(signed.signed_at, NOW)
-        self.assertTrue((root / "git" / f"{SAMPLE}.git").is_dir())
 
     def test_typed_name(self):
         """After ``make demo`` the command is not where the shell finds it."""

@@ -1,7 +1,6 @@
 """Tests for what the code needs of the system that it runs on."""
 
-import ast
-from collections.abc import Iterator
+import re
 from typing import Final
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -10,76 +9,42 @@ from ..directories import fresh_directory
 from ..programs import ROOT, python
 from . import windows
 
-ROOM: Final = "bridge/system/"
-NATIVE: Final = windows.MODULES | {"_winapi", "ctypes", "msvcrt", "winreg"}
-ASKED: Final = {
-    "os": {"name", "getuid", "O_BINARY", *windows.OF_OS} - {"listxattr"},
-    "sys": {"platform", "getwindowsversion"},
-    "platform": {"machine", "system"},
-    "signal": set(windows.OF_SIGNAL),
-    "socket": set(windows.OF_SOCKET),
-}
+NATIVE: Final = "|".join(windows.MODULES | {"_winapi", "ctypes", "msvcrt", "winreg"})
+OF_ANY: Final = {*windows.OF_OS, *windows.OF_SIGNAL, *windows.OF_SOCKET}
+NAMES: Final = "|".join(OF_ANY - {"listxattr"})
+ASKED: Final = re.compile(
+    rf"^ *(?:import|from) (?:{NATIVE})\b"
+    rf"|\b(?:os|signal|socket)(?:\.| import .*|, \")(?:{NAMES}|name|getuid|O_BINARY)\b"
+    r"|(?<!`)\bsys(?:\.| import .*)(?:platform|getwindowsversion)\b"
+    r"|\bplatform(?:\.| import .*)(?:machine|system)\b",
+    re.MULTILINE,
+)
 
 ELSEWHERE: Final = {
-    # The message box of Windows.
-    "bridge/approval/windows.py": {"ctypes", "sys.platform"},
-    # Which prompt a system has.
-    "bridge/cli/commands/doctor.py": {"sys.platform"},
-    "bridge/wiring/plugins.py": {"sys.platform"},
-    # Where a profile's application keeps its files.
-    "bridge/settings/host.py": {"sys.platform"},
-    # Which bundler is for it.
-    "bridge/plugins/esbuild/pins.py": {
-        "os.name",
-        "platform.machine",
-        "platform.system",
-    },
-    # Whose certificates it trusts.
-    "bridge/net/certificates.py": {"sys.platform"},
-    # How the system ended it.
-    "bridge/plugins/esbuild/conversation.py": {"signal.SIGKILL"},
-    # Sockets that only POSIX has.
-    "bridge/daemon/controlsocket.py": {"socket.SO_PEERCRED"},
-    "bridge/daemon/sd_notify.py": {"socket.AF_UNIX"},
-    "bridge/datadir/control.py": {"socket.AF_UNIX"},
+    "bridge/approval/windows.py": "the message box of Windows",
+    "bridge/cli/commands/doctor.py": "which prompt a system has",
+    "bridge/wiring/plugins.py": "which prompt a system has",
+    "bridge/settings/host.py": "where a profile's application keeps its files",
+    "bridge/plugins/esbuild/pins.py": "which bundler is for it",
+    "bridge/plugins/esbuild/conversation.py": "how the system ended the bundler",
+    "bridge/net/certificates.py": "whose certificates it trusts",
+    "bridge/daemon/controlsocket.py": "sockets that only POSIX has",
+    "bridge/daemon/sd_notify.py": "sockets that only POSIX has",
+    "bridge/datadir/control.py": "sockets that only POSIX has",
 }
-"""What else asks for a system, and for what: a port looks here, and into the room."""
-
-
-def asked(tree: ast.Module) -> Iterator[str]:
-    """Name what a module takes from modules that differ between systems."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (a.name for a in node.names if a.name in NATIVE)
-        elif isinstance(node, ast.ImportFrom) and node.module in NATIVE:
-            yield node.module
-        else:
-            for module, name in named(node):
-                if name in ASKED.get(module, ()):
-                    yield f"{module}.{name}"
-
-
-def named(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Pair a module with a name, in each way of writing that one is taken from it."""
-    match node:
-        case ast.ImportFrom(str() as module, names, 0):
-            yield from ((module, alias.name) for alias in names)
-        case ast.Attribute(ast.Name(module), name):
-            yield module, name
-        case ast.Call(_, [ast.Name(module), ast.Constant(str() as name), *_]):
-            yield module, name
+"""What else asks for a system, and for what: a port looks here, and in the package."""
 
 
 class SpreadTests(SynchronousTestCase):
     def test_one_place(self) -> None:
-        """Only the room does, and the modules that are listed with their reason."""
-        found: dict[str, set[str]] = {}
-        for path in sorted(ROOT.glob("bridge/**/*.py")):
-            name = path.relative_to(ROOT).as_posix()
-            if not name.startswith(ROOM):
-                for one in asked(ast.parse(path.read_text("utf-8"))):
-                    found.setdefault(name, set()).add(one)
-        self.assertEqual(found, ELSEWHERE)
+        """Only the package does, and the modules that are listed with their reason."""
+        found = {
+            path.relative_to(ROOT).as_posix()
+            for path in ROOT.glob("bridge/**/*.py")
+            if ASKED.search(path.read_text("utf-8"))
+        }
+        own = {name for name in found if name.startswith("bridge/system/")}
+        self.assertEqual(found - own, set(ELSEWHERE))
 
 
 class WindowsTests(SynchronousTestCase):
