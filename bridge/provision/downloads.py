@@ -180,6 +180,16 @@ def library_at_hand(data: DataDir, shipped: Path = SHIPPED) -> Sources:
     return library_files(read_library(path)) if path.exists() else {}
 
 
+def needs_npm(data: DataDir, pin: Pin, shipped: Path = SHIPPED) -> bool:
+    """
+    Whether a setup downloads the bundler or the library.
+
+    :raise SetupError: The library of our package is not the pinned one.
+    """
+    bundler = (shipped / BINARY_NAME).exists() or installed_bundler(data, pin)
+    return not (bundler and library_at_hand(data, shipped))
+
+
 def library_files(package: bytes) -> Sources:
     """
     Unpack what the host's bundle is made of.

@@ -105,6 +105,17 @@ class FindingTests(SourceCase):
         (self.root / "esbuild").write_bytes(b"evil")
         self.assertIn("not have the digest of", self.refused(self.find, {}))
 
+    def test_what_needs_no_npm(self):
+        """A setup needs it for neither when our package ships both."""
+        data = DataDir(self.root / "data")
+        for content, path in (
+            (library(), self.root / downloads.LIBRARY.file),
+            (esbuild(), self.root / "esbuild"),
+        ):
+            self.assertTrue(downloads.needs_npm(data, self.pin, self.root))
+            path.write_bytes(content.read_bytes())
+        self.assertFalse(downloads.needs_npm(data, self.pin, self.root))
+
     def test_what_npm_receives(self):
         """Npm gets one command, its own configuration, and nothing else."""
         environ = self.npm(

@@ -19,8 +19,10 @@ from twisted.internet.task import deferLater
 
 from ...demo.child import spawn_daemon
 from ...demo.forge import make_authority, publish_sample, start_forge
+from ...plugins.esbuild.pins import pin_for
 from ...protocol.errors import UserError
 from ...protocol.limits import BUILD_SECONDS
+from ...provision.downloads import needs_npm
 from ...provision.readiness import OWN_HOST, build_problem
 from ...provision.setup import Setup
 from ...settings.options import Paths, locate
@@ -93,12 +95,14 @@ def end_with_terminal(reactor: Any) -> None:
 
 def set_up(place: Paths, yes: bool) -> None:
     """
-    Install what a build needs, if the user wants that.
+    Install what a build needs; what has to be downloaded, if the user wants that.
 
     :raise UserError: The user does not, or can't be asked; or it failed.
     """
-    what = f"esbuild and the page's library, about 11 MB, into {place.data.root}"
-    if not yes and not confirmed(
+    what = f"esbuild and the page's library, about 5 MB, into {place.data.root}"
+    pin = pin_for()
+    asks = not yes and pin is not None and needs_npm(place.data, pin)
+    if asks and not confirmed(
         f"This downloads {what} with npm. Go on?", f"it has to download {what}", True
     ):
         raise CommandError("nothing was set up")
