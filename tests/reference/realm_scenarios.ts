@@ -490,8 +490,22 @@ export const realmScenarios = {
       frames[0]?.answer();
       await env.pass(6_000);
       frames[1]?.answer();
-      await settle();
+      await env.pass(4_000);
       equal(lost(), 1);
+    });
+  },
+
+  /** WebKit reads for each frame by itself: next to a flood, a new one overtakes. */
+  async frame_that_is_overtaken() {
+    await withFrames(async (frames) => {
+      const { env, lost } = framed();
+      frames[0]?.answer();
+      await env.pass(6_000);
+      frames[1]?.answer();
+      await env.pass(2_000);
+      frames[0]?.answer();
+      await env.pass(4_000);
+      equal(lost(), 0);
     });
   },
 
