@@ -1,12 +1,8 @@
-"""Tests of doubles that many tests use: each keeps the contract of the real part."""
+"""The double for approvers, by the contract of the real ones."""
 
-from twisted.internet import reactor
-from twisted.internet.interfaces import IReactorUNIX
 from twisted.trial.unittest import SynchronousTestCase
-from zope.interface.verify import verifyObject
 
 from .contracts import ApproverContract
-from .freedesktop.buses import HastyReactor
 from .plugins.operations.bench import FakeApprover
 
 
@@ -22,13 +18,3 @@ class OpenFakeApproverTests(ApproverContract, SynchronousTestCase):
 
     def approver(self):
         return FakeApprover(answers=[None])
-
-
-class HastyReactorTests(SynchronousTestCase):
-    """The reactor for which time runs faster."""
-
-    def test_it_is_the_reactor(self):
-        """Everything except time is the real reactor's."""
-        hasty = HastyReactor()
-        self.assertTrue(verifyObject(IReactorUNIX, hasty))
-        self.assertEqual(hasty.listenUDP, reactor.listenUDP)
