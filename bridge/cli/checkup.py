@@ -199,6 +199,10 @@ def _bundler(place: Paths) -> _Found:
     fix, pin = _run_setup(place), pin_for()
     if pin is None:
         return Level.WRONG, f"no esbuild {VERSION} for this system", ""
+    try:
+        place.data.checked(place.data.bin)
+    except NotOwnError as e:
+        return Level.WRONG, f"bin/{BINARY_NAME} may be another user's work", e.fix
     if installed_bundler(place.data, pin):
         return Level.OK, f"esbuild {VERSION}, with the right digest", ""
     if not os.path.exists(place.data.bin / BINARY_NAME):

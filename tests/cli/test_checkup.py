@@ -211,6 +211,11 @@ class DiskTests(SynchronousTestCase):
     def test_another_bundler(self) -> None:
         """A bundler that was not pinned is reported; wrong if it would not run."""
         self.write(self.data.bin / "esbuild")
+        (self.data.bin / "esbuild").chmod(0o666)
+        found = self.found()["bundler"]
+        self.assertEqual(found.level, WRONG)
+        self.assertIn(f"chmod -R go-w {self.data.bin}", found.fix)
+        (self.data.bin / "esbuild").chmod(0o600)
         for digest, level in (
             ("", WRONG),
             ("0" * 64, WRONG),
