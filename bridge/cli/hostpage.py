@@ -30,8 +30,8 @@ def check_own_host(place: Paths) -> None:
     """
     if place.profile.name != OWN_HOST:
         raise CommandError(
-            f"{place.profile.application} shows its page itself; plugin-bridge has "
-            f"only that of the host {OWN_HOST}: add --host {OWN_HOST}"
+            f"{place.profile.application} shows its page itself; plugin-bridge shows "
+            f"that of --host {OWN_HOST}"
         )
 
 

@@ -92,5 +92,5 @@ class OpenTests(HomeCase):
             self.assertEqual(command.wait(), 1)
         self.assertFalse(self.data.exists())
         with self.opened("--host=vrcnext") as command:
-            command.wait_for("VRCNext shows its page itself; .*: add --host reference")
+            command.wait_for("VRCNext shows its page itself; .*--host reference")
             self.assertEqual(command.wait(), 1)
