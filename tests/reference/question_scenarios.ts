@@ -185,16 +185,26 @@ export const questionScenarios = {
 
   /** What was allowed is so once it can be read, though comparing it has failed. */
   async grants_that_could_not_be_read_once() {
-    const [daemon, env] = [new Daemon(), new FakeEnvironment()];
+    const daemon = new Daemon();
     daemon.stored.set("grants:some-plugin", { keyId: KEY, allowed: ALLOWED });
-    const book = bookOf(daemon, env);
+    const book = bookOf(daemon);
     daemon.refuses = "state/list";
-    const compared = book.compare([{ id: "some-plugin", keyId: KEY }]);
-    const passed = gateOf(book, []).pass("sql", "*");
-    await settle();
+    await failure(book.compare([{ id: "some-plugin", keyId: KEY }]));
+    daemon.refuses = "";
+    await gateOf(book, []).pass("sql", "*");
+  },
+
+  /** What the user allowed while one daemon was there is not saved on another. */
+  async a_yes_for_another_daemon() {
+    const [daemon, env] = [new Daemon(), new FakeEnvironment()];
+    const book = bookOf(daemon, env);
+    await book.compare([{ id: "some-plugin", keyId: KEY }]);
+    daemon.refuses = "state/list";
+    const refused = failure(gateOf(book, [true]).pass("sql", "*"));
+    await quiet();
     daemon.refuses = "";
     await env.pass(5_000);
-    await Promise.all([compared, passed]);
+    equal([(await refused).message, daemon.allowed("some-plugin")], ["not now", undefined]);
   },
 
   /** A yes that could not be saved does not count, and the user reads so. */

@@ -518,6 +518,22 @@ export const runtimeScenarios = {
     equal(page.lines.some((line) => line.includes("not forgotten")), true);
   },
 
+  /** What one daemon has installed says nothing about what another keeps. */
+  async test_attack_daemon_that_lists_nothing_and_leaves() {
+    const { runtime, daemon, env } = fixture([]);
+    daemon.refuses = "state/list";
+    const compared = runtime.installed([]);
+    await quiet();
+    // By now, the page is another daemon's.
+    daemon.refuses = "";
+    daemon.stored.set("enabled:bio", false);
+    daemon.stored.set("grants:bio", { keyId: KEY, allowed: [] });
+    daemon.opened.emit();
+    await env.pass(5_000);
+    await compared;
+    equal([...daemon.stored.keys()], ["enabled:bio", "grants:bio"]);
+  },
+
   /** Views are notified of changes until they end that. */
   async views_are_notified() {
     const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);

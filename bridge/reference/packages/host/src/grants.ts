@@ -89,7 +89,7 @@ export class GrantBook {
       }
     }
     this.#listed();
-    await this.#state.refresh();
+    await this.#state.read();
     for (const [key, value] of Object.entries(this.#state.entries)) {
       if (key.startsWith(PREFIX)) {
         await this.#settle(key, value, byId.get(key.slice(PREFIX.length)));
@@ -118,7 +118,7 @@ export class GrantBook {
   #change(id: string, to: (grants: readonly Grant[]) => readonly Grant[]): Promise<void> {
     const change = this.#writing.then(async () => {
       const keyId = await this.#ownKey(id);
-      await this.#state.refresh();
+      await this.#state.read();
       const stored = this.#stored(id);
       if (![undefined, keyId].includes(keyOf(stored))) {
         throw new BridgeError("unavailable", "another author's plugin has this id by now");

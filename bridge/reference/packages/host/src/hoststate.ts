@@ -37,7 +37,7 @@ export class HostState {
    * answers by now.
    */
   refresh(): Promise<Values> {
-    this.#reading = this.#persist("state", () => this.#read());
+    this.#reading = this.#persist("state", () => this.read());
     return this.#reading;
   }
 
@@ -46,9 +46,16 @@ export class HostState {
     return this.#reading ?? this.refresh();
   }
 
-  async #read(): Promise<Values> {
+  /**
+   * Read all of it once; rejects with `BridgeError`.
+   *
+   * For changes that follow from what this daemon has: another may answer a later reading.
+   */
+  async read(): Promise<Values> {
     const entries = await readEntries(this.#caller, NAMESPACE);
     this.#entries = entries;
+    // The last may have failed, and wait until it is tried again.
+    this.#reading = Promise.resolve(entries);
     this.wasRead.emit();
     this.changed.emit();
     return entries;
