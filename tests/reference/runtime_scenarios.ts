@@ -1,6 +1,6 @@
 /** Starting plugins, their switches, safe mode, and what the views read of them. */
 
-import type { Plugin } from "@bridge/plugin-api";
+import { BridgeError, type Plugin } from "@bridge/plugin-api";
 
 import { riskyFirst, useOf } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
@@ -179,6 +179,30 @@ export const runtimeScenarios = {
     await slow.runtime.installed([{ id: "some-plugin", keyId: KEY }]);
     await quiet();
     equal(stages(slow), ["some-plugin running"]);
+  },
+
+  /** What depends on a plugin waits for its second start, when its first read nothing. */
+  async plugin_waits_for_the_settings_of_another() {
+    const daemon = new Daemon();
+    let isRefused = true;
+    daemon.answers.set("state/list", ({ ns }: { ns: string }) => {
+      if (isRefused && ns === "plugin:below") {
+        throw new BridgeError("unavailable", "not now");
+      }
+      return { entries: {} };
+    });
+    let goOn = nothing;
+    const activate = (): Promise<void> => new Promise((resolve) => (goOn = resolve));
+    const above = entry("above", { activate: nothing }, { dependencies: ["below"] });
+    const page = await connected([above, entry("below", { activate })], { daemon });
+    equal(stages(page), ["above starting", "below waiting"]);
+    isRefused = false;
+    daemon.opened.emit();
+    await page.env.pass(5_000);
+    equal(stages(page), ["above starting", "below starting"]);
+    goOn();
+    await quiet();
+    equal(stages(page), ["above running", "below running"]);
   },
 
   /** No plugin starts before the switches are known. */

@@ -153,7 +153,7 @@ export class Plugins {
   async switchOff(id: string): Promise<void> {
     const compiled = this.#compiled.get(id);
     if (compiled !== undefined && isHere(compiled)) {
-      const run = this.#nextRun(compiled);
+      const run = ++compiled.run;
       const { instance } = compiled;
       compiled.instance = undefined;
       // Else it stops already, or does not run.
@@ -214,7 +214,7 @@ export class Plugins {
   }
 
   #begin(compiled: Compiled): Promise<void> {
-    const start = this.#startIfOn(compiled, this.#nextRun(compiled));
+    const start = this.#startIfOn(compiled, ++compiled.run);
     this.#starts.set(compiled.manifest.id, start);
     return start;
   }
@@ -284,7 +284,12 @@ export class Plugins {
       if (this.#needs(other, id, new Set())) {
         return `it and ${other} depend on each other`;
       }
-      await this.#starts.get(other);
+      let start;
+      do {
+        start = this.#starts.get(other);
+        await start;
+        // Another start may have taken its place.
+      } while (start !== this.#starts.get(other));
       if (this.#compiled.get(other)?.stage !== "running") {
         return `it depends on ${other}, which does not run`;
       }
@@ -356,14 +361,9 @@ export class Plugins {
   }
 
   #closeOne(compiled: Compiled): void {
-    this.#nextRun(compiled);
+    compiled.run += 1;
     compiled.instance?.close();
     compiled.instance = undefined;
-  }
-
-  #nextRun(compiled: Compiled): number {
-    compiled.run += 1;
-    return compiled.run;
   }
 
   #become(compiled: Compiled, stage: Stage, error = ""): void {
