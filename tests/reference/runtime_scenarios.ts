@@ -205,6 +205,31 @@ export const runtimeScenarios = {
     equal(stages(page), ["above running", "below running"]);
   },
 
+  /** Settings that come late start a plugin once, and one that was uninstalled not at all. */
+  async settings_that_come_late() {
+    const daemon = new Daemon();
+    let isLate = false;
+    daemon.answers.set("state/list", ({ ns }: { ns: string }) => {
+      if (ns === "plugin:gone" || (ns === "plugin:late" && !isLate)) {
+        throw new BridgeError("unavailable", "not now");
+      }
+      if (ns === "plugin:late") {
+        void page.runtime.installed([{ id: "late", keyId: KEY }]);
+      }
+      return { entries: {} };
+    });
+    const events: string[] = [];
+    const activate = (): Promise<void> => new Promise(nothing);
+    const table = [noting("late", events, { activate }), noting("gone", events)];
+    const page = await connected(table, { daemon });
+    equal(stages(page), ["late waiting", "gone waiting"]);
+    isLate = true;
+    await page.env.pass(5_000);
+    daemon.opened.emit();
+    await quiet();
+    equal([stages(page), events], [["late starting", "gone removed"], ["load late"]]);
+  },
+
   /** No plugin starts before the switches are known. */
   async unknown_switches_start_nothing() {
     const daemon = new Daemon();
