@@ -106,7 +106,7 @@ class FindingTests(SourceCase):
         self.assertIn("not have the digest of", self.refused(self.find, {}))
 
     def test_what_needs_no_npm(self):
-        """A setup needs it for neither when our package ships both."""
+        """A setup needs it for neither that our package ships, nor that is in place."""
         data = DataDir(self.root / "data")
         for content, path in (
             (library(), self.root / downloads.LIBRARY.file),
@@ -114,6 +114,10 @@ class FindingTests(SourceCase):
         ):
             self.assertTrue(downloads.needs_npm(data, self.pin, self.root))
             path.write_bytes(content.read_bytes())
+        self.assertFalse(downloads.needs_npm(data, self.pin, self.root))
+        data.create()
+        downloads.install_bundler(path.read_bytes(), data, self.pin)
+        path.unlink()
         self.assertFalse(downloads.needs_npm(data, self.pin, self.root))
 
     def test_what_npm_receives(self):
