@@ -130,9 +130,9 @@ def import_(place: Paths, file: BinaryIO, replace: bool) -> int:
     with session(place) as asked:
         missing = install_all(asked, export)
         asked.raise_if_interrupted()
-        left = settings_without(export, missing)
-        refused = set_all(asked, left, replace)
-        if left_out := _count(export.state) - _count(left):
+        state = settings_without(export, missing)
+        refused = set_all(asked, state, replace)
+        if left_out := _count(export.state) - _count(state):
             print_line(f"left out, of what could not be installed: {left_out}")
         return 1 if missing or refused else 0
 

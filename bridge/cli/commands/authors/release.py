@@ -96,9 +96,7 @@ def release(
             f"{'new key':<12} the last release has {repository.signer}, so each user "
             "is asked to accept this one"
         )
-    lines += [
-        "Users get it when you push the default branch:",
-    ]
+    lines.append("Users get it when you push the default branch:")
     if not repository.remote():
         add = ["git", "-C", str(directory), "remote", "add", "origin", "URL"]
         lines.append(f"  {shlex.join(add)}")
