@@ -199,7 +199,8 @@ def check_map(
     for at, source in enumerate(fields["sources"]):
         name = posixpath.normpath(posixpath.join(directory, unquote(source)))
         if name in inputs:
-            _check_content(name, contents[at], read)
+            if read(name) != (contents[at] or "").encode():
+                raise _differing(name, read(name))
         elif name.startswith(PACKAGES):
             contents[at], changed = None, True
         else:
@@ -208,16 +209,13 @@ def check_map(
     return SourceMap(text, fields["sources"], fields["mappings"])
 
 
-def _check_content(name: str, content: Any, read: Callable[[str], bytes]) -> None:
-    try:
-        text = read(name).decode("utf-8")
-    except UnicodeDecodeError:
-        raise BuildError(f"{shown(name)} is not UTF-8") from None
-    if content != text:
-        raise BuildError(
-            f"{shown(name)} differs from what the source map says it is; a "
-            "sourceMappingURL comment can do that"
-        )
+def _differing(name: str, content: bytes) -> BuildError:
+    if not _is_utf8(content):
+        return BuildError(f"{shown(name)} is not UTF-8")
+    return BuildError(
+        f"{shown(name)} differs from what the source map says it is; a "
+        "sourceMappingURL comment can do that"
+    )
 
 
 def _foreign(inputs: Collection[str], read: Callable[[str], bytes]) -> BuildError:
