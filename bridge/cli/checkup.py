@@ -24,7 +24,7 @@ from ..protocol.errors import UserError
 from ..protocol.text import visible
 from ..provision.downloads import installed_bundler, would_run
 from ..provision.hostsources import sources_problem
-from ..provision.readiness import missing_sources, setup_command, theme_problem
+from ..provision.readiness import missing_sources, setup_advice, theme_problem
 from ..provision.service import UNIT, has_systemd, is_service_of
 from ..settings.options import Paths
 from ..settings.values import Address
@@ -102,7 +102,7 @@ def _directory(place: Paths) -> _Found:
     try:
         found = root.stat()
     except OSError:
-        return Level.WRONG, f"{root} does not exist", _run_setup(place)
+        return Level.WRONG, f"{root} does not exist", setup_advice(place)
     another = "choose another with --data-dir"
     if not stat.S_ISDIR(found.st_mode):
         return Level.WRONG, f"{root} is not a directory", another
@@ -196,7 +196,7 @@ def _loss(place: Paths) -> str:
 
 
 def _bundler(place: Paths) -> _Found:
-    fix, pin = _run_setup(place), pin_for()
+    pin = pin_for()
     if pin is None:
         return Level.WRONG, f"no esbuild {VERSION} for this system", ""
     try:
@@ -206,25 +206,22 @@ def _bundler(place: Paths) -> _Found:
     if installed_bundler(place.data, pin):
         return Level.OK, f"esbuild {VERSION}, with the right digest", ""
     if not os.path.exists(place.data.bin / BINARY_NAME):
-        return Level.WRONG, f"bin/{BINARY_NAME} is missing", fix
+        return Level.WRONG, f"bin/{BINARY_NAME} is missing", setup_advice(place)
+    again = setup_advice(place, "--force")
     text = f"bin/{BINARY_NAME} is not the pinned esbuild {VERSION}"
     if would_run(place.data):
-        return Level.NOTE, text, f"{fix} --force"
+        return Level.NOTE, text, again
     text += f", and does not match bin/{CHECKSUM_NAME}, so the daemon cannot build"
-    return Level.WRONG, text, f"{fix} --force"
+    return Level.WRONG, text, again
 
 
 def _sources(place: Paths) -> _Found:
     missing = missing_sources(place)
     if missing:
         text = f"{missing[0]} is missing, so the daemon cannot build"
-        return Level.WRONG, text, _run_setup(place)
+        return Level.WRONG, text, setup_advice(place)
     text, _, fix = sources_problem(place).partition("; ")
     return (Level.NOTE, text, fix) if text else (Level.OK, "installed", "")
-
-
-def _run_setup(place: Paths) -> str:
-    return f"run: {setup_command(place)}"
 
 
 def _theme(place: Paths) -> _Found:
@@ -233,7 +230,7 @@ def _theme(place: Paths) -> _Found:
         return Level.WRONG, text, fix
     if os.path.isfile(place.bundle):
         return Level.OK, f"{place.bundle} is published", ""
-    return Level.NOTE, f"no bundle in {place.theme_dir} yet", _run_setup(place)
+    return Level.NOTE, f"no bundle in {place.theme_dir} yet", setup_advice(place)
 
 
 def _databases(place: Paths) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ from ..protocol.wire import converter, structure, unstructure
 from ..settings.options import Paths
 from ..system.files import sync_directory
 from .npm import SetupError
-from .readiness import OWN_HOST, missing_sources
+from .readiness import missing_sources, setup_advice
 
 # The folders that are installed; the rest is ignored.
 _WANTED: Final = ("packages", "node_modules")
@@ -217,10 +217,9 @@ def sources_problem(place: Paths) -> str:
     if missing_sources(place) or (record and record.version == __version__):
         return ""
     version = f"version {record.version}" if record else "an unknown version"
-    brought = "" if place.profile.name == OWN_HOST else "--host-sources ARCHIVE "
     return (
         f"the host's sources were installed by {version} of plugin-bridge, not by "
-        f"{__version__}; run: plugin-bridge setup {brought}{place.typed}"
+        f"{__version__}; {setup_advice(place, new_sources=True)}"
     )
 
 

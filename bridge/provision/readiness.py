@@ -8,6 +8,7 @@ from typing import Final
 from ..datadir.ownership import NotOwnError
 from ..plugins.bundle import prerequisites
 from ..plugins.esbuild.pins import VERSION, pin_for
+from ..settings.host import HostProfile
 from ..settings.options import Paths
 
 OWN_HOST: Final = "reference"
@@ -19,11 +20,24 @@ def missing_sources(place: Paths) -> list[str]:
     return prerequisites.missing_files(place.data.root, prerequisites.HOST_FILES)
 
 
-def setup_command(place: Paths) -> str:
-    """Format the command that runs setup with the options it needs."""
-    brings_sources = place.profile.name == OWN_HOST or not missing_sources(place)
-    sources = "" if brings_sources else "--host-sources ARCHIVE "
-    return f"plugin-bridge setup {sources}{place.typed}"
+def setup_advice(place: Paths, *options: str, new_sources: bool = False) -> str:
+    """
+    Return how to run setup, and first where to get what it needs.
+
+    :param options: Of setup, besides those that it needs.
+    :param new_sources: Whether host sources are needed even though some are in place.
+    """
+    words = ["run: plugin-bridge setup", place.typed, *options]
+    needs_sources = new_sources or missing_sources(place)
+    if needs_sources and place.profile.name != OWN_HOST:
+        words.insert(1, "--host-sources ARCHIVE")
+        words.insert(0, f"{sources_origin(place.profile)}; then")
+    return " ".join(words)
+
+
+def sources_origin(profile: HostProfile) -> str:
+    """Return where to get the sources of a host's plugin system."""
+    return profile.sources or "get its release archive, or a checkout"
 
 
 def build_problem(place: Paths) -> str:
@@ -38,9 +52,9 @@ def build_problem(place: Paths) -> str:
     if pin_for() is None:
         return f"cannot build: there is no esbuild {VERSION} for this system"
     if prerequisites.missing_files(place.data.root, prerequisites.BUNDLER_FILES):
-        return f"cannot build: no bundler; run: {setup_command(place)}"
+        return f"cannot build: no bundler; {setup_advice(place)}"
     if missing_sources(place):
-        return f"cannot build: no host sources; run: {setup_command(place)}"
+        return f"cannot build: no host sources; {setup_advice(place)}"
     if problem := theme_problem(place):
         return f"cannot build: {problem}"
     return ""

@@ -44,7 +44,7 @@ from .hostsources import (
     unmodified_sources,
 )
 from .npm import SetupError
-from .readiness import OWN_HOST
+from .readiness import OWN_HOST, sources_origin
 
 _SAMPLE: Final = "sample"
 _SAMPLE_TABLE: Final = """
@@ -131,10 +131,10 @@ class Setup:
         elif all((self.data.root / need).exists() for need in (API_ENTRY, HOST_ENTRY)):
             self.report("host sources: already installed")
         else:
-            how = self.profile.sources or "get its release archive, or a checkout"
             raise SetupError(
                 f"the sources of {self.profile.application}'s plugin system are "
-                f"missing: {how}; then pass the path with --host-sources"
+                f"missing: {sources_origin(self.profile)}; then pass the path with "
+                "--host-sources"
             )
 
     def _own_library(self) -> Sources:

@@ -30,6 +30,14 @@ class ReadinessTests(SynchronousTestCase):
             self.assertIn(f"--data-dir {self.root}", problem)
             (self.root / name).touch()
 
+    def test_where_sources_are(self):
+        """A host whose sources do not ship names where to get them, and the option."""
+        for name in HOST_FILES:
+            (self.root / name).unlink()
+        problem = build_problem(locate("vrcnext", self.root, None))
+        self.assertIn("no host sources; download vrcnext-plugin-host-src", problem)
+        self.assertIn("; then run: plugin-bridge setup --host-sources ARCHIVE", problem)
+
     def test_theme_directory(self):
         """One that can't be written, or that others can write, is named with a fix."""
         with mock.patch("os.access", return_value=False):

@@ -32,7 +32,7 @@ from ...plugins.tree.tree import Tree
 from ...plugins.tree.versions import admits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS
-from ...provision.readiness import setup_command
+from ...provision.readiness import setup_advice
 from ...settings.options import Paths
 from ...system.reactor import steady_reactor
 from ...wiring import oneshot
@@ -151,22 +151,21 @@ class Checker:
         return hits
 
     def _need_bundler(self) -> None:
-        self._need(
-            BUNDLER_FILES, f"plugin-bridge setup --bundler-only {self._place.typed}"
-        )
+        advice = f"run: plugin-bridge setup --bundler-only {self._place.typed}"
+        self._need(BUNDLER_FILES, advice)
 
     def _need_sources(self) -> None:
-        self._need(HOST_FILES, setup_command(self._place))
+        self._need(HOST_FILES, setup_advice(self._place))
         try:
             check_tree(self._place.data.host)
         except NotOwnError as e:
             raise not_done(str(e)) from None
 
-    def _need(self, paths: Sequence[str], command: str) -> None:
+    def _need(self, paths: Sequence[str], advice: str) -> None:
         root = self._place.data.root
         missing = missing_files(root, paths)
         if missing:
-            raise not_done(f"there is no {missing[0]} in {root}; run: {command}")
+            raise not_done(f"there is no {missing[0]} in {root}; {advice}")
 
     def _need_reading(self) -> Reading:
         """Check that there is a ``main.ts``, and that all that was read compiles."""
