@@ -55,6 +55,16 @@ def _binary(package: bytes, pin: Pin) -> bytes:
     return next(content for path, content in unpacked(package) if path == pin.member)
 
 
+def bundler_at_hand(pin: Pin, shipped: Path = SHIPPED) -> bytes | None:
+    """
+    Return the bundler where our package put it.
+
+    :raise SetupError: What is there is not the pinned one.
+    """
+    path = shipped / BINARY_NAME
+    return read_bundler(path, pin) if path.exists() else None
+
+
 def find_bundler(
     pin: Pin, environ: Mapping[str, str], shipped: Path = SHIPPED
 ) -> bytes:
@@ -63,10 +73,8 @@ def find_bundler(
 
     :raise SetupError: It was not found; the message shows the command to run.
     """
-    path = shipped / BINARY_NAME
-    if path.exists():
-        return read_bundler(path, pin)
-    return _binary(_package(pin).download(environ), pin)
+    found = bundler_at_hand(pin, shipped)
+    return found or _binary(_package(pin).download(environ), pin)
 
 
 def installed_bundler(data: DataDir, pin: Pin) -> bool:
@@ -184,9 +192,9 @@ def needs_npm(data: DataDir, pin: Pin, shipped: Path = SHIPPED) -> bool:
     """
     Whether a setup downloads the bundler or the library.
 
-    :raise SetupError: The library of our package is not the pinned one.
+    :raise SetupError: What is in our package is not the pinned one.
     """
-    bundler = (shipped / BINARY_NAME).exists() or installed_bundler(data, pin)
+    bundler = installed_bundler(data, pin) or bundler_at_hand(pin, shipped)
     return not (bundler and library_at_hand(data, shipped))
 
 
