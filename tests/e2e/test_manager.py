@@ -96,6 +96,7 @@ BAD = """\
 THROWS = "throw new Error('it breaks while it is loaded');\nexport default {};\n"
 
 
+ENDPOINT: Final = "plugin-bridge.endpoint"
 ICON: Final = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGN0Dj7CwMDAxMDAwMDA"
     "AAAP4QFeGXfJJAAAAABJRU5ErkJggg=="
@@ -759,6 +760,23 @@ class ManagerTests(SynchronousTestCase):
             browser.until_text("#connect-words", "Paste the pairing code")
         chrome.close()
         chrome.switch_to.window(first)
+
+    def test_another_address(self) -> None:
+        """The page starts afresh there, without the code; a link brings one with it."""
+        fixture, browser = self.fixture, self.browser
+        host = f"localhost:{fixture.daemon.port}"
+        fixture.go("/settings")
+        browser.click("#settings summary")
+        browser.type("#endpoint", f"http://{host}/")
+        browser.click("#endpoint-save")
+        browser.until_text("#connect-words", "Paste the pairing code")
+        self.assertEqual(self.script("return Object.keys(localStorage)"), [ENDPOINT])
+        link = f"endpoint=http%3A%2F%2F{host}&token={fixture.daemon.token}"
+        self.script("location.hash = arguments[0]", link)
+        browser.until_text("#bridge-state", "Connected")
+        self.assertNotIn("token", self.script("return location.href"))
+        self.unpair()
+        fixture.pair()
 
     def test_a_browser_that_keeps_nothing(self) -> None:
         """Firefox without cookies has no stores."""

@@ -8,7 +8,7 @@ import { readManifest } from "../../bridge/reference/packages/host/src/manifest.
 import { GatedNative } from "../../bridge/reference/packages/host/src/native.js";
 import { PageSettings, readSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
 import { Gate } from "../../bridge/reference/packages/host/src/permissions.js";
-import { Preferences, readEndpoint } from "../../bridge/reference/packages/host/src/preferences.js";
+import { Preferences, namesDaemon, readEndpoint } from "../../bridge/reference/packages/host/src/preferences.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { Daemon, Memory, bookOf, quiet } from "./pagefixture.js";
 import { FakeEnvironment, equal, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
@@ -94,13 +94,14 @@ export const hostScenarios = {
     const preferences = new Preferences(memory);
     equal([preferences.endpoint, preferences.token], ["http://127.0.0.1:42081", ""]);
     preferences.token = "secret";
-    equal(preferences.follow("#endpoint=http%3A%2F%2F127.0.0.1%3A42081"), true);
-    equal(preferences.token, "secret");
     for (const other of ["", "#endpoint", "#endpoint=", "#endpoint=%", "#endpoint=http://a.b:5"]) {
-      equal(preferences.follow(other), false);
+      preferences.follow(other);
+      equal(namesDaemon(other), false);
     }
+    preferences.follow("#endpoint=http%3A%2F%2F127.0.0.1%3A42081");
     equal([preferences.endpoint, preferences.token], ["http://127.0.0.1:42081", "secret"]);
-    equal(preferences.follow("#endpoint=http://127.0.0.1:6"), true);
+    equal(namesDaemon("#endpoint=http://127.0.0.1:6"), true);
+    preferences.follow("#endpoint=http://127.0.0.1:6");
     equal([preferences.endpoint, preferences.token], ["http://127.0.0.1:6", ""]);
     equal([...memory.keys()], ["plugin-bridge.endpoint"]);
   },
@@ -109,19 +110,17 @@ export const hostScenarios = {
   link_pairs_the_page() {
     const token = "8dTj5DPWSET2KLYtb9ii-0xPbHCmjBnxh5_bgCa9oLg";
     const preferences = new Preferences(new Memory());
-    equal(preferences.follow(`#endpoint=http://127.0.0.1:5&token=${token}`), true);
+    preferences.follow(`#endpoint=http://127.0.0.1:5&token=${token}`);
     equal([preferences.endpoint, preferences.first, preferences.token], ["http://127.0.0.1:5", token, ""]);
     const paired: string[] = [];
     const link = { state: "connecting", pair: (with_: string) => void paired.push(with_) };
     preferences.settle(link);
     equal(preferences.token, "");
-    // Another view, before the daemon accepts it.
-    equal(preferences.follow("#/plugins"), false);
     link.state = "connected";
     preferences.settle(link);
     equal([preferences.token, preferences.offered, paired], [token, "", []]);
     for (const fragment of ["#token=", "#token=short", "#token=a%20b%20c%20d%20e%20f%20g%20h", "#/plugins"]) {
-      equal(preferences.follow(fragment), false);
+      equal(namesDaemon(fragment), false);
     }
   },
 
@@ -129,7 +128,7 @@ export const hostScenarios = {
   test_attack_link_that_unpairs_the_page() {
     const preferences = new Preferences(new Memory());
     preferences.token = "the-right-one";
-    equal(preferences.follow(`#token=${"x".repeat(43)}`), true);
+    preferences.follow(`#token=${"x".repeat(43)}`);
     const paired: string[] = [];
     preferences.settle({ state: "unpaired", pair: (token) => void paired.push(token) });
     equal([paired, preferences.token, preferences.offered], [["the-right-one"], "the-right-one", ""]);

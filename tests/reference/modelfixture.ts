@@ -60,10 +60,6 @@ export class FakeLink extends Daemon implements Link {
     this.become("detecting");
   }
 
-  moveTo(): void {
-    this.become("detecting");
-  }
-
   retry(): void {
     this.become("detecting");
   }

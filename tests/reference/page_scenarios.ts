@@ -271,6 +271,26 @@ export const pageScenarios = {
     await answered();
   },
 
+  /** What the page has of one daemon does not come to another: the page is loaded again. */
+  async another_daemon_is_another_page() {
+    const { model, link, bar } = openPage();
+    const { preferences } = model;
+    model.pair("one");
+    equal([link.state, bar.reloads], ["detecting", 0]);
+    link.become("connected");
+    link.become("unpaired", "refused");
+    model.pair("other");
+    equal([link.state, bar.reloads, preferences.token], ["unpaired", 1, "other"]);
+    // The same address again costs no pairing code, and another is not shown it.
+    model.moveTo(preferences.endpoint);
+    equal([bar.reloads, preferences.token], [2, "other"]);
+    model.moveTo("http://127.0.0.1:6");
+    equal([bar.reloads, preferences.endpoint, preferences.token], [3, "http://127.0.0.1:6", ""]);
+    model.unpair();
+    equal([link.state, bar.reloads], ["unpaired", 4]);
+    await answered();
+  },
+
   /** What was not answered in time is read again, though the connection stays. */
   async a_daemon_that_is_slow_at_first() {
     const { model, link, env } = openPage();

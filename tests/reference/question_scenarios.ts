@@ -194,8 +194,8 @@ export const questionScenarios = {
     await gateOf(book, []).pass("sql", "*");
   },
 
-  /** What the user allowed while one daemon was there is not saved on another. */
-  async a_yes_for_another_daemon() {
+  /** What the user allowed is saved at once or not at all. */
+  async a_yes_that_cannot_be_saved_now() {
     const [daemon, env] = [new Daemon(), new FakeEnvironment()];
     const book = bookOf(daemon, env);
     await book.compare([{ id: "some-plugin", keyId: KEY }]);

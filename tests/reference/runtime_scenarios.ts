@@ -567,13 +567,13 @@ export const runtimeScenarios = {
     equal(page.lines.some((line) => line.includes("not forgotten")), true);
   },
 
-  /** What one daemon has installed says nothing about what another keeps. */
-  async test_attack_daemon_that_lists_nothing_and_leaves() {
+  /** A list says nothing of what was kept after the connection to its daemon was lost. */
+  async list_that_is_older_than_what_is_kept() {
     const { runtime, daemon, env } = fixture([]);
     daemon.refuses = "state/list";
     const compared = runtime.installed([]);
     await quiet();
-    // By now, the page is another daemon's.
+    // Another page has installed it meanwhile.
     daemon.refuses = "";
     daemon.stored.set("enabled:bio", false);
     daemon.stored.set("grants:bio", { keyId: KEY, allowed: [] });

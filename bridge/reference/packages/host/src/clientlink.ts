@@ -93,10 +93,6 @@ export class ClientLink implements Link {
     this.client.pair(token).catch(() => undefined);
   }
 
-  moveTo(endpoint: string, token = ""): void {
-    this.client.moveTo(endpoint, token);
-  }
-
   retry(): void {
     this.client.retry();
   }

@@ -33,8 +33,7 @@ export class HostState {
   /**
    * Read all of it, again and again until the daemon answers.
    *
-   * What was read before counts no more: another page may have changed it, or another daemon
-   * answers by now.
+   * What was read before counts no more: another page may have changed it.
    */
   refresh(): Promise<Values> {
     this.#reading = this.#persist("state", () => this.read());
@@ -49,7 +48,7 @@ export class HostState {
   /**
    * Read all of it once; rejects with `BridgeError`.
    *
-   * For changes that follow from what this daemon has: another may answer a later reading.
+   * For what is compared with something that was just read, too: a later reading has more.
    */
   async read(): Promise<Values> {
     const entries = await readEntries(this.#caller, NAMESPACE);

@@ -4,16 +4,15 @@ import { COMPILED_PLUGINS, REALM_RUNTIME } from "@bridge/static-plugins";
 
 import { newReference } from "../../client/src/operations.js";
 import { startHost } from "./host.js";
-import { Preferences, openStorage } from "./preferences.js";
+import { Preferences, namesDaemon, openStorage } from "./preferences.js";
 import { browser } from "./environment.js";
 
 /** Take what pairs the page out of the address, where a later reader could find it. */
-function takeFromAddress(preferences: Preferences): boolean {
-  const taken = preferences.follow(location.hash);
-  if (taken) {
+function takeFromAddress(preferences: Preferences): void {
+  if (namesDaemon(location.hash)) {
+    preferences.follow(location.hash);
     history.replaceState(null, "", location.pathname + location.search);
   }
-  return taken;
 }
 
 /** The part of the address that asks for a page without plugins: `?safe`. */
@@ -63,14 +62,15 @@ if (root !== null) {
       void state.refresh();
     } else if (link.state === "unpaired" && link.endpoint === preferences.endpoint) {
       // A link may have led this tab elsewhere, where the code must not go.
-      link.pair(preferences.token);
+      model.pair(preferences.token);
     }
   });
   addEventListener("hashchange", () => {
     // A link to the page that is already open only changes its fragment.
-    if (takeFromAddress(preferences)) {
-      link.moveTo(preferences.endpoint, preferences.first);
+    if (namesDaemon(location.hash)) {
+      location.reload();
+    } else {
+      void model.navigation.follow();
     }
-    void model.navigation.follow();
   });
 }

@@ -57,7 +57,5 @@ export interface Link extends Daemon {
     options: OperateOptions,
   ): Promise<Result<Method>>;
   pair(token: string): void;
-  /** @param token Of the daemon there; without one, the page has to be paired. */
-  moveTo(endpoint: string, token?: string): void;
   retry(): void;
 }

@@ -29,6 +29,11 @@ export function tokenInFragment(fragment: string): string {
   return /^[A-Za-z0-9_-]{16,128}$/.test(named) ? named : "";
 }
 
+/** Whether a fragment names an endpoint or a token. */
+export function namesDaemon(fragment: string): boolean {
+  return endpointInFragment(fragment) !== undefined || tokenInFragment(fragment) !== "";
+}
+
 /** Reads and writes the two; lives in memory when the browser keeps nothing. */
 export class Preferences {
   /** A token that a link brought, until the daemon accepts or refuses it; empty for none. */
@@ -43,7 +48,11 @@ export class Preferences {
     return readEndpoint(this.#storage.getItem(ENDPOINT_KEY) ?? "") ?? DEFAULT_ENDPOINT;
   }
 
+  /** Another one than before has to be paired again: it must not be shown the token. */
   set endpoint(endpoint: string) {
+    if (endpoint !== this.endpoint) {
+      this.#storage.removeItem(TOKEN_KEY);
+    }
     this.#storage.setItem(ENDPOINT_KEY, endpoint);
   }
 
@@ -59,26 +68,12 @@ export class Preferences {
   /**
    * Take over the endpoint and the token that a link names.
    *
-   * A link may come from anywhere, so it must not make the page show the token to
-   * something else: another endpoint than before has to be paired again.  Nor may it
-   * unpair the page: the token is kept once the daemon has accepted it.
-   *
-   * @returns Whether the fragment named one of them.
+   * A link may come from anywhere, so it must not unpair the page: the token is kept once
+   * the daemon has accepted it.
    */
-  follow(fragment: string): boolean {
-    const endpoint = endpointInFragment(fragment);
-    const token = tokenInFragment(fragment);
-    if (endpoint === undefined && token === "") {
-      return false;
-    }
-    this.offered = token;
-    if (endpoint !== undefined) {
-      if (endpoint !== this.endpoint) {
-        this.#storage.removeItem(TOKEN_KEY);
-      }
-      this.endpoint = endpoint;
-    }
-    return true;
+  follow(fragment: string): void {
+    this.endpoint = endpointInFragment(fragment) ?? this.endpoint;
+    this.offered = tokenInFragment(fragment);
   }
 
   /** The token to connect with. */

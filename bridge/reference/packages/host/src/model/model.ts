@@ -53,8 +53,6 @@ export class PageModel {
   readonly preferences: Preferences;
   readonly cards: PluginCards;
   readonly persist: Persist;
-  /** Load the page again, unless the user wants to stay. */
-  readonly reload: () => Promise<void>;
   readonly catalog: PluginCatalog;
   readonly operations: Operations;
   readonly logBuffer: LogBuffer;
@@ -62,6 +60,7 @@ export class PageModel {
   readonly announcer = new Announcer();
   /** Everything whose changes the views follow. */
   readonly signals: readonly Signal[];
+  readonly #tab: Tab;
   #updatingAll = false;
   #wasConnected = false;
   #trouble: "" | "absent" | "lost" | "stalled" = "";
@@ -78,11 +77,7 @@ export class PageModel {
     this.log = log;
     this.preferences = parts.preferences;
     this.cards = parts.cards;
-    this.reload = async () => {
-      if (await this.navigation.mayLeave()) {
-        tab.reload();
-      }
-    };
+    this.#tab = tab;
     this.persist = parts.persist;
     this.catalog = new PluginCatalog(link, state, environment, parts.persist);
     this.operations = new Operations({ link, storage: tab.session, ...environment, ...tab });
@@ -191,22 +186,35 @@ export class PageModel {
     return this.#rebuilt;
   }
 
+  /** Load the page again, unless the user wants to stay. */
+  readonly reload = async (): Promise<void> => {
+    if (await this.navigation.mayLeave()) {
+      this.#tab.reload();
+    }
+  };
+
+  /** Use a pairing code; once something of a daemon is here, on a page that is loaded again. */
   pair(token: string): void {
     // Another tab may have kept another endpoint, which must not be shown this token.
     this.preferences.endpoint = this.link.endpoint;
     this.preferences.token = token;
-    this.link.pair(token);
+    if (this.#wasConnected) {
+      this.#tab.reload();
+    } else {
+      this.link.pair(token);
+    }
   }
 
+  /** Connect to another daemon, with nothing that the page has of this one. */
   moveTo(endpoint: string): void {
     this.preferences.endpoint = endpoint;
-    this.link.moveTo(endpoint);
+    this.#tab.reload();
   }
 
   /** Forget the pairing code, and ask for another. */
   unpair(): void {
     this.preferences.token = "";
-    this.link.moveTo(this.link.endpoint);
+    this.#tab.reload();
   }
 
   /** Read everything again; called when a connection opens. */
