@@ -765,10 +765,7 @@ class ManagerTests(SynchronousTestCase):
         """The page starts afresh there, without the code; a link brings one with it."""
         fixture, browser = self.fixture, self.browser
         host = f"localhost:{fixture.daemon.port}"
-        fixture.go("/settings")
-        browser.click("#settings summary")
-        browser.type("#endpoint", f"http://{host}/")
-        browser.click("#endpoint-save")
+        self.use_address(f"http://{host}/")
         browser.until_text("#connect-words", "Paste the pairing code")
         self.assertEqual(self.script("return Object.keys(localStorage)"), [ENDPOINT])
         link = f"endpoint=http%3A%2F%2F{host}&token={fixture.daemon.token}"
@@ -797,6 +794,16 @@ class ManagerTests(SynchronousTestCase):
         fixture.pair()
         fixture.go("/keys")
         self.browser.find("#keys")
+        self.use_address(f"http://localhost:{fixture.daemon.port}")
+        self.browser.until_text("#connect-words", "Paste the pairing code")
+        fixture.pair()
+
+    def use_address(self, endpoint: str) -> None:
+        """Enter it in the settings."""
+        self.fixture.go("/settings")
+        self.browser.click("#settings summary")
+        self.browser.type("#endpoint", endpoint)
+        self.browser.click("#endpoint-save")
 
     def test_a_browser_whose_store_is_full(self) -> None:
         """What the daemon has saved is saved, though no other tab learns of it."""

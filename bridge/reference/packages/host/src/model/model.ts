@@ -207,8 +207,8 @@ export class PageModel {
 
   /** Connect to another daemon, with nothing that the page has of this one. */
   moveTo(endpoint: string): void {
-    this.preferences.endpoint = endpoint;
-    this.#tab.reload();
+    // As a link does: a browser that keeps nothing has it after the reload only there.
+    this.#tab.bar.write(`#endpoint=${encodeURIComponent(endpoint)}`);
   }
 
   /** Forget the pairing code, and ask for another. */
