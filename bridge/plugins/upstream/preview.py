@@ -3,7 +3,8 @@ Previews: what a repository holds, checked as for an install, and not installed.
 
 Nothing of it is run or recorded.  A preview needs no prompt, so it must not serve to
 explore the user's network: without ``--dev`` it only connects to public addresses,
-except to one private host that a prompt of its own has shown.
+except to one private host that a prompt of its own has shown, and to where a look for
+updates goes: the address of an installed plugin, which was confirmed with its install.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ class Previewer:
     """
     Previews repositories, one at a time.
 
-    :ivar reach: What previews may connect to.
+    :ivar remotes: What previews of installed plugins may connect to.
+    :ivar reach: What other previews may.
     :ivar may_ask: Whether a prompt may allow a private host.
     :ivar in_thread: Where trees are read.
     """
@@ -103,6 +105,7 @@ class Previewer:
     _prompting: Prompting
     _fetcher: CandidateFetcher
     _kept: KeptTree
+    _remotes: Remotes
     _reach: Reach
     _may_ask: bool
     _trust: Trust
@@ -190,10 +193,10 @@ class Previewer:
     async def _preview(
         self, job: Job, url: str | None, plugin_id: str | None
     ) -> Preview:
+        remotes = self._reach(frozenset()) if url else self._remotes
         if url is None:
             url = updatable(self._store, plugin_id or "").url
         job.raise_if_stopping()
-        remotes = self._reach(frozenset())
         try:
             candidate = await self._fetcher.fetch(job, url, remotes=remotes)
         except NotPublicError as e:

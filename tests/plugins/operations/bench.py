@@ -253,6 +253,7 @@ class Bench:
         parts = (
             *asking,
             self.kept,
+            self.cloner,
             lambda _: self.cloner,
             True,
             *shared,

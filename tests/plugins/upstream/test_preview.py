@@ -212,6 +212,14 @@ class PrivateTests(PreviewTestCase):
         self.assertEqual(len(self.bench.approver.prompts), 2)
         self.assertEqual(self.bench.left(), ([], {}))
 
+    def test_installed(self) -> None:
+        """Where an installed plugin came from is not asked for again."""
+        self.install()
+        asked = len(self.bench.approver.prompts)
+        preview = self.successResultOf(self.preview_installed())
+        self.assertEqual(preview.manifest.version, "1.1.0")
+        self.assertEqual(len(self.bench.approver.prompts), asked)
+
     def test_public_clones_only(self) -> None:
         """Where private hosts are not allowed at all, nobody is asked."""
         self.bench.previewer = evolve(self.bench.previewer, may_ask=False)
