@@ -228,11 +228,12 @@ class SignedCommit:
         return [*lines, f"and {more} more"] if more > 0 else lines
 
 
-def last_signed(root: Path) -> str | None:
+def last_signed(root: Path, start: str = "HEAD") -> str | None:
     """
     Find the last commit that changed the signature, and still has one.
 
     :param root: The top of a git work tree.
+    :param start: The commit to begin at.
     :return: ``None`` without one, and in a clone without its history.
     :raise CommandError: git is missing, or refuses.
     """
@@ -240,7 +241,7 @@ def last_signed(root: Path) -> str | None:
         return None
     if git(root, "rev-parse", "--is-shallow-repository").strip() == b"true":
         return None
-    found = git(root, "rev-list", "--max-count=1", "HEAD", "--", SIGNATURE_FILE)
+    found = git(root, "rev-list", "--max-count=1", start, "--", SIGNATURE_FILE)
     commit = found.strip().decode("ascii")
     if not commit or not git(root, "ls-tree", commit, "--", SIGNATURE_FILE):
         return None

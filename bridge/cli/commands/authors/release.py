@@ -91,10 +91,11 @@ def release(
         f"{'fingerprint':<12} {fingerprint}",
         f"{'tag':<12} {chosen.tag}",
     ]
-    if repository.signer not in (None, fingerprint):
+    before = repository.signer_before(chosen)
+    if before not in (None, fingerprint):
         lines.append(
-            f"{'new key':<12} the last release has {repository.signer}, so each user "
-            "is asked to accept this one"
+            f"{'new key':<12} the last release has {before}, so each user is asked to "
+            "accept this one"
         )
     lines.append("Users get it when you push the default branch:")
     if not repository.remote():
@@ -162,7 +163,6 @@ class Repository:
     :ivar subject: The first line of the commit's message.
     :ivar manifest: As it is committed.
     :ivar released: The version that the last signed commit has; ``None`` without one.
-    :ivar signer: The fingerprint of the key that it names.
     """
 
     root: Path
@@ -172,7 +172,6 @@ class Repository:
     subject: str
     manifest: Manifest
     released: str | None
-    signer: str | None
 
     @classmethod
     def read(cls, root: Path, profile: HostProfile) -> Repository:
@@ -202,8 +201,12 @@ class Repository:
             subject.decode("utf-8", "replace").strip(),
             read_manifest(content, profile),
             _version_at(root, signed),
-            _signer_at(root, signed),
         )
+
+    def signer_before(self, release: Release) -> str | None:
+        """Return the fingerprint of the key that signed what users may have."""
+        start = f"{self.at}^@" if release.is_committed else self.at
+        return _signer_at(self.root, worktree.last_signed(self.root, start))
 
     def choose(self, wanted: str) -> Release:
         """

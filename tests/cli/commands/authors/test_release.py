@@ -284,6 +284,15 @@ class InterruptedTests(ReleaseTestCase):
             self.interrupt(step)
             self.assert_released("patch" if step != "tag" else version, version)
 
+    def test_another_key_after_its_tag_failed(self):
+        """That each user will be asked about the key is said when it is released."""
+        self.assert_released("patch", "1.2.4")
+        self.key.write_text(f"{'02' * 32}\n")
+        self.write("main.ts", "export default 2\n")
+        self.commit()
+        self.interrupt("tag")
+        self.assertIn("new key", self.done(self.release("patch")))
+
     def test_by_the_user(self):
         """Ctrl-C during the check leaves the version as it was."""
         self.outcome = None
