@@ -12,6 +12,7 @@ import runpy
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import Any, Final
 
 from attrs import field
@@ -90,7 +91,12 @@ def _end(reactor: Any, process: Any, daemon: DaemonProcess) -> Deferred[None] | 
         process.signalProcess("TERM")
     except ProcessExitedAlready:
         return None
-    killing = reactor.callLater(_END_SECONDS, process.signalProcess, "KILL")
+
+    def kill() -> None:
+        with suppress(ProcessExitedAlready):
+            process.signalProcess("KILL")
+
+    killing = reactor.callLater(_END_SECONDS, kill)
     daemon.ended.addCallback(lambda _: killing.active() and killing.cancel())
     return daemon.ended
 

@@ -15,15 +15,20 @@ import re
 import shutil
 import subprocess
 import tarfile
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Final
 
 from ..classes import frozen
 from ..plugins.tree.files import TooLargeError, read_bounded
 from ..protocol.errors import UserError
 from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
+from ..system.users import is_own
+
+_PREFIX: Final = "plugin-bridge-npm-"
 
 # What npm needs to find itself, its configuration and a way out.
 _VARIABLES: Final = re.compile(
@@ -128,7 +133,8 @@ def _pack(spec: str, environ: Mapping[str, str]) -> bytes:
     npm = shutil.which("npm", path=environ.get("PATH"))
     if npm is None:
         raise SetupError("there is no npm to download it")
-    with TemporaryDirectory(prefix="plugin-bridge-") as directory:
+    _remove_left()
+    with TemporaryDirectory(prefix=_PREFIX) as directory:
         # Else npm would leave a cache in the home of somebody who may never use it, and
         # since version 12 its own compiled code in the directory for temporary files;
         # and without a network it would try again for more than a minute.  A limit on
@@ -147,6 +153,16 @@ def _pack(spec: str, environ: Mapping[str, str]) -> bytes:
             return read_bounded(packed[0], BUNDLER_BYTES)
         except TooLargeError:
             raise SetupError("npm downloaded a package that is too large") from None
+
+
+def _remove_left() -> None:
+    """Remove what a setup that was killed has left; no npm takes so long."""
+    latest = time.time() - NPM_SECONDS
+    for left in Path(gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            found = left.lstat()
+            if is_own(found) and found.st_mtime < latest:
+                shutil.rmtree(left)
 
 
 def _run(npm: str, spec: str, directory: Path, environ: dict[str, str]) -> None:

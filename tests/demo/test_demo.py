@@ -81,6 +81,14 @@ class SpawnTests(SynchronousTestCase):
         self.assertEqual(signals, ["TERM"])
         self.assertEqual(self.end(), (None, ["TERM"]))
 
+    def test_ended_while_a_pipe_is_open(self):
+        """What has ended in the meantime is not killed, and that is no failure."""
+        self.process.signalProcess = mock.Mock(side_effect=[None, ProcessExitedAlready])
+        waiting, signals = self.end()
+        self.assertEqual(signals, ["TERM", "KILL"])
+        self.daemon.processEnded(Failure(ProcessDone(0)))
+        self.successResultOf(waiting)
+
     def test_ended_by_the_same_ctrl_c(self):
         """What has ended is no failure, also while a pipe of it is open."""
         self.process.signalProcess = mock.Mock(side_effect=ProcessExitedAlready)

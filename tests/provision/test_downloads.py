@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tarfile
+import tempfile
 from pathlib import Path
 from unittest import mock
 
@@ -149,6 +150,19 @@ class FindingTests(SourceCase):
         ours |= {line.partition("=")[0] for line in usual}
         self.assertEqual(names - of_shells, {*ours, *kept})
         self.assertFalse(Path((self.root / "cwd").read_text().strip()).exists())
+
+    def test_left_by_a_killed_setup(self):
+        """The next setup removes it, but nothing of one that may be running."""
+        temporary = self.root / "tmp"
+        killed, running = (
+            temporary / f"plugin-bridge-npm-{name}" for name in ("killed", "running")
+        )
+        (killed / "cache").mkdir(parents=True)
+        os.utime(killed, (1, 1))
+        running.mkdir()
+        self.patch(tempfile, "tempdir", str(temporary))
+        self.find(self.npm(f"cp {self.package()} x.tgz"))
+        self.assertEqual(list(temporary.iterdir()), [running])
 
     def test_npm_that_fails(self):
         """Whatever is wrong with npm, what to run elsewhere is reported."""
