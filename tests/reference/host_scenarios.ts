@@ -53,7 +53,7 @@ export const hostScenarios = {
   /** The daemon's own lines are never sent back to it. */
   log_never_mirrors_the_daemon() {
     const mirrored: string[] = [];
-    const log = new Log({ now: () => 7, later: new FakeEnvironment().later }, (level, scope, message) => {
+    const log = new Log({ ...new FakeEnvironment(), date: () => 7 }, (level, scope, message) => {
       mirrored.push(`${level} ${scope} ${message}`);
     });
     const seen: object[] = [];

@@ -478,7 +478,23 @@ export const runtimeScenarios = {
       "victim: it depends on one, which does not run",
     ]);
     await page.runtime.setEnabled("off-one", true);
+    await quiet();
     equal(events.slice(-2), ["load waits", "activate waits"]);
+  },
+
+  /** A switch has moved when its plugin runs, whatever others wait for. */
+  async switched_on_while_others_wait() {
+    const daemon = new Daemon();
+    daemon.stored.set("enabled:off-one", false);
+    daemon.answers.set("state/list", ({ ns }: { ns: string }) => {
+      if (ns === "plugin:waits") {
+        throw new BridgeError("unavailable", "not now");
+      }
+      return { entries: Object.fromEntries(daemon.stored) };
+    });
+    const page = await connected([noting("off-one", []), noting("waits", [])], { daemon });
+    await page.runtime.setEnabled("off-one", true);
+    equal(stages(page), ["off-one running", "waits waiting"]);
   },
 
   /** In safe mode no plugin starts until it is left. */

@@ -18,6 +18,7 @@ export class FakeEnvironment {
   #timers: Timer[] = [];
 
   readonly now = (): number => this.#time;
+  readonly date = this.now;
 
   readonly later = (milliseconds: number, work: () => void): (() => void) => {
     const timer = { at: this.#time + milliseconds, work };

@@ -32,8 +32,7 @@ export class Bucket {
   wait(many = 1): number {
     const { perSecond, burst } = this.#rate;
     const now = this.#now();
-    // A clock that is set back fills nothing.
-    const passed = Math.max(0, now - this.#filledAt);
+    const passed = now - this.#filledAt;
     this.#tokens = Math.min(burst, this.#tokens + (passed * perSecond) / 1000);
     this.#filledAt = now;
     return this.#tokens >= many ? 0 : Math.ceil(((many - this.#tokens) * 1000) / perSecond);

@@ -5,8 +5,10 @@ export type Later = (milliseconds: number, work: () => void) => () => void;
 
 export interface Environment {
   readonly later: Later;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since some moment; never goes back. */
   readonly now: () => number;
+  /** Milliseconds since the epoch. */
+  readonly date: () => number;
 }
 
 /** The real browser. */
@@ -16,5 +18,6 @@ export const browser: Environment = {
     return () => clearTimeout(timer);
   },
 
-  now: () => Date.now(),
+  now: () => performance.now(),
+  date: () => Date.now(),
 };

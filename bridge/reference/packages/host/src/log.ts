@@ -67,7 +67,7 @@ export class Log {
   }
 
   add(level: Level, scope: string, message: string): void {
-    this.recorded.emit({ level, scope, message, ts: this.#environment.now() });
+    this.recorded.emit({ level, scope, message, ts: this.#environment.date() });
     if (scope !== DAEMON_SCOPE) {
       this.#mirror(level, scope, message);
     }

@@ -44,7 +44,7 @@ export interface RuntimeParts {
   readonly daemon: Daemon;
   readonly state: HostState;
   readonly log: Log;
-  readonly environment: Pick<Environment, "later" | "now">;
+  readonly environment: Environment;
   readonly persist: Persist;
   readonly realms: Realms;
   /** The script that runs before a plugin's text in its realm. */
@@ -90,7 +90,7 @@ export class PageRuntime {
     };
     this.lifecycle = new Plugins(table, pluginParts, parts.safe);
     this.lifecycle.changed.listen(() => this.changed.emit());
-    state.wasRead.listen(() => void this.lifecycle.follow());
+    state.wasRead.listen(() => this.lifecycle.follow());
   }
 
   /** Whether the page runs without plugins. */

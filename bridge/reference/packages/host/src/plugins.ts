@@ -79,7 +79,6 @@ export class Plugins {
   readonly changed = new Signal();
   readonly #parts: PluginParts;
   readonly #compiled = new Map<string, Compiled>();
-  readonly #starts = new Map<string, Promise<void>>();
   // More at once make each start take longer than all would one after the other.
   readonly #fewAtOnce = concurrencyLimiter(STARTED_AT_ONCE);
   #installed: ReadonlySet<string> = new Set();
@@ -94,7 +93,7 @@ export class Plugins {
     for (const entry of table) {
       this.#add(entry, safe ? "suspended" : "waiting");
     }
-    parts.realms.lost.listen(() => void this.#restartAll());
+    parts.realms.lost.listen(() => this.#restartAll());
   }
 
   get all(): readonly Compiled[] {
@@ -110,16 +109,17 @@ export class Plugins {
    *
    * No other can keep a plugin from starting.
    */
-  async start(): Promise<void> {
+  start(): void {
     const { areTried } = this.#suspects;
-    const startable = this.all.filter(
-      ({ stage, lacks }) => stage === "waiting" || (lacks && !areTried),
-    );
-    await Promise.all(startable.map((compiled) => this.#begin(compiled)));
+    for (const compiled of this.all) {
+      if (compiled.stage === "waiting" || (compiled.lacks && !areTried)) {
+        void this.#begin(compiled);
+      }
+    }
   }
 
   /** Start and stop what was switched meanwhile, as in another page. */
-  async follow(): Promise<void> {
+  follow(): void {
     for (const compiled of this.all) {
       const { id } = compiled.manifest;
       const isOff = compiled.stage === "off";
@@ -129,7 +129,7 @@ export class Plugins {
         void this.switchOff(id);
       }
     }
-    await this.start();
+    this.start();
   }
 
   /** Safe mode is over: what it suspended waits to be started. */
@@ -139,12 +139,13 @@ export class Plugins {
     }
   }
 
-  /** Start a plugin that was switched on, and what has missed it. */
+  /** Start a plugin that was switched on, and what has missed it; wait for itself alone. */
   async switchOn(id: string): Promise<void> {
     const compiled = this.#compiled.get(id);
     if (compiled !== undefined && compiled.instance === undefined && isHere(compiled)) {
       this.#become(compiled, "waiting");
-      await this.start();
+      this.start();
+      await this.#settled(id);
     }
     this.changed.emit();
   }
@@ -161,7 +162,7 @@ export class Plugins {
       await compiled.stopped;
       if (compiled.run === run) {
         // It is off, unless another page has switched it on meanwhile.
-        await this.#begin(compiled);
+        void this.#begin(compiled);
       }
     }
     this.changed.emit();
@@ -213,30 +214,37 @@ export class Plugins {
     });
   }
 
-  #begin(compiled: Compiled): Promise<void> {
-    const start = this.#startIfOn(compiled, ++compiled.run);
-    this.#starts.set(compiled.manifest.id, start);
-    return start;
-  }
-
-  async #startIfOn(compiled: Compiled, run: number): Promise<void> {
-    const { id } = compiled.manifest;
-    if (!this.#parts.isOn(id)) {
+  async #begin(compiled: Compiled): Promise<void> {
+    compiled.run += 1;
+    const { manifest, script, run } = compiled;
+    if (!this.#parts.isOn(manifest.id)) {
       this.#become(compiled, "off");
       return;
     }
     this.#become(compiled, "starting");
     await compiled.stopped;
     // While plugins are tried, those that they depend on may have to wait.
-    const missing = this.#suspects.areTried ? "" : await this.#missing(compiled.manifest);
+    const missing = this.#suspects.areTried ? "" : await this.#missing(manifest);
     if (missing !== "" && compiled.run === run) {
       this.#become(compiled, "failed", missing);
       compiled.lacks = true;
     }
-    const instance = missing === "" ? await this.#make(compiled, run) : undefined;
-    if (instance === undefined) {
+    if (missing !== "" || compiled.run !== run) {
       return;
     }
+    const settings = await this.#parts.readSettings(manifest.id, (e) => {
+      if (compiled.run === run) {
+        this.#become(compiled, "waiting", describe(e));
+      }
+    });
+    if (compiled.run !== run) {
+      return;
+    }
+    this.#become(compiled, "starting");
+    await this.#run(compiled, this.#parts.makeInstance(manifest, script, settings));
+  }
+
+  async #run(compiled: Compiled, instance: Instance): Promise<void> {
     compiled.instance = instance;
     instance.changed.listen(() => this.changed.emit());
     instance.ended.listen((why) => this.#failed(compiled, instance, why));
@@ -252,20 +260,6 @@ export class Plugins {
     }
   }
 
-  async #make(compiled: Compiled, run: number): Promise<Instance | undefined> {
-    const { manifest, script } = compiled;
-    const settings = await this.#parts.readSettings(manifest.id, (e) => {
-      if (compiled.run === run) {
-        this.#become(compiled, "waiting", describe(e));
-      }
-    });
-    if (compiled.run !== run) {
-      return undefined;
-    }
-    this.#become(compiled, "starting");
-    return this.#parts.makeInstance(manifest, script, settings);
-  }
-
   #failed(compiled: Compiled, instance: Instance, why: string): void {
     if (compiled.instance === instance) {
       const hasRun = compiled.stage === "running";
@@ -278,23 +272,26 @@ export class Plugins {
 
   /** What a plugin depends on and lacks, in words; empty when it lacks nothing. */
   async #missing({ id, dependencies }: Manifest): Promise<string> {
-    // Those that start together have all begun after this.
-    await Promise.resolve();
     for (const other of dependencies) {
       if (this.#needs(other, id, new Set())) {
         return `it and ${other} depend on each other`;
       }
-      let start;
-      do {
-        start = this.#starts.get(other);
-        await start;
-        // Another start may have taken its place.
-      } while (start !== this.#starts.get(other));
-      if (this.#compiled.get(other)?.stage !== "running") {
+      if ((await this.#settled(other)) !== "running") {
         return `it depends on ${other}, which does not run`;
       }
     }
     return "";
+  }
+
+  /** Wait while a plugin is about to run; returns its stage then, however often it began. */
+  async #settled(id: string): Promise<Stage | undefined> {
+    for (;;) {
+      const stage = this.#compiled.get(id)?.stage;
+      if (stage !== "waiting" && stage !== "starting") {
+        return stage;
+      }
+      await this.changed.next();
+    }
   }
 
   #needs(id: string, wanted: string, seen: Set<string>): boolean {
@@ -307,7 +304,7 @@ export class Plugins {
   }
 
   /** All realms have ended at once: one has filled the memory that they share. */
-  async #restartAll(): Promise<void> {
+  #restartAll(): void {
     const { environment, log, realms } = this.#parts;
     const lived = environment.now() - this.#lostAt;
     this.#lostAt = environment.now();
@@ -325,7 +322,7 @@ export class Plugins {
     if (isAgain || this.#suspects.areTried || ran.length === 1) {
       this.#name(this.#suspects.ended(ran.map(({ manifest }) => manifest.id)));
     }
-    await this.#try();
+    this.#try();
   }
 
   /** Stop a plugin that was found to end all others. */
@@ -339,7 +336,7 @@ export class Plugins {
   }
 
   /** Start what may run now, and let the others wait until that has run for a while. */
-  async #try(): Promise<void> {
+  #try(): void {
     this.#cancel();
     for (const compiled of this.all) {
       const { stage, manifest } = compiled;
@@ -354,10 +351,10 @@ export class Plugins {
     if (this.#suspects.areTried) {
       this.#cancel = this.#parts.environment.later(this.#tried, () => {
         this.#suspects.survived();
-        void this.#try();
+        this.#try();
       });
     }
-    await this.start();
+    this.start();
   }
 
   #closeOne(compiled: Compiled): void {

@@ -12,6 +12,16 @@ export class Signal<Value = void> {
     };
   }
 
+  /** Wait for the next one. */
+  next(): Promise<Value> {
+    return new Promise((resolve) => {
+      const forget = this.listen((value) => {
+        forget();
+        resolve(value);
+      });
+    });
+  }
+
   emit(value: Value): void {
     for (const listener of this.#listeners) {
       listener(value);

@@ -19,7 +19,7 @@ export class PluginCatalog {
   readonly listed = new Signal<readonly ListEntry[]>();
   readonly #link: Link;
   readonly #state: HostState;
-  readonly #now: () => number;
+  readonly #date: () => number;
   readonly #later: Later;
   readonly #persist: Persist;
   #entries: ReadonlyMap<string, ListEntry> | undefined;
@@ -33,10 +33,10 @@ export class PluginCatalog {
   #problem: Problem | undefined;
   #cancelDaily = (): void => undefined;
 
-  constructor(link: Link, state: HostState, { now, later }: Environment, persist: Persist) {
+  constructor(link: Link, state: HostState, { date, later }: Environment, persist: Persist) {
     this.#link = link;
     this.#state = state;
-    this.#now = now;
+    this.#date = date;
     this.#later = later;
     this.#persist = persist;
     // The push lacks the plugins that cannot be used.
@@ -130,7 +130,7 @@ export class PluginCatalog {
     this.#cancelDaily();
     // By the hour, as a timer stands still while the computer sleeps.
     this.#cancelDaily = this.#later(HOUR_MILLISECONDS, () => void this.checkDaily());
-    const age = this.#now() - this.#state.checkedAt;
+    const age = this.#date() - this.#state.checkedAt;
     // The clock may have been ahead when it was done.
     const due = age >= DAY_MILLISECONDS || age < 0;
     if (due && this.#link.isOpen && this.#state.checksDaily && (this.#entries?.size ?? 0) > 0) {
@@ -160,7 +160,7 @@ export class PluginCatalog {
 
   async #readUpdates(how: { fresh?: boolean }): Promise<void> {
     this.#outdated = await this.#link.call("plugins/check_updates", how);
-    this.#checkedAt = this.#now();
+    this.#checkedAt = this.#date();
     this.changed.emit();
   }
 }
