@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
@@ -30,11 +31,17 @@ _TOGETHER: Final = frozenset({"clients", "docs"})
 
 
 def pytest_configure() -> None:
-    """Have tests find the programs of this environment, whether or not it is active."""
+    """Give the tests this environment's programs, compiled code, and time."""
     os.environ["PATH"] = (
         f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     )
     os.environ["PYTHONPATH"] = str(_HERE.parent)
+    # What many processes import is compiled once, also where that is switched off.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    # How long an example takes depends on what else the machine does.
+    settings.register_profile("here", deadline=None)
+    settings.load_profile("here")
 
 
 def pytest_xdist_auto_num_workers() -> int:
