@@ -27,7 +27,13 @@ from ...protocol import limits
 from ...protocol.text import printable
 from ...settings.host import HostProfile
 from ..esbuild.conversation import Conversation, Limits
-from ..esbuild.language import TARGET, TSCONFIG_RAW, loader_arguments
+from ..esbuild.language import (
+    DATA_LOADERS,
+    LOADERS,
+    TARGET,
+    TSCONFIG_RAW,
+    loader_arguments,
+)
 from ..tree.manifest import ENTRY_FILE
 from .metafile import API, API_TEXT, PLUGINS, Allowed, BuildError, check_metafile
 from .prerequisites import API_ENTRY, HOST_ENTRY, MADE, REALM_ENTRY, TABLE_FILE
@@ -52,6 +58,12 @@ _EVERY_BUNDLE: Final = (
     "--log-level=silent",
 )
 
+
+# The bundler would advise an option, which only the daemon chooses.
+_NO_LOADER: Final = re.compile(r'No loader is configured for "(.+)" files: .*')
+_UNREADABLE: Final = (
+    rf"a \1 file cannot be imported, only {', '.join([*LOADERS, *DATA_LOADERS])}"
+)
 
 # A message quotes the file it is about.  A plugin can make the bundler read a file of
 # any directory (as a ``package.json`` that it is led to), so that only what is about a
@@ -225,7 +237,7 @@ def _lines(message: Mapping[str, Any]) -> Iterator[str]:
     if not _is_ours(place["file"]):
         yield HIDDEN
         return
-    yield _located(message["text"], place)
+    yield _located(_NO_LOADER.sub(_UNREADABLE, message["text"]), place)
     # Notes without a place give advice about the bundler's options, which only
     # the daemon chooses.
     for note in message["notes"]:

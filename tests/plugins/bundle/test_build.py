@@ -201,6 +201,17 @@ class PublishingTests(BuildCase):
         self.assertTrue(report.ok)
         self.assertIn("import.meta", self.shop.warnings[0])
 
+    async def test_picture(self):
+        """What has no loader is refused with its place and what can be imported."""
+        self.shop.write("plugins/aa/i.svg", "<svg/>")
+        self.shop.plugin("aa", main__ts=importing("./i.svg"))
+        self.assertEqual(
+            await self.refusal(),
+            "esbuild failed:\nplugins/aa/main.ts:1:14: a .svg file cannot be imported, "
+            "only .ts, .mts, .cts, .tsx, .js, .mjs, .cjs, .jsx, .json, .txt\n"
+            "    import s from './i.svg'; export default s;",
+        )
+
     async def test_packages_of_the_host(self):
         """The host may use packages, and these may have maps and leave modules out."""
         root = "host/node_modules/pk"
