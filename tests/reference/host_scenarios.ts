@@ -9,6 +9,7 @@ import { GatedNative } from "../../bridge/reference/packages/host/src/native.js"
 import { PageSettings, readSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
 import { Gate } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Preferences, namesDaemon, readEndpoint } from "../../bridge/reference/packages/host/src/preferences.js";
+import type { Values } from "../../bridge/reference/packages/host/src/settings.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { Daemon, Memory, bookOf, quiet } from "./pagefixture.js";
 import { FakeEnvironment, equal, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
@@ -138,8 +139,8 @@ export const hostScenarios = {
   async settings_are_written_in_order() {
     const daemon = new Daemon();
     daemon.stored.set("count", 1);
-    const values = await readSettings(daemon, "some-plugin");
-    const settings = new PageSettings(daemon, daemon, "some-plugin", values);
+    const read = (): Promise<Values> => readSettings(daemon, "some-plugin");
+    const settings = new PageSettings(daemon, daemon, "some-plugin", await read(), read);
     equal(settings.get("count", 0), 1);
     const writes = [2, 3, 4].map((count) => settings.set("count", count));
     writes.push(settings.set("name", "x"));

@@ -353,7 +353,7 @@ export const runtimeScenarios = {
     for (const isSaved of [true, false]) {
       const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
       const { call } = page.daemon;
-      const never = (): Promise<never> => Promise.reject(new Error("no answer"));
+      const never = (): Promise<never> => Promise.reject(new BridgeError("timeout", "no answer"));
       page.daemon.call = never;
       let outcome: boolean | undefined;
       const end = (saved: boolean) => () => void (outcome = saved);

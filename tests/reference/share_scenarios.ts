@@ -4,6 +4,7 @@ import { browser } from "../../bridge/reference/packages/host/src/environment.js
 import type { Caller } from "../../bridge/reference/packages/host/src/link.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { PageSettings, readSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
+import type { Values } from "../../bridge/reference/packages/host/src/settings.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { readSchema } from "../../bridge/reference/packages/api/src/schemarules.js";
 import { Turns } from "../../bridge/reference/packages/host/src/turns.js";
@@ -170,8 +171,8 @@ export const shareScenarios = {
   /** A plugin's settings have a megabyte. */
   async test_attack_settings_that_fill_the_store() {
     const daemon = new Daemon();
-    const values = await readSettings(daemon, "evil");
-    const settings = new PageSettings(daemon, daemon, "evil", values);
+    const read = (): Promise<Values> => readSettings(daemon, "evil");
+    const settings = new PageSettings(daemon, daemon, "evil", await read(), read);
     const big = "x".repeat(60_000);
     const outcomes: string[] = [];
     for (let n = 0; n < 134; n += 1) {

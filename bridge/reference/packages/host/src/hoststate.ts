@@ -113,21 +113,9 @@ export class HostState {
     }
   }
 
-  /**
-   * Change an entry, or remove it; rejects, and changes nothing, when that cannot be saved.
-   *
-   * Where it is not known, the daemon is asked as soon as it answers.
-   */
+  /** Change an entry, or remove it; rejects, and changes nothing, when that cannot be saved. */
   async set(key: string, value?: Json): Promise<void> {
-    try {
-      await storeEntry(this.#caller, NAMESPACE, key, value);
-    } catch (e) {
-      // Only the answer may have been lost.
-      const stored = (await this.refresh())[key];
-      if (JSON.stringify(stored) !== JSON.stringify(value)) {
-        throw e;
-      }
-    }
+    await storeEntry(this.#caller, NAMESPACE, key, value, () => this.refresh());
     const { [key]: _, ...rest } = this.#entries;
     this.#entries = value === undefined ? rest : { ...rest, [key]: value };
     this.changed.emit();

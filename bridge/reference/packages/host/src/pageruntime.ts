@@ -188,7 +188,7 @@ export class PageRuntime {
     this.lifecycle.close();
   }
 
-  #readSettings(id: string, failed: (e: unknown) => void): Promise<Values> {
+  #readSettings(id: string, failed?: (e: unknown) => void): Promise<Values> {
     const { daemon, persist, state } = this.#parts;
     const read = async (): Promise<Values> => {
       // Its switch may have moved while there was no connection.
@@ -202,7 +202,8 @@ export class PageRuntime {
     const { id } = manifest;
     const { asker, daemon, environment, isVisible, log, place, realms } = this.#parts;
     const caller = this.#turns.of();
-    const settings = new PageSettings(daemon, caller, id, values);
+    const read = (): Promise<Values> => this.#readSettings(id);
+    const settings = new PageSettings(daemon, caller, id, values, read);
     const logger = log.scope(id);
     return new Instance({
       manifest,

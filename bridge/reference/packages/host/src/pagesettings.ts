@@ -42,17 +42,20 @@ export function readValue(field: KeyedField, written: Json): Json {
 export class PageSettings extends StoredSettings {
   readonly #page: Caller;
   readonly #ns: string;
+  readonly #read: () => Promise<Values>;
 
   /**
    * @param page For what the user does.
    * @param plugin For what the plugin does.
    * @param values What is stored for the plugin `id`.
+   * @param read Read that again, until the daemon answers.
    */
-  constructor(page: Caller, plugin: Caller, id: string, values: Values) {
+  constructor(page: Caller, plugin: Caller, id: string, values: Values, read: () => Promise<Values>) {
     const ns = namespaceOf(id);
-    super((key, value) => storeEntry(plugin, ns, key, value), values);
+    super((key, value) => storeEntry(plugin, ns, key, value, read), values);
     this.#page = page;
     this.#ns = ns;
+    this.#read = read;
   }
 
   /** The values of the schema, by key. */
@@ -79,22 +82,18 @@ export class PageSettings extends StoredSettings {
 
   // Unlike with `set`, a value counts only once it is durable: the form reports either.
   async #store(fields: Schema, valueFor: (key: string) => Json | undefined): Promise<Saving> {
-    let failed = false;
-    try {
-      for (const { key } of fields) {
-        await storeEntry(this.#page, this.#ns, key, valueFor(key));
+    const labels: string[] = [];
+    for (const { key, label } of fields) {
+      try {
+        await storeEntry(this.#page, this.#ns, key, valueFor(key), this.#read);
         this.keep(key, valueFor(key));
+      } catch {
+        labels.push(label);
       }
-    } catch {
-      failed = true;
     }
     // Another page may have saved others.
-    this.replace(await readEntries(this.#page, this.#ns).catch(() => this.all));
-    // One whose answer was lost may be there.
-    const left = fields.filter(({ key }) => failed && this.all[key] !== valueFor(key));
-    return left.length === 0
-      ? { outcome: "saved" }
-      : { outcome: "not-saved", labels: left.map(({ label }) => label) };
+    this.replace(await this.#read());
+    return labels.length === 0 ? { outcome: "saved" } : { outcome: "not-saved", labels };
   }
 }
 
@@ -113,8 +112,8 @@ function namespaceOf(id: string): string {
  * The daemon removes its settings with it, but a write may have been on its way.
  */
 export async function forgetSettings(page: Caller, id: string): Promise<void> {
-  const ns = namespaceOf(id);
-  for (const key of Object.keys(await readEntries(page, ns))) {
-    await storeEntry(page, ns, key, undefined);
+  const read = (): Promise<Values> => readSettings(page, id);
+  for (const key of Object.keys(await read())) {
+    await storeEntry(page, namespaceOf(id), key, undefined, read);
   }
 }

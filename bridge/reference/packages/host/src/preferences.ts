@@ -17,15 +17,18 @@ export function readEndpoint(written: string): string | undefined {
     : `http://${String(shape[1]).toLowerCase()}:${port}`;
 }
 
+function namedIn(fragment: string, name: string): string {
+  return new URLSearchParams(fragment.slice(1)).get(name) ?? "";
+}
+
 /** The endpoint in a fragment such as `#endpoint=http%3A%2F%2F127.0.0.1%3A42081`. */
-export function endpointInFragment(fragment: string): string | undefined {
-  const named = new URLSearchParams(fragment.replace(/^#/, "")).get("endpoint");
-  return named === null ? undefined : readEndpoint(named);
+function endpointInFragment(fragment: string): string | undefined {
+  return readEndpoint(namedIn(fragment, "endpoint"));
 }
 
 /** The pairing token in a fragment such as `#token=…`; empty when it names none. */
-export function tokenInFragment(fragment: string): string {
-  const named = new URLSearchParams(fragment.replace(/^#/, "")).get("token") ?? "";
+function tokenInFragment(fragment: string): string {
+  const named = namedIn(fragment, "token");
   return /^[A-Za-z0-9_-]{16,128}$/.test(named) ? named : "";
 }
 
