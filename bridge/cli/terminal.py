@@ -16,7 +16,7 @@ import click
 
 from ..protocol.errors import UserError
 from ..protocol.text import INVISIBLE
-from ..system.files import BINARY, NO_LINK
+from ..system.files import create
 
 _KEY: Final = "34;1"
 _STRING: Final = "32"
@@ -101,18 +101,17 @@ def private_file(path: Path) -> Iterator[BinaryIO]:
     :raise CommandError: There is something at ``path``, which stays; or it cannot be
         created or written, and nothing is left of it.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BINARY
     with reported(f"{path} cannot be written"):
         try:
-            fd = os.open(path, flags, 0o600)
+            file = create(path)
         except FileExistsError:
             why = f"{path} exists already; it is never replaced"
             raise CommandError(why) from None
         try:
-            with os.fdopen(fd, "wb") as file:
+            with file:
                 yield file
                 file.flush()
-                os.fsync(fd)
+                os.fsync(file.fileno())
         except BaseException:
             with contextlib.suppress(OSError):
                 path.unlink()

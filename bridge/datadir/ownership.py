@@ -15,7 +15,7 @@ import stat
 from pathlib import Path
 from shlex import quote
 
-from ..system.files import BINARY, NO_LINK
+from ..system.files import create
 from ..system.users import has_owners, is_group_of_one, is_own
 
 _ROOT = 0
@@ -149,9 +149,7 @@ def write_file(path: Path, content: bytes, mode: int = 0o600) -> None:
     :param mode: What of it the umask does not remove.
     :raise OSError: It can't be made, or is there already.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK
-    fd = os.open(path, flags | BINARY, mode)
-    with os.fdopen(fd, "wb") as file:
+    with create(path, mode) as file:
         file.write(content)
 
 

@@ -15,7 +15,7 @@ import stat
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 """Refuses a symbolic link at the end of a path; nothing on Windows."""
@@ -47,6 +47,18 @@ def sync_directory(path: Path) -> None:
         os.close(fd)
 
 
+def create(path: Path, mode: int = 0o600) -> BinaryIO:
+    """
+    Create a file, and open it to write.
+
+    :param mode: What of it the umask does not remove.
+    :raise FileExistsError: There is something, perhaps a link.
+    :raise OSError: It can't be made.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | NO_LINK
+    return os.fdopen(os.open(path, flags, mode), "wb")
+
+
 def write_new(path: Path, pieces: Iterable[bytes], mode: int = 0o600) -> None:
     """
     Make a file whose content survives a power loss.
@@ -57,8 +69,7 @@ def write_new(path: Path, pieces: Iterable[bytes], mode: int = 0o600) -> None:
     """
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | NO_LINK
-    with os.fdopen(os.open(path, flags, mode), "wb") as file:
+    with create(path, mode) as file:
         file.writelines(pieces)
         file.flush()
         os.fsync(file.fileno())

@@ -29,7 +29,7 @@ from attrs import field
 
 from ...classes import define, frozen
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
-from ...system.files import BINARY, create_in_memory, path_of, seal
+from ...system.files import create, create_in_memory, path_of, seal
 from ..tree.files import NotRegularError, open_regular, read_bounded
 from .pins import BINARY_NAME, CHECKSUM_NAME
 
@@ -128,12 +128,9 @@ def _named_copy(binary: Path, digest: str) -> Executable:
     remove = partial(shutil.rmtree, directory, ignore_errors=True)
     copy = directory / BINARY_NAME
     try:
-        fd = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o500)
         # Closed before it runs: no system runs a file that is open for writing.
-        try:
-            _copy(binary, fd, digest)
-        finally:
-            os.close(fd)
+        with create(copy, 0o500) as file:
+            _copy(binary, file.fileno(), digest)
     except BaseException:
         # At once: the exception keeps this frame, and so whatever it owns.
         remove()
