@@ -33,6 +33,7 @@ from ..store.tables import Tables
 from ..system.locks import is_held
 from ..system.users import is_own
 from .connection import UNASKED, connect, is_dev, listens_on, other_daemons
+from .terminal import counted
 
 
 class Level(StrEnum):
@@ -159,8 +160,7 @@ def _state(place: Paths) -> Iterator[Finding]:
 
 
 def _counted(view: Tables) -> str:
-    values = sum(len(view.entries(ns)) for ns in view.namespaces())
-    return f"{values} value{'' if values == 1 else 's'}"
+    return counted(sum(len(view.entries(ns)) for ns in view.namespaces()), "value")
 
 
 def _installed(place: Paths, records: Mapping[str, Record]) -> Iterator[Finding]:
@@ -189,9 +189,10 @@ def _loss(place: Paths) -> str:
         view = read_state(previous)
     if view is None or not os.path.exists(previous):
         return f"a start would lose all settings, and forget every plugin; {aside}"
+    kept = f"{_counted(view)}, {counted(len(read_records(view)), 'plugin')}"
     return (
-        f"a start would load the previous version ({_counted(view)}, "
-        f"{len(read_records(view))} plugins), and lose the last change; {aside}"
+        f"a start would load the previous version ({kept}), and lose the last change; "
+        f"{aside}"
     )
 
 

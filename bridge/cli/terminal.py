@@ -159,6 +159,17 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number of things in words."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def first_of(lines: Sequence[str], most: int) -> list[str]:
+    """Return the first lines, and a line that counts the others."""
+    more = len(lines) - most
+    return [*lines[:most], *[f"and {more} more"] * (more > 0)]
+
+
 def _width(text: str) -> int:
     """Return how many columns a terminal takes for a text."""
     wide = sum(unicodedata.east_asian_width(each) in "WF" for each in text)

@@ -70,7 +70,7 @@ class DiskTests(SynchronousTestCase):
             ("{", "", WRONG, "lose all settings"),
             ("{", "{", WRONG, "lose all settings"),
             ("null", older, WRONG, "start the version that wrote it"),
-            ("{", older, WRONG, "previous version (2 values, 1 plugins), and lose the"),
+            ("{", older, WRONG, "previous version (2 values, 1 plugin), and lose the"),
         ):
             for path, text in ((state, now), (previous, before)):
                 path.unlink(missing_ok=True)

@@ -36,10 +36,10 @@ from ...provision.readiness import setup_advice
 from ...settings.options import Paths
 from ...system.reactor import steady_reactor
 from ...wiring import oneshot
-from ..terminal import CommandError, reported
+from ..terminal import CommandError, counted, reported
 from .hostapi import api_version, check_types, find_compiler, search_path
 from .reading import Reading, quoted, read_sources, shown_hit
-from .report import EndedError, Outcome, Report, StepResult, counted, left_out, not_done
+from .report import EndedError, Outcome, Report, StepResult, left_out, not_done
 from .worktree import published_tree, since_signed
 
 

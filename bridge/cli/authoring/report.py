@@ -105,11 +105,6 @@ class Report:
         self.ok = self.outcome is Outcome.OK
 
 
-def counted(number: int, what: str) -> str:
-    """Return a number of things in words."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def report_lines(report: Report) -> list[str]:
     """Return the report for people: a line for each step, and details."""
     lines = []

@@ -18,7 +18,7 @@ from ...classes import frozen
 from ...plugins.dev.reading import read_files
 from ...plugins.tree.tree import SIGNATURE_FILE, Tree
 from ...protocol.limits import TREE_BYTES
-from ..terminal import CommandError, reported
+from ..terminal import CommandError, first_of, reported
 from .git import git, printed
 from .keyfiles import SigningKey
 
@@ -220,12 +220,9 @@ class SignedCommit:
         """Return what the author reads."""
         if not self.differences:
             return [f"no file differs from {self.commit}, the last signed commit"]
-        lines = [
-            f"{one.file}: {one.change} since {self.commit}, the last signed commit"
-            for one in self.differences[:SHOWN_FILES]
-        ]
-        more = len(self.differences) - SHOWN_FILES
-        return [*lines, f"and {more} more"] if more > 0 else lines
+        since = f"since {self.commit}, the last signed commit"
+        lines = [f"{one.file}: {one.change} {since}" for one in self.differences]
+        return first_of(lines, SHOWN_FILES)
 
 
 def last_signed(root: Path, start: str = "HEAD") -> str | None:

@@ -19,9 +19,9 @@ from ...system.locks import holder
 from ...system.reactor import steady_reactor
 from ..authoring.keyfiles import default_key_file
 from ..command import Decorator, command
-from ..terminal import CommandError, confirmed, print_line, reported
+from ..terminal import CommandError, confirmed, first_of, print_line, reported
 
-_SHOWN_LINES: Final = 10
+_SHOWN_LINES: Final = 11
 """Of what the bundler says; host sources that don't fit have hundreds."""
 
 _STATUS: Final = f"systemctl --user status {UNIT.removesuffix('.service')}"
@@ -132,10 +132,7 @@ def _build(place: Paths) -> None:
 
     reactor = steady_reactor()
     report = oneshot.run(reactor, lambda: oneshot.build(reactor, place))
-    first, *rest = "\n".join(report.errors).split("\n")
-    lines = [first, *rest[:_SHOWN_LINES]]
-    if len(rest) > _SHOWN_LINES:
-        lines.append(f"and {len(rest) - _SHOWN_LINES} lines more")
+    lines = first_of("\n".join(report.errors).split("\n"), _SHOWN_LINES)
     if not report.ok:
         raise CommandError("\n".join(lines))
     for line in filter(None, lines):

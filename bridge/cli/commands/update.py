@@ -24,7 +24,7 @@ from ..command import (
     refusal_fields,
 )
 from ..session import Session, session
-from ..terminal import table
+from ..terminal import counted, table
 
 _PENDING_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.5
@@ -155,8 +155,7 @@ def _unknown(one: dict[str, Any]) -> str:
 
 def _row(update: dict[str, Any], preview: Any | None) -> tuple[str, str, str]:
     """Return the row of an update: its versions where they are known, else commits."""
-    count = update["commitsBehind"]
-    what = "1 new commit" if count == 1 else f"{count} new commits"
+    what = counted(update["commitsBehind"], "new commit")
     if preview is not None and "installed" in preview:
         versions = preview["installed"]["version"], preview["manifest"]["version"]
         if all(versions) and versions[0] != versions[1]:
