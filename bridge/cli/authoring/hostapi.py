@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...plugins.bundle.prerequisites import API_ENTRY
-from ...plugins.tree.files import read_bounded
 from ...plugins.tree.manifest import ENTRY_FILE
 from ...plugins.tree.versions import is_version
 from ...protocol.errors import BridgeError
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES, TYPES_SECONDS
 from ...protocol.strictjson import loads_own
 from ...protocol.text import escaped
+from .reading import read_text
 from .report import left_out
 
 COMPILER: Final = "tsc"
@@ -79,7 +79,7 @@ def api_version(host: Path) -> str | None:
         constant whose name has ``VERSION`` in it, in the API's sources or, without one
         there, in the host's; ``None`` when that is not certain.
     """
-    package = _read(host / _PACKAGE / "package.json", MANIFEST_BYTES)
+    package = read_text(host / _PACKAGE / "package.json", MANIFEST_BYTES)
     try:
         value: Any = loads_own(package.encode())
     except BridgeError:
@@ -94,15 +94,8 @@ def api_version(host: Path) -> str | None:
 
 
 def _constants(package: Path) -> set[str]:
-    texts = (_read(path, SOURCE_BYTES) for path in (package / "src").glob("*.ts"))
+    texts = (read_text(path, SOURCE_BYTES) for path in (package / "src").glob("*.ts"))
     return {each for text in texts for each in _CONSTANT.findall(text)}
-
-
-def _read(path: Path, most: int) -> str:
-    try:
-        return read_bounded(path, most).decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 def search_path(root: Path) -> str:

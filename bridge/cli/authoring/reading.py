@@ -58,6 +58,14 @@ class ShownHit:
     advice: str
 
 
+def read_text(path: Path, most: int) -> str:
+    """Read a file of at most so many bytes; empty when that is not possible."""
+    try:
+        return read_bounded(path, most).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
 def source_line(root: Path, hit: Hit) -> str:
     """
     The line that a hit is about.
@@ -65,12 +73,8 @@ def source_line(root: Path, hit: Hit) -> str:
     :param root: The tree that was scanned.
     :return: Cut, all of it visible; empty when there is no such line.
     """
-    try:
-        content = read_bounded(root / hit.file, SOURCE_BYTES) if hit.file else b""
-    except OSError:
-        return ""
-    text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    lines = text.split("\n")
+    text = read_text(root / hit.file, SOURCE_BYTES) if hit.file else ""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if not 1 <= hit.line <= len(lines):
         return ""
     line = escaped(lines[hit.line - 1].strip())
@@ -99,11 +103,8 @@ def _field_line(root: Path, message: str) -> int:
     found = _FIELD.match(message)
     if found is None:
         return 0
-    try:
-        content = read_bounded(root / MANIFEST_FILE, MANIFEST_BYTES)
-    except OSError:
-        return 0
-    place = key_place(content, found["field"] or "id")
+    content = read_text(root / MANIFEST_FILE, MANIFEST_BYTES)
+    place = key_place(content.encode(), found["field"] or "id")
     return place[0] if place else 0
 
 
