@@ -372,7 +372,6 @@ class ManagerTests(SynchronousTestCase):
         self.assertIn("You have 1.0.0 already.", browser.text("#preview"))
         self.audit("have-it")
         browser.click("#see-changes")
-        self.desktop.confirm()
         browser.until_text("#nothing-new", "1.0.0 is the newest there is.")
         fixture.go("/plugins/speaker-box/settings")
         browser.find("#setting-volume")

@@ -9,7 +9,7 @@ import {
   useOf,
 } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import { readSchema } from "../../bridge/reference/packages/api/src/schemarules.js";
-import { KEY, type Given, type Fixture, connected, entry, quiet } from "./pagefixture.js";
+import { KEY, type Given, type Fixture, connected, entry, noAnswer, quiet } from "./pagefixture.js";
 import { equal, failure, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 interface Running extends Fixture {
@@ -520,9 +520,9 @@ export const apiScenarios = {
       return answer(method, params, options);
     };
     const entered = { volume: 50, loud: true, name: "Ana" };
-    const labels = ["Loud"];
+    const labels = ["Loud", "Name"];
     equal(await runtime.saveSettings("some-plugin", entered), { outcome: "not-saved", labels });
-    equal(runtime.settings("some-plugin"), { volume: 50, loud: false, name: "Ana", mode: "a" });
+    equal(runtime.settings("some-plugin"), { volume: 50, loud: false, name: "", mode: "a" });
     equal([ctx.settings.get("volume"), ctx.settings.get("loud")], [50, false]);
     refused = "volume";
     const volume = { outcome: "not-saved", labels: ["Volume"] };
@@ -530,12 +530,20 @@ export const apiScenarios = {
     equal(await runtime.saveSettings("not-here", {}), { outcome: "not-saved", labels: [] });
   },
 
+  /** Without a connection, nothing is sent, and the form says so at once. */
+  async settings_without_a_connection() {
+    const { daemon, runtime } = await running([], { settings: SCHEMA });
+    daemon.call = () => Promise.reject(new BridgeError("disconnected", "there is no connection"));
+    const volume = { outcome: "not-saved", labels: ["Volume"] };
+    equal(await runtime.saveSettings("some-plugin", { volume: 50 }), volume);
+  },
+
   /** A daemon that hangs: the form and the plugin learn what it has once it goes on. */
   async settings_on_a_daemon_that_hangs() {
     for (const isSaved of [true, false]) {
       const { ctx, daemon, env, runtime } = await running([], { settings: SCHEMA });
       const { call: answer } = daemon;
-      daemon.call = () => Promise.reject(new BridgeError("timeout", "no answer"));
+      daemon.call = () => Promise.reject(noAnswer());
       const outcomes: string[] = [];
       void runtime.saveSettings("some-plugin", { volume: 50 }).then(({ outcome }) => outcomes.push(outcome));
       const note = (words: string) => () => void outcomes.push(words);

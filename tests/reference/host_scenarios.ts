@@ -97,11 +97,11 @@ export const hostScenarios = {
     preferences.token = "secret";
     for (const other of ["", "#endpoint", "#endpoint=", "#endpoint=%", "#endpoint=http://a.b:5"]) {
       preferences.follow(other);
-      equal(namesDaemon(other), false);
     }
     preferences.follow("#endpoint=http%3A%2F%2F127.0.0.1%3A42081");
     equal([preferences.endpoint, preferences.token], ["http://127.0.0.1:42081", "secret"]);
-    equal(namesDaemon("#endpoint=http://127.0.0.1:6"), true);
+    const named = ["#endpoint=http://127.0.0.1:6", "#x&token=y", "", "#/plugins", "#/endpoint"];
+    equal(named.map(namesDaemon), [true, true, false, false, false]);
     preferences.follow("#endpoint=http://127.0.0.1:6");
     equal([preferences.endpoint, preferences.token], ["http://127.0.0.1:6", ""]);
     equal([...memory.keys()], ["plugin-bridge.endpoint"]);
@@ -121,7 +121,8 @@ export const hostScenarios = {
     preferences.settle(link);
     equal([preferences.token, preferences.offered, paired], [token, "", []]);
     for (const fragment of ["#token=", "#token=short", "#token=a%20b%20c%20d%20e%20f%20g%20h", "#/plugins"]) {
-      equal(namesDaemon(fragment), false);
+      preferences.follow(fragment);
+      equal([preferences.offered, preferences.token], ["", token]);
     }
   },
 

@@ -18,6 +18,11 @@ import { FakeEnvironment, settle } from "../../clients/typescript/test/fakeenvir
 /** The key that every plugin of the page is signed with. */
 export const KEY = "the-key";
 
+/** What a call is rejected with that went out and was not answered. */
+export function noAnswer(): Error {
+  return Object.assign(new BridgeError("timeout", "no answer"), { sent: true });
+}
+
 type Params = { readonly [name: string]: unknown };
 type Answer = (params: never) => unknown;
 
@@ -45,7 +50,7 @@ export class Daemon {
   call = (async (name: string, params: Params = {}, options: object = {}): Promise<unknown> => {
     const answer = await this.#answer(name, params, options);
     if (name === this.loses) {
-      throw new BridgeError("timeout", "no answer");
+      throw noAnswer();
     }
     return answer;
   }) as Caller["call"];

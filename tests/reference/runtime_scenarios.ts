@@ -4,7 +4,7 @@ import { BridgeError, type Plugin } from "@bridge/plugin-api";
 
 import { riskyFirst, useOf } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
-import { Daemon, KEY, type Fixture, connected, entry, quiet, fixture } from "./pagefixture.js";
+import { Daemon, KEY, type Fixture, connected, entry, noAnswer, quiet, fixture } from "./pagefixture.js";
 import { foreignText, textOf } from "./realmfixture.js";
 import { equal, failure } from "../../clients/typescript/test/fakeenvironment.js";
 
@@ -353,7 +353,7 @@ export const runtimeScenarios = {
     for (const isSaved of [true, false]) {
       const page = await connected([noting("some-plugin", [], { deactivate: nothing })]);
       const { call } = page.daemon;
-      const never = (): Promise<never> => Promise.reject(new BridgeError("timeout", "no answer"));
+      const never = (): Promise<never> => Promise.reject(noAnswer());
       page.daemon.call = never;
       let outcome: boolean | undefined;
       const end = (saved: boolean) => () => void (outcome = saved);

@@ -14,6 +14,7 @@ import {
   type Params,
   type Result,
   type State,
+  type TimeoutError,
   createBridge,
 } from "../../client/src/index.js";
 import type { Link } from "./link.js";
@@ -116,8 +117,8 @@ async function withOwnErrors<Result>(answer: Promise<Result>): Promise<Result> {
     if (!(e instanceof ClientError)) {
       throw e;
     }
-    const { code, message } = e;
+    const { code, message, sent } = e as ClientError & Partial<TimeoutError>;
     const isGone = code === "lost" || code === "pairing";
-    throw new BridgeError(isGone ? "disconnected" : code, message);
+    throw Object.assign(new BridgeError(isGone ? "disconnected" : code, message), { sent });
   }
 }

@@ -1,12 +1,10 @@
 /** The entries of a namespace of the daemon's state. */
 
-import type { BridgeError, Json } from "@bridge/plugin-api";
+import type { Json } from "@bridge/plugin-api";
 
+import type { TimeoutError } from "../../client/src/index.js";
 import type { Caller } from "./link.js";
 import type { Values } from "./settings.js";
-
-// After these, it may have been done all the same.
-const LOST: readonly string[] = ["timeout", "disconnected"];
 
 export async function readEntries(caller: Caller, ns: string): Promise<Values> {
   return (await caller.call("state/list", { ns })).entries as Values;
@@ -27,8 +25,9 @@ export async function storeEntry(
   try {
     await caller.call(value === undefined ? "state/delete" : "state/set", { ns, key, value });
   } catch (e) {
-    const isLost = LOST.includes((e as BridgeError).code);
-    if (!isLost || JSON.stringify((await read())[key]) !== JSON.stringify(value)) {
+    // What was not sent, or was refused, is not done.
+    const { sent } = e as Partial<TimeoutError>;
+    if (!sent || JSON.stringify((await read())[key]) !== JSON.stringify(value)) {
       throw e;
     }
   }

@@ -168,8 +168,7 @@ export class PageRuntime {
       await this.#grants.compare(plugins);
       await state.compare(plugins);
     } catch (e) {
-      const words = `plugins not forgotten: ${describe(e)}`;
-      log.add("warn", HOST_SCOPE, words);
+      log.add("warn", HOST_SCOPE, `plugins not forgotten: ${describe(e)}`);
     }
     this.changed.emit();
   }

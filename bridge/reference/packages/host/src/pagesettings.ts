@@ -82,18 +82,21 @@ export class PageSettings extends StoredSettings {
 
   // Unlike with `set`, a value counts only once it is durable: the form reports either.
   async #store(fields: Schema, valueFor: (key: string) => Json | undefined): Promise<Saving> {
-    const labels: string[] = [];
-    for (const { key, label } of fields) {
-      try {
+    let failed = false;
+    try {
+      for (const { key } of fields) {
         await storeEntry(this.#page, this.#ns, key, valueFor(key), this.#read);
         this.keep(key, valueFor(key));
-      } catch {
-        labels.push(label);
       }
+    } catch {
+      failed = true;
     }
     // Another page may have saved others.
-    this.replace(await this.#read());
-    return labels.length === 0 ? { outcome: "saved" } : { outcome: "not-saved", labels };
+    this.replace(await readEntries(this.#page, this.#ns).catch(() => this.all));
+    const left = fields.filter(({ key }) => failed && this.all[key] !== valueFor(key));
+    return left.length === 0
+      ? { outcome: "saved" }
+      : { outcome: "not-saved", labels: left.map(({ label }) => label) };
   }
 }
 
@@ -112,8 +115,7 @@ function namespaceOf(id: string): string {
  * The daemon removes its settings with it, but a write may have been on its way.
  */
 export async function forgetSettings(page: Caller, id: string): Promise<void> {
-  const read = (): Promise<Values> => readSettings(page, id);
-  for (const key of Object.keys(await read())) {
-    await storeEntry(page, namespaceOf(id), key, undefined, read);
+  for (const key of Object.keys(await readSettings(page, id))) {
+    await page.call("state/delete", { ns: namespaceOf(id), key });
   }
 }

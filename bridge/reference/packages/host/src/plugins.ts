@@ -225,11 +225,12 @@ export class Plugins {
     await compiled.stopped;
     // While plugins are tried, those that they depend on may have to wait.
     const missing = this.#suspects.areTried ? "" : await this.#missing(manifest);
-    if (missing !== "" && compiled.run === run) {
+    if (compiled.run !== run) {
+      return;
+    }
+    if (missing !== "") {
       this.#become(compiled, "failed", missing);
       compiled.lacks = true;
-    }
-    if (missing !== "" || compiled.run !== run) {
       return;
     }
     const settings = await this.#parts.readSettings(manifest.id, (e) => {

@@ -17,24 +17,9 @@ export function readEndpoint(written: string): string | undefined {
     : `http://${String(shape[1]).toLowerCase()}:${port}`;
 }
 
-function namedIn(fragment: string, name: string): string {
-  return new URLSearchParams(fragment.slice(1)).get(name) ?? "";
-}
-
-/** The endpoint in a fragment such as `#endpoint=http%3A%2F%2F127.0.0.1%3A42081`. */
-function endpointInFragment(fragment: string): string | undefined {
-  return readEndpoint(namedIn(fragment, "endpoint"));
-}
-
-/** The pairing token in a fragment such as `#token=…`; empty when it names none. */
-function tokenInFragment(fragment: string): string {
-  const named = namedIn(fragment, "token");
-  return /^[A-Za-z0-9_-]{16,128}$/.test(named) ? named : "";
-}
-
-/** Whether a fragment names an endpoint or a token. */
+/** Whether a fragment such as `#endpoint=…&token=…` names what the page connects to. */
 export function namesDaemon(fragment: string): boolean {
-  return endpointInFragment(fragment) !== undefined || tokenInFragment(fragment) !== "";
+  return /[#&](endpoint|token)=/.test(fragment);
 }
 
 /** Reads and writes the two; lives in memory when the browser keeps nothing. */
@@ -75,8 +60,10 @@ export class Preferences {
    * the daemon has accepted it.
    */
   follow(fragment: string): void {
-    this.endpoint = endpointInFragment(fragment) ?? this.endpoint;
-    this.offered = tokenInFragment(fragment);
+    const named = new URLSearchParams(fragment.slice(1));
+    const token = named.get("token") ?? "";
+    this.endpoint = readEndpoint(named.get("endpoint") ?? "") ?? this.endpoint;
+    this.offered = /^[A-Za-z0-9_-]{16,128}$/.test(token) ? token : "";
   }
 
   /** The token to connect with. */
