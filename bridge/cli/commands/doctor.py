@@ -25,7 +25,7 @@ from ...approval.prompts import Operation, Prompt
 from ...datadir.token import TokenError, read_token
 from ...freedesktop import Notifications
 from ...plugins.installed.records import RECORDS, read_record
-from ...protocol.errors import BridgeError
+from ...protocol.errors import BridgeError, Prefix
 from ...protocol.limits import KIB
 from ...protocol.strictjson import dumps
 from ...protocol.text import redacted
@@ -43,7 +43,7 @@ from ..checkup import (
     notification_server,
     on_disk,
 )
-from ..command import command, json_option
+from ..command import command, json_option, prefix_of
 from ..terminal import print_result, private_file
 
 TEST_PROMPT: Final = Prompt(
@@ -146,8 +146,7 @@ async def answered(approving: Deferred[None]) -> Finding:
     try:
         await approving
     except BridgeError as e:
-        prefix = e.message.partition(":")[0]
-        if prefix == "denied":
+        if prefix_of(e) is Prefix.DENIED:
             return Finding(name, Level.OK, f"you did not confirm it: {e.message}")
         return Finding(name, Level.WRONG, e.message, "see notification server")
     return Finding(name, Level.OK, "you confirmed it")
