@@ -12,8 +12,8 @@ import { FakeEnvironment, equal, failure, settle } from "../../clients/typescrip
 
 const ANSWERS = { yes: "Yes", no: "No" };
 
-function use(id: string, about: string): Use {
-  return { id, name: id.toUpperCase(), words: about, detail: "", about };
+function use(id: string, about: string, isAllowed = (): boolean => false): Use {
+  return { id, name: id.toUpperCase(), words: about, detail: "", about, isAllowed };
 }
 
 interface Fixture {
@@ -148,6 +148,27 @@ export const questionScenarios = {
     const refused = failure(late.pass("sql", "*"));
     late.close();
     equal([(await refused).message, title(page)], ["the plugin is switched off", ""]);
+  },
+
+  /** What was allowed in another tab is asked here no more, and not saved twice. */
+  async questions_that_another_tab_has_answered() {
+    const { model, link } = await connectedPage([]);
+    const book = new GrantBook(model.state);
+    await book.compare([{ id: "some-plugin", keyId: KEY }]);
+    const passing = gateOf(book, model.questions).pass("sql", "*");
+    await quiet();
+    const held = model.questions.ask(use("some-plugin", "held"));
+    equal(model.questions.current?.title.includes("saved data"), true);
+    // Not what was allowed another author's plugin.
+    for (const keyId of ["their-key", KEY]) {
+      equal(model.questions.current?.title.includes("saved data"), true);
+      link.stored.set("grants:some-plugin", { keyId, allowed: ALLOWED });
+      await model.state.refresh();
+    }
+    await passing;
+    equal([model.questions.current?.title, link.called("state/set")], ["Let “SOME-PLUGIN” held?", []]);
+    model.questions.withdraw("some-plugin");
+    equal(await held, false);
   },
 
   /** Names are cut and isolated; one that another has is shown with its id. */

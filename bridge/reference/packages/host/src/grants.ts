@@ -48,19 +48,14 @@ export class GrantBook {
    * Rejects with `BridgeError` when it is not installed.
    */
   async all(id: string): Promise<readonly Grant[]> {
-    const keyId = await this.#ownKey(id);
+    await this.#ownKey(id);
     await this.#state.ready();
-    const stored = this.#stored(id);
-    return [undefined, keyId].includes(keyOf(stored)) ? readGrants(stored) : [];
+    return this.#known(id);
   }
 
-  async has(id: string, wanted: Grant): Promise<boolean> {
-    return (await this.all(id)).some((grant) => same(grant, wanted));
-  }
-
-  /** Whether a plugin that was allowed something is so still, as far as it is known here. */
-  keeps(id: string, kind: string): boolean {
-    return readGrants(this.#stored(id)).some((grant) => grant.kind === kind);
+  /** Whether a plugin is allowed something, or anything of a kind, as far as it is known here. */
+  keeps(id: string, kind: string, target?: string): boolean {
+    return this.#known(id).some((one) => same(one, { kind, target: target ?? one.target }));
   }
 
   /** Add one; rejects, and changes nothing, when it cannot be saved. */
@@ -127,6 +122,11 @@ export class GrantBook {
     });
     this.#writing = change.catch(() => undefined);
     return change;
+  }
+
+  #known(id: string): readonly Grant[] {
+    const stored = this.#stored(id);
+    return [undefined, this.#keys.get(id)].includes(keyOf(stored)) ? readGrants(stored) : [];
   }
 
   #stored(id: string): unknown {

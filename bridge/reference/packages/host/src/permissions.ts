@@ -14,6 +14,8 @@ export interface Use {
   readonly detail: string;
   /** The same for each question about the same thing. */
   readonly about: string;
+  /** Whether the user has allowed it by now, as in another tab. */
+  readonly isAllowed: () => boolean;
 }
 
 /** Asks the user what plugins may do. */
@@ -74,8 +76,8 @@ export class Gate {
   }
 
   /** Whether what the user allowed was not revoked since, maybe in another page. */
-  keeps(kind: string): boolean {
-    return this.#grants.keeps(this.manifest.id, kind);
+  keeps(kind: string, target?: string): boolean {
+    return this.#grants.keeps(this.manifest.id, kind, target);
   }
 
   /** Refuse everything from now on: the plugin is switched off. */
@@ -92,12 +94,14 @@ export class Gate {
 
   async #decide(about: string, wanted: Grant): Promise<boolean> {
     const { id } = this.manifest;
-    if (await this.#grants.has(id, wanted)) {
+    const isAllowed = (): boolean => this.keeps(wanted.kind, wanted.target);
+    await this.#grants.all(id);
+    if (isAllowed()) {
       return true;
     }
     this.#checkOpen();
-    const yes = await this.#asker.ask({ ...useFor(this.manifest, wanted), about });
-    if (yes && !this.#closed) {
+    const yes = await this.#asker.ask({ ...useFor(this.manifest, wanted), about, isAllowed });
+    if (yes && !this.#closed && !isAllowed()) {
       await this.#grants.add(id, wanted).catch((e: unknown) => {
         this.#asker.unsaved.emit(id);
         throw e;
@@ -107,7 +111,7 @@ export class Gate {
   }
 }
 
-function useFor({ id, name, hosts }: Manifest, { kind, target }: Grant): Omit<Use, "about"> {
+function useFor({ id, name, hosts }: Manifest, { kind, target }: Grant): Omit<Use, "about" | "isAllowed"> {
   const { meaning } = wordsOf(kind);
   const all = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.`;
   // A site is asked about without the usual port, which a manifest may name.

@@ -94,6 +94,7 @@ export class PageModel {
       this.questions.changed,
     ];
     this.navigation.changed.listen(() => (this.#failure = ""));
+    state.wasRead.listen(() => this.questions.review());
     this.questions.unsaved.listen((id) =>
       this.#fail(`Couldn't save what you allowed ${this.nameOf(id)}. It will ask again.`),
     );

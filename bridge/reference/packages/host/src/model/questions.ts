@@ -22,22 +22,21 @@ export interface Question {
 interface Asked {
   readonly question: Question;
   readonly about: string;
+  readonly isAllowed: () => boolean;
   readonly answer: (yes: boolean) => void;
 }
 
 /**
  * Asks the user one question after another; closing a question means no.
  *
- * The page's own come first. A plugin has one among those that wait, and after two noes it
- * asks no more until the user lets it.
+ * The page's own come first. Plugins take turns, and after two noes one asks no more until
+ * the user lets it.
  */
 export class Questions implements Asker {
   readonly changed = new Signal();
   readonly unsaved = new Signal<string>();
   readonly #later: Later;
   #waiting: readonly Asked[] = [];
-  // The further ones of plugins that have one among those above.
-  #held: readonly Asked[] = [];
   // What the user has said no to, by plugin.
   readonly #refused = new Map<string, Set<string>>();
   #isReadable = false;
@@ -78,13 +77,13 @@ export class Questions implements Asker {
       const [current, ...rest] = this.#waiting;
       const own = rest.filter((asked) => asked.question.plugin === "");
       const others = rest.filter((asked) => asked.question.plugin !== "");
-      const asked = { question, about: "", answer };
+      const asked = { question, about: "", isAllowed: () => false, answer };
       this.#wait([...(current === undefined ? [] : [current]), ...own, asked, ...others]);
     });
   }
 
-  ask({ id, name, words, detail, about }: Use): Promise<boolean> {
-    if (this.isSilent(id) || this.#refused.get(id)?.has(about) === true) {
+  ask({ id, name, words, detail, ...asked }: Use): Promise<boolean> {
+    if (this.isSilent(id) || this.#refused.get(id)?.has(asked.about) === true) {
       return Promise.resolve(false);
     }
     return new Promise((answer) => {
@@ -92,12 +91,7 @@ export class Questions implements Asker {
       const title = `Let “${short}” ${words}?`;
       const answers = { yes: "Allow", no: "Not now", danger: false };
       const question = { title, detail, ...answers, plugin: id, name: short };
-      const asked = { question, about, answer };
-      if (this.#waiting.some((other) => other.question.plugin === id)) {
-        this.#held = [...this.#held, asked];
-      } else {
-        this.#wait([...this.#waiting, asked]);
-      }
+      this.#wait([...this.#waiting, { ...asked, question, answer }]);
     });
   }
 
@@ -127,24 +121,28 @@ export class Questions implements Asker {
       this.#refused.set(plugin, (this.#refused.get(plugin) ?? new Set()).add(asked.about));
     }
     asked.answer(yes);
+    // All others have their turn before its next one.
+    const isOf = (one: Asked): boolean => plugin !== "" && one.question.plugin === plugin;
+    this.#wait([...rest.filter((one) => !isOf(one)), ...rest.filter(isOf)]);
     if (this.isSilent(plugin)) {
-      this.#refuse(this.#held.filter((held) => held.question.plugin === plugin));
+      this.withdraw(plugin);
     }
-    const next = this.#held.find((held) => held.question.plugin === plugin);
-    this.#held = this.#held.filter((held) => held !== next);
-    this.#wait(next === undefined ? rest : [...rest, next]);
     return true;
   }
 
   withdraw(id: string): void {
-    const isOf = ({ question }: Asked): boolean => question.plugin === id;
-    this.#refuse([...this.#waiting, ...this.#held].filter(isOf));
-    this.#wait(this.#waiting.filter((asked) => !isOf(asked)));
+    this.#settle(({ question }) => question.plugin === id, false);
   }
 
-  #refuse(those: readonly Asked[]): void {
-    this.#held = this.#held.filter((asked) => !those.includes(asked));
-    those.forEach(({ answer }) => answer(false));
+  /** Ask no more what the user has allowed meanwhile. */
+  review(): void {
+    this.#settle(({ isAllowed }) => isAllowed(), true);
+  }
+
+  #settle(which: (asked: Asked) => boolean, yes: boolean): void {
+    const those = this.#waiting.filter(which);
+    those.forEach(({ answer }) => answer(yes));
+    this.#wait(this.#waiting.filter((asked) => !those.includes(asked)));
   }
 
   #wait(waiting: readonly Asked[]): void {

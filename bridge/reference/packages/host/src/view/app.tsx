@@ -49,7 +49,7 @@ function App({ model }: ViewProps) {
         </Boundary>
         <HomeView model={model} shown={!connect && route.view === "home"} />
       </main>
-      <Dialog model={model} />
+      {connect ? null : <Dialog model={model} />}
     </div>
   );
 }

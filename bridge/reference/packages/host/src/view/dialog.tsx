@@ -57,9 +57,10 @@ function QuestionDialog({ model, question }: QuestionProps) {
         answer(false);
       }}
       onClose={() => {
-        // Browsers close it without asking when Escape is pressed twice.
-        if (questions.current === question && !answer(false)) {
-          dialog.current?.showModal();
+        // Browsers close it without asking when Escape is pressed twice. One that is drawn no
+        // more was closed by the page, which is no answer.
+        if (dialog.current !== null && questions.current === question && !answer(false)) {
+          dialog.current.showModal();
         }
       }}
     >
