@@ -780,6 +780,12 @@ class ManagerTests(SynchronousTestCase):
         browser.until_text("#bridge-state", "Connected")
         self.assertNotIn("token", self.script("return location.href"))
 
+    def test_a_page_that_was_opened_as_a_file(self) -> None:
+        """It says so; that the bridge isn't running would be wrong."""
+        self.browser.open(f"file://{self.fixture.home}/site/index.html")
+        self.browser.until_text("#connect-words", "opened as a file")
+        self.audit("file")
+
     def test_a_browser_that_keeps_nothing(self) -> None:
         """Firefox without cookies has no stores."""
         fixture, chrome = self.fixture, self.browser.chrome

@@ -9,6 +9,8 @@ import { Button, Copy, Details, Field, Title, useAfter } from "./parts.js";
 
 const START = "plugin-bridge run --host reference";
 const PRINT_TOKEN = "plugin-bridge run --host reference --print-token";
+// Such a page has no origin that the daemon answers.
+const FILE_WORDS = "A page that was opened as a file can't connect. Use its http address.";
 const PATIENCE_MILLISECONDS = 400;
 
 /** Finding the daemon, and pairing with it. */
@@ -16,11 +18,12 @@ export function ConnectView({ model }: ViewProps) {
   const { link } = model;
   const [code, setCode] = useState("");
   const form = useRef<HTMLFormElement>(null);
-  const { words, urgent } = useWords(model);
+  const [words, urgent] = useWords(model);
+  const focus = (): void => form.current?.querySelector("input")?.focus();
   useEffect(() => {
     if (urgent) {
       model.announcer.urgent(words);
-      form.current?.querySelector("input")?.focus();
+      focus();
     } else if (words !== "") {
       model.announcer.polite(words);
     }
@@ -30,7 +33,7 @@ export function ConnectView({ model }: ViewProps) {
   const pair = (): void => {
     const token = code.trim();
     if (token === "") {
-      form.current?.querySelector("input")?.focus();
+      focus();
       return;
     }
     setCode("");
@@ -90,32 +93,35 @@ function Command(props: ViewProps & { readonly words: string; readonly command: 
   );
 }
 
-function useWords({ link }: ViewProps["model"]): { words: string; urgent: boolean } {
+/** What is the matter, and whether the user has to act. */
+type Words = readonly [words: string, urgent: boolean];
+
+function useWords({ link }: ViewProps["model"]): Words {
   const { state, reason } = link;
   const slow = useAfter(PATIENCE_MILLISECONDS, state);
-  const kept = useRef({ words: "", urgent: false });
+  const kept = useRef<Words>(["", false]);
   const found = wordsOf(state, reason);
   if (found !== undefined) {
     kept.current = found;
   } else if (slow) {
-    kept.current = { words: "Connecting…", urgent: false };
+    kept.current = ["Connecting…", false];
   }
   return kept.current;
 }
 
-function wordsOf(state: string, reason: string): { words: string; urgent: boolean } | undefined {
+function wordsOf(state: string, reason: string): Words | undefined {
   switch (state) {
     case "absent":
-      return { words: TROUBLE_WORDS.absent, urgent: false };
+      return [location.protocol === "file:" ? FILE_WORDS : TROUBLE_WORDS.absent, false];
     case "waiting":
-      return { words: "Couldn't connect. Trying again.", urgent: false };
+      return ["Couldn't connect. Trying again.", false];
     case "unpaired":
       if (reason === "refused") {
-        return { words: "That code didn't work. Copy all of it.", urgent: true };
+        return ["That code didn't work. Copy all of it.", true];
       }
       return reason === "rotated"
-        ? { words: "The pairing code was replaced. Pair again.", urgent: true }
-        : { words: "Paste the pairing code to connect this page.", urgent: false };
+        ? ["The pairing code was replaced. Pair again.", true]
+        : ["Paste the pairing code to connect this page.", false];
     default:
       return undefined;
   }
