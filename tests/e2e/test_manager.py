@@ -310,7 +310,6 @@ class ManagerTests(SynchronousTestCase):
             hosts=["api.steampowered.com", "x.example"],
         )
         fixture.go("/plugins/bio-updater/update")
-        self.desktop.confirm()
         browser.until_text("#update-found", "1.2.0 asks for more.")
         self.assertIn("Read the game log", browser.text("#changes"))
         self.assertIn("vrcLogin", browser.text("#changes"))
@@ -323,7 +322,6 @@ class ManagerTests(SynchronousTestCase):
         kept = fixture.call("state/list", {"ns": "host"})["entries"]
         self.assertRegex(kept["skip:bio-updater"], "^[0-9a-f]{40}$")
         fixture.go("/plugins/bio-updater/update")
-        self.desktop.confirm()
         browser.until_text("#update-found", "1.2.0 asks for more.")
         browser.click("#update-now")
         self.desktop.confirm()
