@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
@@ -31,7 +30,7 @@ _TOGETHER: Final = frozenset({"clients", "docs"})
 
 
 def pytest_configure() -> None:
-    """Give the tests this environment's programs, compiled code, and time."""
+    """Give the tests this environment's programs, and compiled code."""
     os.environ["PATH"] = (
         f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     )
@@ -39,9 +38,6 @@ def pytest_configure() -> None:
     # What many processes import is compiled once, also where that is switched off.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
-    # How long an example takes depends on what else the machine does.
-    settings.register_profile("here", deadline=None)
-    settings.load_profile("here")
 
 
 def pytest_xdist_auto_num_workers() -> int:

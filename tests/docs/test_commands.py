@@ -28,7 +28,11 @@ STANDING: Final = {
     ),
     "tests/protocol/test_session.py::test_every_state_takes_every_input": (
         "runs what also runs alone",
-        ".venv/bin/python -m pytest tests/protocol/test_session.py",
+        ".venv/bin/python -m twisted.trial tests.protocol.test_session",
+    ),
+    "tests/e2e/test_edge.py::test_over_the_rate": (
+        "runs what also runs alone",
+        ".venv/bin/python -m pytest tests/e2e/test_edge.py",
     ),
     "tests/packaging/test_wheel.py::test_pipx": (
         "installs libraries; the wheel is installed so",
