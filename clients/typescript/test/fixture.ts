@@ -110,9 +110,7 @@ export class Fixture extends FakeEnvironment implements Clock, Page {
   readonly #visibility = new Set<() => void>();
   readonly #leave = new Set<() => void>();
 
-  date(): number {
-    return 1_000_000 + this.now();
-  }
+  override readonly date = (): number => 1_000_000 + this.now();
 
   random(): number {
     return this.chance;
