@@ -7,9 +7,9 @@ PYTHON ?= python3
 
 help:
 	@echo "make demo       show the whole process in a browser"
-	@echo "make test       run the checks and tests (seven minutes)"
+	@echo "make test       run the checks and tests (ten minutes)"
 	@echo "make coverage   run them with coverage, and check its bounds"
-	@echo "make check      run the checks and the unit tests (three minutes)"
+	@echo "make check      run the checks and the unit tests (five minutes)"
 	@echo "make owners     run the tests of files of other users (needs root)"
 	@echo "make packages   test the wheel and the packages for Debian 12 and 13 (needs root)"
 	@echo "make soak       run a page next to every abuse for three minutes, and what runs long"
