@@ -1,5 +1,3 @@
-"""Tests."""
-
 import signal
 import sys
 

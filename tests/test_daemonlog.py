@@ -1,5 +1,3 @@
-"""Tests for bridge.daemonlog."""
-
 import contextlib
 import io
 import json

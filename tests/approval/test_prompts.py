@@ -1,5 +1,3 @@
-"""Tests for ``bridge.approval.prompts``."""
-
 import re
 
 from attrs import evolve

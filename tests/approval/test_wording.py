@@ -1,5 +1,3 @@
-"""Tests for ``bridge.approval.wording``."""
-
 import re
 
 from hypothesis import given

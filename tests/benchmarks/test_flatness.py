@@ -1,5 +1,3 @@
-"""Tests for ``benchmarks.flatness``."""
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

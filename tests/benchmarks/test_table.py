@@ -1,5 +1,3 @@
-"""Tests for ``benchmarks.table``."""
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from benchmarks.table import Row

@@ -1,5 +1,3 @@
-"""Tests for bridge.cli.checkup."""
-
 import json
 import os
 import shutil

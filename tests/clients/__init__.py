@@ -1,1 +1,0 @@
-"""Tests for the clients of the protocol."""

@@ -1,5 +1,3 @@
-"""Tests for bridge.concurrency.coroutines."""
-
 from typing import Any
 
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""Tests for bridge.concurrency.shares."""
-
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred

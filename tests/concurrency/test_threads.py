@@ -1,5 +1,3 @@
-"""Tests for bridge.concurrency.threads."""
-
 import threading
 from typing import Any
 

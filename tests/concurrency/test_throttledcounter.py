@@ -1,5 +1,3 @@
-"""Tests for bridge.concurrency.throttledcounter."""
-
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 

@@ -1,5 +1,3 @@
-"""Tests for bridge.daemon.banner."""
-
 from unittest import mock
 
 from attrs import evolve

@@ -1,5 +1,3 @@
-"""Tests for bridge.daemon.listening."""
-
 import os
 import socket
 import stat

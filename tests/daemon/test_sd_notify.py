@@ -1,5 +1,3 @@
-"""Tests for bridge.daemon.sd_notify."""
-
 import socket
 
 from twisted.internet.task import Clock

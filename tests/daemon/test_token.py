@@ -1,5 +1,3 @@
-"""Tests for bridge.daemon.token."""
-
 import errno
 import os
 from unittest import mock

@@ -1,5 +1,3 @@
-"""Tests for bridge.databases.databases."""
-
 import time
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""Tests for bridge.databases.sqliteerrors."""
-
 import sqlite3
 
 from twisted.trial.unittest import SynchronousTestCase

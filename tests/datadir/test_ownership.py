@@ -1,5 +1,3 @@
-"""Tests for ``bridge.datadir.ownership``."""
-
 import grp
 import os
 import pwd

@@ -1,5 +1,3 @@
-"""Tests for bridge.datadir.paths."""
-
 import os
 import stat
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Tests for bridge.datadir.token."""
-
 import os
 import stat
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""Tests for bridge.demo.page."""
-
 from importlib.resources import files
 
 from treq.testing import StubTreq

@@ -1,5 +1,3 @@
-"""Tests for docs/man."""
-
 import os
 import re
 import subprocess

@@ -1,5 +1,3 @@
-"""Tests for the site."""
-
 import re
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,5 +1,3 @@
-"""Tests of ``bridge.net.addresses``."""
-
 import ipaddress
 
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""Tests for bridge.osc.pacing."""
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.internet.task import Clock

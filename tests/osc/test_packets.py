@@ -1,5 +1,3 @@
-"""Tests for bridge.osc.packets."""
-
 import math
 import struct
 from collections.abc import Sequence

@@ -1,5 +1,3 @@
-"""Tests for bridge.outbound.bodytext."""
-
 import gzip
 import tracemalloc
 import zlib

@@ -1,5 +1,3 @@
-"""Tests for bridge.outbound.checkedrequest."""
-
 import re
 
 from hypothesis import given

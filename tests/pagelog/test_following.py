@@ -1,5 +1,3 @@
-"""Tests for bridge.pagelog.following."""
-
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,5 +1,3 @@
-"""Tests for bridge.pagelog.logrecords."""
-
 import math
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Tests for bridge.pagelog.pagefile."""
-
 import errno
 import os
 import stat

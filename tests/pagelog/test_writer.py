@@ -1,5 +1,3 @@
-"""Tests for bridge.pagelog.writer."""
-
 from typing import Any
 
 from twisted.internet import reactor

@@ -1,5 +1,3 @@
-"""Tests for bridge.protocol.bucket."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.task import Clock

@@ -1,5 +1,3 @@
-"""Tests for bridge.protocol.errors."""
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import CloseCode, CloseReason, Retry

@@ -1,5 +1,3 @@
-"""Tests for bridge.protocol.frames."""
-
 import math
 from typing import Any
 

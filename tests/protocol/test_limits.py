@@ -1,5 +1,3 @@
-"""Tests for bridge.protocol.limits."""
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import limits

@@ -1,5 +1,3 @@
-"""Tests for bridge.protocol.rules."""
-
 import re
 import unicodedata
 

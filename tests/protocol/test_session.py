@@ -1,5 +1,3 @@
-"""Tests for bridge.protocol.session."""
-
 from collections.abc import Callable
 
 from hypothesis import given

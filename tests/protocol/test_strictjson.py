@@ -1,5 +1,3 @@
-"""Tests for bridge.protocol.strictjson."""
-
 import json
 from typing import Any
 

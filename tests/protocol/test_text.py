@@ -1,5 +1,3 @@
-"""Tests for bridge.protocol.text."""
-
 import unicodedata
 
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""Tests for bridge.protocol.wire."""
-
 import contextlib
 import math
 import traceback

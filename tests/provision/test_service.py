@@ -1,5 +1,3 @@
-"""Tests for ``bridge.provision.service``."""
-
 import os
 import re
 from pathlib import Path

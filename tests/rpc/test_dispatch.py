@@ -1,5 +1,3 @@
-"""Tests for bridge.rpc.dispatch."""
-
 from collections.abc import Awaitable
 from typing import Annotated, Any
 

@@ -1,5 +1,3 @@
-"""Tests for bridge.rpc.hub."""
-
 from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,5 +1,3 @@
-"""Tests for bridge.rpc.registry."""
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code

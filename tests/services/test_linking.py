@@ -1,5 +1,3 @@
-"""Tests for ``bridge.services.linking``."""
-
 from typing import Any
 
 from twisted.internet.defer import Deferred

@@ -1,5 +1,3 @@
-"""Tests for bridge.services.logs."""
-
 import time
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Tests for bridge.services.notify."""
-
 import base64
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Tests for bridge.services.osc."""
-
 import errno
 from socket import AF_INET, SOCK_DGRAM, socket
 from typing import Any

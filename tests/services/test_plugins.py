@@ -1,5 +1,3 @@
-"""Tests for ``bridge.services.plugins``."""
-
 from typing import Any, cast
 
 from twisted.internet.defer import Deferred

@@ -1,5 +1,3 @@
-"""Tests for bridge.services.remote."""
-
 from itertools import count
 from typing import Any
 

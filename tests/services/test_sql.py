@@ -1,5 +1,3 @@
-"""Tests for bridge.services.sql."""
-
 import json
 import time
 from typing import Any

@@ -1,5 +1,3 @@
-"""Tests for bridge.services.state."""
-
 from typing import Any
 
 from twisted.internet.defer import execute

@@ -1,5 +1,3 @@
-"""Tests for bridge.settings.host."""
-
 from __future__ import annotations
 
 import os

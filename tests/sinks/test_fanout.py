@@ -1,5 +1,3 @@
-"""Tests for bridge.sinks.fanout."""
-
 from typing import Any
 
 from twisted.internet.defer import Deferred, fail, gatherResults, maybeDeferred

@@ -1,5 +1,3 @@
-"""Tests for bridge.sinks.icons."""
-
 import errno
 import io
 import stat

@@ -1,5 +1,3 @@
-"""Tests for bridge.store.store."""
-
 import gc
 import json
 import tempfile

@@ -1,5 +1,3 @@
-"""Tests for bridge.store.tables."""
-
 from typing import Any
 
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""Tests for ``bridge.system.files``."""
-
 import errno
 import os
 import shutil

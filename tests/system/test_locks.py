@@ -1,5 +1,3 @@
-"""Tests for bridge.system.locks."""
-
 import fcntl
 import os
 import stat

@@ -1,5 +1,3 @@
-"""Tests for ``bridge.system.memory``."""
-
 import ctypes
 import linecache
 

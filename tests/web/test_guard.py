@@ -1,5 +1,3 @@
-"""Tests for bridge.web.guard."""
-
 import contextlib
 from pathlib import Path
 

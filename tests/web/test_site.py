@@ -1,5 +1,3 @@
-"""Tests for bridge.web.site."""
-
 import json
 
 from twisted.internet.error import ConnectionLost

@@ -1,5 +1,3 @@
-"""Tests for bridge.wiring.services."""
-
 import time
 from typing import Any
 from unittest.mock import Mock

@@ -1,5 +1,3 @@
-"""Tests for bridge.cli.commands.settings."""
-
 import json
 import os
 import tomllib

@@ -1,5 +1,3 @@
-"""Tests for ``bridge.cli.commands.update``."""
-
 import io
 import json
 import sys

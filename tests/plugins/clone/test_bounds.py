@@ -1,5 +1,3 @@
-"""Tests of ``bridge.plugins.clone.bounds``."""
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.clone.bounds import check_name

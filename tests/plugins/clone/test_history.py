@@ -1,5 +1,3 @@
-"""Tests of ``bridge.plugins.clone.history``."""
-
 import tempfile
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Tests of ``bridge.plugins.clone.pack``."""
-
 import tracemalloc
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Tests of ``bridge.plugins.clone.snapshot``."""
-
 from typing import Any
 
 from hypothesis import given

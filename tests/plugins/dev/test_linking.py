@@ -1,5 +1,3 @@
-"""Tests for ``bridge.plugins.dev.linking``."""
-
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 

@@ -1,5 +1,3 @@
-"""Tests for ``bridge.plugins.dev.reading``."""
-
 import contextlib
 import os
 import socket

@@ -1,5 +1,3 @@
-"""Tests for ``bridge.plugins.installed.exchange``."""
-
 import contextlib
 import itertools
 import json

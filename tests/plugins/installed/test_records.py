@@ -1,5 +1,3 @@
-"""Tests for ``bridge.plugins.installed.records``."""
-
 from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,3 @@
-"""Tests for ``bridge.plugins.installed.trees``."""
-
 import os
 import shutil
 import tracemalloc

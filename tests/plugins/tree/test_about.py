@@ -1,5 +1,3 @@
-"""Tests for ``bridge.plugins.tree.about``."""
-
 import base64
 
 from twisted.trial.unittest import SynchronousTestCase

@@ -1,5 +1,3 @@
-"""Tests for bridge.plugins.tree.jsontext."""
-
 import json
 import time
 

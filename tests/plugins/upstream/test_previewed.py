@@ -1,5 +1,3 @@
-"""Tests for ``bridge.plugins.upstream.previewed``."""
-
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree.tree import Tree

@@ -1,5 +1,3 @@
-"""Tests of ``bridge.plugins.upstream.updates``."""
-
 from typing import Any, cast
 
 from twisted.internet.defer import Deferred

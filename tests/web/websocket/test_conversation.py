@@ -1,5 +1,3 @@
-"""Tests for bridge.web.websocket.conversation."""
-
 import gc
 import json
 import weakref

@@ -1,5 +1,3 @@
-"""Tests for bridge.web.websocket.sendqueue."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase

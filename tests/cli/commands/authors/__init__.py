@@ -1,1 +1,0 @@
-"""Tests of ``bridge.cli.commands.authors``."""

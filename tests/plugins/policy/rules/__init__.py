@@ -1,1 +1,0 @@
-"""Tests of ``bridge.plugins.policy.rules``."""
