@@ -7,7 +7,7 @@ import { makeUi } from "../../bridge/reference/packages/api/src/handles.js";
 import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { HostState } from "../../bridge/reference/packages/host/src/hoststate.js";
-import type { Caller } from "../../bridge/reference/packages/host/src/link.js";
+import { type Caller, UnansweredError } from "../../bridge/reference/packages/host/src/link.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
 import { PageRuntime } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { persistence } from "../../bridge/reference/packages/host/src/persistence.js";
@@ -20,7 +20,7 @@ export const KEY = "the-key";
 
 /** What a call is rejected with that went out and was not answered. */
 export function noAnswer(): Error {
-  return Object.assign(new BridgeError("timeout", "no answer"), { sent: true });
+  return new UnansweredError("timeout", "no answer");
 }
 
 type Params = { readonly [name: string]: unknown };

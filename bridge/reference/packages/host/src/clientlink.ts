@@ -14,10 +14,9 @@ import {
   type Params,
   type Result,
   type State,
-  type TimeoutError,
   createBridge,
 } from "../../client/src/index.js";
-import type { Link } from "./link.js";
+import { type Link, UnansweredError } from "./link.js";
 import { Signal } from "./signal.js";
 
 const KEPT_CLOSES = 5;
@@ -117,8 +116,8 @@ async function withOwnErrors<Result>(answer: Promise<Result>): Promise<Result> {
     if (!(e instanceof ClientError)) {
       throw e;
     }
-    const { code, message, sent } = e as ClientError & Partial<TimeoutError>;
-    const isGone = code === "lost" || code === "pairing";
-    throw Object.assign(new BridgeError(isGone ? "disconnected" : code, message), { sent });
+    const isGone = e.code === "lost" || e.code === "pairing";
+    const Own = "sent" in e && e.sent ? UnansweredError : BridgeError;
+    throw new Own(isGone ? "disconnected" : e.code, e.message);
   }
 }

@@ -2,8 +2,7 @@
 
 import type { Json } from "@bridge/plugin-api";
 
-import type { TimeoutError } from "../../client/src/index.js";
-import type { Caller } from "./link.js";
+import { type Caller, UnansweredError } from "./link.js";
 import type { Values } from "./settings.js";
 
 export async function readEntries(caller: Caller, ns: string): Promise<Values> {
@@ -25,9 +24,8 @@ export async function storeEntry(
   try {
     await caller.call(value === undefined ? "state/delete" : "state/set", { ns, key, value });
   } catch (e) {
-    // What was not sent, or was refused, is not done.
-    const { sent } = e as Partial<TimeoutError>;
-    if (!sent || JSON.stringify((await read())[key]) !== JSON.stringify(value)) {
+    const mayBeDone = e instanceof UnansweredError;
+    if (!mayBeDone || JSON.stringify((await read())[key]) !== JSON.stringify(value)) {
       throw e;
     }
   }

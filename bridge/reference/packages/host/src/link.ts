@@ -1,5 +1,7 @@
 /** The connection to the daemon. */
 
+import { BridgeError } from "@bridge/plugin-api";
+
 import type {
   CallOptions,
   EventName,
@@ -12,6 +14,9 @@ import type {
   State,
 } from "../../client/src/index.js";
 import type { Signal } from "./signal.js";
+
+/** A call was sent and not answered: what it asked for may be done. */
+export class UnansweredError extends BridgeError {}
 
 /** Calls methods of the daemon. */
 export interface Caller {
