@@ -79,8 +79,6 @@ class InThreadContract:
 
 
 class PoolTests(InThreadContract, TestCase):
-    """Real threads."""
-
     def setUp(self):
         running: Any = reactor
         self.pool = Pool(running, "contract", 1)

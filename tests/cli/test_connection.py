@@ -11,8 +11,6 @@ from .commands.calls import WELCOME, Answering, CallCase
 
 
 class ClientTests(CallCase):
-    """Calls, by the command ``call``."""
-
     command = "call"
 
     def assert_paired(self) -> None:

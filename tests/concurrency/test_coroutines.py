@@ -14,8 +14,6 @@ STEPS = st.lists(
 
 
 class RunTests(SynchronousTestCase):
-    """Runs of coroutines."""
-
     @given(STEPS)
     def test_as_a_deferred_does(self, steps: list[str]) -> None:
         """Whatever it waits for, it ends as Twisted's own coroutines do."""

@@ -70,8 +70,6 @@ class StuckWire(Wire):
 
 
 class ConversationTests(SynchronousTestCase):
-    """One command's conversation."""
-
     def setUp(self):
         self.clock = Clock()
         self.context = evolve(Stack().context, clock=self.clock)

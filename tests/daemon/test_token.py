@@ -12,8 +12,6 @@ from ..datadir.test_token import TokenCase
 
 
 class FollowedCase(TokenCase):
-    """Follows a token."""
-
     def setUp(self) -> None:
         super().setUp()
         self.replaced: list[None] = []

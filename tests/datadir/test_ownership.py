@@ -14,8 +14,6 @@ from ..directories import fresh_directory, planted
 
 
 class OwnershipCase(SynchronousTestCase):
-    """A test with a file in a directory."""
-
     def setUp(self):
         self.root = fresh_directory(self)
         self.path = self.root / "a b"

@@ -14,8 +14,6 @@ OPEN = (0o640, 0o604, 0o620, 0o601, 0o644)
 
 
 class TokenCase(SynchronousTestCase):
-    """Has a directory for a token."""
-
     def setUp(self) -> None:
         self.directory = fresh_directory(self)
         self.path = self.directory / "token"

@@ -20,8 +20,6 @@ from ..plugins.clone.clones import run_git
 
 
 class ForgeTests(TestCase):
-    """A forge on this process's reactor."""
-
     def setUp(self) -> None:
         self.base = fresh_directory(self)
         self.root = self.base / "repositories"

@@ -231,8 +231,6 @@ def read_token(data: Path) -> str:
 
 
 class Daemon(Command):
-    """A running daemon."""
-
     def __init__(self, process: subprocess.Popen[str], data: Path) -> None:
         super().__init__(process)
         self.data = data

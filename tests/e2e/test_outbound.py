@@ -4,8 +4,6 @@ from .daemon import HomeCase, running
 
 
 class RefusedTests(HomeCase):
-    """A daemon as it is delivered."""
-
     def test_attack_own_ports(self) -> None:
         """A page can't make the daemon ask this machine, not even look at a plugin."""
         with (

@@ -141,8 +141,6 @@ class NotificationsTests(DesktopContract, NotificationsCase):
 
 
 class FakeScreenTests(DesktopContract, TestCase):
-    """The double."""
-
     def setUp(self):
         self.desktop = FakeScreen()
         self.desktop.server = None

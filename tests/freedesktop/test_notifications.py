@@ -18,8 +18,6 @@ CHOICES = [("yes-1", "Yes"), ("no-1", "No")]
 
 
 class NotificationsCase(TestCase):
-    """A bus, and a client on it."""
-
     async def setUp(self):  # type: ignore[override]
         self.bus = SessionBus()
         self.addCleanup(self.bus.remove)

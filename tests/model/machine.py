@@ -97,8 +97,6 @@ kills = st.builds(Trouble, percents)
 
 
 class BridgeMachine(RuleBasedStateMachine):
-    """Drives one daemon."""
-
     def __init__(self) -> None:
         super().__init__()
         self.driver = Driver()

@@ -153,8 +153,6 @@ FILES_OF_A_TABLE: Final = ("main.ts", "plugin.json")
 
 
 class Web(Stack):
-    """The web of an assembled daemon."""
-
     def __init__(self, clock: Any, site: Any, host: str) -> None:
         self.clock, self.site, self.host = clock, site, host
         self.pages = []

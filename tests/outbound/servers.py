@@ -101,8 +101,6 @@ class Endless:
 
 
 class Server(Factory):
-    """A server with prepared answers."""
-
     protocol: Any = Visit
     noisy = False
 

@@ -190,8 +190,6 @@ BODIES: Cases = {
 
 
 class RefusalTests(OutboundCase):
-    """Answers that are not what they should be."""
-
     async def check(self, cases: Cases) -> None:
         """Ask for each answer, which is refused before much of it was sent."""
         for case, (answer, refusal) in cases.items():
@@ -257,8 +255,6 @@ class RefusalTests(OutboundCase):
 
 
 class TimeTests(OutboundCase):
-    """Servers that take their time."""
-
     async def test_attack_slow_servers(self):
         """Silence, and a byte now and then, end with the time, whatever that was."""
         body = dribbling(b"x" * 1000, HEAD + b"Content-Length: 1000\r\n\r\n", 0.01)

@@ -138,8 +138,6 @@ class GitRemotesTests(RemotesContract, CloneTestCase):
 
 
 class FakeRemotesTests(RemotesContract, TestCase):
-    """The double."""
-
     def setUp(self):
         root = fresh_directory(self)
         write_tree(root / "trees" / "aa", files_of("aa"), None)
@@ -251,8 +249,6 @@ class RealBuilderTests(BuilderContract, TestCase):
 
 
 class FakeBuilderTests(BuilderContract, TestCase):
-    """The double."""
-
     def setUp(self):
         self.subject = FakeBuilder()
 

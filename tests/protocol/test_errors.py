@@ -16,8 +16,6 @@ class CloseTests(SynchronousTestCase):
 
 
 class RetryTests(SynchronousTestCase):
-    """When a page may connect again."""
-
     def test_each_reason(self) -> None:
         """After a refusal it pairs first; after an overload it waits."""
         self.assertIs(CloseReason.UNAUTHORIZED.retry, Retry.PAIRED)

@@ -34,8 +34,6 @@ def stripped(text: bytes) -> bytes:
 
 
 class StrictCase(SynchronousTestCase):
-    """Reads texts."""
-
     def refused(self, text: bytes) -> str:
         """Return the error that reading ``text`` is refused with."""
         error = self.assertRaises(BridgeError, loads, text)

@@ -26,8 +26,6 @@ from ..npm import esbuild, library, packed
 
 
 class SourceCase(SynchronousTestCase):
-    """A scratch directory, and this machine's pin."""
-
     def setUp(self):
         self.root = fresh_directory(self)
         pin = pin_for()
@@ -188,8 +186,6 @@ class FindingTests(SourceCase):
 
 
 class InstallingTests(SourceCase):
-    """The bundler in its place."""
-
     def test_attack_open_umask(self):
         """Only its owner enters the directory, and only he writes what is in it."""
         data = DataDir(self.root)

@@ -48,8 +48,6 @@ def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
 
 
 class SourcesCase(SynchronousTestCase):
-    """A scratch directory."""
-
     def setUp(self):
         self.root = fresh_directory(self)
 
@@ -70,8 +68,6 @@ class SourcesCase(SynchronousTestCase):
 
 
 class ArchiveTests(SourcesCase):
-    """A tar archive."""
-
     def test_forms(self):
         """Packed or not, below a folder or not, with or without a leading dot."""
         wanted = {**NEEDED, "node_modules/pk/i.js": b"x"}
@@ -147,8 +143,6 @@ class ArchiveTests(SourcesCase):
 
 
 class DirectoryTests(SourcesCase):
-    """A directory."""
-
     def test_forms(self):
         """It may be the sources, or have one folder that is."""
         wanted = {**NEEDED, "node_modules/pk/i.js": b"x"}

@@ -189,8 +189,6 @@ class RenewalTests(SetupCase):
 
 
 class FailureTests(SetupCase):
-    """What goes wrong."""
-
     def test_no_bundler_for_this_system(self):
         """A system without a pinned bundler is reported."""
         with mock.patch.object(command, "pin_for", return_value=None):

@@ -48,8 +48,6 @@ def checked(*folders: Path, **given: bool) -> subprocess.CompletedProcess[str]:
 
 
 class TypeTests(SynchronousTestCase):
-    """What the compiler prints."""
-
     def test_sources(self) -> None:
         """The page, the API, the sample plugin and the scenarios next to this pass."""
         run = checked(REFERENCE, Path(__file__).parent)

@@ -16,8 +16,6 @@ from ..plugins.operations.bench import Bench, files_of, write_tree
 
 
 class WorkTreeTests(SynchronousTestCase):
-    """What a command may ask for."""
-
     def test_bad(self) -> None:
         """Anything else is refused, and none of it repeated."""
         for value in (
@@ -37,8 +35,6 @@ class WorkTreeTests(SynchronousTestCase):
 
 
 class LinkTests(SynchronousTestCase):
-    """Trees of commands."""
-
     def setUp(self) -> None:
         self.bench = Bench(self)
         self.tree = self.bench.repositories / "work"

@@ -22,8 +22,6 @@ JSON = st.recursive(
 
 
 class RemoteCase(ServiceCase):
-    """The service with a hub."""
-
     service = "remote"
 
     def setUp(self) -> None:

@@ -13,8 +13,6 @@ from .case import ServiceCase
 
 
 class StateCase(ServiceCase):
-    """The service over a real store."""
-
     service = "state"
 
     def setUp(self) -> None:

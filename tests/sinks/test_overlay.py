@@ -104,8 +104,6 @@ class DatagramTests(SynchronousTestCase):
 
 
 class SocketTests(SinkContract, TestCase):
-    """Tests over real UDP."""
-
     def setUp(self):
         self.listener, self.port = Listener.listen(reactor, self)
 

@@ -91,8 +91,6 @@ class Server:
 
 
 class WebSocketCase(TestCase):
-    """A server, and a sink for it."""
-
     kind = "xsoverlay"
 
     def setUp(self) -> None:

@@ -395,8 +395,6 @@ class FramesContract:
 
 
 class MemoryTests(FramesContract, SynchronousTestCase):
-    """The contract in memory."""
-
     def setUp(self) -> None:
         self.stack = Stack(dev=False, rate=1e6, burst=10**6, requests=(1e6, 10**6))
         self.stack.add_state()

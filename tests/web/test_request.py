@@ -12,8 +12,6 @@ from .test_requestscontract import ALWAYS
 
 
 class RequestCase(SynchronousTestCase):
-    """Has a stack of a ``--dev`` daemon."""
-
     def setUp(self) -> None:
         self.stack = Stack()
 

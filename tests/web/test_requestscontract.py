@@ -555,8 +555,6 @@ class RequestsContract:
 
 
 class MemoryTests(RequestsContract, SynchronousTestCase):
-    """The contract in memory."""
-
     def setUp(self) -> None:
         """Build daemons with and without ``--dev``, without a rate."""
         self.stacks = [Stack(dev, 1e6, 10**6) for dev in (False, True)]

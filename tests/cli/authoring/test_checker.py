@@ -79,8 +79,6 @@ def compiler_environ() -> dict[str, str]:
 
 
 class CheckerTests(TestCase):
-    """Trying a tree."""
-
     def setUp(self):
         """A data directory that is set up, and a signed plugin."""
         self.directory = fresh_directory(self)

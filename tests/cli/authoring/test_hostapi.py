@@ -22,8 +22,6 @@ export default definePlugin({ id: "demo", activate(ctx) { ctx.logger.info("a"); 
 
 
 class VersionTests(SynchronousTestCase):
-    """The version of the API."""
-
     def test_version(self) -> None:
         """A package.json comes first, else an exported constant, if it is certain."""
         host = fresh_directory(self)
@@ -99,8 +97,6 @@ class FindTests(SynchronousTestCase):
 
 
 class TypesTests(SynchronousTestCase):
-    """The compiler itself."""
-
     def setUp(self) -> None:
         self.base = fresh_directory(self)
         self.tree = self.base / "tree"

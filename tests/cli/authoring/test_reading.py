@@ -64,8 +64,6 @@ export default { a: 1 };
 
 
 class ReadingTests(TestCase):
-    """Reading sources."""
-
     def setUp(self) -> None:
         shop = Workshop(fresh_directory(self)).fill()
         place = Paths(shop.profile, shop.data, shop.theme_dir)
@@ -128,8 +126,6 @@ class EntryTests(SynchronousTestCase):
 
 
 class SourceLineTests(SynchronousTestCase):
-    """The line of a hit."""
-
     def setUp(self):
         self.root = fresh_directory(self)
         (self.root / "a.ts").write_bytes(b"one\r\n  eval('\x1b')\rthree\n" + b"x" * 500)

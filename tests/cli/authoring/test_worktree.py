@@ -17,8 +17,6 @@ from ..repository import commit, git
 
 
 class WorkTreeTestCase(SynchronousTestCase):
-    """A test with a tree."""
-
     def setUp(self):
         self.directory = fresh_directory(self)
         self.root = self.directory / "tree"
@@ -50,8 +48,6 @@ class DirectoryTests(WorkTreeTestCase):
 
 
 class RepositoryTests(WorkTreeTestCase):
-    """A git work tree."""
-
     def test_link_and_submodule(self):
         """Both are refused as they would be in a clone."""
         (self.root / "link").symlink_to("main.ts")

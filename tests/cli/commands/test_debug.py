@@ -4,8 +4,6 @@ from .calls import CallCase
 
 
 class CallTests(CallCase):
-    """Calling a method."""
-
     command = "call"
 
     def test_parameters(self):
@@ -40,8 +38,6 @@ class CallTests(CallCase):
 
 
 class EvalTests(CallCase):
-    """Evaluating a snippet."""
-
     command = "eval"
 
     def test_value(self):

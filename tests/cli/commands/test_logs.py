@@ -15,8 +15,6 @@ TIME = "1970-01-01T00:00:00.000Z"
 
 
 class LogsTests(CommandTestCase):
-    """Showing the page's log."""
-
     def setUp(self):
         super().setUp()
         self.path = self.root / "logs" / "plugins.log"

@@ -21,8 +21,6 @@ from ..commandcase import CommandTestCase, Outcome
 
 
 class CommandTests(CommandTestCase):
-    """The command line."""
-
     def setUp(self):
         super().setUp()
         self.data = DataDir(self.root / "data")

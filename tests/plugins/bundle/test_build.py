@@ -136,8 +136,6 @@ class LinkedTests(BuildCase):
 
 
 class PublishingTests(BuildCase):
-    """A build that succeeds."""
-
     async def test_two_plugins(self):
         """
         The bundle, its map and its description are published, and nothing else.
@@ -535,8 +533,6 @@ class BundlerEndTests(BuildCase):
 
 
 class FullDiskTests(BuildCase):
-    """Storage that fails."""
-
     async def test_writes_that_fail(self):
         """A full disk before publishing leaves the previous bundle."""
         await self.shop.build()

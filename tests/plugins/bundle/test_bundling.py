@@ -88,8 +88,6 @@ class MessagesTests(SynchronousTestCase):
 
 
 class FlagsTests(SynchronousTestCase):
-    """The flags."""
-
     def test_for_real_users(self):
         """They are the ones that hosts are written for, in this order."""
         self.assertEqual(

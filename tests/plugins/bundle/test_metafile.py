@@ -216,8 +216,6 @@ def place(specifier: str, text: bytes) -> str:
 
 
 class PlaceTests(SynchronousTestCase):
-    """The file and the line."""
-
     def test_lines(self):
         """Lines are counted from 1, whatever the import is like."""
         for text in (
@@ -247,8 +245,6 @@ class PlaceTests(SynchronousTestCase):
 
 
 class SpecifierTests(SynchronousTestCase):
-    """What is repeated."""
-
     def test_shown(self):
         """A plain name is, in quotes, and nothing else."""
         self.assertEqual(specifier_shown("@a/b-c.js"), '"@a/b-c.js"')

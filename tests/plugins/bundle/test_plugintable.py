@@ -12,8 +12,6 @@ def bundle(script: str, sources: list[str], mappings: str) -> Bundle:
 
 
 class TableTests(SynchronousTestCase):
-    """The exact text."""
-
     def test_attack_code_as_an_id(self):
         """Nothing but an id becomes code, even if somebody forgot to check."""
         evil = ("a';evil();'", "../x", "A1", "a", "", "aa\n", "ä1", "con")

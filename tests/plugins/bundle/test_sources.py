@@ -24,8 +24,6 @@ CODE = "export default 'UNSCANNED';"
 
 
 class AskedTests(BuildCase):
-    """What the bundler has to ask for."""
-
     @given(st.sampled_from(("/home/é x/(a)", "/d-[0]\\n")), st.text("host/plugins."))
     def test_attack_not_asked_for(self, root: str, below: str) -> None:
         """It reads what is in the host's directory by itself, and nothing else."""

@@ -50,8 +50,6 @@ class TextsCase(BuildCase):
 
 
 class TextsTests(TextsCase):
-    """What a page gets."""
-
     async def test_text(self):
         """It is strict, readable, and has a map that its author understands."""
         [plugin] = (await self.table("aa"))["plugins"]
@@ -142,8 +140,6 @@ class LeftOutTests(TextsCase):
 
 
 class HostTests(TextsCase):
-    """The host's side of it."""
-
     async def test_attack_host_that_imports_a_plugin(self):
         """No source of a plugin gets into a script of the page's own."""
         for path in ("index.ts", "realm/runtime.ts"):

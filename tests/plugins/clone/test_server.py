@@ -22,8 +22,6 @@ GOOD = serve_pack(make_pack(*map(packed, (TIP, ROOT, FILES))), TIP.name.hex())
 
 
 class RedirectTests(CloneTestCase):
-    """Redirects."""
-
     async def redirecting(
         self, location: str, times: int = 1, status: str = "302 x"
     ) -> str:
@@ -118,8 +116,6 @@ class ClosedTests(CloneTestCase):
 
 
 class AnswerTests(CloneTestCase):
-    """What a server answers."""
-
     async def answer(self, *pieces: bytes, later: bool = False) -> str:
         """The refusal of these bytes as an answer, to the second request if later."""
 

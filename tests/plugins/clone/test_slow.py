@@ -17,8 +17,6 @@ from .packs import commit, tree
 
 
 class SlowServerTests(CloneTestCase):
-    """Servers that keep a clone waiting."""
-
     def slow(self, pieces: int, seconds: float) -> Deferred[str]:
         """Clone from a server whose answer comes in pieces, 0.1 s apart."""
 

@@ -18,8 +18,6 @@ DEFAULT_LIMITS = CloneLimits()
 
 
 class ReadFilesTests(SynchronousTestCase):
-    """Reading a working tree."""
-
     def setUp(self):
         self.directory = fresh_directory(self)
         self.root = self.directory / "tree"

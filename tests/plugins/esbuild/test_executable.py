@@ -36,8 +36,6 @@ def full() -> int:
 
 
 class ExecutableCase(SynchronousTestCase):
-    """A directory with a bundler, and one for copies."""
-
     def setUp(self):
         root = fresh_directory(self)
         self.source, self.private = root / "bin", root / "private"
@@ -114,8 +112,6 @@ class CopyTests(ExecutableCase):
 
 
 class ChecksumTests(ExecutableCase):
-    """The checksum file."""
-
     def test_forms(self):
         """The first word counts, in either case."""
         digest = hashlib.sha256(SCRIPT).hexdigest()

@@ -8,8 +8,6 @@ from bridge.plugins.esbuild.pins import Pin, pin_for, pins
 
 
 class PinTests(SynchronousTestCase):
-    """What is pinned, and for which system."""
-
     def test_digests_have_the_form_of_digests(self) -> None:
         """Every pin holds a SHA-512 and a SHA-256, and no two are the same."""
         table = pins()

@@ -20,8 +20,6 @@ BY_TWO = Signed(key_id(TWO), TWO, 500, "00" * 32)
 
 
 class TrustTestCase(OperationTestCase):
-    """A test with a real, empty store."""
-
     def setUp(self):
         super().setUp()
         self.trust = self.bench.trust
@@ -35,8 +33,6 @@ class TrustTestCase(OperationTestCase):
 
 
 class AcceptanceTests(TrustTestCase):
-    """What is committed with a tree."""
-
     def test_record(self):
         """It has the fields that exist in the wild; use changes some of them."""
         for plugin_id, now in (("one", 5), ("another", 6), ("one", 7)):

@@ -63,8 +63,6 @@ class JobTests(SynchronousTestCase):
 
 
 class JobsTestCase(SynchronousTestCase):
-    """A test with operations."""
-
     def setUp(self) -> None:
         self.events: list[Any] = []
         self.clock, self.day = Clock(), Clock()

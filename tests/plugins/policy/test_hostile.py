@@ -89,8 +89,6 @@ class WorkTests(SynchronousTestCase):
 
 
 class VerdictTests(SynchronousTestCase):
-    """What becomes of them."""
-
     def rules(self, source: str) -> set[str]:
         return {hit.rule for hit in scan_source("a.ts", source.encode())}
 

@@ -8,8 +8,6 @@ from bridge.plugins.policy.reading import words_in
 
 
 class WordsTests(SynchronousTestCase):
-    """Texts and their words."""
-
     def test_attack_words(self) -> None:
         """Words are found wherever they are, and what is between them is not."""
         for text, words in (

@@ -71,8 +71,6 @@ class ReadingTests(SynchronousTestCase):
 
 
 class SourceTests(SynchronousTestCase):
-    """What is reported of one file."""
-
     def test_reports(self) -> None:
         """Each hit has its file, its line and its rule."""
         part = b"x = function f(a: number): number {\n  return a / 2;\n}\n"
@@ -116,8 +114,6 @@ class SourceTests(SynchronousTestCase):
 
 
 class TreeTests(SynchronousTestCase):
-    """Whole trees on disk."""
-
     def reports(self, files: dict[str, str]) -> list[str]:
         """What is reported of a tree of these files."""
         root = fresh_directory(self)

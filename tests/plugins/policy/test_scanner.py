@@ -22,8 +22,6 @@ from ...npm import esbuild
 
 
 class ScannerCase(TestCase):
-    """A tree, and what scans it."""
-
     timeout = 60
 
     def setUp(self) -> None:
@@ -63,8 +61,6 @@ class ScannerCase(TestCase):
 
 
 class ScanTests(ScannerCase):
-    """What comes of a scan."""
-
     async def test_nothing_to_read(self) -> None:
         """Without sources, no bundler is needed."""
 

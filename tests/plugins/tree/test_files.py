@@ -11,8 +11,6 @@ from ...directories import fresh_directory
 
 
 class ReadingTests(SynchronousTestCase):
-    """What may be read, and how much of it."""
-
     def setUp(self):
         self.root = fresh_directory(self)
 

@@ -46,8 +46,6 @@ class SyntaxTests(SynchronousTestCase):
 
 
 class FieldTests(SynchronousTestCase):
-    """Fields by name."""
-
     def test_place(self) -> None:
         """A field is found by its name, and no string or inner field that has it."""
         text = b'{"a": ["b", "\\"b\\": 1", {"b": 1}],\n  "b": 2}'

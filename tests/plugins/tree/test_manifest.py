@@ -54,8 +54,6 @@ def with_(**fields: object) -> dict[str, Any]:
 
 
 class AcceptedTests(SynchronousTestCase):
-    """What is a manifest."""
-
     def test_read(self):
         """Four fields are required; the others have a value without being there."""
         empty = {"description": "", **{name: [] for name in LISTS}}
@@ -266,8 +264,6 @@ class CheckIdTests(SynchronousTestCase):
 
 
 class TreeTests(SynchronousTestCase):
-    """The manifest of a tree."""
-
     def test_refused(self):
         """A tree without a manifest or a ``main.ts`` is none of a plugin."""
         for files, words in (

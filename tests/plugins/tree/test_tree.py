@@ -52,8 +52,6 @@ class TreeTestCase(SynchronousTestCase):
 
 
 class DigestTests(TreeTestCase):
-    """What is in the digest."""
-
     def test_covered(self):
         """Every file counts, by the order of the bytes of its whole path."""
         more = dict.fromkeys((".hidden", "src/plugin.sig", ".github/x"), b"")
@@ -96,8 +94,6 @@ class WriteTests(TreeTestCase):
 
 
 class RefusedTests(TreeTestCase):
-    """What is no tree of a plugin."""
-
     def test_attack_symlink(self):
         """A link anywhere refuses the tree, whatever it is called."""
         for path in ("link", "src/link", "plugin.sig", "plugin.json", ".git"):

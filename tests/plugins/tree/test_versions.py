@@ -24,8 +24,6 @@ def full_versions(draw: st.DrawFn) -> str:
 
 
 class PrecedenceTests(SynchronousTestCase):
-    """Which version is lower."""
-
     @given(full_versions(), full_versions())
     def test_as_an_independent_implementation(self, one: str, other: str):
         """Any two versions are ordered as the semver package orders them."""
@@ -57,8 +55,6 @@ NOT_RANGES = (
 
 
 class RangeTests(SynchronousTestCase):
-    """What a range is."""
-
     def test_ranges(self):
         """What npm takes for a range is one, and nothing else."""
         for text in RANGES:
@@ -116,8 +112,6 @@ TABLE = (
 
 
 class AdmitsTests(SynchronousTestCase):
-    """Which versions a range admits."""
-
     def test_table(self) -> None:
         """Each kind of range admits what npm has it admit."""
         for text, inside, outside in TABLE:

@@ -59,8 +59,6 @@ class UpdatesTestCase(SynchronousTestCase):
 
 
 class AnswerTests(UpdatesTestCase):
-    """What is answered, and when."""
-
     def test_entry(self) -> None:
         """What is behind has both commits, and what is new; nothing else is listed."""
         self.install("ahead", "one", "same")

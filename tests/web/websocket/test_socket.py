@@ -15,8 +15,6 @@ from ..test_requestscontract import UPGRADE
 
 
 class SocketCase(SynchronousTestCase):
-    """Has a stack."""
-
     def setUp(self) -> None:
         self.stack = Stack(dev=False)
 

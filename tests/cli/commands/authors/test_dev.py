@@ -33,8 +33,6 @@ LOGGED = "2026-01-01T00:00:00.000Z {} [{}] {}\n"
 
 
 class SnapshotTests(SynchronousTestCase):
-    """What is noted of a tree."""
-
     def setUp(self) -> None:
         self.root = fresh_directory(self)
 

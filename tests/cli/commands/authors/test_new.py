@@ -25,8 +25,6 @@ FILES = [
 
 
 class NewTests(CommandTestCase):
-    """Creating a plugin."""
-
     def setUp(self):
         super().setUp()
         self.plugin = self.root / "Bio_Card"

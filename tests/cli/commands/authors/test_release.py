@@ -23,8 +23,6 @@ def report(outcome: Outcome) -> Report:
 
 
 class ReleaseTestCase(SignTestCase):
-    """A test with the repository of a plugin."""
-
     def setUp(self):
         super().setUp()
         self.patch(os, "environ", {"PATH": os.environ["PATH"], **AUTHOR})
@@ -84,8 +82,6 @@ class ReleaseTestCase(SignTestCase):
 
 
 class ReleaseTests(ReleaseTestCase):
-    """Releases of a repository in good order."""
-
     def test_nothing_new(self):
         """A release that is finished is reported again, and nothing is changed."""
         self.assert_released("patch", "1.2.4")
@@ -164,8 +160,6 @@ class ReleaseTests(ReleaseTestCase):
 
 
 class RefusedTests(ReleaseTestCase):
-    """What is not released."""
-
     def test_not_newer(self):
         """A version has to be newer than the last one that was signed."""
         self.assert_released("1.3.0", "1.3.0")

@@ -27,8 +27,6 @@ MANIFEST = {"id": "demo", "name": "Demo", "version": "1.2.3", "apiVersion": "^0.
 
 
 class SignTestCase(CommandTestCase):
-    """A test with a key and the files of a plugin."""
-
     def setUp(self):
         super().setUp()
         self.key = self.root / "key"
@@ -206,8 +204,6 @@ class WorkTreeTests(SignTestCase):
 
 
 class VerifyTests(SignTestCase):
-    """Verifying a tree."""
-
     def run_verify(self, *arguments):
         return self.run_main("verify", *arguments, str(self.plugin))
 
@@ -240,8 +236,6 @@ class VerifyTests(SignTestCase):
 
 
 class KeygenTests(CommandTestCase):
-    """Making a key, and showing one."""
-
     def setUp(self) -> None:
         super().setUp()
         self.patch(os, "environ", {**os.environ, "XDG_CONFIG_HOME": str(self.root)})

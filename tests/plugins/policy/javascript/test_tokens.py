@@ -12,8 +12,6 @@ from ..scanning import read_source
 
 
 class TokenTests(SynchronousTestCase):
-    """What is a token, and what is none."""
-
     def test_strings(self) -> None:
         """A string ends at its own quote, which no backslash precedes."""
         for text in ('""', "'\"'", r'"\""', r'"\\"', r'"a\\\"b"', '"//"', '"/*"'):
@@ -36,8 +34,6 @@ class TokenTests(SynchronousTestCase):
 
 
 class BracketTests(SynchronousTestCase):
-    """What brackets are for."""
-
     def test_groups(self) -> None:
         """Brackets group where they neither call nor declare."""
         for text, is_group in (

@@ -60,8 +60,6 @@ class MentionTests(SynchronousTestCase):
 
 
 class EscapeTests(SynchronousTestCase):
-    """Escapes and what they stand for."""
-
     def test_unescape(self) -> None:
         """Every kind of escape is decoded, and no escape is too large."""
         self.assertEqual(unescape(r"\n\t\0\q\\\u{110000}"), "\n\t\0q\\\ufffd")

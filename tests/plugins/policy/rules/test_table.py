@@ -8,8 +8,6 @@ from .vendored import GLOBALS_PACKAGE, HERE, copied, licence, published
 
 
 class StandardTests(SynchronousTestCase):
-    """The list."""
-
     def test_attack_changed_list(self) -> None:
         """The copy holds the names that were published, and its licence."""
         self.assertEqual(copied(), published())
