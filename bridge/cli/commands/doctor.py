@@ -25,6 +25,7 @@ from ...approval.prompts import Operation, Prompt
 from ...datadir.token import TokenError, read_token
 from ...freedesktop import Notifications
 from ...plugins.installed.records import RECORDS, read_record
+from ...plugins.tree.files import open_regular
 from ...protocol.errors import BridgeError, Prefix
 from ...protocol.limits import KIB
 from ...protocol.strictjson import dumps
@@ -241,7 +242,7 @@ def _of_state(place: Paths) -> dict[str, str]:
 def _tail(path: Path) -> str:
     """Return the last lines of a log; empty if there is none."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES)
             file.seek(start)
             text = file.read(_LOG_BYTES).decode("utf-8", "replace")

@@ -1,6 +1,7 @@
 """``doctor`` and its support bundle, as its user runs it."""
 
 import json
+import os
 import stat
 import tarfile
 from pathlib import Path
@@ -38,6 +39,13 @@ class SupportTests(SynchronousTestCase):
         environ = {"VRCNEXT_BRIDGE_WAYVR_ADDR": "[::1]:9", "VRCNEXT_TOKEN": "x"}
         files = doctor.report_parts(place, [], environ)
         self.assertEqual(files["variables.txt"], b"VRCNEXT_BRIDGE_WAYVR_ADDR=[::1]:9\n")
+
+    def test_attack_pipe_in_place_of_a_log(self) -> None:
+        """It is not waited for."""
+        place = locate("vrcnext", fresh_directory(self), None)
+        place.data.log.parent.mkdir(parents=True)
+        os.mkfifo(place.data.log)
+        self.assertEqual(doctor.report_parts(place, [], {})["plugins.log"], b"")
 
 
 class DoctorTests(HomeCase):
