@@ -66,8 +66,6 @@ class ForgeProcess:
 
     def stop(self) -> None:
         """End the process and remove its directory."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(10)
         self._process.stdout.close()
@@ -88,7 +86,6 @@ def start_forge_process(*, old: bool = False) -> ForgeProcess:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    assert process.stdout is not None
     ready = json.loads(process.stdout.readline())
     return ForgeProcess(base, ready["port"], base / "ca.pem", process)
 

@@ -49,7 +49,7 @@ def made(decorators: Any) -> dict[str, Any]:
         def __eq__(self, other: object) -> bool:
             return True
 
-        __hash__ = None  # type: ignore[assignment]
+        __hash__ = None
 
         def __repr__(self) -> str:
             return "own"

@@ -58,7 +58,6 @@ class Answered(TestCase):
         )
         await until(lambda: self.desktop._open)
         box = self.session.settled(self.empty).changed(self.empty)
-        assert box is not None
         self.session.save(f"prompt-{self.name}.png")
         return box
 

@@ -329,7 +329,6 @@ class ServerTests(SynchronousTestCase):
             ("mako", "makoctl menu"),
         ):
             screen = FakeScreen()
-            assert screen.server is not None
             screen.server = evolve(screen.server, name=name)
             for no_prompts in (False, True):
                 found = self.found(screen, no_prompts=no_prompts)

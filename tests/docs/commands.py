@@ -119,8 +119,6 @@ class Fixture:
         return reported
 
     def _ask(self, line: str) -> tuple[int, str]:
-        assert self._shell.stdin is not None
-        assert self._shell.stdout is not None
         patience = threading.Timer(
             PATIENCE_SECONDS, os.killpg, (self._shell.pid, signal.SIGKILL)
         )
@@ -186,8 +184,6 @@ class Fixture:
 
     def end(self) -> None:
         self.stop()
-        assert self._shell.stdin is not None
-        assert self._shell.stdout is not None
         self._shell.stdin.close()
         self._shell.wait(PATIENCE_SECONDS)
         self._shell.stdout.close()

@@ -41,7 +41,6 @@ class WalkthroughTests(SynchronousTestCase):
         config.read(ROOT / "setup.cfg")
         layers = config["importlinter:contract:packages"]["layers"].replace(" |", ",")
         written = re.search(r"```text\n(.*?)```", TEXT, re.DOTALL)
-        assert written is not None
         self.assertEqual(written[1].strip(), layers.strip().replace("bridge.", ""))
         packages = {path.parent.name for path in ROOT.glob("bridge/*/__init__.py")}
         self.assertLessEqual(packages, set(re.findall(r"\w+", written[1])))

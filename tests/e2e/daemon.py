@@ -144,7 +144,6 @@ class Command:
         self._reader.start()
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
         for line in self.process.stdout:
             self.lines.append(line)
             self._queue.put(line)
@@ -243,9 +242,7 @@ class Daemon(Command):
     def memory(self, kind: str = "VmRSS") -> int:
         """Its resident memory in KiB; the most it ever held for ``VmHWM``."""
         status = Path(f"/proc/{self.process.pid}/status").read_text("ascii")
-        found = re.search(rf"{kind}:\s+(\d+)", status)
-        assert found is not None
-        return int(found[1])
+        return int(re.search(rf"{kind}:\s+(\d+)", status)[1])
 
     def switches(self) -> int:
         """How often its threads have waited for something so far."""

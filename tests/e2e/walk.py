@@ -38,7 +38,6 @@ def running_demo() -> Iterator[tuple[Shown, subprocess.Popen[str]]]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     try:
         yield _read(process.stdout), process
     finally:

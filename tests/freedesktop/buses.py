@@ -82,12 +82,10 @@ class SessionBus:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        assert self._process.stdout is not None
         assert self._process.stdout.readline(), "dbus-daemon did not start"
 
     def kill(self) -> None:
         if self._process is not None:
-            assert self._process.stdout is not None
             self._process.kill()
             self._process.wait()
             self._process.stdout.close()

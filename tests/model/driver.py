@@ -145,7 +145,6 @@ class Driver:
         with going_wrong(plan):
             for number, ask in enumerate(asks):
                 page = self.observer.pages[ask.page]
-                assert page is not None
                 page.send({"type": "request", "id": str(number), **ask.frame()})
             for left in leaving:
                 self.observer.leave(left)

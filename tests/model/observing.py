@@ -92,7 +92,6 @@ class Observer:
             if page is None or page.closed is not None:
                 self.pages[number] = self._new_page()
         for page in self.pages:
-            assert page is not None
             page.take()
 
     def _new_page(self) -> Page:
@@ -117,7 +116,6 @@ class Observer:
     def call(self, service: str, method: str, params: Any = None) -> Any:
         self.connect()
         page = self.pages[0]
-        assert page is not None
         self._number += 1
         frame = {"type": "request", "id": str(self._number), "service": service}
         page.send({**frame, "method": method, "params": params or {}})

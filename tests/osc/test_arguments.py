@@ -19,5 +19,4 @@ class ReadArgumentTests(SynchronousTestCase):
         ):
             read = read_argument(given_)
             self.assertEqual(read, Argument(kind, value))
-            assert read is not None
             self.assertIs(type(read.value), type(value))

@@ -75,7 +75,6 @@ class ListenerTests(TestCase):
             self.send(datagram)
         await until(lambda: self.heard)
         receiver = self.listener.receiver
-        assert receiver is not None
         self.assertEqual((receiver.received, receiver.undecodable), (1, 3))
         self.assertEqual((self.heard, self.listener.port), ([HELLO], self.port))
 
@@ -85,14 +84,12 @@ class ListenerTests(TestCase):
         for _ in range(400):
             self.send(encode(HELLO))
         receiver = self.listener.receiver
-        assert receiver is not None
         await until(lambda: receiver.received == 400)
 
     async def test_attack_empty_datagrams(self) -> None:
         """One datagram is read per turn, and none where only is sent from."""
         await self.listener.hold("a", self.port)
         receiver = self.listener.receiver
-        assert receiver is not None
         for _ in range(3):
             self.send(b"")
         # One is read at a time, and at last there is none.
@@ -108,7 +105,6 @@ class ListenerTests(TestCase):
         """It is logged, and the next one is received."""
         await self.listener.hold("a", self.port)
         receiver = self.listener.receiver
-        assert receiver is not None
         receiver.pacing.push = mock.Mock(side_effect=ZeroDivisionError)
         self.send(encode(HELLO))
         await until(lambda: receiver.received)

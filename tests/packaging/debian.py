@@ -172,7 +172,6 @@ def needed_to_build() -> str:
     """Return what ``debian/control`` needs to build, as apt takes it."""
     control = (ROOT / "debian" / "control").read_text("utf-8")
     found = re.search(r"^Build-Depends:((?:.|\n )*)$", control, re.MULTILINE)
-    assert found is not None
     return " ".join(found[1].split()) + ", dpkg-dev"
 
 
@@ -204,8 +203,6 @@ class Session:
 
     def ask(self, line: str) -> tuple[int, str]:
         """Run a command line as that user; return its exit status and output."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
         reported: list[str] = []
@@ -237,8 +234,6 @@ def session(root: Path) -> Iterator[Session]:
     try:
         yield Session(process)
     finally:
-        assert process.stdin is not None
         process.stdin.close()
         process.wait(60)
-        assert process.stdout is not None
         process.stdout.close()

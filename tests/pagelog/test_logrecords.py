@@ -78,7 +78,6 @@ class WriteTests(SynchronousTestCase):
         entry = {"level": "info", "scope": "host] [x", "message": "m"}
         records, _ = read_records([entry])
         line = read_line(write_records(records, 0.0).rstrip("\n"))
-        assert line is not None
         self.assertEqual((line.scope, line.message), ("host) (x", "m"))
 
 

@@ -1,4 +1,3 @@
-import contextlib
 import math
 import traceback
 from typing import Annotated, Any
@@ -98,10 +97,10 @@ class StructureTests(SynchronousTestCase):
             {"title": "a", "places": [value]},
             {"title": "a", "sinks": value},
         ):
-            with contextlib.suppress(BridgeError):
+            try:
                 structure(converter, offered, Note)
-                continue
-            self.assertNotIn(SECRET, self.refusal(offered))
+            except BridgeError:
+                self.assertNotIn(SECRET, self.refusal(offered))
 
 
 @frozen

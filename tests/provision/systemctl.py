@@ -67,7 +67,6 @@ class SystemctlCase(SynchronousTestCase):
             text=True,
         )
         self.addCleanup(self.end, started)
-        assert started.stdout is not None
         self.assertEqual(started.stdout.readline(), "held\n")
         if as_service:
             (self.fake / "pid").write_text(f"{started.pid}\n")

@@ -227,9 +227,7 @@ class InstallingTests(SourcesCase):
             done = install_sources(NEEDED, self.data, version, force=force)
             self.assertEqual(done, written)
             self.assertEqual(self.data.host.stat().st_ino != before, written)
-            record = installed_record(self.data)
-            assert record is not None
-            self.assertEqual(record.version, version)
+            self.assertEqual(installed_record(self.data).version, version)
         self.assertEqual(read_files(self.root), self.expected())
 
     def test_durable(self):

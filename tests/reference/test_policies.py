@@ -17,13 +17,11 @@ class PolicyTests(SynchronousTestCase):
         source = REFERENCE / "packages" / "host" / "src" / "realm" / "bootstrap.ts"
         text = source.read_text("utf-8")
         script = re.search(r"BOOTSTRAP = `([^`\\$]*)`;", text)
-        assert script is not None
         digest = hashlib.sha256(script[1].encode()).digest()
         name = f"sha256-{base64.b64encode(digest).decode()}"
         self.assertIn(f'BOOTSTRAP_HASH = "{name}"', text)
         page = (REFERENCE / "page" / "index.html").read_text("utf-8")
         policy = re.search(r'content="(default-src[^"]*)"', page)
-        assert policy is not None
         rules = [rule.strip() for rule in policy[1].split(";")]
         self.assertIn(f"script-src 'self' '{name}'", rules)
         self.assertIn("worker-src blob:", rules)

@@ -88,9 +88,7 @@ class Comparison:
 
     def _is_partial(self, message: str) -> bool:
         """Whether the schema of the refused field is marked as incomplete."""
-        found = _FIELD.match(message)
-        assert found is not None
-        held = self.schema["properties"].get(found[1], {})
+        held = self.schema["properties"].get(_FIELD.match(message)[1], {})
         return is_partial(held, self.defs)
 
 

@@ -68,7 +68,6 @@ class MethodTests(LogsCase):
         written: Deferred[None] = Deferred()
         self.serve(self.writer(lambda *_: written))
         closing = self.logs.close()
-        assert closing is not None
         self.assertNoResult(closing)
         written.callback(None)
         self.successResultOf(closing)

@@ -356,7 +356,6 @@ class Stack:
         address = IPv4Address("TCP", "127.0.0.1", PORT)
         channel = self.site.buildProtocol(address)
         transport = Connection(hostAddress=address, peerAddress=address)
-        assert channel is not None
         transport.protocol = channel
         channel.makeConnection(transport)
         return channel, transport

@@ -28,7 +28,6 @@ class Rival:
         self.dropped = True
 
     def resume_reading(self) -> None:
-        assert self.quota is not None
         self.turns += 1
         self.quota.consume()
 

@@ -76,9 +76,7 @@ class SinceSignedTests(WorkTreeTestCase):
 
     def differences(self):
         """Compare; return the differences as pairs."""
-        found = since_signed(self.root)
-        assert found is not None
-        return [(one.file, one.change) for one in found.differences]
+        return [(one.file, one.change) for one in since_signed(self.root).differences]
 
     def test_every_kind(self):
         """Files added, changed and removed are found, committed or not."""

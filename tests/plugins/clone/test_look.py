@@ -33,9 +33,7 @@ class UpstreamTestCase(CloneTestCase):
         self, url: str, current: Object, upstream: Repositories | None = None
     ) -> Behind:
         """How far a commit is behind a repository, which it is."""
-        found = await self.begin_to_look(url, current.name.hex(), upstream)
-        assert found is not None
-        return found
+        return await self.begin_to_look(url, current.name.hex(), upstream)
 
     def begin_to_look(
         self, url: str, current: str, upstream: Repositories | None = None
@@ -113,9 +111,7 @@ class HistoryTests(UpstreamTestCase):
             looking = self.begin_to_look(server.url, gone, upstream)
             if cancels:
                 await self.assertFailure(looking, CancelledError)
-        behind = await looking
-        assert behind is not None
-        self.assertEqual(behind.commits, 3)
+        self.assertEqual((await looking).commits, 3)
 
 
 class RuleTests(UpstreamTestCase):

@@ -243,7 +243,6 @@ class ConversationTests(TestCase):
         """A bundler that computes ends soon after the daemon."""
         command = [sys.executable, "-m", "tests.plugins.esbuild.orphan"]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as daemon:
-            assert daemon.stdout is not None
             pid = int(daemon.stdout.readline())
             await deferLater(reactor, 2.5)
             daemon.kill()

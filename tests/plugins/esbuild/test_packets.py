@@ -37,7 +37,6 @@ class PacketTests(SynchronousTestCase):
         written = packets.packet(number, value, is_response=is_response)
         received = bytearray(written + b"more")
         body = packets.take_packet(received)
-        assert body is not None
         self.assertEqual((body, received), (written[4:], b"more"))
         self.assertEqual(
             packets.read_packet(body), packets.Packet(number, is_response, value)

@@ -190,7 +190,6 @@ class EndTests(JobsTestCase):
         self.assertEqual(error.code, Code.BAD_REQUEST)
         self.assertTrue(error.message.startswith("cancelled: "))
         self.assertEqual(self.events, ["withdrawn", "clone removed", "answer"])
-        assert job.outcome is not None
         self.assertEqual((job.outcome.end, job.outcome.error), (End.CANCELLED, error))
         # What has ended, and what never was, can't be cancelled.
         for name in ("nothing", job.name):

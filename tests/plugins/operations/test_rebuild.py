@@ -181,7 +181,6 @@ class EndingTests(RebuildTestCase):
     def assert_next_start_builds(self, ids: str) -> None:
         bench = Bench(at=self.bench.data.root.parent)
         found = recover(bench.journal, bench.store, bench.trees)
-        assert found is not None
         bench.settlement.resume(bench.jobs, found)
         self.assertEqual(bench.events[-1], f"push build ok {ids}")
         self.assertFalse(bench.journal.exists())

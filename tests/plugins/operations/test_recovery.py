@@ -87,9 +87,7 @@ class RecoverTests(OperationTestCase):
         self.assertEqual((self.bench.builder.outcomes, self.events[-1]), ([], last))
         self.bench = Bench(at=self.bench.data.root.parent)
         self.events = self.bench.events
-        recovered = self.recover()
-        assert recovered is not None
-        return recovered
+        return self.recover()
 
     def interrupted_update(self) -> None:
         """Leave what an interrupted update leaves."""
@@ -149,7 +147,6 @@ class RecoverTests(OperationTestCase):
         self.assertEqual({p["id"] for p in self.bench.pushed["progress"]}, {None})
         self.assertEqual(self.state(), self.before)
         (running,) = self.bench.jobs.recent()
-        assert running.outcome is not None and running.outcome.error is not None
         self.assertEqual(running.outcome.error.code, Code.UNAVAILABLE)
         # Nor is it in the generation before.
         previous = self.bench.data.state.with_name("state.json.bak")

@@ -60,12 +60,9 @@ class _Service:
 
     def write(self, packet: bytes) -> None:
         """Send a request, as the conversation's transport."""
-        assert self.process.stdin is not None
         self.process.stdin.write(packet)
 
     def run(self, work: Coroutine[Deferred[Any], Any, T]) -> T:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
         outcome: list[Any] = []
         Deferred.fromCoroutine(work).addBoth(outcome.append)
         while not outcome:

@@ -132,7 +132,6 @@ class InstalledTests(PreviewTestCase):
         self.install(hosts=["x.example"])
         (self.bench.data.plugin("good") / "main.ts").write_text("changed")
         preview = self.result()
-        assert preview.installed is not None
         self.assertEqual(preview.installed.version, "")
         self.assertEqual(preview.changes.hosts.gained, ["x.example"])
 
@@ -144,7 +143,6 @@ class InstalledTests(PreviewTestCase):
         pushed, new = (LogEntry(c, "x", "") for c in ("e" * 40, LATER))
         self.bench.cloner.answers[GOOD] = Behind("e" * 40, 2, [pushed, new], met=True)
         changelog = self.result().changelog
-        assert changelog is not None
         # What was pushed after this commit is not part of it.
         self.assertEqual((changelog.notes, changelog.commits), (NOTES, [new]))
         # A host that does not answer keeps no preview from its end.
@@ -152,7 +150,6 @@ class InstalledTests(PreviewTestCase):
             Code.BAD_REQUEST, "clone_failed: no"
         )
         changelog = self.result().changelog
-        assert changelog is not None
         self.assertEqual((changelog.notes, changelog.commits), (NOTES, []))
         # When nothing is new there is none.
         self.bench.cloner.commit = COMMIT
@@ -248,7 +245,6 @@ class TurnTests(PreviewTestCase):
         """A page gets each step once, and nothing of a preview is kept for it."""
         previews = [self.preview() for _ in range(1000)]
         current = self.bench.previewer._current
-        assert current is not None
         self.bench.clones.go_on()
         for preview in previews:
             self.successResultOf(preview)

@@ -89,7 +89,6 @@ class PingTests(RawCase):
     def test_attack_pings_of_a_peer_that_does_not_read(self) -> None:
         """Answers to pings do not pile up: while the peer does not read, none is."""
         (socket,) = self.stack.sockets._sockets_authenticated
-        assert socket.conversation is not None
         socket.conversation.send_queue.pauseProducing()
         self.receive(frame(PING, b"x" * 125) * 50)
         self.assertEqual(self.transport.value(), b"")
