@@ -20,9 +20,6 @@ class ApproverContract:
     either answers at once or leaves the question open.
     """
 
-    def approver(self):
-        raise NotImplementedError
-
     def test_it_describes_itself(self):
         """It has all that ``IApprover`` names, its description in one line of text."""
         approver = self.approver()
@@ -49,16 +46,9 @@ class SinkContract:
     """
     Facts about every ``ISink``.
 
-    The test case makes one that has not started in ``sink()``, and in ``there()`` waits
-    until what it delivers to is reached.
+    The test case makes one that has not started in ``sink()``; ``there()`` starts it,
+    and waits until what it delivers to is reached.
     """
-
-    def sink(self):
-        raise NotImplementedError
-
-    async def there(self, sink):
-        """Start it, and wait until it delivers."""
-        raise NotImplementedError
 
     async def test_it_describes_itself(self):
         """It has all that ``ISink`` names, and its names are of the right kinds."""
@@ -87,4 +77,5 @@ class SinkContract:
 
     async def test_it_may_be_closed_before_it_starts(self):
         """Closing what never started is nothing."""
-        await maybeDeferred(self.sink().close)
+        sink = self.sink()
+        await maybeDeferred(sink.close)

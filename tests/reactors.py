@@ -2,8 +2,12 @@
 
 from typing import Any
 
+from twisted.internet import reactor as running
 from twisted.internet.selectreactor import SelectReactor
 from twisted.trial.unittest import SynchronousTestCase
+
+reactor: Any = running
+"""The global one, which provides more interfaces than its type says."""
 
 
 class BriefReactor(SelectReactor):

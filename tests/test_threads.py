@@ -1,15 +1,13 @@
 """Tests of the doubles for threads: what a pool of real threads does, they do."""
 
 import threading
-from collections.abc import Callable
-from typing import Any
 
-from twisted.internet import reactor
-from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
-from bridge.concurrency.threads import InThread, Pool
+from bridge.concurrency.threads import Pool
 
+from .reactors import reactor
 from .threads import Threads
 from .waiting import until
 
@@ -25,8 +23,6 @@ class InThreadContract:
     of ``function``, and returns its Deferred and what lets the call go on.
     """
 
-    in_thread: InThread
-
     async def test_result(self):
         """The function gets the arguments; the Deferred fires with its result."""
         result = await self.in_thread(lambda *given: [*given, 7], *ARGUMENTS)
@@ -41,11 +37,6 @@ class InThreadContract:
 
         calling = self.in_thread(broken, *ARGUMENTS)
         self.assertIs(await self.assertFailure(calling, KeyError), raised)
-
-    def hold(
-        self, function: Callable[..., object]
-    ) -> tuple[Deferred[Any], Callable[[], object]]:
-        raise NotImplementedError
 
     async def test_held(self):
         """The Deferred fires when the call has ended, and not before."""
@@ -80,8 +71,7 @@ class InThreadContract:
 
 class PoolTests(InThreadContract, TestCase):
     def setUp(self):
-        running: Any = reactor
-        self.pool = Pool(running, "contract", 1)
+        self.pool = Pool(reactor, "contract", 1)
         self.pool.start()
         self.addCleanup(self.pool.stop)
         self.in_thread = self.pool.call

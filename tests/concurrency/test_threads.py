@@ -1,7 +1,6 @@
 import threading
 from typing import Any
 
-from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.monkey import MonkeyPatcher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
@@ -9,12 +8,13 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 from bridge.concurrency.threads import Pool, settled, stoppable
 from bridge.protocol.errors import BridgeError, Code
 
+from ..reactors import reactor
+
 
 class PoolTests(TestCase):
     async def test_no_more_threads(self):
         """Without room for a thread a call fails, later ones are made; it can end."""
-        anything: Any = reactor
-        pool = Pool(anything, "test", 1)
+        pool = Pool(reactor, "test", 1)
         pool.start()
         self.addCleanup(pool.stop)
         full = MonkeyPatcher((threading.Thread, "start", _no_room))

@@ -2,7 +2,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from twisted.internet import reactor as installed
 from twisted.internet.defer import Deferred, execute
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
@@ -15,10 +14,10 @@ from bridge.protocol.errors import BridgeError, Code
 from tests.directories import fresh_directory
 
 from ..pages import Page
+from ..reactors import reactor
 from . import samples
 from .samples import make_database
 
-reactor: Any = installed
 NAMES = Query("SELECT name FROM places", [])
 ENDLESS = Query(samples.ENDLESS + "SELECT count(*) FROM r", [])
 

@@ -1,7 +1,5 @@
 """The desktop in memory, and a real bus with a server, by the same contract."""
 
-from typing import Any
-
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 from zope.interface.verify import verifyObject
@@ -18,27 +16,13 @@ class DesktopContract:
     """
     Facts about everything that provides ``INotifications``.
 
-    The test case makes it in ``setUp``, as ``self.desktop``, without a server.
+    The test case makes it in ``setUp``, as ``self.desktop``, without a server.  One of
+    some capabilities begins in ``begin`` and ends in ``end``; it answers in ``choose``,
+    and ``withdrawn`` waits until a note has been withdrawn.
     """
-
-    desktop: Any
-
-    async def begin(self, *capabilities: str) -> None:
-        """Start a notification server of some capabilities."""
-        raise NotImplementedError
-
-    async def end(self) -> None:
-        raise NotImplementedError
 
     async def shown(self) -> None:
         """Wait until a question is on the screen."""
-
-    async def withdrawn(self) -> None:
-        """Wait until a note has been withdrawn."""
-        raise NotImplementedError
-
-    async def choose(self, key: str) -> None:
-        raise NotImplementedError
 
     async def test_interface(self):
         """It has all that ``INotifications`` names."""

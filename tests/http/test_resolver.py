@@ -5,7 +5,6 @@ import threading
 from typing import Any
 from unittest import mock
 
-from twisted.internet import reactor
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
@@ -14,6 +13,7 @@ from bridge.http.resolver import SystemNames
 from bridge.protocol.errors import BridgeError, Code
 
 from ..outbound.servers import HERE, OutboundCase, responding
+from ..reactors import reactor
 
 NOT_PUBLIC = (Code.BAD_REQUEST, "url: not a public address")
 
@@ -64,8 +64,7 @@ class HostileNameTests(OutboundCase):
 
 class SystemNamesTests(TestCase):
     def names(self, resolve: Any = socket.getaddrinfo) -> SystemNames:
-        from_thread: Any = reactor
-        return SystemNames(from_thread.callFromThread, resolve)
+        return SystemNames(reactor.callFromThread, resolve)
 
     async def test_system(self) -> None:
         """The system's resolver knows this machine."""

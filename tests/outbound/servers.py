@@ -5,7 +5,6 @@ from typing import Any
 
 import trustme
 from OpenSSL import SSL
-from twisted.internet import reactor
 from twisted.internet.defer import Deferred, gatherResults, maybeDeferred, succeed
 from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
 from twisted.internet.protocol import Factory, Protocol, connectionDone
@@ -24,6 +23,7 @@ from bridge.services.outbound import Outbound
 
 from ..certificates import authority, certificate
 from ..directories import fresh_directory
+from ..reactors import reactor
 from ..schemas.checking import CheckedDispatcher
 
 Answer = Callable[["Visit"], Any]
@@ -112,11 +112,10 @@ class Server(Factory):
         self.port: Any = None
 
     def listen(self, tls: Any = None, interface: str = HERE) -> int:
-        net: Any = reactor
         if tls is None:
-            self.port = net.listenTCP(0, self, interface=interface)
+            self.port = reactor.listenTCP(0, self, interface=interface)
         else:
-            self.port = net.listenSSL(0, self, tls, interface=HERE)
+            self.port = reactor.listenSSL(0, self, tls, interface=HERE)
         return self.port.getHost().port
 
     async def stop(self) -> None:
@@ -166,8 +165,7 @@ class OutboundCase(TestCase):
     timeout = 60
 
     def setUp(self):
-        threads: Any = reactor
-        self.pool = Pool(threads, "test", 2)
+        self.pool = Pool(reactor, "test", 2)
         self.pool.start()
         self.addCleanup(self.pool.stop)
         self.names: dict[str, list[str]] = {}

@@ -1,6 +1,5 @@
 from typing import Any
 
-from twisted.internet import reactor
 from twisted.internet.defer import fail
 from twisted.logger import capturedLogs, formatEvent
 from twisted.trial.unittest import TestCase
@@ -12,12 +11,13 @@ from bridge.protocol.errors import BridgeError, Code, unavailable
 from bridge.protocol.limits import LOG_UNWRITTEN_BYTES, MIB
 from tests.directories import fresh_directory
 
+from ..reactors import reactor
+
 
 class WriterTests(TestCase):
     def setUp(self) -> None:
         self.path = fresh_directory(self) / "logs" / "plugins.log"
-        clock: Any = reactor
-        pool = Pool(clock, "logs", 1)
+        pool = Pool(reactor, "logs", 1)
         pool.start()
         self.addCleanup(pool.stop)
         self.file = PageFile.open(self.path, 100 * MIB)

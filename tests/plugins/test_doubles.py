@@ -1,7 +1,6 @@
 """The doubles for parts of operations, and the real parts, by the same contracts."""
 
 from collections.abc import Collection
-from pathlib import Path
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred, fail
@@ -31,15 +30,8 @@ class RemotesContract:
     The test case makes, in ``setUp``, ``self.subject``, the ``self.url`` of a
     repository with the file ``main.ts``, whose ``self.tip`` is 2 commits ahead of
     ``self.older``, the ``self.missing`` of none, and the path ``self.into`` in an empty
-    directory.
+    directory; after ``make_slow`` a clone takes longer than the test.
     """
-
-    subject: Any
-    url: str
-    missing: str
-    tip: str
-    older: str
-    into: Path
 
     def cloning(self, url: str, progress: Any = lambda count: None) -> Deferred[str]:
         return Deferred.fromCoroutine(self.subject.clone(url, self.into, progress))
@@ -76,10 +68,6 @@ class RemotesContract:
         ):
             await self.assert_fails(asked)
             self.assertFalse(self.into.exists())
-
-    def make_slow(self) -> None:
-        """Let the next clone take longer than the test."""
-        raise NotImplementedError
 
     async def test_cancelled(self):
         """A clone that is cancelled ends at once, and leaves nothing."""
@@ -157,26 +145,14 @@ class BuilderContract:
     Facts about everything that ``Builds``.
 
     The test case makes it in ``setUp``, as ``self.subject``, for the installed plugins
-    ``aa`` and ``bb``.
+    ``aa`` and ``bb``.  After ``make_broken`` a build fails for a reason that an author
+    can understand, after ``make_defective`` with the ``ZeroDivisionError`` of a defect
+    of ours, and after ``make_slow`` it takes longer than the test.
     """
-
-    subject: Any
 
     def tree(self, plugin_id: str) -> Tree:
         """Return the verified tree of a plugin."""
         return Tree({})
-
-    def make_broken(self) -> None:
-        """Let the next build fail for a reason that an author can understand."""
-        raise NotImplementedError
-
-    def make_defective(self) -> None:
-        """Let the next build raise ``ZeroDivisionError``, as a defect of ours would."""
-        raise NotImplementedError
-
-    def make_slow(self) -> None:
-        """Let the next build take longer than the test."""
-        raise NotImplementedError
 
     def build(self, *ids: str, needed: Collection[str] = ()) -> Deferred[Report]:
         """Begin to build a bundle of these plugins."""

@@ -11,7 +11,6 @@ from attrs import evolve
 from autobahn.twisted.websocket import WebSocketServerFactory, WebSocketServerProtocol
 from autobahn.websocket import protocol
 from autobahn.websocket.xormasker import create_xor_masker
-from twisted.internet import reactor
 from twisted.internet.defer import maybeDeferred
 from twisted.internet.protocol import Factory, Protocol
 from twisted.logger import LogLevel, capturedLogs
@@ -25,6 +24,7 @@ from bridge.sinks.websocket import LOOPBACK, SinkConnection
 from tests.contracts import SinkContract
 
 from ..rawsocket import CONTINUATION, TEXT, frame
+from ..reactors import reactor
 from ..waiting import until
 from .overlays import FIELDS, Toast, i32, panel, string
 from .samples import FULL, LEAST, png, text64
@@ -179,8 +179,7 @@ class LifeTests(WebSocketCase):
 
         factory = Factory.forProtocol(Mute)
         factory.noisy = False
-        port: Any = reactor
-        listening = port.listenTCP(self.port, factory, interface="127.0.0.1")
+        listening = reactor.listenTCP(self.port, factory, interface="127.0.0.1")
         self.addCleanup(listening.stopListening)
         sink = self.sink()
         sink.start()

@@ -204,14 +204,11 @@ class FramesContract:
     """
     What every daemon answers to frames.
 
-    The test case opens sockets in ``open``, of a daemon that lets everybody in.
+    The test case opens sockets in ``open``, of a daemon that lets everybody in; with
+    ``early`` it sends so much with the handshake.
     """
 
     token: str = TOKEN
-
-    def open(self, *, early: bytes = b"") -> RawSocket:
-        """Open a socket; send so much with the handshake."""
-        raise NotImplementedError
 
     def answers(self, *sent: Any) -> list[Any]:
         """Send frames after a hello, and return what is answered; it stays open."""

@@ -113,12 +113,9 @@ class RequestsContract:
     """
     What every daemon answers to requests.
 
-    The test case sends bytes in ``exchange``, and returns all that is answered.
+    The test case sends bytes in ``exchange``, to a daemon with or without ``--dev``,
+    and returns all that is answered.
     """
-
-    def exchange(self, sent: bytes, dev: bool) -> bytes:
-        """Send bytes to a daemon with or without ``--dev``, and read to the end."""
-        raise NotImplementedError
 
     def check(self, *rows: Row, dev: bool = True) -> list[Answer]:
         """Send each row, and return the answers."""

@@ -3,13 +3,13 @@
 from socket import socket
 from typing import Any
 
-from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
 from bridge.protocol.limits import MIB
 
 from ..freedesktop.buses import HastyReactor
 from ..rawsocket import close_frame, connected
+from ..reactors import reactor
 from ..waiting import until
 from .stack import Stack, write_request
 from .test_requestscontract import UPGRADE
@@ -21,8 +21,7 @@ class TcpTests(TestCase):
 
     async def connect(self, stack: Stack) -> socket:
         """Listen, and open the socket of a page that has sent hello."""
-        tcp: Any = reactor
-        listening = tcp.listenTCP(0, stack.site, interface="127.0.0.1")
+        listening = reactor.listenTCP(0, stack.site, interface="127.0.0.1")
         self.addCleanup(listening.stopListening)
         stack.guard.port = port = listening.getHost().port
         page = connected(port, 4096)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve
-from twisted.internet import reactor
 from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import TestCase
 
@@ -22,6 +21,7 @@ from bridge.protocol.errors import BridgeError
 from ...directories import fresh_directory
 from ...forge import RogueServer, Script, shared_forge
 from ...programs import run
+from ...reactors import reactor
 from ...waiting import until
 from .packs import Object, make_repository
 
@@ -67,8 +67,7 @@ class CloneTestCase(TestCase):
         self.base = fresh_directory(self)
         self.into = self.base / "tree"
         self.progress: list[int] = []
-        threads: Any = reactor
-        self.pool = Pool(threads, "clone-test", 4)
+        self.pool = Pool(reactor, "clone-test", 4)
         self.pool.start()
         self.names: dict[str, list[str]] = {}
         self.addCleanup(self.assert_nothing_open, open_sockets())
@@ -86,17 +85,15 @@ class CloneTestCase(TestCase):
         """Look a name up in ``names``, or in the system."""
         if host in self.names:
             return succeed(self.names[host])
-        threads: Any = reactor
-        return SystemNames(threads.callFromThread).look_up(host)
+        return SystemNames(reactor.callFromThread).look_up(host)
 
     def cloner(self, ca_file: Path | None = None, **limits: Any) -> Repositories:
         """Repositories within limits, through what trusts the forge, or ``ca_file``."""
         trusted = ca_file or self.forge.ca_file
         client = make_client(reactor, self.pool.call, trusted, self.look_up)
-        clock: Any = reactor
         policy = AddressPolicy(public_only=False)
         clones, looks = CloneLimits(**limits), evolve(LOOKS, **limits)
-        return Repositories(client, clock, self.pool.call, policy, clones, looks)
+        return Repositories(client, reactor, self.pool.call, policy, clones, looks)
 
     def cloning(self, url: str, cloner: Repositories | None = None) -> Deferred[str]:
         """Begin to clone ``url`` into ``self.into``."""

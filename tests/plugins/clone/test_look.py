@@ -2,15 +2,14 @@
 
 import os
 from collections.abc import Iterable
-from typing import Any
 
-from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
 
 from bridge.plugins.clone.history import Behind
 from bridge.plugins.clone.repositories import Repositories
 
 from ...forge import serve_pack, start_forge_process
+from ...reactors import reactor
 from .clones import CloneTestCase
 from .packs import (
     EMPTY,
@@ -93,14 +92,13 @@ class HistoryTests(UpstreamTestCase):
 
     async def test_cancelled_while_asking_for_more(self) -> None:
         """What is cancelled does not answer with what it had; what is late does."""
-        threads: Any = reactor
         line = line_of(3)
         honest = serve_pack(make_pack(*map(packed, line)), line[-1].name.hex())
 
         def script(first: str, body: bytes) -> Iterable[bytes]:
             if len(server.requests) > 2:
                 if cancels:
-                    threads.callFromThread(looking.cancel)
+                    reactor.callFromThread(looking.cancel)
                 server.pause(60)
             return honest(first, body)
 

@@ -3,13 +3,14 @@
 import sys
 from typing import Any
 
-from twisted.internet import reactor
 from twisted.internet.defer import Deferred
 
 from bridge.plugins.esbuild.conversation import Limits, converse
 from bridge.plugins.esbuild.executable import Executable
 from bridge.protocol.limits import MIB
 from tests.npm import esbuild
+
+from ...reactors import reactor
 
 
 async def work(bundler: Any) -> None:
@@ -23,7 +24,6 @@ async def work(bundler: Any) -> None:
 
 
 if __name__ == "__main__":
-    run: Any = reactor
     limits = Limits(60, 60, 10 * MIB, 512 * MIB)
-    Deferred.fromCoroutine(converse(run, Executable(str(esbuild())), limits, work))
-    run.run()
+    Deferred.fromCoroutine(converse(reactor, Executable(str(esbuild())), limits, work))
+    reactor.run()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve
-from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 from twisted.trial.unittest import TestCase
@@ -20,6 +19,7 @@ from bridge.protocol.limits import MIB
 
 from ...directories import fresh_directory
 from ...npm import esbuild
+from ...reactors import reactor
 
 LIMITS = Limits(50, 30, 10 * MIB, 512 * MIB)
 GREETING = rf"\00{len(VERSION):o}\000\000\000{VERSION}"
@@ -68,8 +68,7 @@ class ConversationTests(TestCase):
     ) -> Deferred[Any]:
         """Do what asks a program, the bundler if there is no other one."""
         executable = Executable(str(path or esbuild()))
-        on: Any = reactor
-        asking = converse(on, executable, evolve(LIMITS, **limits), work)
+        asking = converse(reactor, executable, evolve(LIMITS, **limits), work)
         return Deferred.fromCoroutine(asking)
 
     def ask(

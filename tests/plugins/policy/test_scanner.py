@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from twisted.internet import reactor
 from twisted.internet.threads import deferToThread
 from twisted.trial.unittest import TestCase
 
@@ -19,6 +18,7 @@ from bridge.protocol import limits
 
 from ...directories import fresh_directory, write_files
 from ...npm import esbuild
+from ...reactors import reactor
 
 
 class ScannerCase(TestCase):
@@ -47,7 +47,7 @@ class ScannerCase(TestCase):
             self.copies.append(found.path)
             return found
 
-        return Scanner(reactor, deferToThread, copy, modules)  # type: ignore[arg-type]
+        return Scanner(reactor, deferToThread, copy, modules)
 
     async def reports(self, scanner: Scanner | None = None) -> list[str]:
         hits = await (scanner or self.scanner()).scan(read_tree(self.root))
@@ -67,7 +67,7 @@ class ScanTests(ScannerCase):
         def none() -> Executable:
             raise BundlerError("there is none")
 
-        scanner = Scanner(reactor, deferToThread, none, [])  # type: ignore[arg-type]
+        scanner = Scanner(reactor, deferToThread, none, [])
         self.write("a.md", "eval(x)")
         self.assertEqual(await self.reports(scanner), [])
         self.write("a.ts", "eval(x)")
