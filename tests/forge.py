@@ -159,7 +159,6 @@ def sign(
 class _Answers(StreamRequestHandler):
     """Answers a request of a server that follows no rules, and closes."""
 
-    server: "RogueServer"
     timeout = 10
 
     def handle(self) -> None:

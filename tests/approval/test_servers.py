@@ -1,7 +1,7 @@
 """Prompts on real notification servers, answered by real clicks."""
 
 import os
-from typing import Any, ClassVar
+from typing import Any
 
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
@@ -33,7 +33,6 @@ class Answered(TestCase):
 
     # What a slow machine needs, not what it takes.
     timeout = 240
-    name: ClassVar[str]
 
     async def setUp(self) -> None:  # type: ignore[override]
         self.session = Session()

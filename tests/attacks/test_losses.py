@@ -12,12 +12,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from ..e2e.browser import ARTEFACTS, PATIENCE_SECONDS, Browser, open_browser
-from ..e2e.daemon import Daemon, running
+from ..e2e.browser import ARTEFACTS, PATIENCE_SECONDS, open_browser
+from ..e2e.daemon import running
 from ..reference.bundling import lay_out_page
 from ..webserver import serving_directory
 from .greedy import NO_IDS, greedy, honest
@@ -63,12 +63,6 @@ def _slowness() -> float:
 
 class LossTests(SynchronousTestCase):
     """Tests for what is left to the others, on one page for all of them."""
-
-    stack: ClassVar[ExitStack]
-    browser: ClassVar[Browser]
-    daemon: ClassVar[Daemon]
-    page: ClassVar[str]
-    overlay: ClassVar[socket.socket]
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -146,8 +146,6 @@ class ConversationTests(SynchronousTestCase):
 class Client(Protocol):
     """Sends a hello, and reads until the connection is closed."""
 
-    transport: Any
-
     def __init__(self):
         self.got = b""
         self.welcomed: Deferred[None] = Deferred()

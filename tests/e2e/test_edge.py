@@ -55,17 +55,12 @@ def ask(
 class FramesByTcp(FramesContract):
     """The contract of frames with a daemon, which is set."""
 
-    daemon: Daemon
-
     def open(self, *, early: bytes = b"") -> RawSocket:
         return RawSocket(self.daemon.port, early=early)
 
 
 class RequestsByTcp(RequestsContract):
     """The contract of requests with two daemons, which are set."""
-
-    plain: Daemon
-    dev: Daemon
 
     def exchange(self, sent: bytes, dev: bool) -> bytes:
         """See ``RequestsContract``; the rows have the port and token of memory."""

@@ -5,7 +5,7 @@ import os
 import signal
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from selenium.webdriver import ActionChains
@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from twisted.trial.unittest import SynchronousTestCase
 
 from .audit import Auditor
-from .managerfixture import OTHER_SEED, Fixture, open_fixture
+from .managerfixture import OTHER_SEED, open_fixture
 from .test_install import SEED
 
 LONG = "Averyveryveryverylongnamewithoutanyspaceinit" * 3
@@ -109,9 +109,6 @@ class ManagerTests(SynchronousTestCase):
 
     # What a slow machine needs, not what it takes.
     timeout = 600
-    fixture: ClassVar[Fixture]
-    auditor: ClassVar[Auditor]
-    _open: ClassVar[ExitStack]
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -130,7 +130,6 @@ class FakeBus(Protocol):
 
     lines: tuple[bytes, ...] = ()
     closes = False
-    transport: Any
 
     def connectionMade(self) -> None:
         self.left = list(self.lines)

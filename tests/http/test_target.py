@@ -228,9 +228,7 @@ class DialTests(SynchronousTestCase):
         st.lists(ADDRESSES, max_size=4),
     )
     @example("https", "_", "", ["2606:4700::1"])
-    def test_attack_any_url_and_any_answers(
-        self, scheme: str, host: str, port: str, answers: list[str]
-    ) -> None:
+    def test_attack_any_url_and_any_answers(self, scheme, host, port, answers):
         """No URL and no resolver make the daemon dial what is not public."""
         url = f"{scheme}://{host}{port}/"
         for address in self.dialled(url, answers):

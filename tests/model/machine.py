@@ -1,7 +1,7 @@
 """The steps, for hypothesis to choose."""
 
 import errno
-from typing import Any, Final
+from typing import Final
 
 from attrs import frozen
 from hypothesis import strategies as st
@@ -132,23 +132,13 @@ class BridgeMachine(RuleBasedStateMachine):
         aim=st.booleans(),
         found=st.one_of(st.none(), news),
     )
-    def ask(
-        self,
-        asks: list[Ask],
-        seed: int,
-        mood: str,
-        leaving: Any,
-        aim: bool,
-        found: News | None,
-    ) -> None:
+    def ask(self, asks, seed, mood, leaving, aim, found):
         """Ask for something, on several pages at once."""
         asks = self._prepared(asks, aim, found)
         self.driver.ask(asks, seed, mood, None, leaving)
 
     @rule(asks=requests, seed=seeds, trouble=failures, found=st.one_of(st.none(), news))
-    def ask_a_failing_disk(
-        self, asks: list[Ask], seed: int, trouble: Trouble, found: News | None
-    ) -> None:
+    def ask_a_failing_disk(self, asks, seed, trouble, found):
         """Ask while the disk is full, or broken."""
         asks = self._prepared(asks, True, found)
         self.driver.ask(asks, seed, "confirm", trouble.plan(_cost(asks)))
@@ -160,14 +150,7 @@ class BridgeMachine(RuleBasedStateMachine):
         again=st.one_of(st.none(), st.none(), kills, failures),
         found=st.one_of(st.none(), news),
     )
-    def kill(
-        self,
-        asks: list[Ask],
-        seed: int,
-        trouble: Trouble,
-        again: Trouble | None,
-        found: News | None,
-    ) -> None:
+    def kill(self, asks, seed, trouble, again, found):
         """Kill the daemon while it works, and perhaps the next one as it starts."""
         asks = self._prepared(asks, True, found)
         next_plan = None if again is None else again.plan(START_COST + COSTS["build"])

@@ -207,9 +207,7 @@ class Simulation:
         def pool(_: Any, name: str, size: int) -> Pool:
             return Pool(schedule, name, size)
 
-        async def converse(
-            _: Any, executable: Any, limits: Any, work: Any, reply: Any
-        ) -> Any:
+        async def converse(_, executable, limits, work, reply):
             turn: Deferred[None] = Deferred()
             schedule.add(
                 "bundler", lambda: None if turn.called else turn.callback(None)

@@ -17,7 +17,7 @@ from bridge.http.client import make_client
 from bridge.outbound.fetcher import HttpFetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps, loads
-from bridge.rpc.caller import HTTP_CALLER, Caller
+from bridge.rpc.caller import HTTP_CALLER
 from bridge.rpc.registry import Registry
 from bridge.services.outbound import Outbound
 
@@ -34,9 +34,6 @@ HERE = "127.0.0.1"
 
 class Visit(Protocol):
     """One connection to a server, and the request that came over it."""
-
-    factory: "Server"
-    transport: Any
 
     def connectionMade(self):
         self.received = b""
@@ -195,12 +192,7 @@ class OutboundCase(TestCase):
         self.allowed.add((HERE, port))
         return port
 
-    def calling(
-        self,
-        params: Any,
-        fetcher: HttpFetcher | None = None,
-        caller: Caller = HTTP_CALLER,
-    ) -> Deferred[Any]:
+    def calling(self, params, fetcher=None, caller=HTTP_CALLER):
         """Call ``outbound/fetch``; fires with plain JSON, as it is sent."""
         registry = Registry()
         registry.register("outbound", Outbound(fetcher or self.fetcher()))

@@ -31,9 +31,7 @@ class BucketTests(SynchronousTestCase):
         self.assertTrue(bucket.is_full)
 
     @given(rates, bursts, st.lists(st.floats(0, 3) | st.none(), max_size=200))
-    def test_attack_asking_again_and_again(
-        self, rate: float, burst: int, steps: list[float | None]
-    ) -> None:
+    def test_attack_asking_again_and_again(self, rate, burst, steps):
         """Whenever it is asked, time passes once."""
         now, passed = [1000.0], 0
         bucket = TokenBucket(rate, burst, lambda: now[0])

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from jsonschema.validators import extend
 from bridge.protocol.errors import BridgeError, Prefix
 from bridge.protocol.rules import LENIENT, PARTIAL, Schema
 from bridge.protocol.strictjson import dumps
-from bridge.rpc.caller import HTTP_CALLER, Caller
+from bridge.rpc.caller import HTTP_CALLER
 from bridge.rpc.dispatch import Dispatcher
 from bridge.schemas import PROTOCOL_FILE, read_schema
 
@@ -28,9 +28,7 @@ def python_pattern(pattern: str) -> str:
     return re.sub(r"(?<!\\)\$", r"\\Z", pattern)
 
 
-def _pattern(
-    _: Any, pattern: str, value: Any, schema: Any
-) -> Iterator[ValidationError]:
+def _pattern(_, pattern, value, schema):
     if type(value) is str and re.search(python_pattern(pattern), value) is None:
         yield ValidationError("the pattern does not match")
 
@@ -143,9 +141,7 @@ def check_response(method: str, params: Any, frame: Any) -> None:
 class CheckedDispatcher(Dispatcher):
     """A dispatcher whose answers are compared with the document."""
 
-    async def call(
-        self, service: str, name: str, params: Any, caller: Caller = HTTP_CALLER
-    ) -> Any:
+    async def call(self, service, name, params, caller=HTTP_CALLER):
         method = f"{service}/{name}"
         try:
             result = await super().call(service, name, params, caller)

@@ -6,7 +6,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError
-from bridge.rpc.caller import HTTP_CALLER, Caller
+from bridge.rpc.caller import HTTP_CALLER
 from bridge.rpc.registry import Registry
 
 from ..schemas.checking import CheckedDispatcher
@@ -20,15 +20,12 @@ class ServiceCase(SynchronousTestCase):
     """
 
     service: ClassVar[str]
-    registry: Registry
 
     def register(self, service: object) -> None:
         self.registry = Registry()
         self.registry.register(self.service, service)
 
-    def calling(
-        self, name: str, params: Any, caller: Caller = HTTP_CALLER
-    ) -> Deferred[Any]:
+    def calling(self, name, params, caller=HTTP_CALLER):
         dispatcher = CheckedDispatcher(self.registry)
         return Deferred.fromCoroutine(
             dispatcher.call(self.service, name, params, caller)

@@ -13,7 +13,6 @@ from bridge.osc import ports
 from bridge.osc.ports import Listener
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import SOCKETS_AUTHENTICATED
-from bridge.rpc.caller import Caller
 from bridge.rpc.hub import Hub
 from bridge.rpc.registry import Registry
 from bridge.services.osc import Osc
@@ -50,9 +49,7 @@ class OscCase(TestCase):
         self.addCleanup(osc.close)
         return osc
 
-    def call(
-        self, name: str, caller: Caller | None = None, **params: Any
-    ) -> Deferred[Any]:
+    def call(self, name, caller=None, **params):
         calling = CheckedDispatcher(self.registry).call(
             "osc", name, params, caller or self.page
         )

@@ -319,9 +319,7 @@ class PropertyTests(SynchronousTestCase):
             held = {ns: store.entries(ns) for ns in store.namespaces()}
             self.assertEqual(held, durable)
 
-    def settled(
-        self, pending: list[Any], durable: dict[str, Any], path: Path
-    ) -> list[Any]:
+    def settled(self, pending, durable, path):
         """
         Move what was acknowledged into ``durable``; drop what was refused.
 

@@ -63,17 +63,13 @@ class ConversationTests(TestCase):
         for pid in self.pids:
             self.assertRaises(ProcessLookupError, os.kill, pid, 0)
 
-    def converse(
-        self, work: Any, path: Path | None = None, **limits: Any
-    ) -> Deferred[Any]:
+    def converse(self, work, path=None, **limits):
         """Do what asks a program, the bundler if there is no other one."""
         executable = Executable(str(path or esbuild()))
         asking = converse(reactor, executable, evolve(LIMITS, **limits), work)
         return Deferred.fromCoroutine(asking)
 
-    def ask(
-        self, *texts: bytes, path: Path | None = None, **limits: Any
-    ) -> Deferred[list[Any]]:
+    def ask(self, *texts, path=None, **limits):
 
         async def work(bundler: Any) -> list[Any]:
             answers: dict[bytes, Any] = {}

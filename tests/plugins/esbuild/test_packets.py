@@ -48,9 +48,7 @@ class PacketTests(SynchronousTestCase):
             self.assertEqual(received, written[:end])
 
     @given(NUMBERS, VALUES, st.data())
-    def test_attack_truncated(
-        self, number: int, value: object, data: st.DataObject
-    ) -> None:
+    def test_attack_truncated(self, number, value, data):
         """A packet that is cut, or goes on, is refused."""
         body = response(number, value)[4:]
         end = data.draw(st.integers(0, len(body) - 1))

@@ -11,7 +11,7 @@ import json
 import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -359,9 +359,7 @@ class OperationTestCase(SynchronousTestCase):
         }
         return *self.bench.left(), codes, self.bench.journal.exists()
 
-    def ask(
-        self, operation: str, *args: Any, answers: Iterable[Any] = (), **kwargs: Any
-    ) -> Deferred[Any]:
+    def ask(self, operation, *args, answers=(), **kwargs):
         """Ask for an operation; its end is written into the events."""
         if answers:
             self.bench.approver.answers = list(answers)
@@ -380,9 +378,7 @@ class OperationTestCase(SynchronousTestCase):
         """The message of an operation that was refused."""
         return self.failureResultOf(asked, BridgeError).value.message
 
-    def refused(
-        self, operation: str, *args: Any, code: Code = Code.BAD_REQUEST, **kwargs: Any
-    ) -> str:
+    def refused(self, operation, *args, code=Code.BAD_REQUEST, **kwargs):
         """Ask in vain; the message.  All is as before."""
         asked = self.ask(operation, *args, **kwargs)
         error = self.failureResultOf(asked, BridgeError).value
