@@ -1,5 +1,6 @@
 """How pytest runs the tests: which are ``e2e``, in which order, in which process."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -38,6 +39,14 @@ def pytest_configure() -> None:
     # What many processes import is compiled once, also where that is switched off.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    # Modules and tests stay until the end: no collection need look at them.
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect from now on what tests leave."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers() -> int:
