@@ -178,7 +178,6 @@ class RogueServer(ThreadingTCPServer):
     :param script: Given a request's first line and its body; what it yields is sent
         piece by piece, then the connection is closed.
     :param ca_file: Where its authority's certificate is written.
-    :param issuer: The name of that authority.
     """
 
     def __init__(self, script: Script, ca_file: Path, issuer: str = "rogue") -> None:

@@ -26,7 +26,6 @@ def wait_until(
     """
     Block until ``met()`` is true.
 
-    :param what: The message of the failure.
     :param pause: How many seconds to wait between two looks.
     :raise AssertionError: It took longer than ``seconds``.
     """

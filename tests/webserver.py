@@ -61,7 +61,6 @@ class Relay:
     The way to servers on loopback, which can be interrupted.
 
     :ivar route: Gives the port of the server, by what a connection begins with.
-    :ivar port: Where it listens.
     """
 
     route: Callable[[bytes], int]

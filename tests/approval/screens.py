@@ -17,7 +17,6 @@ class FakeScreen:
 
     :ivar server: What shows notifications; ``None`` when nobody does.
     :ivar is_known: Whether the server was asked what it can do.
-    :ivar has_looked: See ``INotifications``.
     :ivar failure: When not empty, the session bus can't be reached, and why.
     :ivar questions: What was asked: the note, its buttons, and the open answer.
     :ivar withdrawn: How many questions were withdrawn.

@@ -22,7 +22,6 @@ class Attack:
     One exported function of a family's module.
 
     :ivar family: The module's name.
-    :ivar about: What it does, in a sentence.
     """
 
     family: str

@@ -40,7 +40,6 @@ class Placed:
     :ivar files: What is in its tree, by name, without ``plugin.json``.
     :ivar manifest: More of its manifest than its id.
     :ivar allowed: Pairs of a permission and what is done with it.
-    :ivar settings: What it has stored.
     """
 
     id: str

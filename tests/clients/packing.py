@@ -64,8 +64,6 @@ class Packed:
     """
     The package as ``npm pack`` makes it, installed for a program.
 
-    :ivar report: What ``npm pack`` reports of it.
-    :ivar warnings: What it wrote besides.
     :ivar home: A directory whose ``node_modules`` has it, and the types of Node.js.
     """
 

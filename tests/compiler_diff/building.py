@@ -23,11 +23,7 @@ _MODULE: Final = "export const y = a, jsx = a, jsxs = a; export default y; f('{}
 
 
 class Build:
-    """
-    A directory programs are built in, each as a bundle of its own.
-
-    :param directory: Where; it is made.
-    """
+    """A directory programs are built in, each as a bundle of its own."""
 
     def __init__(self, directory: Path) -> None:
         self._root = directory
@@ -47,7 +43,6 @@ class Build:
         """
         Build programs.
 
-        :param skipped: Which of them not to build.
         :return: Their bundles in lower case; None for what the bundler refuses.
         """
         # A name that is replaced has no effect when it is read, in the scan as here.

@@ -40,7 +40,6 @@ class Writer:
     Writes parts of one program.
 
     :ivar is_built: Whether words that are members or strings are written as marks.
-    :ivar has_types: Whether the file is TypeScript.
     :ivar has_elements: Whether the file may hold JSX.
     :ivar is_module: Whether it may import and export.
     """

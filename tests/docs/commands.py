@@ -140,7 +140,6 @@ class Fixture:
         """
         Run a command line that does not end, until the fixture does.
 
-        :param ready: What it prints when it is, a pattern.
         :return: The file it prints to.
         """
         kind = " ".join(line.split()[:2])

@@ -39,7 +39,6 @@ class HomeCase(SynchronousTestCase):
 
     :ivar home: It, with nothing in it.
     :ivar data: Where a daemon has its data directory there.
-    :ivar where: What names that to commands.
     """
 
     def setUp(self) -> None:
@@ -130,11 +129,7 @@ def set_up(home: Path, name: str = "data") -> Path:
 
 
 class Command:
-    """
-    A command that goes on, and what it prints.
-
-    :ivar lines: What it has printed.
-    """
+    """A command that goes on, and what it prints."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -183,11 +178,7 @@ def printing(
     more: Mapping[str, str] | None = None,
     pass_fds: Sequence[int] = (),
 ) -> Iterator[Command]:
-    """
-    Run a program until the block ends, or the block has ended it.
-
-    :param pass_fds: Descriptors that it inherits.
-    """
+    """Run a program until the block ends, or the block has ended it."""
     with ending(Command(popen(line, home, more, pass_fds))) as made:
         yield made
 
@@ -378,7 +369,6 @@ def running(
 
     :param home: Its home directory; an empty one will do.
     :param data: Its data directory; ``home/data`` by default.
-    :param more: Variables of its environment.
     """
     data = data or home / "data"
     line = command(

@@ -85,12 +85,7 @@ class Desktop(Session):
 
 @define(eq=False)
 class Fixture:
-    """
-    The page in a browser, and what is behind it.
-
-    :ivar home: The daemon's home.
-    :ivar page: The page's address.
-    """
+    """The page in a browser, and what is behind it."""
 
     home: Path
     forge: ForgeProcess

@@ -93,7 +93,6 @@ class Session:
     """
     A desktop session.
 
-    :ivar bus: Its session bus.
     :ivar home: A home directory, empty except for what tests put there.
     """
 

@@ -23,7 +23,6 @@ class Ask:
 
     :ivar what: ``set``, ``delete``, ``build``, ``forget`` or one of ``OPERATIONS``.
     :ivar target: A namespace, a plugin id or a key id.
-    :ivar page: Which page asks.
     """
 
     what: str
@@ -91,9 +90,7 @@ class Model:
     """
     What a daemon has.
 
-    :ivar installed: By plugin id.
     :ivar settings: By namespace and key; no namespace is empty.
-    :ivar keys: The ids of the accepted keys.
     :ivar marks: By plugin id and key id: the highest ``signedAt`` there was.
     """
 

@@ -127,11 +127,7 @@ class Observer:
         return answers[0].result
 
     def found(self, before: Model) -> Model:
-        """
-        Return what the daemon has, as its answers show it.
-
-        :param before: The model of what was there.
-        """
+        """Return what the daemon has, as its answers show it."""
         listed = self.call("plugins", "list")
         broken = {one["id"] for one in listed["broken"]}
         # If its trees could not be put back it is refused, until they are.

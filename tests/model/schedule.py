@@ -11,11 +11,7 @@ from twisted.python.failure import Failure
 
 @define
 class Schedule:
-    """
-    Work that is waiting, and results that have not arrived.
-
-    :ivar choose: Decides what is next.
-    """
+    """Work that is waiting, and results that have not arrived."""
 
     choose: Random = field(factory=Random)
     _lanes: dict[str, list[Callable[[], object]]] = field(factory=dict)

@@ -276,7 +276,6 @@ class Simulation:
         """
         Do all the work there is, and more as time passes.
 
-        :param until: Whether what is waited for has happened.
         :param each: Called after every piece of work.
         :return: Whether it has happened.
         """

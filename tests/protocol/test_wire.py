@@ -105,11 +105,7 @@ class StructureTests(SynchronousTestCase):
 
 @frozen
 class Defective:
-    """
-    A rule with a bug.
-
-    :ivar bug: What it raises.
-    """
+    """A rule with a bug."""
 
     bug: type[Exception]
     describes: bool = True

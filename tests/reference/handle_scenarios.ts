@@ -32,7 +32,6 @@ function fixture(more: object = {}): Fixture {
   return { ui, remove, lines, root: cards.element as unknown as FakeElement };
 }
 
-/** One of each. */
 function fill(card: Card) {
   const changes: unknown[] = [];
   const owners: unknown[] = [];

@@ -65,7 +65,6 @@ export class FakeLink extends Daemon implements Link {
   }
 }
 
-/** A plugin of the bundle that runs. */
 export function runs(id: string, more: Partial<PluginState> = {}): PluginState {
   return {
     id,

@@ -23,7 +23,6 @@ function installed(id: string, more: Partial<ListEntry> = {}): ListEntry {
   return { ...about, id, name: id, version: "1.0.0", commit: "a".repeat(40), updatedAt: "x", ...more };
 }
 
-/** What the daemon lists. */
 function entries(...plugins: ListEntry[]): readonly ListEntry[] {
   return entriesOf({ plugins, broken: [] });
 }

@@ -441,7 +441,6 @@ export const realmScenarios = {
     equal([stages(page), page.daemon.stored.has("own")], [["gone-one removed", "good-one removed"], true]);
   },
 
-  /** A page that is left ends all. */
   async page_that_is_left() {
     const page = await connected([entry("some-plugin", { activate: nothing })]);
     page.runtime.close();

@@ -32,7 +32,6 @@ export function foreignText(does: Foreign): string {
   return textOf(load);
 }
 
-/** One realm that was started. */
 export interface Started {
   readonly failed: Signal<Failure>;
   /** Every message that it has sent. */

@@ -14,7 +14,6 @@ function fail(): never {
 
 const nothing = (): void => undefined;
 
-/** A plugin that notes what happens to it. */
 function noting(id: string, events: string[], more: Partial<Plugin> = {}): Entry {
   return {
     manifest: { id, name: id, version: "1.0.0" },
@@ -538,7 +537,6 @@ export const runtimeScenarios = {
     equal((await failure(page.runtime.grants("not-here"))).message, "the plugin is not installed");
   },
 
-  /** A revoked permission is asked for again. */
   async revoked_permission_is_asked_for_again() {
     const answers = [true, false];
     let use = (): Promise<unknown> => Promise.resolve();

@@ -13,11 +13,7 @@ from ..schemas.checking import CheckedDispatcher
 
 
 class ServiceCase(SynchronousTestCase):
-    """
-    A service, called as a page's request is.
-
-    :cvar service: Its name.
-    """
+    """A service, called as a page's request is."""
 
     service: ClassVar[str]
 

@@ -22,12 +22,7 @@ def failing(error: Exception) -> Callable[[], Any]:
 @implementer(ISink)
 @define(eq=False)
 class FakeSink:
-    """
-    Keeps what it is delivered.
-
-    :ivar starting: What ``start`` does.
-    :ivar showing: What ``deliver`` does besides.
-    """
+    """Keeps what it is delivered."""
 
     name: str = "fake"
     starting: Callable[[], Any] = lambda: None

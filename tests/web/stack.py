@@ -217,8 +217,6 @@ class Connection(StringTransport):
     by itself: the test does, or looks at what has been asked for.
 
     :ivar half_closed: Whether nothing more will be sent.
-    :ivar aborting: Whether the connection was cut.
-    :ivar unread: Whether the peer reads nothing.
     """
 
     protocol: Any = None

@@ -12,7 +12,6 @@ interface Timer {
   readonly work: () => void;
 }
 
-/** A clock. */
 export class FakeEnvironment {
   #time = 0;
   #timers: Timer[] = [];

@@ -68,7 +68,6 @@ export class FakeSocket implements WebSocketLike {
     this.#listeners.get("close")?.({ code, reason });
   }
 
-  /** The frames of one type that came. */
   of(type: string): readonly Frame[] {
     return this.sent.filter((frame) => frame["type"] === type);
   }
@@ -77,14 +76,12 @@ export class FakeSocket implements WebSocketLike {
     return this.of("request");
   }
 
-  /** The newest request. */
   get request(): Frame {
     const newest = this.requests.at(-1);
     assert.ok(newest !== undefined, "nothing was requested");
     return newest;
   }
 
-  /** Answer the newest request. */
   answer(result: unknown, request: Frame = this.request): void {
     this.receive({ type: "response", id: request["id"], ok: true, result });
   }
@@ -144,7 +141,6 @@ export class Fixture extends FakeEnvironment implements Clock, Page {
     return this.#visibility.size + this.#leave.size;
   }
 
-  /** The newest socket. */
   get socket(): FakeSocket {
     const newest = this.sockets.at(-1);
     assert.ok(newest !== undefined, "no socket was opened");

@@ -45,7 +45,6 @@ def run_git(directory: Path, *arguments: str, ca_file: Path | None = None) -> st
     """
     Run the system's git in a directory, without any configuration of the user.
 
-    :param ca_file: The authority to trust.
     :return: Its output and its error messages.
     """
     environment = {"PATH": os.defpath, "GIT_CONFIG_NOSYSTEM": "1"}

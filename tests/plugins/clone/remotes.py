@@ -28,10 +28,8 @@ class FakeRemotes:
     """
     Copies trees, and finds what it is configured to; see ``RemotesContract``.
 
-    :ivar trees: The directory of the trees.
     :ivar failure: What a clone that has received everything fails with.
     :ivar chunks: What is reported as received so far, each in turn.
-    :ivar commit: What is cloned.
     :ivar waits: Holds clones up, as calls of "clone".
     :ivar answers: By URL; an exception is raised, and one new commit is the default.
     :ivar slow: The URLs of which a look stays under way until the test ends it.

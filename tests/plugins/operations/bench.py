@@ -301,7 +301,6 @@ class Bench:
         Put a tree where ``url_of(name)`` is; signed as ``name`` by default.
 
         :param files: What is not as in a good plugin; ``None``: it is not there.
-        :param fields: Of the manifest.
         """
         good = files_of(name, **{"plugin.json": manifest(name, **fields)})
         every = {path: text for path, text in {**good, **(files or {})}.items() if text}

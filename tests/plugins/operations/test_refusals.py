@@ -55,7 +55,6 @@ class RefusalTestCase(OperationTestCase):
         :param what: The URL, plugin id or key.
         :param message: How it begins.
         :param events: All that happens before the answer.
-        :param answers: The user's.
         """
         self.start()
         found = self.refused(self.operation, what, answers=answers)

@@ -106,11 +106,7 @@ def scan_tree(root: Path) -> list[Hit]:
 
 @frozen
 class BlockingScanner:
-    """
-    Scans as ``Scanner`` does, without a reactor.
-
-    :ivar in_thread: What the work of threads is called by.
-    """
+    """Scans as ``Scanner`` does, without a reactor."""
 
     in_thread: InThread
     modules: Collection[str]

@@ -27,7 +27,6 @@ class Snippet:
 
     :ivar name: What is special about it, after the name of the file that it is from.
     :ivar file: Its path in a plugin's tree.
-    :ivar code: Its text.
     :ivar hits: The lines and rules of all its hits, as ``1 eval``.
     """
 
