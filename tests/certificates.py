@@ -1,8 +1,4 @@
-"""
-Certificates for the TLS servers of tests.
-
-Making a key takes long; each authority and each certificate is made once per process.
-"""
+"""Certificates for the TLS servers of tests, each made once per process."""
 
 import datetime
 import functools

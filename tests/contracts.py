@@ -76,6 +76,5 @@ class SinkContract:
         await maybeDeferred(sink.close)
 
     async def test_it_may_be_closed_before_it_starts(self):
-        """Closing what never started is nothing."""
         sink = self.sink()
         await maybeDeferred(sink.close)

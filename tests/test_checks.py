@@ -17,7 +17,6 @@ class CheckTests(SynchronousTestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_types(self) -> None:
-        """The types are right."""
         self.check("mypy")
 
     def test_style(self) -> None:

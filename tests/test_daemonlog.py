@@ -35,8 +35,6 @@ class Broken(io.StringIO):
 
 
 class OutputCase(SynchronousTestCase):
-    """A stream, and a logger that writes to it."""
-
     def setUp(self) -> None:
         self.stream = io.StringIO()
 

@@ -145,7 +145,6 @@ class DaemonTests(TestCase):
         return set_since()
 
     async def test_idle_daemon_has_no_timers(self):
-        """Nothing wakes an idle daemon up."""
         self.assertEqual(await self.timers({}), [])
 
     async def test_idle_daemon_that_looks_for_a_session_bus(self):

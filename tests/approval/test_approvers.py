@@ -1,4 +1,4 @@
-"""Tests for ``bridge.approval`` and ``bridge.approval.approvers``."""
+"""Tests for ``bridge.approval`` and ``bridge.approval.approvers``, and for a double."""
 
 from twisted.internet.defer import fail
 from twisted.internet.task import Clock
@@ -10,6 +10,7 @@ from bridge.approval.windows import WindowsApprover
 from bridge.freedesktop import Note
 
 from ..contracts import ApproverContract
+from ..plugins.operations.bench import FakeApprover
 from .screens import FakeScreen
 
 PROMPT = Prompts("Sample Host").uninstall("ab", "https://forge.example/plugin.git")
@@ -59,3 +60,17 @@ class DevApproverTests(ApproverContract, SynchronousTestCase):
         self.patch(self.screen, "show", lambda note: fail(ZeroDivisionError()))
         self.assertIsNone(self.successResultOf(self.approver().approve(PROMPT)))
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
+
+
+class FakeApproverTests(ApproverContract, SynchronousTestCase):
+    """The approver that answers at once."""
+
+    def approver(self):
+        return FakeApprover(answers=[False])
+
+
+class OpenFakeApproverTests(ApproverContract, SynchronousTestCase):
+    """The same, with a user who thinks about it."""
+
+    def approver(self):
+        return FakeApprover(answers=[None])

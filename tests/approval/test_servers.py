@@ -82,8 +82,6 @@ class Answered(TestCase):
 
 
 class NotificationDaemonTests(Answered):
-    """Tests with notification-daemon."""
-
     name = "notification-daemon"
 
     async def test_buttons(self):
@@ -103,8 +101,6 @@ class NotificationDaemonTests(Answered):
 
 
 class XfceTests(Answered):
-    """Tests with xfce4-notifyd."""
-
     name = "xfce4-notifyd"
 
     async def test_buttons(self):

@@ -1,8 +1,4 @@
-"""
-Places plugins as installed, and has the daemon build them.
-
-Their sources were not scanned: this is about what holds after the scan.
-"""
+"""Places plugins, which were not scanned, and has the daemon build them."""
 
 import json
 from collections.abc import Collection, Iterable

@@ -1,8 +1,4 @@
-"""
-What users and other plugins lose next to greedy ones: nothing.
-
-All of them run on one page, next to an honest plugin.
-"""
+"""What users and other plugins lose on one page with greedy ones: nothing."""
 
 import json
 import os

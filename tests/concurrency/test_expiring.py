@@ -7,8 +7,6 @@ from bridge.concurrency.expiring import Expiring
 
 
 class ExpiringTests(SynchronousTestCase):
-    """Keeping things for ten seconds."""
-
     def setUp(self) -> None:
         """Keep two."""
         self.clock = Clock()

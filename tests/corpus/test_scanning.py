@@ -36,8 +36,6 @@ def compiles(name: str, content: bytes) -> bool:
 
 
 class CorpusTests(SynchronousTestCase):
-    """The corpus itself, and a choice of it."""
-
     def test_smoke(self) -> None:
         """Some files of every package are refused only as they are known to be."""
         chosen, table = smoke(corpus()), reviewed()

@@ -23,8 +23,6 @@ ENDLESS = Query(samples.ENDLESS + "SELECT count(*) FROM r", [])
 
 
 class ThreadTests(TestCase):
-    """Tests with real threads."""
-
     def setUp(self) -> None:
         path = make_database(fresh_directory(self) / "places.db")
         self.pool = Pool(reactor, "sql", 4)
@@ -68,8 +66,6 @@ class ThreadTests(TestCase):
 
 
 class TurnTests(SynchronousTestCase):
-    """Tests without threads."""
-
     def setUp(self) -> None:
         self.path = make_database(fresh_directory(self) / "places.db")
         self.clock = Clock()
@@ -96,10 +92,7 @@ class TurnTests(SynchronousTestCase):
         )
 
     def test_connection_is_kept(self) -> None:
-        """
-        The second statement finds it open; unused for a while it is closed, however
-        often another database is read.
-        """
+        """The second statement finds it open; unused for a while, it is closed."""
         self.successResultOf(self.read())
         ((_, reader),) = self.databases._idle
         opened = reader._opened
@@ -157,10 +150,7 @@ class TurnTests(SynchronousTestCase):
             self.successResultOf(asked[number])
 
     def test_attack_interrupted(self) -> None:
-        """
-        What is late, or whose page has gone, is interrupted.  Its connection, which
-        no other statement has meanwhile, is closed: it would end the next one, too.
-        """
+        """What is late, or whose page has gone, ends, and its connection is closed."""
         page = Page()
         for end in (lambda: self.clock.advance(5), page.go):
             self.in_thread = execute

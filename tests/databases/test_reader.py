@@ -43,8 +43,6 @@ class Racing:
 
 
 class ReaderCase(SynchronousTestCase):
-    """A reader of a small database."""
-
     def setUp(self) -> None:
         self.directory = fresh_directory(self)
         self.path = make_database(self.directory / "places.db")

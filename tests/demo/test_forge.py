@@ -59,7 +59,6 @@ class ForgeTests(TestCase):
 
     @inlineCallbacks
     def test_no_pushes(self):
-        """Nothing can be pushed."""
         into = self.base / "p"
         yield self.git("clone", self.forge.url("demo"), str(into))
         pushing = self.git("-C", str(into), "push", "origin", "HEAD:refs/heads/x")

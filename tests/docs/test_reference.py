@@ -19,15 +19,11 @@ class _ScriptTestCase(SynchronousTestCase):
 
 class CommittedTests(_ScriptTestCase):
     def test_is_current(self):
-        """
-        Every file is what the code would generate now; when it is not, run
-        ``python docs/generate.py`` and commit the result.
-        """
+        """Every file is what the code generates; run ``python docs/generate.py``."""
         for path, text in self.made("generate.py")["shipped"]():
             self.assertEqual(text, path.read_text("utf-8"), path)
 
     def test_no_stale_schema(self):
-        """There is no schema that nothing generates."""
         made = self.made("generate.py")
         names = {path.name for path, _ in made["shipped"]()}
         held = {path.name for path in made["SCHEMAS"].glob("*.json")}

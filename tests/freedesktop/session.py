@@ -1,7 +1,4 @@
-"""
-A desktop of one's own for tests: a bus, a screen without a monitor, and a real
-notification server, with hands to press its buttons.
-"""
+"""A desktop of one's own: a bus, a screen, a notification server, hands to click."""
 
 import glob
 import os

@@ -126,7 +126,6 @@ class ShowTests(NotificationsCase):
         self.assertEqual((await self.client.find()).name, "Started")
 
     async def test_mute_server(self):
-        """A server that answers nothing is no server."""
         server = await serve(self, self.bus)
         server.answers.clear()
         await self.client._bus.connected()

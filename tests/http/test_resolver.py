@@ -71,11 +71,7 @@ class SystemNamesTests(TestCase):
         self.assertIn("127.0.0.1", await self.names().look_up("localhost"))
 
     async def test_each_once(self) -> None:
-        """
-        Each address is given once, in order, as text.
-
-        A thread that hangs does not keep the process: it is a daemon.
-        """
+        """Each address is given once, as text, by a thread that is a daemon."""
         asked: list[Any] = []
 
         def resolve(host: str, port: None, **options: int) -> list[tuple[Any, ...]]:

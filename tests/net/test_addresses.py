@@ -64,7 +64,6 @@ class IsPublicTests(SynchronousTestCase):
 
     @given(st.text())
     def test_any_text(self, text: str) -> None:
-        """Any text has an answer."""
         self.assertIsInstance(is_public(text), bool)
 
 

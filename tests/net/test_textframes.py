@@ -9,8 +9,6 @@ from ..web.websocket.test_framing import REQUEST, RawCase
 
 
 class ReadTests(SynchronousTestCase):
-    """What is read, and what is left to Autobahn."""
-
     def test_attack_longer_than_allowed(self) -> None:
         """The limit before hello holds here as well."""
         self.assertIsNotNone(parse_text_frame(frame(TEXT, b"x" * 9), 0, 9))

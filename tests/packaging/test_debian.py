@@ -132,11 +132,7 @@ def test_versions(release: debian.Release, package: Path) -> None:
 
 
 def test_its_own_python(release: debian.Release, root: Path, package: Path) -> None:
-    """
-    It runs in the Python that its libraries are for, whichever is the default.
-
-    So an upgrade of the system, which changes the default, breaks nothing.
-    """
+    """It runs in the Python that its libraries are for, also after an upgrade."""
     python = f"python{release.python}"
     assert python in debian.field(package, "Depends").replace(",", "").split()
     command = (root / "usr" / "bin" / "plugin-bridge").read_text("utf-8")

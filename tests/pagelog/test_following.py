@@ -5,26 +5,20 @@ from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.pagelog import following
 from bridge.pagelog.following import Follower
 from bridge.pagelog.pagefile import LogFileError, PageFile
-from tests.directories import fresh_directory
+from tests.pagelog.test_pagefile import PageFileCase
 
 
-class FollowerCase(SynchronousTestCase):
+class FollowerCase(PageFileCase):
     """A log file, who writes it, and who reads it."""
 
     def setUp(self) -> None:
-        self.path = fresh_directory(self) / "logs" / "plugins.log"
+        super().setUp()
         self.follower = Follower(self.path)
         self.addCleanup(self.follower.close)
-
-    def open(self, max_bytes: int = 100) -> PageFile:
-        file = PageFile.open(self.path, max_bytes)
-        self.addCleanup(file.close)
-        return file
 
     def last(self, count: int = 100) -> list[bytes]:
         return self.follower.last(count, lambda line: line)

@@ -41,8 +41,6 @@ REQUIRED: list[Effect] = [CountRefusedHello(), Close(CloseReason.HELLO_REQUIRED)
 
 
 class SessionCase(SynchronousTestCase):
-    """Has a session and the clock its budgets read."""
-
     def begin(self, rate: float = 5.0, burst: int = 2) -> Session:
         self.clock = Clock()
         light = frozenset({("osc", "send")})

@@ -104,7 +104,6 @@ class LoadsTests(StrictCase):
         self.assertEqual(loads(b'"' + b"[" * 500 + b'"'), "[" * 500)
 
     def test_last_duplicate_wins(self) -> None:
-        """Of duplicate keys the last is taken."""
         self.assertEqual(loads(b'{"a":1,"a":2}'), {"a": 2})
 
     def test_text_that_a_page_has_cut(self) -> None:

@@ -24,8 +24,6 @@ from ..npm import esbuild, library
 
 
 class SetupCase(SynchronousTestCase):
-    """A data directory that is not there yet."""
-
     def setUp(self):
         self.root = fresh_directory(self)
         self.data = DataDir(self.root / "data")
@@ -60,14 +58,8 @@ class SetupCase(SynchronousTestCase):
 
 
 class ReferenceTests(SetupCase):
-    """The host that ships with us."""
-
     def test_all_of_it(self):
-        """
-        Bundler, host sources and a database to query are put in place.
-
-        The second run writes nothing; when it is forced, all but the database.
-        """
+        """All is put in place once; when it is forced, again, but for the database."""
         self.setup_host()
         self.assertTrue((self.data.root / "host/packages/api/src/index.ts").exists())
         self.assertTrue((self.data.root / "host/packages/host/src/index.ts").exists())

@@ -8,8 +8,6 @@ from ..pages import Page
 
 
 class Broken(Page):
-    """A subscriber that can't be pushed to."""
-
     def push(self, event: str, text: bytes) -> None:
         raise OSError
 

@@ -23,8 +23,6 @@ def full(f: Any, *args: Any) -> Deferred[Any]:
 
 
 class LogsCase(ServiceCase):
-    """The service over a real file."""
-
     service = "logs"
 
     def setUp(self) -> None:

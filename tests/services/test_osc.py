@@ -66,8 +66,6 @@ class OscCase(TestCase):
 
 
 class FailedHoldTests(OscCase):
-    """Holds that could not be passed on."""
-
     async def test_failure_is_logged(self) -> None:
         """A failure that nobody waits for is logged, when pages come and go."""
         await self.call("listen", port=self.port)

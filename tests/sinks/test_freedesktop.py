@@ -221,8 +221,6 @@ class LifeTests(SynchronousTestCase):
 
 
 class RealServerTests(SinkCase):
-    """Tests with what desktops run, and a look at the screen."""
-
     async def shows(self, name: str) -> tuple[Any, Any]:
         """Have a server show a notification's picture; the screen and the sink."""
         screen = Session(self.bus)

@@ -31,7 +31,6 @@ def sent(**params: Any) -> bytes:
 
 class DatagramTests(SynchronousTestCase):
     def test_both_overlays_show_it(self):
-        """Both show what was meant."""
         for shows in (wayvr, xsoverlay):
             toast = shows(datagram(FULL))
             self.assertEqual(

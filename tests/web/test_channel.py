@@ -32,8 +32,6 @@ HEALTH = write_request("GET", "/v1/health", ())
 
 
 class ChannelCase(RequestCase):
-    """Has a stack of a ``--dev`` daemon, and connections to it."""
-
     def connect(self) -> tuple[Any, Connection]:
         return self.stack.connect()
 

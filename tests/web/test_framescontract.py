@@ -1,8 +1,4 @@
-"""
-What is answered to frames: one table, in memory here, in tests/e2e by TCP.
-
-RFC 6455 case by case, then the frames of the protocol.
-"""
+"""What is answered to frames, here in memory, in tests/e2e by TCP."""
 
 import contextlib
 import json

@@ -101,11 +101,7 @@ class GuardTests(SynchronousTestCase):
         return self.assertRaises(BridgeError, self.admit, headers)
 
     def test_attack_health_poller(self) -> None:
-        """
-        A program that polls all the time leaves an allowed page its probe.
-
-        It is told for how many seconds it should wait, and that is long enough.
-        """
+        """A program that polls leaves a page its probe, and learns how long to wait."""
         for _ in range(5):
             self.admit(self.headers())
         error = self.refused(self.headers())

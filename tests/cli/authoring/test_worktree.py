@@ -31,8 +31,6 @@ class WorkTreeTestCase(SynchronousTestCase):
 
 
 class DirectoryTests(WorkTreeTestCase):
-    """A directory that is not under git."""
-
     def test_links(self):
         """All but git's own is listed; links, to directories too, are not followed."""
         self.write("node_modules/x.js")
@@ -66,8 +64,6 @@ class RepositoryTests(WorkTreeTestCase):
 
 
 class SinceSignedTests(WorkTreeTestCase):
-    """Comparing a work tree with its signed commit."""
-
     def sign(self):
         """Commit everything, with another signature."""
         self.write("plugin.sig", str(len(list(self.root.rglob("*")))))

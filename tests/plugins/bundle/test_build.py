@@ -122,8 +122,6 @@ LEADING_OUT = {
 
 
 class LinkedTests(BuildCase):
-    """A build with a linked tree in it."""
-
     async def test_attack_shadowed_tree(self):
         """A linked tree can't reach the installed one that it stands for."""
         self.shop.plugin("bb")

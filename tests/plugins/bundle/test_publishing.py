@@ -16,8 +16,6 @@ from .workshop import Workshop
 
 
 class StagingTests(SynchronousTestCase):
-    """What is done there, and what is left."""
-
     def setUp(self):
         self.shop = Workshop(fresh_directory(self))
         self.shop.data.create()

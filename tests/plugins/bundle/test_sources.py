@@ -47,11 +47,7 @@ class StrictTests(BuildCase):
     GLOBAL = "(0, function () { return this })() !== undefined"
 
     async def test_attack_this_of_a_plain_function(self):
-        """
-        Nowhere is it the window, in no kind of module and no directory.
-
-        Each is compiled as the kind the scan reads it as.
-        """
+        """Nowhere is it the window: each is compiled as the kind the scan reads."""
         seen = f"console.log('seen', {self.THIS}, {self.GLOBAL});"
         module = f"{seen} export default 1;"
         common = f"{seen} module.exports = 1;"
@@ -270,8 +266,6 @@ def written(*pairs: tuple[str, str | None], **more: object) -> bytes:
 
 
 class MapTests(SynchronousTestCase):
-    """Maps against the files they speak of."""
-
     files: ClassVar[dict[str, bytes]] = {
         "plugins/aa/main.ts": b"export default 1;",
         "plugins/aa/bad.ts": b"\xff",

@@ -111,8 +111,6 @@ class WalkTests(SynchronousTestCase):
 
 
 class CommitTests(SynchronousTestCase):
-    """``read_commits``, of commits of all kinds."""
-
     def summary(self, message: bytes) -> str:
         """The summary of a commit with this message."""
         one = made_commit(message)

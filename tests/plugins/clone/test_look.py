@@ -26,8 +26,6 @@ from .test_history import names
 
 
 class UpstreamTestCase(CloneTestCase):
-    """Publishes histories, and looks at them."""
-
     async def behind(
         self, url: str, current: Object, upstream: Repositories | None = None
     ) -> Behind:

@@ -42,8 +42,6 @@ def take(pack: bytes, **limits: Any) -> Unpacked:
 
 
 class UnpackTests(SynchronousTestCase):
-    """``unpack``, of packs that are as they should be."""
-
     def test_chain_of_waiting_deltas(self) -> None:
         """Deltas that wait for one another are made when the first base comes."""
         patch = delta(13, 14, copy(0, 13), insert(b"!"))
@@ -68,8 +66,6 @@ class UnpackTests(SynchronousTestCase):
 
 
 class HostilePackTests(SynchronousTestCase):
-    """``unpack``, of packs that are not."""
-
     def message(self, pack: bytes, **limits: Any) -> str:
         error = self.assertRaises(BridgeError, take, pack, **limits)
         return str(error.message)

@@ -11,8 +11,6 @@ LINK = ".tmp-dev-mine"
 
 
 class LinkingTestCase(SynchronousTestCase):
-    """A test with a pipeline and a working tree."""
-
     def setUp(self):
         self.bench = Bench(self)
         self.tree = self.bench.repositories / "work"
@@ -46,8 +44,6 @@ class LinkingTestCase(SynchronousTestCase):
 
 
 class LinkTests(LinkingTestCase):
-    """A tree that comes, changes and goes."""
-
     def test_linked(self):
         """An unsigned tree is copied, built, and listed as what it is; not recorded."""
         self.end()  # There is nothing yet.
@@ -111,8 +107,6 @@ class LinkTests(LinkingTestCase):
 
 
 class RefusedTests(LinkingTestCase):
-    """What is refused, and what stays then."""
-
     def test_policy(self):
         """A change is refused before the good copy is touched, and nothing is built."""
         self.linked()

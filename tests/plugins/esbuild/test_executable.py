@@ -66,8 +66,6 @@ class ExecutableCase(SynchronousTestCase):
 
 
 class CopyTests(ExecutableCase):
-    """What is copied, where, and what is refused."""
-
     def test_with_a_name(self):
         """Without such files the copy is private, read-only, and runs."""
         before = open_files()

@@ -29,8 +29,6 @@ def response(number: int, value: object) -> bytes:
 
 
 class PacketTests(SynchronousTestCase):
-    """Values, there and back."""
-
     @given(NUMBERS, st.booleans(), VALUES)
     def test_round_trip(self, number: int, is_response: bool, value: object) -> None:
         """What is written is read."""

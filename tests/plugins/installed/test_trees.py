@@ -30,8 +30,6 @@ RECORD = Record(url_of("sample"), COMMIT, KEY, NOW, NOW * 1000, NOW * 1000 + 60_
 
 
 class TreesTestCase(SynchronousTestCase):
-    """A test with a data directory and a clone."""
-
     def setUp(self):
         self.bench = Bench(self)
         self.trees = self.bench.trees
@@ -55,11 +53,7 @@ class ListingTests(TreesTestCase):
         return faults["sample"]
 
     def test_unsound(self):
-        """
-        What is not as it was signed and recorded is not built, and listed as broken.
-
-        Its manifest is listed too, where that can be read.
-        """
+        """What is not as it was signed is not built, but listed, with its manifest."""
         bidi = {"plugin.json": manifest("sample", name="A\u202eplugin")}
         older = RECORD.signed_at - 1
         downgrade = "downgrade: the tree is older than the one that was installed"

@@ -1,20 +1,29 @@
-"""Candidates for an installation; each refusal is in ``test_install``."""
+"""Candidates for an installation, and the tree that is kept; see ``test_refusals``."""
 
 import shutil
 from functools import partial
+from pathlib import Path
 
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.approval import Operation
+from bridge.plugins.operations.candidate import Pin
 from bridge.plugins.operations.job import Job, Request, cancelled
+from bridge.plugins.tree.manifest import Manifest
 from bridge.protocol.errors import BridgeError
-from bridge.protocol.limits import CLONE_REPORT_SECONDS, CLONES_AT_ONCE
+from bridge.protocol.limits import (
+    CLONE_REPORT_SECONDS,
+    CLONES_AT_ONCE,
+    PREVIEW_KEPT_SECONDS,
+)
 
 from .bench import (
     COMMIT,
+    GOOD,
     KEY,
+    NOW,
     OTHER_KEY,
     OTHER_SEED,
     Bench,
@@ -22,6 +31,9 @@ from .bench import (
     url_of,
     write_tree,
 )
+
+PIN = Pin("a" * 40, "b" * 64)
+MANIFEST = Manifest("good", "Good", "1.0.0", "^0.1.0")
 
 
 class CandidateTestCase(SynchronousTestCase):
@@ -160,7 +172,7 @@ class PinnedTests(CandidateTestCase):
         self.assertTrue(message.startswith("unsigned: "), message)
 
     def test_attack_kept_tree_of_another_url(self):
-        """A pin that was copied to another URL takes nothing; that one is cloned."""
+        """A pin that was copied to another GOOD takes nothing; that one is cloned."""
         root = self.bench.keep("good")
         self.bench.publish("evil", files_of("good"), signed_as="good", seed=OTHER_SEED)
         fetching = self.fetch("evil", self.pin)
@@ -168,3 +180,59 @@ class PinnedTests(CandidateTestCase):
         candidate = self.successResultOf(fetching)
         self.assertNotEqual(candidate.root, root)
         self.assertEqual(candidate.signed.key_id, OTHER_KEY)
+
+
+class KeptTreeTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.bench = Bench(self)
+        self.kept = self.bench.kept
+        self.root = self.keep()
+
+    def keep(self, pin: Pin = PIN) -> Path:
+        root = self.bench.trees.fresh()
+        root.mkdir()
+        until = self.kept.keep(GOOD, pin, root, MANIFEST)
+        self.assertEqual(until, int((NOW + PREVIEW_KEPT_SECONDS) * 1000))
+        return root
+
+    def test_attack_another_tree_is_not_given_out(self) -> None:
+        """Another GOOD, commit or digest gets none; the right one gets it once."""
+        for url, pin in (
+            (GOOD + "x", PIN),
+            (GOOD, Pin("c" * 40, PIN.digest)),
+            (GOOD, Pin(PIN.commit, "c" * 64)),
+        ):
+            self.assertIsNone(self.kept.manifest(url, pin))
+            self.assertIsNone(self.kept.take(url, pin))
+        self.assertIsNone(self.kept.manifest(GOOD, None))
+        self.assertEqual(self.kept.manifest(GOOD, PIN), MANIFEST)
+        self.assertEqual(self.kept.take(GOOD, PIN), self.root)
+        self.assertIsNone(self.kept.take(GOOD, PIN))
+        self.assertEqual(self.bench.clock.getDelayedCalls(), [])
+        self.assertTrue(self.root.exists())
+
+    def test_removed(self) -> None:
+        """It goes when its time is over, for the next one, and by the next start."""
+        other = self.keep(Pin("c" * 40, "d" * 64))
+        self.assertFalse(self.root.exists())
+        self.bench.clock.advance(PREVIEW_KEPT_SECONDS - 1)
+        self.assertTrue(other.exists())
+        self.bench.clock.advance(1)
+        self.assertFalse(other.exists())
+        self.bench.clock.rightNow = 0
+        killed = self.keep()
+        self.bench.trees.sweep()
+        self.assertFalse(killed.exists())
+
+    def test_close(self) -> None:
+        """The end of the daemon removes it, and keeps nothing more."""
+        self.successResultOf(self.kept.close())
+        self.assertFalse(self.root.exists())
+        self.assertFalse(self.keep().exists())
+        self.assertEqual(self.bench.clock.getDelayedCalls(), [])
+
+    def test_removing_fails(self) -> None:
+        """That is logged, and harms nothing."""
+        self.bench.threads.failing = {"remove": OSError(5, "I/O error")}
+        self.successResultOf(self.kept.close())
+        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)

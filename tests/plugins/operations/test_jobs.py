@@ -177,10 +177,7 @@ class OutcomeTests(JobsTestCase):
 
 class EndTests(JobsTestCase):
     def test_cancelled(self) -> None:
-        """
-        Its clone is removed, its caller refused, and only then it is answered; another
-        one goes on.
-        """
+        """Its clone is removed, its caller refused, then it is answered."""
         other = self.begin(Deferred())
         asked = self.begin(self.withdrawn())
         _, job = self.jobs.recent()

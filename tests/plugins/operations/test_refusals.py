@@ -1,8 +1,4 @@
-"""
-Operations that are refused: at each step, for what, and that nothing is left of them.
-
-What is refused before an operation begins is here as well.
-"""
+"""Operations that are refused, also before they begin: nothing is left of them."""
 
 from typing import Any
 

@@ -201,8 +201,6 @@ class TreeTests(SynchronousTestCase):
 
 
 class PropertyTests(SynchronousTestCase):
-    """What holds of any source."""
-
     @given(st.binary(max_size=300), st.sampled_from(["a.ts", "b.tsx", "c/d.mjs"]))
     @settings(max_examples=150)
     def test_any_bytes(self, content: bytes, name: str) -> None:

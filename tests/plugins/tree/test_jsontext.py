@@ -12,8 +12,6 @@ FIELDS = ("id", "name", "version", "apiVersion", "permissions", "optionalPermiss
 
 
 class SyntaxTests(SynchronousTestCase):
-    """Where a text is not JSON."""
-
     def test_place(self) -> None:
         """Whatever the strict reader refuses has its line, its column and its rule."""
         twice, half = "an object has this key twice", "not JSON: half of a surrogate"

@@ -43,8 +43,6 @@ ORDER = 2**252 + 27742317777372353535851937790883648493
 
 
 class SignatureTestCase(SynchronousTestCase):
-    """A test with the signed tree of the test vector."""
-
     def verify(self, signature=FILE, files=VECTOR, plugin_id="demo", host=HOST):
         """Verify a tree of these files, with this signature file."""
         is_text = isinstance(signature, bytes)

@@ -36,8 +36,6 @@ def digest_by_the_rules(files: dict[str, bytes]) -> str:
 
 
 class TreeTestCase(SynchronousTestCase):
-    """A test with the tree of the test vector."""
-
     def setUp(self):
         self.root = fresh_directory(self)
         write_files(self.root, VECTOR)
@@ -75,8 +73,6 @@ class DigestTests(TreeTestCase):
 
 
 class WriteTests(TreeTestCase):
-    """Trees in memory, and how they are written."""
-
     def test_written_and_read(self):
         """What was written is read again as it was; nobody else may read it."""
         root, tree = fresh_directory(self), Tree(VECTOR)

@@ -249,8 +249,6 @@ class RefusedTests(ReleaseTestCase):
 
 
 class InterruptedTests(ReleaseTestCase):
-    """Releases that the same command continues."""
-
     def interrupt(self, step: str) -> None:
         original = releasing.git
 

@@ -121,8 +121,6 @@ class SignTests(SignTestCase):
 
 
 class WorkTreeTests(SignTestCase):
-    """Signing a git work tree."""
-
     def setUp(self):
         super().setUp()
         self.commit()

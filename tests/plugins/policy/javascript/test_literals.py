@@ -57,8 +57,6 @@ def compiled(literals: list[str]) -> list[bool]:
 
 
 class CompilingTests(SynchronousTestCase):
-    """Which literals a browser can compile."""
-
     def test_table(self):
         """Each construct is accepted or refused as by an engine of a browser."""
         self.assertEqual([one for one in FINE if not is_regex(one)], [])

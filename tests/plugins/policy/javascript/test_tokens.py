@@ -70,8 +70,6 @@ STATEMENTS = [
 
 
 class LinesTests(SynchronousTestCase):
-    """Places of real output."""
-
     @given(st.lists(st.sampled_from(STATEMENTS), max_size=12))
     @settings(max_examples=60)
     def test_every_line(self, statements: list[str]) -> None:
