@@ -1,7 +1,7 @@
 """
 Every way to interrupt an operation.
 
-As a program (``python -m``) it interrupts one, such as ``update broken``.
+As a program (``python -m``) it interrupts some, such as ``"update broken"``.
 """
 
 import errno
@@ -13,9 +13,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from threading import RLock
 from typing import Any, Final, Self
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 from twisted.internet.defer import Deferred
 from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
@@ -163,14 +164,50 @@ class Fixture:
         return bench_at(root, self.broken)
 
 
-def killed(work: Callable[[Bench], object], bench: Bench, at: int) -> bool:
-    """Do something in a child that dies at a file-system call; whether it did."""
+@define
+class Copying(Plan):
+    """
+    Keeps what a kill at each call would leave: what is there, on the disk.
 
-    def work_to_the_end(report: Callable[[Any], None]) -> None:
+    :ivar root: The directory that is copied.
+    :ivar copies: Its copies so far.
+    """
+
+    root: Path = field(kw_only=True)
+    copies: list[Path] = field(factory=list, init=False)
+    # What copies makes calls, too; those of other threads wait.
+    _copying: Any = field(factory=RLock, init=False)
+    _is_copying: bool = field(default=False, init=False)
+
+    def reached(self, name: str, place: Any) -> None:
+        with self._copying:
+            if not self._is_copying:
+                self._is_copying = True
+                self.copies.append(copied(self.root))
+                self._is_copying = False
+
+
+def copied(root: Path) -> Path:
+    """Copy the directory of a bench, next to it."""
+    to = Path(tempfile.mkdtemp(dir=root.parents[1])) / "root"
+    return shutil.copytree(root, to, symlinks=True)
+
+
+def left_by_kills(work: Callable[[Bench], object], bench: Bench) -> list[Path]:
+    """Do something; gives what a kill at each call would leave, and at its end."""
+    root = bench.data.root.parent
+    plan = Copying(0, root=root)
+    with going_wrong(plan):
         work(bench)
-        report(True)
+    return [*plan.copies, root]
 
-    return not in_a_child(work_to_the_end, Plan(at))
+
+def assert_killed(fixture: Fixture, at: int, left: list[Path]) -> None:
+    """Kill the operation really, at a call: what is left is one of these."""
+    root = fixture.fresh()
+    bench = fixture.bench(root)
+    in_a_child(lambda _: fixture.run(bench), Plan(at))
+    assert read_files(root) in map(read_files, left), at
 
 
 def start_again(bench: Bench) -> None:
@@ -181,30 +218,20 @@ def start_again(bench: Bench) -> None:
 
 
 def kill_at_every_call(fixture: Fixture) -> Iterator[bool]:
-    """Kill the operation at each call, until it survives; whether it was done."""
-    for at in itertools.count():
-        root = fixture.fresh()
-        dead = killed(fixture.run, fixture.bench(root), at)
-        yield fixture.assert_recovered(root)
-        if not dead:
-            return
+    """Interrupt the operation at each call, and at its end; whether it was done."""
+    every = left_by_kills(fixture.run, fixture.bench(fixture.fresh()))
+    for at in range(0, len(every), 10):
+        assert_killed(fixture, at, every)
+    for left in every:
+        yield fixture.assert_recovered(left)
 
 
 def kill_the_recovery(fixture: Fixture) -> Iterator[bool]:
-    """Kill the operation at some calls, and then the recovery at each of its own."""
-    for at in itertools.count(step=7):
-        root = fixture.fresh()
-        dead = killed(fixture.run, fixture.bench(root), at)
-        for second in itertools.count():
-            copy = Path(tempfile.mkdtemp(dir=fixture.base)) / "root"
-            shutil.copytree(root, copy, symlinks=True)
-            dead_again = killed(start_again, fixture.bench(copy), second)
-            yield fixture.assert_recovered(copy)
-            shutil.rmtree(copy)
-            if not dead_again:
-                break
-        if not dead:
-            return
+    """Interrupt the operation at some calls, and the recovery at each of its own."""
+    *every, end = left_by_kills(fixture.run, fixture.bench(fixture.fresh()))
+    for once in [*every[::7], end]:
+        for twice in left_by_kills(start_again, fixture.bench(once)):
+            yield fixture.assert_recovered(twice)
 
 
 ERRORS: Final = itertools.cycle((errno.ENOSPC, errno.EIO, errno.EACCES))
@@ -277,16 +304,20 @@ def in_every_way(fixture: Fixture) -> dict[str, list[bool]]:
 
 
 def main() -> None:
-    """Interrupt one operation in every way, and print the numbers of old and new."""
+    """Interrupt operations in every way, and print the numbers of old and new."""
     silent: Any = [lambda event: None]
     globalLogBeginner.beginLoggingTo(silent, redirectStandardIO=False)
     # A collection in a child would copy every page of memory that it has of this one.
     gc.freeze()
     gc.disable()
-    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as directory:
-        fixture = Fixture.make(Path(directory), sys.argv[1], "broken" in sys.argv[2:])
-        ways = in_every_way(fixture)
-    numbers = {way: (done.count(False), done.count(True)) for way, done in ways.items()}
+    numbers = {}
+    for words in sys.argv[1:]:
+        operation, _, how = words.partition(" ")
+        with tempfile.TemporaryDirectory(dir=IN_MEMORY) as directory:
+            ways = in_every_way(Fixture.make(Path(directory), operation, bool(how)))
+        numbers[words] = {
+            way: (done.count(False), done.count(True)) for way, done in ways.items()
+        }
     sys.stdout.write(json.dumps(numbers))
 
 

@@ -31,17 +31,18 @@ class InterruptedTests(SynchronousTestCase):
 
         What can't be built is rolled back, by a start at the latest.
         """
-        for words, calls, of_recoveries in (
-            ("install", 25, 0),
-            ("install broken", 50, 0),
-            ("update", 35, 80),
-            ("update broken", 55, 180),
-            ("uninstall", 25, 0),
-        ):
-            crashes = "tests.plugins.operations.crashes"
-            done = python("-m", crashes, *words.split())
-            self.assertEqual(done.returncode, 0, done.stderr[-3000:])
-            numbers: dict[str, tuple[int, int]] = json.loads(done.stdout)
+        expected = {
+            "install": (24, 0),
+            "install broken": (49, 0),
+            "update": (35, 80),
+            "update broken": (55, 180),
+            "uninstall": (25, 0),
+        }
+        done = python("-m", "tests.plugins.operations.crashes", *expected)
+        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+        found: dict[str, dict[str, tuple[int, int]]] = json.loads(done.stdout)
+        for words, (calls, of_recoveries) in expected.items():
+            numbers = found[words]
             for way, (old, new) in numbers.items():
                 if "broken" in words:
                     self.assertEqual(new, 0, way)
