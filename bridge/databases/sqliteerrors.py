@@ -93,4 +93,4 @@ def refusal(error: Exception) -> BridgeError:
 def _misuse(message: str) -> BridgeError:
     if "bindings" in message:
         return bad_request("params: must be one for each placeholder of the statement")
-    return refused("it is not one statement that can be prepared")
+    return refused("one statement per call")
