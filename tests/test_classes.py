@@ -114,8 +114,7 @@ class ClassesTests(SynchronousTestCase):
 
     def test_threads(self) -> None:
         """Threads that make the first instances at once make good ones."""
-        before = sys.getswitchinterval()
-        self.addCleanup(sys.setswitchinterval, before)
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
         sys.setswitchinterval(1e-6)
         with ThreadPoolExecutor(4) as pool:
             for _ in range(20):

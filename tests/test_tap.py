@@ -326,8 +326,7 @@ class DaemonTests(TestCase):
             warning, token = printed.splitlines(True)
             self.assertEqual((status, token), (0, (self.data / "token").read_text()))
             self.assertIn("warning: no daemon of the host", warning)
-        lock = acquire(self.data / "lock")
-        self.addCleanup(lock.release)
+        self.addCleanup(acquire(self.data / "lock").release)
         self.assertEqual(self.refused(vrcnext), (0, token))
 
     def test_build_mode(self):
@@ -416,8 +415,7 @@ class DaemonTests(TestCase):
     async def test_build_during_an_operation(self):
         """A build waits while a daemon is in the middle of an operation."""
         paths = self.interrupt()
-        lock = acquire(paths.data.lock)
-        self.addCleanup(lock.release)
+        self.addCleanup(acquire(paths.data.lock).release)
         building = ensureDeferred(oneshot.build(reactor, paths))
         await deferLater(reactor, 0.2)
         self.assertFalse(building.called)

@@ -46,27 +46,20 @@ class InThreadContract:
         self.assertEqual(await calling, 7)
 
     async def test_cancelled(self):
-        """Nobody waits any more; the call is made to its end, and that is all."""
-        made: list[int] = []
-        calling, go_on = self.hold(lambda *_: made.append(1))
-        calling.cancel()
-        await self.assertFailure(calling, CancelledError)
-        go_on()
-        await until(lambda: made)
-
-    async def test_failure_after_cancelling(self):
-        """A failure that comes too late is nobody's."""
+        """The call is made to its end, and how it ends is nobody's any more."""
         ended: list[int] = []
 
         def broken(*_: object) -> None:
             ended.append(1)
             raise KeyError
 
-        calling, go_on = self.hold(broken)
-        calling.cancel()
-        await self.assertFailure(calling, CancelledError)
-        go_on()
-        await until(lambda: ended)
+        for function in (lambda *_: ended.append(1), broken):
+            ended.clear()
+            calling, go_on = self.hold(function)
+            calling.cancel()
+            await self.assertFailure(calling, CancelledError)
+            go_on()
+            await until(lambda: ended)
 
 
 class PoolTests(InThreadContract, TestCase):

@@ -86,8 +86,7 @@ class DiskTests(SynchronousTestCase):
         found = self.found()["journal"]
         self.assertEqual(found.level, NOTE)
         self.assertIn("install of weather was interrupted", found.text)
-        lock = acquire(self.data.lock)
-        self.addCleanup(lock.release)
+        self.addCleanup(acquire(self.data.lock).release)
         self.assertNotIn("journal", self.found())
         self.data.journal.write_text("of another version")
         self.assertEqual(self.found()["journal"].level, WRONG)
@@ -258,8 +257,7 @@ class DaemonTests(SynchronousTestCase):
 
     def setUp(self) -> None:
         self.place = locate("reference", fresh_directory(self), None)
-        self.listening = socket.create_server(("127.0.0.1", 0))
-        self.addCleanup(self.listening.close)
+        self.listening = self.enterContext(socket.create_server(("127.0.0.1", 0)))
         self.address = Address("127.0.0.1", self.listening.getsockname()[1])
 
     def found(self) -> Finding:
@@ -293,8 +291,7 @@ class DaemonTests(SynchronousTestCase):
 
     def test_starting_or_silent(self) -> None:
         """One that has no address yet is left alone; one that is silent is wrong."""
-        lock = acquire(self.place.data.lock)
-        self.addCleanup(lock.release)
+        self.addCleanup(acquire(self.place.data.lock).release)
         self.assertEqual(self.found().level, NOTE)
         self.place.data.address.write_text(str(self.address))
         for token in ("A" * 43, "damaged"):
@@ -305,8 +302,7 @@ class DaemonTests(SynchronousTestCase):
 
     def test_hangs(self) -> None:
         """One that hangs is said not to answer once, and how to go on once."""
-        lock = acquire(self.place.data.lock)
-        self.addCleanup(lock.release)
+        self.addCleanup(acquire(self.place.data.lock).release)
         self.place.data.address.write_text(str(self.address))
         hangs = CommandError("the daemon does not answer; end it, and start it again")
         with patch.object(checkup, "connect", side_effect=hangs):

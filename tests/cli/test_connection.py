@@ -28,8 +28,7 @@ class ClientTests(CallCase):
 
     def test_attack_address_of_the_configuration(self):
         """The token goes to the control socket, whatever the options name."""
-        stranger = socket.create_server(("127.0.0.1", 0))
-        self.addCleanup(stranger.close)
+        stranger = self.enterContext(socket.create_server(("127.0.0.1", 0)))
         stranger.setblocking(False)
         port = stranger.getsockname()[1]
         self.data.address.write_text(f"127.0.0.1:{port}\n")

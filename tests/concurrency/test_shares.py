@@ -23,9 +23,7 @@ class SharesTests(SynchronousTestCase):
             self.begun.append((name, work))
             return await work
 
-    def look(
-        self, name: str, holder: Holder | None = None, *, reads: bool = True
-    ) -> Deferred[str]:
+    def look(self, name, holder=None, *, reads=True):
         """Take a place, until ``end`` of the name."""
         return Deferred.fromCoroutine(self._look(name, holder, reads))
 

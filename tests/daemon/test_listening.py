@@ -36,9 +36,7 @@ class InheritCase(SynchronousTestCase):
         self.assertNotIn("\n", str(error))
 
     def open(self, *kind: int) -> socket.socket:
-        opened = socket.socket(*kind)
-        self.addCleanup(opened.close)
-        return opened
+        return self.enterContext(socket.socket(*kind))
 
     def unix(self, mode: int = 0o600) -> socket.socket:
         directory = tempfile.TemporaryDirectory(prefix="bridge-")
@@ -59,8 +57,7 @@ class InheritTests(InheritCase):
     def test_loopback(self) -> None:
         """A listening loopback socket is taken, with its port, and not given on."""
         for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
-            given = socket.create_server((host, 0), family=family)
-            self.addCleanup(given.close)
+            given = self.enterContext(socket.create_server((host, 0), family=family))
             port = given.getsockname()[1]
             taken = self.taken(given)
             self.assertEqual(taken.address, Address(host, port))
@@ -101,8 +98,7 @@ class InheritTests(InheritCase):
         """A socket that others can reach is refused, by any opener."""
         everywhere = "0.0.0.0"  # noqa: S104
         for family, host in ((socket.AF_INET, everywhere), (socket.AF_INET6, "::")):
-            given = socket.create_server((host, 0), family=family)
-            self.addCleanup(given.close)
+            given = self.enterContext(socket.create_server((host, 0), family=family))
             self.refused(given, "loopback")
 
     def test_attack_unix_for_others(self) -> None:

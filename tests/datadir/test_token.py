@@ -23,8 +23,7 @@ class TokenCase(SynchronousTestCase):
         self.path.chmod(mode)
 
     def refused(self) -> str:
-        error = self.assertRaises(TokenError, read_or_make_token, self.path)
-        return str(error)
+        return str(self.assertRaises(TokenError, read_or_make_token, self.path))
 
     def during_the_write(self, act: Callable[[], str]) -> list[str]:
         """Have another process act while this one writes; what that returned."""

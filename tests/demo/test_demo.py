@@ -138,8 +138,7 @@ class ShownTests(SynchronousTestCase):
 
     def listen(self):
         """Leave what a daemon that listens has left, whatever it logs."""
-        held = self.place.data.claim()
-        self.addCleanup(held.release)
+        self.addCleanup(self.place.data.claim().release)
         self.place.data.address.write_text("127.0.0.1:1\n")
 
     def test_daemon_dies(self):

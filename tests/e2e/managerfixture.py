@@ -20,12 +20,12 @@ from attrs import define, field
 from ..directories import write_files
 from ..forge import ForgeProcess, sign, start_forge_process
 from ..freedesktop.session import Session
+from ..plugins.operations.bench import PROFILE, SEED, manifest
 from ..reference.bundling import lay_out_page
 from ..waiting import wait_until
 from ..webserver import serving_directory
 from .browser import Browser, open_browser
 from .daemon import Daemon, run, running, set_up
-from .test_install import PROFILE, SEED, manifest
 
 OTHER_SEED: Final = b"\x08" * 32
 _CARD = """\

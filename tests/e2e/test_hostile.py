@@ -6,8 +6,9 @@ import time
 from ..forge import RogueServer, serve_pack
 from ..plugins.clone import packs
 from ..plugins.clone.packs import FILE, blob, commit, make_repository
+from ..plugins.operations.bench import manifest
 from .daemon import running
-from .test_install import InstallCase, manifest, tree
+from .test_install import InstallCase, tree
 
 MEMORY = 128 * 1024
 """KiB a daemon may hold at its peak above what an ordinary install took it to."""

@@ -7,16 +7,14 @@ import time
 from pathlib import Path
 
 from bridge.datadir.ownership import check_tree
-from bridge.settings.host import load_profile
 
 from ..directories import write_files
 from ..forge import empty_forge, sign
 from ..npm import setup_options
+from ..plugins.operations.bench import PROFILE, SEED, manifest
 from ..waiting import wait_until
 from .daemon import HomeCase, run, running, set_up
 
-SEED = b"\x01" * 32
-PROFILE = load_profile("reference")
 MAIN = """\
 import { definePlugin } from '@bridge/plugin-api';
 
@@ -27,20 +25,6 @@ export default definePlugin({
   },
 });
 """
-
-
-def manifest(plugin_id, **fields):
-    """A manifest's text."""
-    return json.dumps(
-        {
-            "id": plugin_id,
-            "name": "A plugin",
-            "version": "1.0.0",
-            "apiVersion": "^0.1.0",
-            "description": "For a test.",
-            **fields,
-        }
-    )
 
 
 def tree(plugin_id):

@@ -2,8 +2,9 @@
 
 import json
 
+from ..plugins.operations.bench import manifest
 from .daemon import run
-from .test_install import InstallCase, manifest, tree
+from .test_install import InstallCase, tree
 
 NO_DAEMON = 3
 

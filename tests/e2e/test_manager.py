@@ -12,9 +12,9 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 from twisted.trial.unittest import SynchronousTestCase
 
+from ..plugins.operations.bench import SEED
 from .audit import Auditor
 from .managerfixture import OTHER_SEED, open_fixture
-from .test_install import SEED
 
 LONG = "Averyveryveryverylongnamewithoutanyspaceinit" * 3
 CUT_CARDS = """\
@@ -136,6 +136,11 @@ class ManagerTests(SynchronousTestCase):
         self.assertEqual(self.auditor.problems(name), [])
         self.assertEqual(self.fixture.focus(), focused)
 
+    def shows(self, place: str, words: str, name: str) -> None:
+        """Wait until words are shown, and audit the page in this state."""
+        self.browser.until_text(place, words)
+        self.audit(name)
+
     def test_audit(self) -> None:
         """It finds a width, a size, an id and a contrast."""
         self.browser.open(f"data:text/html,{quote(BAD)}")
@@ -202,8 +207,7 @@ class ManagerTests(SynchronousTestCase):
         browser.click("#add")
         self.focused("H2")
         browser.type("#install-url", "https://github.com/ana/bio/tree/main")
-        browser.until_text("#suggestion", "default branch")
-        self.audit("suggestion")
+        self.shows("#suggestion", "default branch", "suggestion")
         url = fixture.publish(
             "bio-updater",
             files={"README.md": "# Bio\n\n<b>Writes</b> it.", "icon.png": ICON},
@@ -219,11 +223,9 @@ class ManagerTests(SynchronousTestCase):
         )
         browser.type("#install-url", url)
         browser.click("#look")
-        browser.until_text("#looking", "This is on your own network.")
-        self.audit("looking")
+        self.shows("#looking", "This is on your own network.", "looking")
         self.desktop.deny()
-        browser.until_text("#look-refused", "This is on your own network")
-        self.audit("look-refused")
+        self.shows("#look-refused", "This is on your own network", "look-refused")
         browser.click("#look-again")
         self.desktop.confirm()
         browser.find("#preview")
@@ -281,15 +283,13 @@ class ManagerTests(SynchronousTestCase):
         """A plugin is switched off without being removed."""
         fixture, browser = self.fixture, self.browser
         fixture.go("/plugins/bio-updater")
-        browser.until_text("#plugin h2", "Bio Updater")
-        self.audit("plugin")
+        self.shows("#plugin h2", "Bio Updater", "plugin")
         browser.click("#plugin-switch")
         browser.until_text("#plugin-words", "Off, still installed.")
         self.focused("plugin-switch")
         self.assertFalse(self.is_shown("#reload"))
         fixture.go("/plugins/bio-updater/settings")
-        browser.until_text("#plugin-settings", "Turn it on to change these.")
-        self.audit("settings-off")
+        self.shows("#plugin-settings", "Turn it on to change these.", "settings-off")
         fixture.go("/plugins/bio-updater")
         browser.click("#plugin-switch")
         browser.until_text("#plugin-words", "Running.")
@@ -312,8 +312,7 @@ class ManagerTests(SynchronousTestCase):
         self.assertIn("vrcLogin", browser.text("#changes"))
         self.assertIn("No longer: Show messages in the app", browser.text("#changes"))
         browser.click("#changelog summary")
-        browser.until_text("#changelog", "Reads the game log")
-        self.audit("update")
+        self.shows("#changelog", "Reads the game log", "update")
         browser.click("#skip")
         browser.until_text("#plugin h2", "Bio Updater")
         kept = fixture.call("state/list", {"ns": "host"})["entries"]
@@ -342,8 +341,7 @@ class ManagerTests(SynchronousTestCase):
         """Removing asks twice, and the focus goes to what is left."""
         browser = self.browser
         browser.click("#uninstall")
-        browser.until_text("#question", "Uninstall Bio Updater?")
-        self.audit("question")
+        self.shows("#question", "Uninstall Bio Updater?", "question")
         browser.find("#question-no:not([aria-disabled])")
         ActionChains(browser.chrome).send_keys(Keys.ESCAPE).perform()
         self.focused("uninstall")
@@ -385,8 +383,7 @@ class ManagerTests(SynchronousTestCase):
         fixture.call("state/set", {**place, "key": "loud", "value": True})
         browser.type("#setting-volume", "60")
         browser.click("#save")
-        browser.until_text("#said", "Saved.")
-        self.audit("settings-saved")
+        self.shows("#said", "Saved.", "settings-saved")
         stored = fixture.call("state/list", place)["entries"]
         self.assertEqual(stored, {"volume": 60, "loud": True})
         browser.find("#setting-loud[aria-checked=true]")
@@ -408,23 +405,20 @@ class ManagerTests(SynchronousTestCase):
         self.audit("home")
         browser.click('[data-testid="plugin-card-speaker-box"] button')
         browser.until_text("#question", "Let “Speaker Box”")
-        browser.until_text("#question-plugin", "speaker-box")
-        self.audit("question-of-a-plugin")
+        self.shows("#question-plugin", "speaker-box", "question-of-a-plugin")
         browser.click("#question-key summary")
         browser.until_text("#question-key", "-")
         browser.answer("yes")
         self.desktop.until_shown()
         self.desktop.clear()
         fixture.go("/plugins/speaker-box/permissions")
-        browser.until_text("#permissions", "You allowed it to")
-        self.audit("permissions")
+        self.shows("#permissions", "You allowed it to", "permissions")
         browser.click("#permissions .allowed button")
         self.said("It will ask again.")
         self.assertNotEqual(fixture.focus(), "BODY")
 
         fixture.go("/keys")
-        browser.until_text("#keys", "signs Speaker Box")
-        self.audit("keys")
+        self.shows("#keys", "signs Speaker Box", "keys")
         browser.click("#keys .danger")
         browser.until_text("#question", "Plugins stay.")
         browser.answer("yes")
@@ -443,13 +437,10 @@ class ManagerTests(SynchronousTestCase):
         self.assertEqual(self.script("return document.all.said.textContent"), "")
         browser.click("#setting-loud")
         browser.click("#save")
-        browser.until_text("#said.error", "Couldn't save: Volume, Loud.")
-        self.audit("settings-not-saved")
+        self.shows("#said.error", "Couldn't save: Volume, Loud.", "settings-not-saved")
         browser.type("#setting-volume", "75")
         self.assertEqual(self.script("return document.all.said.textContent"), "")
-        fixture.start_daemon(port=port)
-        self.retry()
-        browser.until_text("#bridge-state", "Connected")
+        self.start_again(port)
         browser.click("#save")
         browser.until_text("#said", "Saved.")
 
@@ -459,15 +450,13 @@ class ManagerTests(SynchronousTestCase):
         card = '[data-testid="plugin-card-every-handle"]'
         fixture.install("every-handle", main=HANDLES)
         fixture.open("/home")
-        browser.until_text(card, "Nothing yet.")
-        self.audit("handles")
+        self.shows(card, "Nothing yet.", "handles")
         self.focus_named("Name")
         self.press("Ada", Keys.ENTER)
         browser.until_text(f"{card} [role=status]", "name: Ada")
         self.focus_named("Size")
         self.press("9", Keys.TAB)
-        browser.until_text(f"{card} .error", "Between 1 and 5.")
-        self.audit("handles-bad")
+        self.shows(f"{card} .error", "Between 1 and 5.", "handles-bad")
         self.focus_named("Size")
         self.press(Keys.BACKSPACE, "2", Keys.ARROW_UP, Keys.TAB)
         browser.until_text(f"{card} table", "size 3")
@@ -533,15 +522,13 @@ class ManagerTests(SynchronousTestCase):
         fixture.go("/plugins/long-one")
         browser.until_text("#plugin h2", f"{LONG[:60]}…")
         browser.click("#plugin-details summary")
-        browser.until_text("#plugin-details", LONG)
-        self.audit("long-name")
+        self.shows("#plugin-details", LONG, "long-name")
         fixture.go("/plugins")
         browser.until_text('[data-testid="plugin-name-twin-one"]', "(twin-one)")
         browser.type("#search", "plugin 3")
         self.until("one is found", lambda: self.rows() == ["plugin-3"])
         browser.type("#search", "nothing like this")
-        browser.until_text("#plugin-list-empty", "Nothing matches")
-        self.audit("no-match")
+        self.shows("#plugin-list-empty", "Nothing matches", "no-match")
         browser.click("#plugins .stack button")
         self.focused("search")
         self.audit("many-plugins")
@@ -550,8 +537,7 @@ class ManagerTests(SynchronousTestCase):
             seed = OTHER_SEED if plugin_id == "plugin-2" else SEED
             fixture.publish(plugin_id, seed=seed, name=name, version="1.1.0")
         browser.click("#check-updates")
-        browser.until_text("#updates-status", "3 updates")
-        self.audit("updates")
+        self.shows("#updates-status", "3 updates", "updates")
         browser.click("#update-all")
         for step in ("confirm", "deny", "confirm"):
             self.desktop.until_shown()
@@ -590,8 +576,7 @@ class ManagerTests(SynchronousTestCase):
         fixture, browser = self.fixture, self.browser
         fixture.call("state/delete", {"ns": "host", "key": "updates:auto"})
         fixture.open("/log")
-        browser.until_text("#log-lines", "connected")
-        self.audit("log")
+        self.shows("#log-lines", "connected", "log")
         browser.type("#log-find", "nothing like this")
         browser.until_text("#log-empty", "Nothing yet.")
         browser.type("#log-find", "connected")
@@ -609,8 +594,7 @@ class ManagerTests(SynchronousTestCase):
 
         fixture.go("/settings")
         browser.click('[data-testid="target-freedesktop"] button')
-        browser.until_text('[data-testid="test-freedesktop"]', "Sent.")
-        self.audit("page-settings")
+        self.shows('[data-testid="test-freedesktop"]', "Sent.", "page-settings")
         browser.click("#daily")
         self.said("Not any more.")
         browser.until_text("#daily", "Off")
@@ -622,11 +606,9 @@ class ManagerTests(SynchronousTestCase):
         fixture, browser = self.fixture, self.browser
         fixture.install("broken-one", main=THROWS)
         fixture.open("/plugins/broken-one")
-        browser.until_text("#plugin-words", "Didn't start.")
-        self.audit("failed")
+        self.shows("#plugin-words", "Didn't start.", "failed")
         fixture.open("/plugins", query="?safe")
-        browser.until_text("#safe-mode", "No plugin is running.")
-        self.audit("safe-mode")
+        self.shows("#safe-mode", "No plugin is running.", "safe-mode")
         browser.click("#switch-broken-one")
         browser.until_text('[data-testid="plugin-status-broken-one"]', "Off")
         browser.click("#leave-safe-mode")
@@ -681,9 +663,11 @@ class ManagerTests(SynchronousTestCase):
                 return
         raise AssertionError(f"the focus never came to {wanted}")
 
-    def retry(self) -> None:
-        """Press *Try again*, unless the page has connected by itself meanwhile."""
+    def start_again(self, port: int) -> None:
+        """Start the daemon, and press *Try again* unless the page has connected."""
+        self.fixture.start_daemon(port=port)
         self.script("document.getElementById('retry')?.click()")
+        self.browser.until_text("#bridge-state", "Connected")
 
     def test_two_tabs(self) -> None:
         """What is done elsewhere, and a pairing in one tab, count in the other."""
@@ -778,8 +762,7 @@ class ManagerTests(SynchronousTestCase):
     def test_a_page_that_was_opened_as_a_file(self) -> None:
         """It says so; that the bridge isn't running would be wrong."""
         self.browser.open(f"file://{self.fixture.home}/site/index.html")
-        self.browser.until_text("#connect-words", "opened as a file")
-        self.audit("file")
+        self.shows("#connect-words", "opened as a file", "file")
 
     def test_a_browser_that_keeps_nothing(self) -> None:
         """Firefox without cookies has no stores."""
@@ -872,11 +855,8 @@ class ManagerTests(SynchronousTestCase):
 
         port = fixture.daemon.port
         fixture.stop_daemon()
-        browser.until_text("#trouble", "The bridge isn't running.")
-        self.audit("lost")
-        fixture.start_daemon(port=port)
-        self.retry()
-        browser.until_text("#bridge-state", "Connected")
+        self.shows("#trouble", "The bridge isn't running.", "lost")
+        self.start_again(port)
         self.until("the notice is gone", lambda: not self.is_shown("#trouble"))
         self.assertNotEqual(fixture.focus(), "BODY")
 
@@ -894,11 +874,8 @@ class ManagerTests(SynchronousTestCase):
         browser.until_text("#connect-words", "The bridge isn't running.")
         # A page that is paired needs no code, but a bridge that runs.
         self.assertFalse(self.is_shown("#token"))
-        browser.until_text("#connect", "plugin-bridge run --host reference")
-        self.audit("absent")
-        fixture.start_daemon(port=port)
-        self.retry()
-        browser.until_text("#bridge-state", "Connected")
+        self.shows("#connect", "plugin-bridge run --host reference", "absent")
+        self.start_again(port)
 
     def unpair(self) -> None:
         self.script("localStorage.clear()")

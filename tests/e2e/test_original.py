@@ -13,8 +13,8 @@ from ..directories import write_files
 from ..forge import empty_forge, sign
 from ..npm import esbuild
 from ..plugins.clone.clones import run_git
+from ..plugins.operations.bench import SEED, manifest
 from .daemon import Daemon, HomeCase, ending, popen
-from .test_install import SEED, manifest
 
 PROFILE = load_profile("vrcnext")
 TOKEN = "Zm9yIGEgdGVzdCBvbmx5LCBub3QgYSByZWFsIHRva2Vu"[:43]

@@ -233,9 +233,7 @@ async def join(test: Any, bus: Any) -> Program:
     return program
 
 
-async def serve(
-    test: Any, bus: Any, *capabilities: str, name: str = "Scripted"
-) -> Program:
+async def serve(test, bus, *capabilities, name="Scripted"):
     """Connect a notification server of some capabilities."""
     server = await join(test, bus)
     server.answers["GetCapabilities"] = ("as", [list(capabilities)])

@@ -35,8 +35,7 @@ class ConnectTests(TestCase):
 
     async def refused(self, clock=reactor):
         connecting = connect(clock, self.path, lambda signal: None)
-        error = await self.assertFailure(connecting, DesktopError)
-        return str(error)
+        return str(await self.assertFailure(connecting, DesktopError))
 
     async def test_no_bus(self):
         """What is no bus, or does not answer, is given up within seconds."""

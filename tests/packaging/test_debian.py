@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,11 @@ import pytest
 
 import bridge
 from bridge.provision.downloads import LIBRARY
-from bridge.settings.host import load_profile
 
 from ..e2e.daemon import Page
-from ..e2e.test_install import SEED, tree
+from ..e2e.test_install import tree
 from ..forge import sign, start_forge_process
+from ..plugins.operations.bench import PROFILE, SEED
 from ..ports import free_port
 from ..programs import run
 from ..waiting import PATIENCE_SECONDS, wait_until
@@ -34,9 +33,7 @@ def release(request: pytest.FixtureRequest) -> debian.Release:
 
 
 @pytest.fixture(scope="module")
-def built(
-    release: debian.Release, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Path]:
+def built(release, tmp_path_factory):
     """The directory with the packages that are built there."""
     scratch = tmp_path_factory.mktemp("deb")
     yield debian.build(release, scratch)
@@ -51,9 +48,7 @@ def package(built: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def root(
-    release: debian.Release, package: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Path]:
+def root(release, package, tmp_path_factory):
     """A clean system with the package."""
     directory = tmp_path_factory.mktemp("system") / "root"
     debian.install(release, package, directory)
@@ -230,7 +225,7 @@ def test_main_job(root: Path, tmp_path: Path) -> None:
         source.mkdir()
         for name, content in tree("good").items():
             (source / name).write_text(content)
-        sign(source, "good", load_profile("reference"), SEED)
+        sign(source, "good", PROFILE, SEED)
         forge.publish(source, "good")
         with debian.session(root) as session:
             shutil.copy(forge.ca_file, root / "home" / "tester" / "ca.pem")

@@ -50,9 +50,7 @@ class SystemctlCase(SynchronousTestCase):
         environ["HOME"] = str(self.home)
         environ["PATH"] = f"{self.fake}{os.pathsep}{environ['PATH']}"
         # What a test sets in it goes with it.
-        patched = mock.patch.dict(os.environ, environ, clear=True)
-        patched.start()
-        self.addCleanup(patched.stop)
+        self.enterContext(mock.patch.dict(os.environ, environ, clear=True))
 
     def asked(self) -> list[str]:
         """Return what systemctl was asked to change."""

@@ -86,8 +86,7 @@ class ReferenceTests(SetupCase):
         """It waits for builds and for other setups: they would break each other."""
         self.setup_host()
         before = self.tree()
-        lock = acquire(self.data.build / "lock")
-        self.addCleanup(lock.release)
+        self.addCleanup(acquire(self.data.build / "lock").release)
         self.patch(command, "NPM_SECONDS", 0.1)
         self.assertIn("another setup", self.refused(force=True))
         self.assertEqual(self.tree(), before)

@@ -24,8 +24,7 @@ class TcpTests(TestCase):
         listening = reactor.listenTCP(0, stack.site, interface="127.0.0.1")
         self.addCleanup(listening.stopListening)
         stack.guard.port = port = listening.getHost().port
-        page = connected(port, 4096)
-        self.addCleanup(page.close)
+        page = self.enterContext(connected(port, 4096))
         host = f"127.0.0.1:{port}"
         page.sendall(write_request("GET", "/v1/ws", UPGRADE, host=host) + HELLO)
         await until(lambda: len(stack.hub) == 1)

@@ -85,8 +85,7 @@ class FindTests(SynchronousTestCase):
         (self.outside / "tsc").symlink_to(self.inside / "tsc")
         self.assertIsNone(self.find(self.outside))
         (self.inside / "tsc").rename(self.root / "tsc")
-        here = Path.cwd()
-        self.addCleanup(os.chdir, here)
+        self.addCleanup(os.chdir, Path.cwd())
         os.chdir(self.root)
         self.assertIsNone(self.find(".", ""))
 

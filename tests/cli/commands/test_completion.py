@@ -101,9 +101,7 @@ class CompletionTests(CommandTestCase):
             self.assertEqual(found[name], COMMANDS[name][1])
         return set(found)
 
-    def in_zsh(
-        self, *words: str, command: str = "plugin-bridge", sourced: str = ""
-    ) -> set[str]:
+    def in_zsh(self, *words, command="plugin-bridge", sourced=""):
         """
         Complete a command line in an interactive zsh.
 

@@ -67,8 +67,7 @@ class OverviewTests(SynchronousTestCase):
         self.assertEqual(list(other_daemons(place)), [])
         data = DataDir(load_profile("reference").data_dir())
         data.create()
-        lock = acquire(data.lock)
-        self.addCleanup(lock.release)
+        self.addCleanup(acquire(data.lock).release)
         line = on_disk(place, "no daemon").problems[1]
         self.assertIn("run: plugin-bridge status --host reference", line)
         other = locate("reference", home / "d", None)

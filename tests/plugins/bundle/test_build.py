@@ -251,8 +251,7 @@ class PublishingTests(BuildCase):
     async def test_another_build_without_end(self):
         """It does not wait for ever, and can be cancelled while it waits."""
         self.shop.folder.mkdir(parents=True)
-        other = acquire_directory(self.shop.folder)
-        self.addCleanup(other.release)
+        self.addCleanup(acquire_directory(self.shop.folder).release)
         building = self.shop.build("aa")
         building.cancel()
         await self.assertFailure(building, CancelledError)

@@ -106,8 +106,7 @@ class MetafileTests(SynchronousTestCase):
 
     def refused(self, text: bytes, rules: Allowed = BUNDLE) -> str:
         """Check, expect a refusal, and give its words."""
-        error = self.assertRaises(BuildError, check_metafile, text, rules)
-        return str(error)
+        return str(self.assertRaises(BuildError, check_metafile, text, rules))
 
     def test_what_a_bundle_is_made_of(self):
         """The host, its packages, the API, the table and the plugins pass."""

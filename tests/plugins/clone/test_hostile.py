@@ -100,13 +100,12 @@ class SlowServerTests(CloneTestCase):
 
     def listening(self, backlog: int | None = None) -> str:
         """The URL of a server that accepts no connection, or answers none."""
-        server = socket.create_server(("127.0.0.1", 0), backlog=backlog)
-        self.addCleanup(server.close)
+        made = socket.create_server(("127.0.0.1", 0), backlog=backlog)
+        server = self.enterContext(made)
         for _ in range(4 if backlog == 0 else 0):
-            waiting = socket.socket()
+            waiting = self.enterContext(socket.socket())
             waiting.setblocking(False)
             waiting.connect_ex(server.getsockname())
-            self.addCleanup(waiting.close)
         return f"https://127.0.0.1:{server.getsockname()[1]}/x.git"
 
     async def test_attack_deadline(self) -> None:

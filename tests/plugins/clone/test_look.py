@@ -5,16 +5,12 @@ from collections.abc import Iterable
 
 from twisted.internet.defer import CancelledError, Deferred
 
-from bridge.plugins.clone.history import Behind
-from bridge.plugins.clone.repositories import Repositories
-
 from ...forge import serve_pack, start_forge_process
 from ...reactors import reactor
 from .clones import CloneTestCase
 from .packs import (
     EMPTY,
     FILE,
-    Object,
     blob,
     line_of,
     made_commit,
@@ -26,15 +22,11 @@ from .test_history import names
 
 
 class UpstreamTestCase(CloneTestCase):
-    async def behind(
-        self, url: str, current: Object, upstream: Repositories | None = None
-    ) -> Behind:
+    async def behind(self, url, current, upstream=None):
         """How far a commit is behind a repository, which it is."""
         return await self.begin_to_look(url, current.name.hex(), upstream)
 
-    def begin_to_look(
-        self, url: str, current: str, upstream: Repositories | None = None
-    ) -> Deferred[Behind | None]:
+    def begin_to_look(self, url, current, upstream=None):
         chosen = upstream or self.cloner()
         return Deferred.fromCoroutine(chosen.behind(url, current))
 

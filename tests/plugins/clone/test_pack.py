@@ -67,8 +67,7 @@ class UnpackTests(SynchronousTestCase):
 
 class HostilePackTests(SynchronousTestCase):
     def message(self, pack: bytes, **limits: Any) -> str:
-        error = self.assertRaises(BridgeError, take, pack, **limits)
-        return str(error.message)
+        return str(self.assertRaises(BridgeError, take, pack, **limits).message)
 
     def test_attack_damaged(self) -> None:
         """What is no pack, or lies about what it holds, is damaged."""

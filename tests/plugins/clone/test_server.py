@@ -22,9 +22,7 @@ GOOD = serve_pack(make_pack(*map(packed, (TIP, ROOT, FILES))), TIP.name.hex())
 
 
 class RedirectTests(CloneTestCase):
-    async def redirecting(
-        self, location: str, times: int = 1, status: str = "302 x"
-    ) -> str:
+    async def redirecting(self, location, times=1, status="302 x"):
         """
         The refusal, empty when there is none, of a server that redirects.
 

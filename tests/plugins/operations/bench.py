@@ -38,7 +38,7 @@ from bridge.plugins.operations.prompting import Prompting
 from bridge.plugins.operations.rebuild import Rebuild
 from bridge.plugins.operations.settlement import InstalledSet
 from bridge.plugins.tree.manifest import load_manifest
-from bridge.plugins.tree.signature import key_id, public_key_of, sign_tree
+from bridge.plugins.tree.signature import key_id, public_key_of
 from bridge.plugins.tree.tree import Verify, read_tree
 from bridge.plugins.upstream.preview import Previewer
 from bridge.protocol.errors import BridgeError, Code
@@ -49,6 +49,7 @@ from bridge.store.store import Store
 from bridge.system.files import remove
 
 from ...directories import write_files
+from ...forge import sign
 from ...threads import Threads
 from ..clone.remotes import FakeRemotes
 from ..policy.scanning import BlockingScanner
@@ -121,8 +122,7 @@ def write_tree(
     """Write a tree, signed unless ``signed_as`` is ``None``."""
     write_files(root, files)
     if signed_as is not None:
-        signature = sign_tree(read_tree(root), signed_as, PROFILE, seed, signed_at)
-        (root / "plugin.sig").write_bytes(signature)
+        sign(root, signed_as, PROFILE, seed, signed_at)
 
 
 @implementer(IApprover)
@@ -307,9 +307,7 @@ class Bench:
         by = name if signed_as == "" else signed_as
         write_tree(self.repositories / name, every, by, seed, signed_at)
 
-    def publish_later(
-        self, version: str = "1.1.0", at: int = 10, seed: bytes = SEED, **fields: Any
-    ) -> None:
+    def publish_later(self, version="1.1.0", at=10, seed=SEED, **fields):
         """Publish a later ``good``, signed so many seconds later, with these fields."""
         how: Any = {"seed": seed, "signed_at": NOW + at, "version": version}
         self.publish("good", {"main.ts": NEW}, **how, **fields)

@@ -41,13 +41,7 @@ class PreviewTestCase(SynchronousTestCase):
         self.page = Page()
         self.steps: dict[Page, list[str]] = defaultdict(list)
 
-    def preview(
-        self,
-        url: str | None = GOOD,
-        plugin_id: str | None = None,
-        ref: str | None = None,
-        page: Page | None = None,
-    ) -> Deferred[Preview]:
+    def preview(self, url=GOOD, plugin_id=None, ref=None, page=None):
         """Begin to preview a repository; what is raised is a failure, too."""
         caller, preview = page or self.page, self.bench.previewer.preview
 
@@ -63,9 +57,7 @@ class PreviewTestCase(SynchronousTestCase):
     def result(self, url: str = GOOD) -> Preview:
         return self.successResultOf(self.preview(url))
 
-    def refused(
-        self, prefix: str, previewing: Deferred[Preview] | None = None
-    ) -> BridgeError:
+    def refused(self, prefix, previewing=None):
         """Fail to preview; the refusal, which begins so."""
         going = self.preview() if previewing is None else previewing
         error: BridgeError = self.failureResultOf(going, BridgeError).value

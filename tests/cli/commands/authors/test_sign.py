@@ -244,8 +244,7 @@ class KeygenTests(CommandTestCase):
 
     def test_made(self) -> None:
         """A key is 64 digits only its owner can read; its fingerprint is shown."""
-        before = os.umask(0)
-        self.addCleanup(os.umask, before)
+        self.addCleanup(os.umask, os.umask(0))
         keys = set()
         for name in ("one", "two"):
             path = self.root / name
