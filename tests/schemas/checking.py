@@ -23,6 +23,7 @@ def _is_integer(_: TypeChecker, value: object) -> bool:
     return type(value) is int
 
 
+@cache
 def python_pattern(pattern: str) -> str:
     """Return a pattern of JavaScript as Python writes it: ``$`` is the very end."""
     return re.sub(r"(?<!\\)\$", r"\\Z", pattern)
