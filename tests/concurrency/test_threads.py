@@ -1,8 +1,7 @@
-import threading
 from typing import Any
+from unittest import mock
 
 from twisted.internet.defer import CancelledError, Deferred
-from twisted.python.monkey import MonkeyPatcher
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.concurrency.threads import Pool, settled, stoppable
@@ -17,7 +16,8 @@ class PoolTests(TestCase):
         pool = Pool(reactor, "test", 1)
         pool.start()
         self.addCleanup(pool.stop)
-        full = MonkeyPatcher((threading.Thread, "start", _no_room))
+        no_room = RuntimeError("can't start new thread")
+        full = mock.patch("threading.Thread.start", side_effect=no_room)
         with full:
             refused = await self.assertFailure(pool.call(int), BridgeError)
         self.assertEqual(refused.code, Code.UNAVAILABLE)
@@ -25,10 +25,6 @@ class PoolTests(TestCase):
         self.assertEqual(await pool.call(int), 0)
         with full:
             self.assertEqual(await pool.call(int), 0)
-
-
-def _no_room(thread: threading.Thread) -> None:
-    raise RuntimeError("can't start new thread")
 
 
 class StoppableTests(SynchronousTestCase):

@@ -114,16 +114,8 @@ def reading() -> Iterator[Reader]:
 class CommandTests(SynchronousTestCase):
     """Tests for the pages with commands, each read in a home of its own."""
 
-    def reader(self) -> Reader:
-        """Somebody at a computer with the bundler, until the test ends."""
-        return self.enterContext(reading())
-
     def test_pages(self) -> None:
-        """
-        What each page is about is typed, where it needs one while a daemon runs.
-
-        A page whose every command was typed before starts nothing.
-        """
+        """What each page is about is typed, if it was not all typed before."""
         names = {page.relative_to(ROOT).as_posix() for page in WITH_COMMANDS}
         typed = set(ELSEWHERE)
         for page in sorted(names - NEEDING_MORE):
@@ -137,28 +129,26 @@ class CommandTests(SynchronousTestCase):
 
     def test_hosts(self) -> None:
         """What an author of a host types, with the profile of the page."""
-        reader = self.reader()
+        reader = self.enterContext(reading())
         write_host(reader.fixture.work)
         # The table that a profile may have as well.
         manual = ROOT / "docs" / "man" / "plugin-bridge-host.5.md"
         (names,) = (text for language, text in fences(manual) if language == "toml")
-        with (reader.fixture.work / "my-host.toml").open(
-            "a", encoding="utf-8"
-        ) as profile:
-            profile.write(names)
+        profile = reader.fixture.work / "my-host.toml"
+        profile.write_text(profile.read_text("utf-8") + names, "utf-8")
         sources = f"--host-sources my-sources --bundler {esbuild()}"
         reader.type(f"plugin-bridge setup --host my-host.toml {sources}")
         reader.read(PAGE)
 
     def test_plugins(self) -> None:
         """What an author of a plugin types."""
-        reader = self.reader()
+        reader = self.enterContext(reading())
         reader.words["path/to/plugin"] = str(reader.fixture.plugin("mine", SAMPLE))
         reader.read(ROOT / "docs" / "plugins.md")
 
     def test_template(self) -> None:
         """What an author types in a new plugin."""
-        reader = self.reader()
+        reader = self.enterContext(reading())
         there = reader.fixture.work / "mine"
         reader.fixture.do(f"plugin-bridge new {there}")
         reader.fixture.publish_to_origin(there)

@@ -13,7 +13,6 @@ class OutboundTests(OutboundCase):
     def message(self, params: Any) -> str:
         """Call what is refused without anything being sent."""
         error = self.failureResultOf(self.calling(params), BridgeError).value
-        assert isinstance(error, BridgeError)
         self.assertEqual(error.code, Code.BAD_REQUEST)
         return error.message
 

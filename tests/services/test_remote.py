@@ -44,7 +44,6 @@ class RemoteCase(ServiceCase):
     def refusal(self, refused: Deferred[Any]) -> tuple[Code, str]:
         """Return the code and the message of a refusal."""
         error = self.failureResultOf(refused, BridgeError).value
-        assert isinstance(error, BridgeError)
         return error.code, error.message
 
 
