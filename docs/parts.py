@@ -1,9 +1,8 @@
 """
 A Sphinx extension: fills in the parts of pages that come from the code.
 
-In the Markdown, such a part stands between ``<!-- generated: NAME -->`` and
-``<!-- end -->``. What is between them there says where a reader of the sources finds
-the same.
+In the Markdown, such a part is a line ``<!-- generated: NAME -->``, and the next one,
+which says where a reader of the sources finds the same.
 """
 
 import re
@@ -18,7 +17,7 @@ import protocolpage
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-_PART: Final = re.compile(r"<!-- generated: (\w+) -->\n.*?<!-- end -->\n", re.DOTALL)
+_PART: Final = re.compile(r"<!-- generated: (\w+) -->\n.*\n")
 
 WRITERS: Final[dict[str, Callable[[], Iterator[str]]]] = {
     name: written
