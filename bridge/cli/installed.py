@@ -24,7 +24,7 @@ from .terminal import CommandError
 
 NAMESPACE: Final = "host"
 SWITCH: Final = "enabled:"
-"""The keys of the switches, before the plugin's id: ``false`` is off, absent is on."""
+"""The keys of the switches, before the plugin's id."""
 
 
 def read_plugins(session: Session) -> list[dict[str, Any]]:
@@ -40,17 +40,18 @@ def read_plugins(session: Session) -> list[dict[str, Any]]:
         plugin = found.setdefault(broken["id"], {"id": broken["id"]})
         plugin["problem"] = broken["reason"]
     for plugin_id, plugin in found.items():
-        plugin["enabled"] = is_on(plugin_id, switches)
+        plugin["enabled"] = is_on(plugin_id, switches, session.place.profile)
     return [found[plugin_id] for plugin_id in sorted(found)]
 
 
-def is_on(plugin_id: str, switches: Mapping[str, object]) -> bool:
+def is_on(plugin_id: str, switches: Mapping[str, object], profile: HostProfile) -> bool:
     """
     Whether a plugin is switched on.
 
     :param switches: The values of the namespace ``host`` by key.
     """
-    return switches.get(SWITCH + plugin_id) is not False
+    value = switches.get(SWITCH + plugin_id)
+    return value is True if profile.opt_in else value is not False
 
 
 def check_installed(plugin_id: str, plugins: list[dict[str, Any]]) -> None:

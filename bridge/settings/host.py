@@ -134,6 +134,8 @@ class HostProfile:
         ``modules``: the plugin, as a part of the bundle; ``texts``: the text of the
         plugin's own bundle, for the page to start apart from its own script, so that
         one which does not even compile stops nothing.
+    :ivar opt_in: Whether its page runs only plugins whose ``enabled:`` entry in the
+        state's ``host`` is ``true``, not all for which it is not ``false``.
     :ivar sink_aliases: Other names callers may use for a sink.
     :ivar databases: The SQLite databases a page may read, by alias.
     :ivar permission_words: What prompts say of permissions; one without words is shown
@@ -156,6 +158,7 @@ class HostProfile:
     desktop_entry: Annotated[str, Text(128, like=r"[A-Za-z0-9._-]*")] = ""
     plain_versions: bool = False
     plugins: Annotated[str, Text(8, like=r"modules|texts")] = "modules"
+    opt_in: bool = False
     sink_aliases: dict[str, Identifier] = field(factory=dict)
     databases: dict[str, Database] = field(factory=dict)
     permission_words: dict[Identifier, PermissionWords] = field(factory=dict)

@@ -97,10 +97,10 @@ def disable(session: Session, plugin_id: str) -> None:
 def _switch(session: Session, plugin_id: str, on: bool) -> None:
     installed.check_installed(plugin_id, installed.read_plugins(session))
     at = {"ns": installed.NAMESPACE, "key": installed.SWITCH + plugin_id}
-    if on:
-        session.call("state", "delete", **at)
+    if on == session.place.profile.opt_in:
+        session.call("state", "set", **at, value=on)
     else:
-        session.call("state", "set", **at, value=False)
+        session.call("state", "delete", **at)
     line = f"{plugin_id}: {'on' if on else 'off'}; reload the page if it is open"
     session.print({"id": plugin_id, "enabled": on}, [line])
 

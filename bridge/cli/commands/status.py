@@ -152,7 +152,7 @@ def on_disk(place: Paths, why: str) -> Overview:
         built=built_at(place.bundle),
         confirmation=None,
         plugins=len(installed),
-        off=[name for name in installed if not is_on(name, switches)],
+        off=[name for name in installed if not is_on(name, switches, place.profile)],
         updates=None,
         unknown=[],
         problems=problems,

@@ -9,6 +9,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.cli.commands.plugins import line_of, row_of
 from bridge.cli.installed import check_installed, read_plugins
 from bridge.cli.terminal import CommandError
+from bridge.settings.host import load_profile
 
 from .calls import CallCase
 
@@ -62,21 +63,29 @@ class LineOfTests(SynchronousTestCase):
 
 class InstalledTests(SynchronousTestCase):
     def test_read(self) -> None:
-        """Only ``false`` switches off; what cannot be read is listed by its id."""
+        """
+        Only ``false`` switches off, or only ``true`` on, as the host's page reads it;
+        what cannot be read is listed by its id.
+        """
         listing = {
             "plugins": [{"id": "b"}, {"id": "a"}, {"id": "c"}],
             "broken": [{"id": "gone", "reason": "not_installed: its directory"}],
         }
         switches = {"enabled:a": False, "enabled:b": None, "enabled:c": True}
-        answers = {"list": [listing, {"entries": switches}]}
+        answers = {"plugins": listing, "state": {"entries": switches}}
 
-        def call(_service: str, method: str, **_: Any) -> Any:
-            return answers[method].pop(0)
+        def call(service: str, _method: str, **_: Any) -> Any:
+            return answers[service]
 
-        found = read_plugins(mock.Mock(call=call))
-        self.assertEqual([p["id"] for p in found], ["a", "b", "c", "gone"])
-        self.assertEqual([p["enabled"] for p in found], [False, True, True, True])
-        self.assertIn("not in the bundle: not_installed", row_of(found[-1])[-1])
+        for host, on in (
+            ("reference", [False, True, True, True]),
+            ("vrcnext", [False, False, True, False]),
+        ):
+            place = mock.Mock(profile=load_profile(host))
+            found = read_plugins(mock.Mock(call=call, place=place))
+            self.assertEqual([p["id"] for p in found], ["a", "b", "c", "gone"])
+            self.assertEqual([p["enabled"] for p in found], on, host)
+            self.assertIn("not in the bundle: not_installed", row_of(found[-1])[-1])
 
     def test_nearest(self) -> None:
         """The error has the nearest id, and what was typed as far as it is an id."""
@@ -87,6 +96,21 @@ class InstalledTests(SynchronousTestCase):
         for typed, named in (("zzz", "zzz"), ("Zz\x1b", "with this id")):
             far = self.assertRaises(CommandError, check_installed, typed, plugins)
             self.assertIn(f"no plugin {named} is installed", str(far))
+
+
+class SwitchTests(CallCase):
+    def test_switch(self) -> None:
+        """What is not the default of the host's page is set, and nothing else kept."""
+        self.answering({"plugins": [{"id": "good"}], "broken": [], "entries": {}})
+        at = {"ns": "host", "key": "enabled:good"}
+        for host, self.command, expected in (
+            ("reference", "enable", ("state", "delete", at)),
+            ("reference", "disable", ("state", "set", {**at, "value": False})),
+            ("vrcnext", "enable", ("state", "set", {**at, "value": True})),
+            ("vrcnext", "disable", ("state", "delete", at)),
+        ):
+            self.done(self.call(f"--host={host}", "good"))
+            self.assertEqual(self.server.asked[-1], expected, host)
 
 
 class InstallTests(CallCase):
