@@ -9,7 +9,6 @@ import signal
 import socket
 import stat
 import sys
-from typing import Any
 from unittest import mock
 
 import treq
@@ -90,7 +89,7 @@ class DaemonTests(TestCase):
     def printed(self):
         return "\n".join(event.get("line", "") for event in self.events)
 
-    async def get(self, daemon, path, headers: Any = None):
+    async def get(self, daemon, path, headers=None):
         """Make a request without a connection that outlives it."""
         port = daemon._port.getHost().port
         answer = await treq.get(

@@ -1,7 +1,6 @@
 """The prompt of a Unix desktop, on a desktop in memory and on a real bus."""
 
 import itertools
-from typing import Any
 
 from attrs import evolve
 from twisted.internet.task import Clock
@@ -77,7 +76,7 @@ class InMemoryTests(ApproverContract, SynchronousTestCase):
         ):
             approving = self.asker.approve(PROMPT)
             _, actions, answer = self.screen.questions[-1]
-            given: Any = actions[1][0] if answered == "deny" else answered
+            given = actions[1][0] if answered == "deny" else answered
             answer.callback(Failure(given) if isinstance(given, Exception) else given)
             self.assertEqual(self.refusal(approving), why)
         self.screen.failure = "there is no session bus"

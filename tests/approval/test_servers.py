@@ -1,7 +1,6 @@
 """Prompts on real notification servers, answered by real clicks."""
 
 import os
-from typing import Any
 
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
@@ -50,7 +49,7 @@ class Answered(TestCase):
         """Put the prompt on the screen; gives where it is."""
         # The prompt before may still be closing; the next one would look the same.
         await until(lambda: self.session.picture() == self.empty)
-        approving: Any = self.approver.approve(PROMPT)
+        approving = self.approver.approve(PROMPT)
         approving.addCallbacks(
             lambda _: self.answers.append("confirmed"),
             lambda failure: self.answers.append(failure.value.message),

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -91,7 +90,7 @@ class LossTests(SynchronousTestCase):
         """After each, the honest plugin goes on, and has lost nothing."""
         self.assert_honest()
 
-    def script(self, script: str, *arguments: Any) -> Any:
+    def script(self, script: str, *arguments):
         return self.browser.chrome.execute_script(script, *arguments)
 
     def text(self, selector: str) -> str:

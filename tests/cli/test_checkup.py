@@ -4,7 +4,6 @@ import shutil
 import socket
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 from attrs import evolve
@@ -187,7 +186,7 @@ class DiskTests(SynchronousTestCase):
         """What cannot be looked at is reported like what is not there."""
         really = os.stat
 
-        def as_a_user(path: Path, **options: Any) -> os.stat_result:
+        def as_a_user(path: Path, **options) -> os.stat_result:
             if str(path).startswith(f"{self.root}/"):
                 raise PermissionError
             return really(path, **options)

@@ -3,7 +3,6 @@
 import html
 import stat
 import webbrowser
-from typing import Any
 from unittest import mock
 
 from twisted.internet.error import CannotListenError
@@ -21,7 +20,7 @@ from ..directories import fresh_directory
 class PageTests(SynchronousTestCase):
     def setUp(self):
         self.data = fresh_directory(self)
-        self.reactor: Any = MemoryReactor()
+        self.reactor = MemoryReactor()
         self.listen("127.0.0.1:42081")
         self.token = read_or_make_token(self.data / "token")
 

@@ -2,7 +2,6 @@
 
 import sqlite3
 import tracemalloc
-from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -19,7 +18,7 @@ GEOPOLY = (
 class GeopolyConnection(sqlite3.Connection):
     """One of an SQLite that has geopoly, of which few are built."""
 
-    def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters=()) -> sqlite3.Cursor:
         """Show another table's columns as those of a geopoly."""
         return super().execute(GEOPOLY if "json_each)" in sql else sql, parameters)
 

@@ -4,7 +4,6 @@ import contextlib
 import socket
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -79,9 +78,9 @@ class ContractTests(SynchronousTestCase):
         for wrong in ("Traceback", "Unhandled", "broke"):
             self.assertNotIn(wrong, "".join(daemon.lines))
 
-    def check(self, contract: type, **fields: Any) -> None:
+    def check(self, contract: type, **fields) -> None:
         """Run every test of a contract, with these attributes."""
-        rows: Any = type("Rows", (contract, SynchronousTestCase), fields)
+        rows = type("Rows", (contract, SynchronousTestCase), fields)
         for name in dir(contract):
             if name.startswith("test_"):
                 with self.subTest(name):

@@ -1,7 +1,6 @@
 """TLS: whose certificate is believed, and for whom."""
 
 import os
-from typing import Any
 
 from bridge.http import trust as trusting
 from bridge.http.trust import Trust
@@ -26,7 +25,7 @@ class CertificateTests(servers.OutboundCase):
         self.trusted = [self.certificates.pem]
         self.names = {name: [servers.HERE] for name in ("good.net", "evil.net")}
 
-    async def from_server(self, context: Any, host: str = "good.net") -> Any:
+    async def from_server(self, context, host: str = "good.net"):
         """Fetch from a server with this context: the body, or the refusal."""
         port = self.serve(servers.responding(b"text"), context)
         try:

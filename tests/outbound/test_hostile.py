@@ -4,7 +4,6 @@ import gc
 import gzip
 import tracemalloc
 import zlib
-from typing import Any
 
 from twisted.internet import reactor, task
 from twisted.internet.defer import Deferred
@@ -54,7 +53,7 @@ def endless(piece: bytes, head: bytes = b"") -> Answer:
 def dribbling(pieces: bytes, head: bytes = b"", seconds: float = 0) -> Answer:
     """Answer with a head, and a byte of some more now and then."""
 
-    def answer(visit: Any) -> None:
+    def answer(visit) -> None:
         visit.send(head)
         visit.transport.setTcpNoDelay(True)
         left = iter(pieces)
@@ -65,7 +64,7 @@ def dribbling(pieces: bytes, head: bytes = b"", seconds: float = 0) -> Answer:
     return answer
 
 
-def cut_off(visit: Any) -> None:
+def cut_off(visit) -> None:
     """Answer with a body of no length, and a reset for its end."""
     visit.send(HEAD, b"\r\nabc")
     reactor.callLater(0.1, visit.transport.abortConnection)

@@ -5,7 +5,6 @@ import re
 import shutil
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -65,7 +64,7 @@ def configure(root: Path, unit: str, *lines: str) -> None:
     debian.ran(["chroot", str(root), "chown", "-R", "1000:1000", "/home/tester"])
 
 
-def health(port: int) -> Any:
+def health(port: int):
     """Ask the daemon whether it lives."""
     connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
     connection.request("GET", "/v1/health")

@@ -1,5 +1,4 @@
 import math
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,7 +47,7 @@ class ReadTests(SynchronousTestCase):
         self.assertEqual((len(records), dropped), (200, 3))
 
     @given(st.lists(nearly | loose) | loose)
-    def test_anything(self, batch: Any) -> None:
+    def test_anything(self, batch) -> None:
         """Whatever is sent is read or counted, and gives one line a record."""
         records, dropped = read_records(batch)
         if isinstance(batch, list):

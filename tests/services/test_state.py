@@ -1,5 +1,3 @@
-from typing import Any
-
 from twisted.internet.defer import execute
 
 from bridge.protocol.errors import Code
@@ -52,7 +50,7 @@ class MethodTests(StateCase):
 
 
 class RefusalTests(StateCase):
-    def assert_refused(self, name: str, params: Any, message: str) -> None:
+    def assert_refused(self, name: str, params, message: str) -> None:
         """Check that a call is refused in these words."""
         error = self.refused(name, **params)
         self.assertEqual((error.code, error.message), (Code.BAD_REQUEST, message))

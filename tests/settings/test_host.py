@@ -6,7 +6,6 @@ import sys
 from functools import partial
 from importlib.resources import files
 from pathlib import Path, PureWindowsPath
-from typing import Any
 
 from twisted.trial.unittest import SynchronousTestCase
 
@@ -74,7 +73,7 @@ class ShippedTests(SynchronousTestCase):
 
     def test_reference(self) -> None:
         """The small host keeps everything under the data directory."""
-        profile: Any = host.load_profile("reference")
+        profile = host.load_profile("reference")
         data = Path("/srv/data")
         self.assertEqual(profile.theme_dir(data), data / "themes")
         self.assertEqual(profile.database("sample", data), data / "sample.db")

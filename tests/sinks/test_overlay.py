@@ -2,7 +2,6 @@
 
 import json
 import resource
-from typing import Any
 
 from attrs import evolve
 from hypothesis import given
@@ -24,7 +23,7 @@ from .overlays import Listener, wayvr, xsoverlay
 from .samples import FULL, LEAST, png
 
 
-def sent(**params: Any) -> bytes:
+def sent(**params) -> bytes:
     """Return the datagram of a caller's fields."""
     return datagram(notification(Message(title="Door", **params), "Sample"))
 

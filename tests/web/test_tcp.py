@@ -1,7 +1,6 @@
 """Tests of the web over real TCP, for what only a real transport does."""
 
 from socket import socket
-from typing import Any
 
 from twisted.trial.unittest import TestCase
 
@@ -38,7 +37,7 @@ class TcpTests(TestCase):
         """A page that reads nothing is dropped."""
         stack = Stack(clock=HastyReactor())
         await self.connect(stack)
-        socket: Any = next(iter(stack.sockets._sockets_authenticated))
+        socket = next(iter(stack.sockets._sockets_authenticated))
         for _ in range(20):
             socket.conversation.send_queue.put(b'"%s"' % (b"x" * 4 * MIB))
         self.assertEqual(len(stack.hub), 1)
@@ -48,7 +47,7 @@ class TcpTests(TestCase):
         """A page that sends a close frame, but reads nothing, is dropped soon."""
         stack = Stack(clock=reactor)
         page = await self.connect(stack)
-        socket: Any = next(iter(stack.sockets._sockets_authenticated))
+        socket = next(iter(stack.sockets._sockets_authenticated))
         for _ in range(3):
             socket.conversation.send_queue.put(b'"%s"' % (b"x" * 8 * MIB))
         page.sendall(close_frame(1000))

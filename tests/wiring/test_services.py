@@ -1,5 +1,4 @@
 import time
-from typing import Any
 from unittest.mock import Mock
 
 from twisted.internet.defer import Deferred, execute, maybeDeferred
@@ -22,7 +21,7 @@ from tests.approval.screens import FakeScreen
 from tests.directories import fresh_directory
 from tests.services.test_remote import Page
 
-NO_PLUGINS: Any = Mock()
+NO_PLUGINS = Mock()
 NOBODY = make_client(Clock(), execute, look_up=lambda name: Deferred())
 
 

@@ -1,7 +1,6 @@
 """Builds of plugins as texts, with the real bundler."""
 
 import json
-from typing import Any
 
 from attrs import evolve
 
@@ -42,7 +41,7 @@ class TextsCase(BuildCase):
         more = "\n\nexport const twice = (x: string) => x + x;\n"
         self.shop.write(f"plugins/{plugin_id}/src/more.ts", more)
 
-    async def table(self, *ids: str) -> Any:
+    async def table(self, *ids: str):
         """Build, and return what the page has of it."""
         report = await self.shop.build(*ids)
         self.assertEqual((report.errors, report.plugins), ([], sorted(ids)))

@@ -1,7 +1,6 @@
 """A process that has the bundler compute for long, and prints its process id."""
 
 import sys
-from typing import Any
 
 from twisted.internet.defer import Deferred
 
@@ -13,7 +12,7 @@ from tests.npm import esbuild
 from ...reactors import reactor
 
 
-async def work(bundler: Any) -> None:
+async def work(bundler) -> None:
     """Have a text read that takes about a minute."""
     sys.stdout.write(f"{bundler.transport.pid}\n")
     sys.stdout.flush()

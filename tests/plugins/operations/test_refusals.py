@@ -1,7 +1,5 @@
 """Operations that are refused, also before they begin: nothing is left of them."""
 
-from typing import Any
-
 from twisted.logger import capturedLogs, formatEvent
 
 from bridge.plugins.clone.bounds import clone_failed
@@ -44,7 +42,7 @@ class RefusalTestCase(OperationTestCase):
         super().setUp()
         self.bench.publish("good")
 
-    def refuse(self, what: str, message: str, events: list[str], *answers: Any) -> None:
+    def refuse(self, what: str, message: str, events: list[str], *answers) -> None:
         """
         Expect a refusal that leaves all as it is.
 

@@ -4,10 +4,8 @@ Changes of the installed set that fail: what is taken back, at once or later.
 That nothing is left of them whichever file-system call fails is in ``crashes``.
 """
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 from attrs import evolve
@@ -58,9 +56,7 @@ class SettlementTestCase(OperationTestCase):
 
 
 class BuildTests(SettlementTestCase):
-    def next_builds(
-        self, *outcomes: Any, before: Callable[[], object] | None = None
-    ) -> None:
+    def next_builds(self, *outcomes, before=None) -> None:
         """Let builds end so; do something right before the next one."""
         self.bench.builder.outcomes = list(outcomes)
         if before is not None:
@@ -248,7 +244,7 @@ class UnsettledTests(SettlementTestCase):
             end(journal)
             raise BROKEN
 
-        def replaced(file: Generations, pieces: Any) -> None:
+        def replaced(file: Generations, pieces) -> None:
             replace(file, pieces)
             while failing:
                 raise failing.pop()

@@ -3,7 +3,6 @@
 import os
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 from twisted.internet.threads import deferToThread
@@ -92,7 +91,7 @@ class ScanTests(ScannerCase):
         marks: list[str] = []
         real = scan.read
 
-        async def read(bundler: Any, source: Any, mark: str, *, is_mapped: bool) -> Any:
+        async def read(bundler, source, mark: str, *, is_mapped: bool):
             marks.append(mark)
             return await real(bundler, source, mark, is_mapped=is_mapped)
 

@@ -1,7 +1,6 @@
 """Tests for ``bridge.plugins.upstream.preview``, with all the packages below it."""
 
 from collections import defaultdict
-from typing import Any
 
 from attrs import evolve
 from twisted.internet.defer import Deferred, maybeDeferred
@@ -64,7 +63,7 @@ class PreviewTestCase(SynchronousTestCase):
         self.assertEqual(error.message.partition(":")[0], prefix, error.message)
         return error
 
-    def install(self, **fields: Any) -> None:
+    def install(self, **fields) -> None:
         """Install ``good``, and publish a later version by the same author."""
         self.successResultOf(self.bench.install(GOOD))
         self.bench.publish("good", version="1.1.0", **fields)
@@ -167,7 +166,7 @@ class PrivateTests(PreviewTestCase):
         self.allowed: list[frozenset[tuple[str, int]]] = []
         self.addresses: tuple[str, ...] = ("192.168.1.5",)
 
-    def reach(self, allowed: frozenset[tuple[str, int]]) -> Any:
+    def reach(self, allowed: frozenset[tuple[str, int]]):
         self.allowed.append(allowed)
         refused = NotPublicError(
             Code.BAD_REQUEST,
