@@ -19,12 +19,6 @@ from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.daemon import controlsocket
-from bridge.daemon.controlsocket import (
-    ControlConnection,
-    ControlSocket,
-    announce_token,
-    peer_user,
-)
 from bridge.datadir.control import control_address
 from bridge.protocol import limits
 from bridge.protocol.errors import CloseReason
@@ -41,10 +35,10 @@ class PeerTests(SynchronousTestCase):
     def test_no_credentials(self):
         """On loopback, and on a system without the option, nothing is known."""
         with socket.socket(socket.AF_INET) as inet:
-            self.assertIsNone(peer_user(inet))
+            self.assertIsNone(controlsocket.peer_user(inet))
         nobody: Any = None
         self.patch(controlsocket, "socket", object())
-        self.assertIsNone(peer_user(nobody))
+        self.assertIsNone(controlsocket.peer_user(nobody))
 
 
 class Wire(StringTransportWithDisconnection):
@@ -78,7 +72,7 @@ class ConversationTests(SynchronousTestCase):
 
     def connect(self, wire: Any = None) -> None:
         self.wire = wire or Wire()
-        self.connection = ControlConnection(self.context, lambda: None)
+        self.connection = controlsocket.ControlConnection(self.context, lambda: None)
         self.wire.protocol = self.connection
         self.connection.makeConnection(self.wire)
 
@@ -169,9 +163,11 @@ class ListeningTests(TestCase):
         self.looks: list[None] = []
         self.control = self.made(self.path)
 
-    def made(self, path: Path, on: Any = reactor) -> ControlSocket:
+    def made(self, path: Path, on: Any = reactor) -> controlsocket.ControlSocket:
         context = evolve(Stack().context, clock=reactor)
-        made = ControlSocket(on, path, context, lambda: self.looks.append(None))
+        made = controlsocket.ControlSocket(
+            on, path, context, lambda: self.looks.append(None)
+        )
         self.addCleanup(made.close)
         self.addCleanup(made.close_all, CloseReason.SHUTDOWN)
         return made
@@ -184,7 +180,7 @@ class ListeningTests(TestCase):
             endpoint = UNIXClientEndpoint(reactor, address)
         return await endpoint.connect(Factory.forProtocol(Client))
 
-    def warnings(self, listening: ControlSocket) -> list[str]:
+    def warnings(self, listening: controlsocket.ControlSocket) -> list[str]:
         """Listen; gives what is warned of."""
         with capturedLogs() as logs:
             listening.listen()
@@ -229,7 +225,7 @@ class ListeningTests(TestCase):
     async def test_token_is_announced(self):
         """Whoever of this user connects makes the daemon look at its token."""
         self.control.listen()
-        announce_token(self.path)
+        controlsocket.announce_token(self.path)
         await until(lambda: self.looks)
         self.assertEqual(len(self.looks), 1)
 

@@ -5,11 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from selenium.common.exceptions import (
-    StaleElementReferenceException,
-    TimeoutException,
-    WebDriverException,
-)
+from selenium.common import exceptions
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -60,11 +56,11 @@ class Browser:
             PATIENCE_SECONDS,
             poll_frequency=0.1,
             # The page may redraw between finding and looking.
-            ignored_exceptions=[StaleElementReferenceException],
+            ignored_exceptions=[exceptions.StaleElementReferenceException],
         )
         try:
             waiting.until(lambda _: _unless_redrawn(true), f"never so: {what}")
-        except TimeoutException:
+        except exceptions.TimeoutException:
             self.picture(ARTEFACTS / "never-so.png")
             raise
 
@@ -103,7 +99,7 @@ def _unless_redrawn(true: Callable[[], bool]) -> bool:
     """Look, unless an element went meanwhile in the way that Chromium calls unknown."""
     try:
         return true()
-    except WebDriverException as e:
+    except exceptions.WebDriverException as e:
         if "does not belong to the document" in str(e):
             return False
         raise

@@ -4,12 +4,6 @@ from pathlib import Path
 
 from bridge.provision import service
 from bridge.provision.npm import SetupError
-from bridge.provision.service import (
-    install_service,
-    is_service_of,
-    remove_service,
-    unit_text,
-)
 from bridge.settings.options import locate
 
 from ..npm import ROOT
@@ -21,7 +15,7 @@ UNIT = "plugin-bridge.service"
 class UnitTests(SystemctlCase):
     def test_words(self) -> None:
         """No path of the user means anything to systemd."""
-        text = unit_text(["/a b/x", "50%", "$HOME", 'q"\\', "l\nm"])
+        text = service.unit_text(["/a b/x", "50%", "$HOME", 'q"\\', "l\nm"])
         (line,) = re.findall("^ExecStart=(.*)$", text, re.MULTILINE)
         expected = r'"/a b/x" 50%% $$HOME "q\"\\" "l\nm"'
         self.assertEqual(line, expected)
@@ -40,14 +34,14 @@ class ServiceTests(SystemctlCase):
     def refused(self) -> str:
         """Install what is refused; return why."""
         error = self.assertRaises(
-            SetupError, install_service, self.place.data, self.options
+            SetupError, service.install_service, self.place.data, self.options
         )
         return str(error)
 
     def test_life(self) -> None:
         """It is written, enabled and started; then stopped, disabled and deleted."""
-        self.assertFalse(is_service_of(self.place))
-        install_service(self.place.data, self.options)
+        self.assertFalse(service.is_service_of(self.place))
+        service.install_service(self.place.data, self.options)
         text = unit_of(self.home).read_text()
         words = f' run --host reference --data-dir "{self.home}/my data"\n'
         self.assertIn(words, text)
@@ -56,29 +50,29 @@ class ServiceTests(SystemctlCase):
         enable = ["daemon-reload", f"enable {UNIT}", f"restart {UNIT}"]
         asked = [f"--user {words}" for words in ("show-environment", *enable)]
         self.assertEqual(self.asked(), asked)
-        self.assertTrue(is_service_of(self.place))
+        self.assertTrue(service.is_service_of(self.place))
         other = locate("reference", self.home / "my", None)
-        self.assertFalse(is_service_of(other))
-        install_service(self.place.data, self.options)
+        self.assertFalse(service.is_service_of(other))
+        service.install_service(self.place.data, self.options)
         (self.fake / "asked").unlink()
-        remove_service()
+        service.remove_service()
         self.assertFalse(unit_of(self.home).exists())
         disable = [f"disable --now {UNIT}", "daemon-reload"]
         self.assertEqual(self.asked(), [f"--user {words}" for words in disable])
 
     def test_unit_of_the_package(self) -> None:
         """A service that was not written here is stopped, with its socket."""
-        self.assertFalse(is_service_of(self.place))
+        self.assertFalse(service.is_service_of(self.place))
         # One that is enabled would start at the next login, with no options.
         usual = locate("vrcnext", None, None)
-        self.assertFalse(is_service_of(usual))
+        self.assertFalse(service.is_service_of(usual))
         (self.fake / "enabled").touch()
-        self.assertTrue(is_service_of(usual))
-        self.assertFalse(is_service_of(self.place))
+        self.assertTrue(service.is_service_of(usual))
+        self.assertFalse(service.is_service_of(self.place))
         (self.fake / "asked").unlink()
         self.begin(self.place, as_service=True)
-        self.assertTrue(is_service_of(self.place))
-        remove_service()
+        self.assertTrue(service.is_service_of(self.place))
+        service.remove_service()
         stopped = f"--user disable --now {UNIT} plugin-bridge.socket"
         self.assertEqual(self.asked(), [stopped])
 
@@ -95,14 +89,14 @@ class ServiceTests(SystemctlCase):
         self.assertIn(f"(process {started.pid}); stop it first", self.refused())
         self.assertFalse(unit_of(self.home).exists())
         (self.fake / "pid").write_text(f"{started.pid}\n")
-        install_service(self.place.data, self.options)
+        service.install_service(self.place.data, self.options)
 
     def test_refusals_of_systemd(self) -> None:
         """What systemd prints is passed on; without it there is no service or unit."""
         (self.fake / "refuses").touch()
         self.assertIn("show-environment: Failed to connect to bus", self.refused())
         self.assertFalse(unit_of(self.home).exists())
-        self.assertFalse(is_service_of(locate("reference", self.home, None)))
+        self.assertFalse(service.is_service_of(locate("reference", self.home, None)))
         os.environ["PATH"] = str(self.home)
         self.assertIn("no systemctl in PATH", self.refused())
 

@@ -11,12 +11,6 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.esbuild import executable
-from bridge.plugins.esbuild.executable import (
-    BundlerError,
-    Executable,
-    HeldCopy,
-    read_checksum,
-)
 from bridge.protocol.limits import BUNDLER_BYTES
 from bridge.system.files import create_in_memory
 
@@ -52,14 +46,14 @@ class ExecutableCase(SynchronousTestCase):
     def checksum(self, text: str) -> None:
         (self.source / "esbuild.sha256").write_text(text)
 
-    def copy(self, make=create_in_memory) -> Executable:
+    def copy(self, make=create_in_memory) -> executable.Executable:
         with mock.patch.object(executable, "create_in_memory", make):
-            return HeldCopy().get(self.source)
+            return executable.HeldCopy().get(self.source)
 
     def refused(self, make=create_in_memory) -> str:
         """Copy, expect a refusal that leaves nothing while it is held; its words."""
         before = open_files()
-        error = self.assertRaises(BundlerError, self.copy, make)
+        error = self.assertRaises(executable.BundlerError, self.copy, make)
         self.assertEqual(open_files(), before)
         self.assertEqual(os.listdir(self.private), [])
         return str(error)
@@ -115,7 +109,7 @@ class ChecksumTests(ExecutableCase):
         digest = hashlib.sha256(SCRIPT).hexdigest()
         for text in (digest, f"\n {digest.upper()}  esbuild\n", f"{digest} x y"):
             self.checksum(text)
-            self.assertEqual(read_checksum(self.source), digest)
+            self.assertEqual(executable.read_checksum(self.source), digest)
 
     def test_unusable(self):
         """Anything else is refused, and a large file is not read."""
@@ -129,7 +123,7 @@ class HeldCopyTests(ExecutableCase):
     def setUp(self):
         super().setUp()
         self.made = 0
-        self.held = HeldCopy()
+        self.held = executable.HeldCopy()
         self.patch(executable, "create_in_memory", self.create)
 
     def create(self) -> int:
@@ -153,8 +147,8 @@ class HeldCopyTests(ExecutableCase):
         self.output()
         with (self.source / "esbuild").open("ab") as file:
             file.write(b"echo evil\n")
-        self.assertRaises(BundlerError, self.output)
+        self.assertRaises(executable.BundlerError, self.output)
         self.install(SCRIPT)
         self.output()
         self.checksum("0" * 64)
-        self.assertRaises(BundlerError, self.output)
+        self.assertRaises(executable.BundlerError, self.output)

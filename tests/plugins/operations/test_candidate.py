@@ -12,12 +12,8 @@ from bridge.approval import Operation
 from bridge.plugins.operations.candidate import Pin
 from bridge.plugins.operations.job import Job, Request, cancelled
 from bridge.plugins.tree.manifest import Manifest
+from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError
-from bridge.protocol.limits import (
-    CLONE_REPORT_SECONDS,
-    CLONES_AT_ONCE,
-    PREVIEW_KEPT_SECONDS,
-)
 
 from .bench import (
     COMMIT,
@@ -68,7 +64,7 @@ class CandidateFetcherTests(CandidateTestCase):
         self.bench.clones.slow = "clone"
         fetching = self.fetch()
         for _ in range(3):
-            self.bench.clock.advance(CLONE_REPORT_SECONDS)
+            self.bench.clock.advance(limits.CLONE_REPORT_SECONDS)
         messages = [p["message"] for p in self.bench.pushed["progress"]]
         self.assertEqual(messages, ["Cloning from forge.example"] * 4)
         self.bench.clones.go_on()
@@ -78,7 +74,7 @@ class CandidateFetcherTests(CandidateTestCase):
     def test_more_clones_than_places_wait(self):
         """A clone that waits for others says so, goes on when one ends, and can end."""
         self.bench.clones.slow = "clone"
-        held = [self.fetch() for _ in range(CLONES_AT_ONCE)]
+        held = [self.fetch() for _ in range(limits.CLONES_AT_ONCE)]
         runnings = [Job(Request(Operation.INSTALL), self.bench.sink) for _ in range(2)]
         waiting, other = (
             Deferred.fromCoroutine(self.bench.fetcher.fetch(one, url_of("good")))
@@ -192,7 +188,7 @@ class KeptTreeTests(SynchronousTestCase):
         root = self.bench.trees.fresh()
         root.mkdir()
         until = self.kept.keep(GOOD, pin, root, MANIFEST)
-        self.assertEqual(until, int((NOW + PREVIEW_KEPT_SECONDS) * 1000))
+        self.assertEqual(until, int((NOW + limits.PREVIEW_KEPT_SECONDS) * 1000))
         return root
 
     def test_attack_another_tree_is_not_given_out(self) -> None:
@@ -215,7 +211,7 @@ class KeptTreeTests(SynchronousTestCase):
         """It goes when its time is over, for the next one, and by the next start."""
         other = self.keep(Pin("c" * 40, "d" * 64))
         self.assertFalse(self.root.exists())
-        self.bench.clock.advance(PREVIEW_KEPT_SECONDS - 1)
+        self.bench.clock.advance(limits.PREVIEW_KEPT_SECONDS - 1)
         self.assertTrue(other.exists())
         self.bench.clock.advance(1)
         self.assertFalse(other.exists())
