@@ -5,7 +5,6 @@ import json
 import platform
 import re
 import subprocess
-import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -128,14 +127,15 @@ def tsc(project: Path) -> subprocess.CompletedProcess[str]:
     return run(node(), compiler, *options, timeout=INSTALL_SECONDS)
 
 
-def extract(archive: Path, directory: Path) -> None:
-    """Unpack an archive of npm, which is pinned or was made here."""
-    with tarfile.open(archive) as files:
-        # Python 3.11.2, which Debian 12 has, knows no filters yet.
-        if hasattr(tarfile, "data_filter"):
-            files.extractall(directory, filter="data")
-        else:
-            files.extractall(directory)  # noqa: S202
+def extract(archive: Path, directory: Path, *unused: str) -> None:
+    """
+    Unpack an archive of npm, which is pinned or was made here.
+
+    :param unused: Patterns of files to leave out.
+    """
+    directory.mkdir(parents=True)
+    options = ("--no-same-owner", *(f"--exclude={one}" for one in unused))
+    run("tar", *options, "-xzf", archive, "-C", directory, check=True)
 
 
 @contextmanager

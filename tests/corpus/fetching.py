@@ -16,6 +16,7 @@ from ..programs import run
 from .packages import PACKAGES, Package
 
 CACHE: Final = ROOT / ".cache" / "corpus"
+_UNUSED: Final = ("*.map", "*.json", "*.flow", "*.css", "*.md")
 _DECLARATIONS: Final = re.compile(r"\.d\.[cm]?ts$")
 
 
@@ -33,7 +34,7 @@ def fetch(packages: Sequence[Package] = PACKAGES) -> None:
         shutil.rmtree(archives, ignore_errors=True)
         archives.mkdir()
         for file, package in zip(_pack(absent, archives), absent, strict=True):
-            _unpack(archives / file, unpacked(package))
+            _unpack(archives / file, package)
         shutil.rmtree(archives)
 
 
@@ -93,11 +94,12 @@ def _pack(packages: Iterable[Package], directory: Path) -> list[str]:
     return [one["filename"] for one in pack_reports(done.stdout)]
 
 
-def _unpack(archive: Path, directory: Path) -> None:
-    partial = directory.with_name("partial")
+def _unpack(archive: Path, package: Package) -> None:
+    partial = CACHE / "partial"
     shutil.rmtree(partial, ignore_errors=True)
-    extract(archive, partial)
+    unused = _UNUSED if package.has_declarations else (*_UNUSED, "*.d.ts")
+    extract(archive, partial, *unused)
     # Most archives call their one directory "package", not all.
     (only,) = partial.iterdir()
-    only.rename(directory)
+    only.rename(unpacked(package))
     partial.rmdir()
