@@ -54,7 +54,12 @@ def install(session: Session, url: str) -> None:
                 session.progress.line(line)
     result = session.operate("install", url=url, **pin)
     plugin = result["plugin"]
-    session.print(result, [visible(f"installed {plugin['id']} {plugin['version']}")])
+    lines = [visible(f"installed {plugin['id']} {plugin['version']}")]
+    switches = session.call("state", "list", ns=installed.NAMESPACE)["entries"]
+    if not installed.is_on(plugin["id"], switches, session.place.profile):
+        run = f"plugin-bridge enable {session.place.typed} {plugin['id']}"
+        lines.append(f"it is off; to switch it on, run: {run}")
+    session.print(result, lines)
 
 
 _id = click.argument(

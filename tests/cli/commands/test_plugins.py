@@ -117,7 +117,10 @@ class InstallTests(CallCase):
     command = "install"
 
     def test_preview(self) -> None:
-        """What it is and asks for is shown before the prompt, and that is installed."""
+        """
+        What it is and asks for is shown before the prompt, and that is installed; then
+        how to switch it on, where the host's page does not run it yet.
+        """
         none: dict[str, list[str]] = {"gained": [], "lost": []}
         names = ("optionalPermissions", "hosts", "actions", "events")
         pin = {"commit": "c" * 40, "digest": "d" * 64}
@@ -130,7 +133,8 @@ class InstallTests(CallCase):
                 "permissions": {"gained": ["network", "new-one"], "lost": []},
             },
         }
-        self.answering({**shown, "plugin": {"id": "demo", "version": "1.0.0"}})
+        done = {"plugin": {"id": "demo", "version": "1.0.0"}}
+        self.answering({**shown, **done, "entries": {"enabled:demo": True}})
         preview = (
             "demo 1.0.0: D, by A\n"
             "signed with the key k, not accepted yet\n"
@@ -139,8 +143,11 @@ class InstallTests(CallCase):
         )
         found = self.call("https://forge.example/x")
         self.assertEqual(found, (0, "installed demo 1.0.0\n", preview))
-        (_, first, _), (_, second, params) = self.server.asked
+        (_, first, _), (_, second, params), _ = self.server.asked
         self.assertEqual((first, second, params["pin"]), ("preview", "install", pin))
+        self.answering({**shown, **done, "entries": {}})
+        _, printed, _ = self.call("--host=vrcnext", "https://forge.example/x")
+        self.assertIn("it is off; to switch it on, run: plugin-bridge enable", printed)
 
     def test_refused(self) -> None:
         """A preview that is refused as the install would be ends it."""
