@@ -106,7 +106,7 @@ class Options(usage.Options):
             if not set(config.sink) <= set(sinks):
                 _refuse(given, "sink", f"must be one of {', '.join(sinks)}")
         if config.overlay_addr.port in (0, config.listen.port):
-            _refuse(given, "overlay_addr", "must have a port other than the daemon's")
+            _refuse(given, "overlay_addr", "must have a port of its own, not 0")
         if config.ca_file is not None:
             try:
                 check_ca_file(config.ca_file)
