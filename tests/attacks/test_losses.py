@@ -5,12 +5,10 @@ import os
 import socket
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from twisted.trial.unittest import SynchronousTestCase
-
+from ..classfixtures import ClassFixtureCase
 from ..e2e.browser import ARTEFACTS, PATIENCE_SECONDS, open_browser
 from ..e2e.daemon import running
 from ..reference.bundling import lay_out_page
@@ -56,13 +54,12 @@ def _slowness() -> float:
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
-class LossTests(SynchronousTestCase):
+class LossTests(ClassFixtureCase):
     """Tests for what is left to the others, on one page for all of them."""
 
     @classmethod
-    def setUpClass(cls) -> None:
-        cls.stack = ExitStack()
-        enter = cls.stack.enter_context
+    def set_up_all(cls) -> None:
+        enter = cls.enterClassContext
         home = Path(enter(TemporaryDirectory(prefix="bridge-losses-")))
         bundle = place(home, [*greedy(), honest()], NO_IDS)
         cls.overlay = enter(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
@@ -81,10 +78,6 @@ class LossTests(SynchronousTestCase):
             cls.daemon.token,
         )
         cls.browser.open(f"{cls.page}/#/plugins")
-
-    @classmethod
-    def tearDownClass(cls) -> None:
-        cls.stack.close()
 
     def tearDown(self) -> None:
         """After each, the honest plugin goes on, and has lost nothing."""

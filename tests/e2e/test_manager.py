@@ -4,14 +4,13 @@ import base64
 import os
 import signal
 from collections.abc import Callable
-from contextlib import ExitStack
 from typing import Any, Final
 from urllib.parse import quote
 
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
-from twisted.trial.unittest import SynchronousTestCase
 
+from ..classfixtures import ClassFixtureCase
 from ..plugins.operations.bench import SEED
 from .audit import Auditor
 from .managerfixture import OTHER_SEED, open_fixture
@@ -104,25 +103,21 @@ ICON: Final = base64.b64decode(
 """Two pixels wide."""
 
 
-class ManagerTests(SynchronousTestCase):
+class ManagerTests(ClassFixtureCase):
     """Tests of a page with one fixture for all of them, where it is paired."""
 
     # What a slow machine needs, not what it takes.
     timeout = 600
 
     @classmethod
-    def setUpClass(cls) -> None:
-        cls._open = ExitStack()
-        cls.fixture = cls._open.enter_context(open_fixture())
+    def set_up_all(cls) -> None:
+        cls.fixture = cls.enterClassContext(open_fixture())
         cls.auditor = Auditor(cls.fixture.browser.chrome)
         cls.fixture.open()
         cls.fixture.pair()
 
-    @classmethod
-    def tearDownClass(cls) -> None:
-        cls._open.close()
-
     def setUp(self) -> None:
+        super().setUp()
         self.browser = self.fixture.browser
         self.desktop = self.fixture.desktop
         self.desktop.clear()
