@@ -154,6 +154,7 @@ class Daemon(Service):
             self._settling.cancel()
         if self._port is not None:
             await maybeDeferred(self._port.stopListening)
+        self._sockets.call_waiting()
         for part in (self._control, *self._finish):
             try:
                 await maybeDeferred(part.close)

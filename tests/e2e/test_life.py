@@ -110,6 +110,23 @@ class LifeTests(HomeCase):
                 self.assertIn("being looked for", described["confirmation"])
                 self.assertIn(daemon.stop(), (0, -signal.SIGTERM))
 
+    def test_saved_by_calls_that_wait_when_it_ends(self):
+        """What a page saves over its rate is kept, and answered, before the end."""
+        set_up(self.home)
+        slow = running(self.home, "--rate=1", "--burst=2")
+        with slow as daemon, daemon.page() as page:
+            calls = [
+                page.begin("state", "set", {"ns": "host", "key": key, "value": 1})
+                for key in "abcd"
+            ]
+            page.answered(calls[0])
+            daemon.stop()
+            for call in calls[1:]:
+                self.assertTrue(page.answered(call)["ok"])
+        with running(self.home) as daemon, daemon.page() as page:
+            kept = page.result("state", "list", {"ns": "host"})["entries"]
+            self.assertEqual(sorted(kept), [*"abcd"])
+
     def test_upgrade_under_a_running_daemon(self):
         """When its files are replaced by another release's, every service answers."""
         release = self.home / "release"

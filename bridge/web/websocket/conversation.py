@@ -178,6 +178,10 @@ class Conversation:
                 dropped=dropped,
                 replaced=replaced,
             )
+        self.call_waiting()
+
+    def call_waiting(self) -> None:
+        """Make the calls that wait for their pace, in order."""
         for request, size in self._take_paced():
             self._call(request, size)
 

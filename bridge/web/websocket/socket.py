@@ -234,6 +234,12 @@ class BridgeFactory(WebSocketServerFactory):
             for waiting in emptied:
                 waiting.callback(None)
 
+    def call_waiting(self) -> None:
+        """Make the calls that wait for their pace: later ones could save nothing."""
+        for socket in list(self._sockets_authenticated):
+            if socket.conversation is not None:
+                socket.conversation.call_waiting()
+
     def close_all(self, reason: CloseReason) -> Deferred[None]:
         """
         Close every socket, for ever: one that opens later closes at once.
