@@ -46,7 +46,7 @@ class InThreadContract:
         self.assertEqual(await calling, 7)
 
     async def test_cancelled(self):
-        """The call is made to its end, and how it ends is nobody's any more."""
+        """The call is made to its end, and its outcome is dropped."""
         ended: list[int] = []
 
         def broken(*_: object) -> None:

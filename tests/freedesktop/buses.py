@@ -43,7 +43,7 @@ DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
 
 @define(eq=False)
 class SessionBus:
-    """A real ``dbus-daemon`` that knows nobody but who connects to it."""
+    """A real ``dbus-daemon`` that knows only who connects to it."""
 
     directory: Path = field(init=False)
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)

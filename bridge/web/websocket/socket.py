@@ -236,9 +236,8 @@ class BridgeFactory(WebSocketServerFactory):
 
     def call_waiting(self) -> None:
         """Make the calls that wait for their pace: later ones could save nothing."""
-        for socket in list(self._sockets_authenticated):
-            if socket.conversation is not None:
-                socket.conversation.call_waiting()
+        for conversation in self._paired():
+            conversation.call_waiting()
 
     def close_all(self, reason: CloseReason) -> Deferred[None]:
         """
@@ -261,6 +260,9 @@ class BridgeFactory(WebSocketServerFactory):
 
     def close_paired(self, reason: CloseReason) -> None:
         """Close the sockets that have shown the token; one that waits may yet do so."""
-        for socket in list(self._sockets_authenticated):
-            if socket.conversation is not None:
-                socket.conversation.close(reason)
+        for conversation in self._paired():
+            conversation.close(reason)
+
+    def _paired(self) -> list[Conversation]:
+        sockets = self._sockets_authenticated
+        return [one.conversation for one in sockets if one.conversation is not None]
