@@ -34,7 +34,7 @@ def read_plugins(session: Session) -> list[dict[str, Any]]:
     :return: List entries, each with ``enabled`` and, when it is not built, ``problem``.
     """
     listing = session.call("plugins", "list")
-    switches = session.call("state", "list", ns=NAMESPACE)["entries"]
+    switches = read_switches(session)
     found = {plugin["id"]: {**plugin} for plugin in listing["plugins"]}
     for broken in listing["broken"]:
         plugin = found.setdefault(broken["id"], {"id": broken["id"]})
@@ -42,6 +42,12 @@ def read_plugins(session: Session) -> list[dict[str, Any]]:
     for plugin_id, plugin in found.items():
         plugin["enabled"] = is_on(plugin_id, switches, session.place.profile)
     return [found[plugin_id] for plugin_id in sorted(found)]
+
+
+def read_switches(session: Session) -> dict[str, object]:
+    """Return the values of the namespace ``host`` by key, for ``is_on``."""
+    entries: dict[str, object] = session.call("state", "list", ns=NAMESPACE)["entries"]
+    return entries
 
 
 def is_on(plugin_id: str, switches: Mapping[str, object], profile: HostProfile) -> bool:

@@ -9,7 +9,7 @@ import click
 from ...protocol.text import timestamp, visible
 from .. import installed
 from ..session import Session, daemon_command
-from ..terminal import table
+from ..terminal import print_line, table
 
 _GRANTS: Final = "grants:"
 
@@ -54,12 +54,14 @@ def install(session: Session, url: str) -> None:
                 session.progress.line(line)
     result = session.operate("install", url=url, **pin)
     plugin = result["plugin"]
-    lines = [visible(f"installed {plugin['id']} {plugin['version']}")]
-    switches = session.call("state", "list", ns=installed.NAMESPACE)["entries"]
+    # Before a call that may fail: it is installed.
+    session.print(result, [visible(f"installed {plugin['id']} {plugin['version']}")])
+    if session.json:
+        return
+    switches = installed.read_switches(session)
     if not installed.is_on(plugin["id"], switches, session.place.profile):
         run = f"plugin-bridge enable {session.place.typed} {plugin['id']}"
-        lines.append(f"it is off; to switch it on, run: {run}")
-    session.print(result, lines)
+        print_line(f"it is off; to switch it on, run: {run}")
 
 
 _id = click.argument(
