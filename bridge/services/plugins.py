@@ -151,7 +151,8 @@ class PluginService:
             ``manifest_invalid``, ``invalid_id``, ``policy``, ``unsigned``,
             ``build_failed`` without a bundler, and with an ``id`` also
             ``not_installed`` or ``reinstall_required``; ``rate_limited`` after six
-            previews in a minute.
+            previews in a minute; ``unavailable`` when too many operations are under
+            way.
         """
         if (params.url is None) == (params.id is None):
             raise bad_request("one of url and id is required")
@@ -219,8 +220,9 @@ class PluginService:
         Return the README and the icon of an installed plugin, as they were signed.
 
         :raise BridgeError: ``bad_request`` with a prefix: ``invalid_id``,
-            ``not_installed``, and when its tree can't be used ``policy``,
-            ``unsigned``, ``not_trusted``, ``downgrade`` or ``reinstall_required``.
+            ``not_installed``, and when its tree can't be used ``manifest_invalid``,
+            ``policy``, ``unsigned``, ``not_trusted``, ``downgrade`` or
+            ``reinstall_required``.
         """
         plugin_id = check_id(params.id)
         records = read_records(self._store)
@@ -270,8 +272,8 @@ class PluginService:
         Remove a plugin and its settings, after a prompt on the desktop.
 
         :raise BridgeError: ``bad_request`` with a prefix: ``invalid_id``,
-            ``not_installed``, ``denied`` or ``approval_unavailable``; ``unavailable``
-            when too many operations are under way.
+            ``not_installed``, ``denied``, ``approval_unavailable`` or ``cancelled``;
+            ``unavailable`` when too many operations are under way.
         """
         await self._changes.uninstall(params.id, params.ref, caller)
         return NoResult()
@@ -305,8 +307,9 @@ class PluginService:
 
         What is known of the times it has signed at is forgotten, too.
 
-        :raise BridgeError: ``bad_request`` with a prefix: ``not_trusted``, ``denied``
-            or ``approval_unavailable``.
+        :raise BridgeError: ``bad_request`` with a prefix: ``not_trusted``, ``denied``,
+            ``approval_unavailable`` or ``cancelled``; ``unavailable`` when too
+            many operations are under way.
         """
         await self._changes.forget_key(params.key_id, params.ref, caller)
         return NoResult()

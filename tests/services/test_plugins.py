@@ -3,6 +3,7 @@ from typing import Any, cast
 from twisted.internet.defer import Deferred
 
 from bridge.plugins.clone.bounds import clone_failed
+from bridge.plugins.tree import manifest
 from bridge.plugins.upstream.updates import Updates
 from bridge.protocol.errors import BridgeError
 from bridge.services.plugins import PluginService
@@ -89,6 +90,9 @@ class PluginServiceTests(ServiceCase):
         self.assert_refused("about", {"id": "../x"}, "invalid_id: ")
         self.call("install", url=url_of("good"))
         self.assertEqual(self.call("about", id="good"), {"readme": "", "icon": ""})
+        # A newer release may demand what the tree has not.
+        self.patch(manifest, "ENTRY_FILE", "other.ts")
+        self.assert_refused("about", {"id": "good"}, "manifest_invalid: ")
         (self.bench.data.plugin("good") / "README.md").write_text("changed", "utf-8")
         self.assert_refused("about", {"id": "good"}, "unsigned: ")
 
@@ -151,18 +155,36 @@ class PluginServiceTests(ServiceCase):
 
     def test_cancel(self):
         """The answer is empty, and the operation is refused and listed as cancelled."""
+        good = {"url": url_of("good")}
+        self.call("install", **good)
+        others = {"uninstall": {"id": "good"}, "forget_key": {"keyId": KEY}}
+        for name, params in {"install": good, **others}.items():
+            self.bench.approver.answers = [None]
+            asked = self.calling(name, params)
+            named = {"operation": self.call("operations")["operations"][0]["operation"]}
+            self.assertEqual(self.call("cancel", **named), {})
+            error = self.failureResultOf(asked, BridgeError).value
+            self.assertTrue(error.message.startswith("cancelled: "))
+            ended = self.call("operations")["operations"][-1]
+            self.assertEqual(ended["outcome"], "cancelled")
+            self.assertEqual(ended["error"]["message"], error.message)
+            why = "not_cancellable: operation: none under way has this name"
+            self.assert_refused("cancel", named, why)
+
+    def test_too_many(self):
+        """A page with four operations under way begins no other one."""
+        page = Page()
         self.bench.approver.answers = [None]
-        installing = self.calling("install", {"url": url_of("good")})
-        (going,) = self.call("operations")["operations"]
-        named = {"operation": going["operation"]}
-        self.assertEqual(self.call("cancel", **named), {})
-        error = self.failureResultOf(installing, BridgeError).value
-        self.assertTrue(error.message.startswith("cancelled: "))
-        (ended,) = self.call("operations")["operations"]
-        self.assertEqual(ended["outcome"], "cancelled")
-        self.assertEqual(ended["error"]["message"], error.message)
-        why = "not_cancellable: operation: none under way has this name"
-        self.assert_refused("cancel", named, why)
+        for name in "abcd":
+            self.calling("install", {"url": url_of(name)}, page)
+        for name, params in (
+            ("forget_key", {"keyId": KEY}),
+            ("uninstall", {"id": "good"}),
+        ):
+            refusal = self.failureResultOf(
+                self.calling(name, params, page), BridgeError
+            )
+            self.assertEqual(refusal.value.code, "unavailable")
 
     def test_keys(self):
         """Accepted keys are listed with what is installed of them, until forgotten."""
