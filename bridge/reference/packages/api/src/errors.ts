@@ -1,8 +1,8 @@
 /** A refusal by the daemon, or a failure to reach it. */
 export class BridgeError extends Error {
   /**
-   * The daemon's code, such as `bad_request`, or one of the host's own:
-   * `disconnected` (the socket closed first) and `timeout` (no answer in time).
+   * The daemon's code, such as `bad_request`, or one of the host's own: `disconnected` (no
+   * connection, or no more), `timeout` (no answer in time) and `too_large`.
    */
   readonly code: string;
 
