@@ -44,8 +44,10 @@ DEV_ONLY: Final = frozenset({"remote"})
 CONTROL_ONLY: Final = "linking"
 """The module of the service that only the control socket has."""
 
-COMMON: Final = frozenset({Code.BAD_REQUEST, Code.RATE_LIMITED, Code.INTERNAL})
-"""The codes that any call can be refused with."""
+COMMON: Final = frozenset(
+    {Code.BAD_REQUEST, Code.RATE_LIMITED, Code.INTERNAL, Code.UNAVAILABLE}
+)
+"""The codes that any call can be refused with, the last while the daemon shuts down."""
 
 PAGE_LIMITS: Final = (
     "helloSeconds",
