@@ -1,14 +1,13 @@
 """Fetch the pinned packages once, and read the sources the corpus uses."""
 
 import hashlib
-import re
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from bridge.plugins.esbuild.language import LOADERS
-from bridge.plugins.tree.tree import is_test_name
+from bridge.plugins.tree.tree import is_declaration_name, is_test_name
 from bridge.protocol.limits import SOURCE_BYTES
 
 from ..npm import INSTALL_SECONDS, ROOT, extract, locked, npm, pack_reports
@@ -16,8 +15,7 @@ from ..programs import run
 from .packages import PACKAGES, Package
 
 CACHE: Final = ROOT / ".cache" / "corpus"
-_UNUSED: Final = ("*.map", "*.json", "*.flow", "*.css", "*.md")
-_DECLARATIONS: Final = re.compile(r"\.d\.[cm]?ts$")
+_UNUSED: Final = ("*.map", "*.json", "*.flow", "*.css", "*.md", "*.d.ts")
 
 
 def fetch(packages: Sequence[Package] = PACKAGES) -> None:
@@ -62,9 +60,7 @@ def read_sources(package: Package) -> dict[str, bytes]:
     files = {path for pattern in package.patterns for path in root.glob(pattern)}
     names = sorted(path.relative_to(root).as_posix() for path in files)
     return {
-        name: (root / name).read_bytes()
-        for name in names
-        if _is_wanted(root / name, package)
+        name: (root / name).read_bytes() for name in names if _is_wanted(root / name)
     }
 
 
@@ -76,13 +72,12 @@ def digest(files: dict[str, bytes]) -> str:
     return whole.hexdigest()
 
 
-def _is_wanted(path: Path, package: Package) -> bool:
+def _is_wanted(path: Path) -> bool:
     if path.suffix not in LOADERS or not path.is_file():
         return False
-    # Declarations compile to nothing: one package of them is enough.
-    if _DECLARATIONS.search(path.name) and not package.has_declarations:
+    if is_test_name(path.name) or is_declaration_name(path.name):
         return False
-    return not is_test_name(path.name) and path.stat().st_size <= SOURCE_BYTES
+    return path.stat().st_size <= SOURCE_BYTES
 
 
 def _pack(packages: Iterable[Package], directory: Path) -> list[str]:
@@ -97,8 +92,7 @@ def _pack(packages: Iterable[Package], directory: Path) -> list[str]:
 def _unpack(archive: Path, package: Package) -> None:
     partial = CACHE / "partial"
     shutil.rmtree(partial, ignore_errors=True)
-    unused = _UNUSED if package.has_declarations else (*_UNUSED, "*.d.ts")
-    extract(archive, partial, *unused)
+    extract(archive, partial, *_UNUSED)
     # Most archives call their one directory "package", not all.
     (only,) = partial.iterdir()
     only.rename(unpacked(package))

@@ -126,7 +126,13 @@ def hit_lines(hit: ShownHit) -> list[str]:
 
 
 _PAGE_NAMES: Final = frozenset(
-    {"document", "window", "localStorage", "sessionStorage", "alert"}
+    {
+        *("Audio", "AudioContext", "BroadcastChannel", "DOMParser", "Element"),
+        *("HTMLElement", "Image", "MutationObserver", "Node", "Notification"),
+        *("ResizeObserver", "alert", "confirm", "customElements", "document"),
+        *("getComputedStyle", "history", "innerHeight", "innerWidth", "localStorage"),
+        *("matchMedia", "prompt", "screen", "sessionStorage", "window"),
+    }
 )
 _SHOWN_NAMES: Final = 10
 _TESTS: Final = "tests/"

@@ -21,7 +21,7 @@ from ...protocol.limits import BUILD_METAFILE_BYTES, SOURCE_BYTES
 from ..esbuild.executable import BundlerError
 from ..esbuild.language import DATA_LOADERS, LOADERS, is_data_name, is_source_name
 from ..tree.files import shown
-from ..tree.tree import EXEMPT, SIGNATURE_FILE, is_test_name
+from ..tree.tree import EXEMPT, SIGNATURE_FILE, is_declaration_name, is_test_name
 from .prerequisites import MADE, TABLE_FILE
 
 API: Final = "host/packages/api/src/"
@@ -293,6 +293,7 @@ def _why_not(inside: str, as_data: bool) -> str | None:
     reasons = (
         ("?" in inside or "#" in inside, "with a query or a fragment"),
         (is_test_name(name), "which is a test file"),
+        (is_declaration_name(name), "which is a declaration file"),
         (lower in EXEMPT, "which is a tool's file"),
         (".git" in lower.split("/"), "which is git's"),
         (inside == SIGNATURE_FILE, "which is the signature"),

@@ -30,7 +30,7 @@ from ..esbuild.conversation import (
 )
 from ..esbuild.executable import Executable
 from ..esbuild.language import is_source_name
-from ..tree.tree import EXEMPT, Tree, is_test_name
+from ..tree.tree import EXEMPT, Tree, is_declaration_name, is_test_name
 from .javascript.constructs import output_hits
 from .reading import Answer, Source, read
 from .rules.imports import TOOLING, document_lines
@@ -202,7 +202,8 @@ def survey_tree(tree: Tree) -> Survey:
 def is_scanned(path: str) -> bool:
     """Whether a file is a source that the bundler would read for an import."""
     name = posixpath.basename(path)
-    return is_source_name(name) and path not in EXEMPT and not is_test_name(name)
+    is_left_out = path in EXEMPT or is_test_name(name) or is_declaration_name(name)
+    return is_source_name(name) and not is_left_out
 
 
 def all_hits(

@@ -211,3 +211,8 @@ EXEMPT = frozenset(
 def is_test_name(name: str) -> bool:
     """Whether a base name is a test file's: ``a.test.ts``, ``a.spec.d.ts``."""
     return bool({"test", "spec"}.intersection(name.lower().split(".")[1:-1]))
+
+
+def is_declaration_name(name: str) -> bool:
+    """Whether a base name is that of a file of types, which no bundler can read."""
+    return name.lower().endswith((".d.ts", ".d.mts", ".d.cts"))

@@ -173,11 +173,11 @@ class CheckerTests(TestCase):
         """What only a page has is warned of where plugins run in workers."""
         await self.report(unsigned=True)
         self.assert_outcomes(realm="left_out")
-        (self.root / "a.ts").write_text("\ndocument.title;\n")
+        (self.root / "a.ts").write_text("\ndocument.title;\nnew Image();\n")
         self.profile = evolve(self.shop.profile, plugins="texts")
         await self.report(unsigned=True)
         self.assert_outcomes(realm="warned")
-        found = "which does not have these:\na.ts:2 document"
+        found = "which does not have these:\na.ts:2 document\na.ts:3 Image"
         self.assertIn(found, self.steps["realm"].message)
 
     async def test_api_version(self):

@@ -35,6 +35,7 @@ FILES = {
         *("node_modules/x/i.js", "build/other.ts"),
     ),
     ", which is a test file": ("plugins/aa/a.test.ts", "plugins/aa/b/a.SPEC.d.ts"),
+    ", which is a declaration file": ("plugins/aa/a.d.ts", "plugins/aa/a.D.mts"),
     ", which is a tool's file": (
         "plugins/aa/eslint.config.mjs",
         "plugins/aa/scripts/sign-plugin.mjs",
