@@ -118,9 +118,9 @@ def is_current(bundle: Path, version: str, recorded: Collection[str]) -> bool:
     """
     Whether there is a bundle that a build at the start would only repeat.  Blocks.
 
-    It is not when there is none, when a killed build has left files that don't belong
-    together, when another version has built it, or with linked trees or plugins that
-    are not installed in it.
+    It is not when one of its files is missing, when a killed build has left some that
+    don't belong together, when another version has built it, or with linked trees or
+    plugins that are not installed in it.
 
     :param bundle: Its file.
     :param version: Of this daemon.
@@ -132,6 +132,8 @@ def is_current(bundle: Path, version: str, recorded: Collection[str]) -> bool:
     except (OSError, BridgeError):
         return False
     if type(info) is not dict or "dev" in info or info.get("version") != version:
+        return False
+    if not os.path.isfile(f"{bundle}.map"):
         return False
     plugins = info.get("plugins")
     if type(plugins) is not list or not set(map(str, plugins)).issubset(recorded):

@@ -148,6 +148,8 @@ class CurrentTests(SynchronousTestCase):
         info = bundle.with_name(publishing.INFO_FILE)
         self.assertFalse(publishing.is_current(bundle, "2", []))
         bundle.write_bytes(b"code")
+        source_map = bundle.with_name("host.js.map")
+        source_map.touch()
         good = {
             "version": "2",
             "sha256": sha256(b"code").hexdigest(),
@@ -167,5 +169,8 @@ class CurrentTests(SynchronousTestCase):
             info.write_text(json.dumps(found))
             result = publishing.is_current(bundle, "2", ["first", "left-out"])
             self.assertEqual(result, current, found)
+        info.write_text(json.dumps(good))
+        source_map.unlink()
+        self.assertFalse(publishing.is_current(bundle, "2", ["first"]))
         info.write_text("not JSON")
         self.assertFalse(publishing.is_current(bundle, "2", ["first", "left-out"]))
