@@ -64,8 +64,12 @@ def prefix_of(error: BridgeError) -> Prefix | None:
     return _PREFIXES.get(error.message.partition(": ")[0])
 
 
-def plain(error: BridgeError) -> str:
-    """Return a refusal as one line for people."""
+def plain(error: BridgeError, where: str = "") -> str:
+    """
+    Return a refusal as one line for people.
+
+    :param where: See ``Paths.typed``; for the command that it names.
+    """
     prefix = prefix_of(error)
     if prefix is None:
         again = error.code is Code.RATE_LIMITED
@@ -74,7 +78,7 @@ def plain(error: BridgeError) -> str:
     if prefix in _TO_EXPLAIN:
         detail = f"{prefix.meaning}: {detail}"
     hint = _HINTS.get(prefix)
-    return detail + (f"; {hint}" if hint else "")
+    return detail + (f"; {hint} {where}".rstrip() if hint else "")
 
 
 def message_of(error: BridgeError) -> str:
@@ -94,11 +98,11 @@ class Command(TableCommand):
     The function receives the paths of the host, where the command has its options, and
     the other parameters by name; it returns the exit status, or nothing for 0.
 
-    :ivar words: Returns the line for people of what the daemon refuses.
+    :ivar words: Returns the line for people of what is refused; ``None`` for ``plain``.
     """
 
     def __init__(
-        self, name: str, words: Callable[[BridgeError], str], **settings: Any
+        self, name: str, words: Callable[[BridgeError], str] | None, **settings: Any
     ) -> None:
         super().__init__(name, **settings)
         self._words = words
@@ -109,15 +113,17 @@ class Command(TableCommand):
         params = dict(ctx.params)
         where = [params.pop(one.attribute) for one in HOST_OPTIONS if self.table]
         as_json = bool(params.get("as_json"))
+        typed = ""
         try:
             place = [locate(*where)] if where else []
+            typed = place[0].typed if place else ""
             return ctx.invoke(self.callback, *place, **params) or 0
         except NoDaemonError as e:
             return self._failed(as_json, "no_daemon", str(e), NO_DAEMON)
         except BridgeError as e:
             cancelled = prefix_of(e) is Prefix.CANCELLED
             status = INTERRUPTED if cancelled else REFUSED
-            words = self._words(e)
+            words = self._words(e) if self._words else plain(e, typed)
             return self._failed(as_json, str(e.code), e.message, status, words)
         except UserError as e:
             status = e.status if isinstance(e, CommandError) else REFUSED
@@ -145,7 +151,7 @@ def command(
     status: str = STATUS,
     prompted: bool = False,
     table: Iterable[Option] = HOST_OPTIONS,
-    words: Callable[[BridgeError], str] = plain,
+    words: Callable[[BridgeError], str] | None = None,
 ) -> Callable[[Callable[..., Any]], Command]:
     """
     Make a command of a function, whose docstring is its help; see ``Command``.

@@ -60,16 +60,19 @@ def is_on(plugin_id: str, switches: Mapping[str, object], profile: HostProfile) 
     return value is True if profile.opt_in else value is not False
 
 
-def check_installed(plugin_id: str, plugins: list[dict[str, Any]]) -> None:
+def check_installed(
+    plugin_id: str, plugins: list[dict[str, Any]], where: str = ""
+) -> None:
     """
     Check that a plugin is installed.
 
+    :param where: See ``Paths.typed``.
     :raise CommandError: It is not; the message has the nearest id.
     """
     ids = [plugin["id"] for plugin in plugins]
     if plugin_id in ids:
         return
-    hint = nearest(plugin_id, ids) or "; run: plugin-bridge list"
+    hint = nearest(plugin_id, ids) or f"; run: plugin-bridge list {where}".rstrip()
     named = plugin_id if re.fullmatch(PLUGIN_ID, plugin_id) else "with this id"
     raise CommandError(f"no plugin {named} is installed{hint}")
 

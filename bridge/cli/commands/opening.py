@@ -199,7 +199,7 @@ def show_page(
             lambda: died.called or place.bundle.exists(),
             BUILD_SECONDS,
             "no bundle was built",
-            "run: plugin-bridge doctor",
+            f"run: plugin-bridge doctor {place.typed}",
         )
         if not died.called:
             address = page.serve(port)

@@ -73,7 +73,8 @@ _id = click.argument(
 @_id
 def uninstall(session: Session, plugin_id: str) -> None:
     """Have the running daemon remove an installed plugin and its settings."""
-    installed.check_installed(plugin_id, installed.read_plugins(session))
+    plugins = installed.read_plugins(session)
+    installed.check_installed(plugin_id, plugins, session.place.typed)
     session.operate("uninstall", id=plugin_id)
     # The page keeps these two, and removes them itself when it uninstalls.
     for prefix in (installed.SWITCH, _GRANTS):
@@ -102,7 +103,8 @@ def disable(session: Session, plugin_id: str) -> None:
 
 
 def _switch(session: Session, plugin_id: str, on: bool) -> None:
-    installed.check_installed(plugin_id, installed.read_plugins(session))
+    plugins = installed.read_plugins(session)
+    installed.check_installed(plugin_id, plugins, session.place.typed)
     at = {"ns": installed.NAMESPACE, "key": installed.SWITCH + plugin_id}
     if on == session.place.profile.opt_in:
         session.call("state", "set", **at, value=on)

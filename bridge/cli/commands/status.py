@@ -120,7 +120,7 @@ def of_daemon(session: Session) -> Overview:
         off=[plugin["id"] for plugin in plugins if not plugin["enabled"]],
         updates=updates,
         unknown=unknown,
-        problems=problems_of(described, plugins, built),
+        problems=problems_of(described, plugins, built, session.place.typed),
     )
 
 
@@ -168,7 +168,7 @@ def built_at(bundle: Path) -> str | None:
 
 
 def problems_of(
-    described: Any, plugins: list[dict[str, Any]], built: str | None
+    described: Any, plugins: list[dict[str, Any]], built: str | None, where: str
 ) -> list[str]:
     """
     List what is wrong with a running daemon.
@@ -176,20 +176,21 @@ def problems_of(
     :param described: What ``welcome`` has of the services.
     :param plugins: See ``bridge.cli.installed.read_plugins``.
     :param built: See ``built_at``.
+    :param where: See ``Paths.typed``.
     """
     about = described.get("plugins", {})
     problems = []
     if reason := about.get("cannotBuild"):
         problems.append(str(reason))
     elif built is None:
-        problems.append("there is no bundle; run: plugin-bridge doctor")
+        problems.append(f"there is no bundle; run: plugin-bridge setup {where}")
     confirmation = str(about.get("confirmation", ""))
     if "remote" in described:
         problems.append(f"--dev is on: {UNASKED}")
     elif confirmation.startswith("none"):
         problems.append(
             "plugins can't be installed or updated, since no prompt can be shown; run: "
-            "plugin-bridge doctor"
+            f"plugin-bridge doctor {where}"
         )
     problems += [
         f"{plugin['id']} is not in the bundle: {plugin['problem']}"

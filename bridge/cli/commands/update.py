@@ -63,7 +63,7 @@ def update_some(session: Session, ids: list[str]) -> int:
     """
     plugins = installed.read_plugins(session)
     for plugin_id in ids:
-        installed.check_installed(plugin_id, plugins)
+        installed.check_installed(plugin_id, plugins, session.place.typed)
     done, status = _update(session, ids)
     session.print({"updated": done}, [])
     return status
@@ -108,7 +108,7 @@ def _previewed(session: Session, plugin_id: str) -> Any | None:
     except BridgeError as e:
         if session.interrupted:
             raise
-        session.progress.line(f"{plugin_id}: {plain(e)}")
+        session.progress.line(f"{plugin_id}: {plain(e, session.place.typed)}")
         return None
 
 
@@ -176,7 +176,7 @@ def _update(session: Session, ids: list[str]) -> tuple[list[dict[str, Any]], int
         except BridgeError as e:
             refused = refusal_fields(str(e.code), e.message)
             done.append({"id": plugin_id, **refused})
-            session.progress.line(f"{plugin_id}: {plain(e)}")
+            session.progress.line(f"{plugin_id}: {plain(e, session.place.typed)}")
             status = REFUSED
             if session.interrupted or prefix_of(e) is Prefix.CANCELLED:
                 status = INTERRUPTED

@@ -94,8 +94,9 @@ class InstalledTests(SynchronousTestCase):
         near = self.assertRaises(CommandError, check_installed, "wether", plugins)
         self.assertIn("did you mean weather?", str(near))
         for typed, named in (("zzz", "zzz"), ("Zz\x1b", "with this id")):
-            far = self.assertRaises(CommandError, check_installed, typed, plugins)
-            self.assertIn(f"no plugin {named} is installed", str(far))
+            far = self.assertRaises(CommandError, check_installed, typed, plugins, "X")
+            hint = f"no plugin {named} is installed; run: plugin-bridge list X"
+            self.assertEqual(hint, str(far))
 
 
 class SwitchTests(CallCase):
@@ -155,6 +156,12 @@ class InstallTests(CallCase):
         outcome = self.call("https://forge.example/x")
         self.assert_fails("there is no plugin.sig", outcome)
         self.assertEqual(len(self.server.asked), 1)
+
+    def test_hint_of_another_host(self) -> None:
+        """The command that a refusal names is one for the same host."""
+        self.refusing("bad_request", "approval_unavailable: none")
+        outcome = self.call("--host=reference", "https://forge.example/x")
+        self.assert_fails("plugin-bridge doctor --prompt --host reference", outcome)
 
     def test_own_network_declined(self) -> None:
         """Who does not want to connect to a host is not asked about it again."""

@@ -46,18 +46,19 @@ class OverviewTests(SynchronousTestCase):
     def test_problems(self):
         """A daemon that cannot build, cannot ask or approves everything is wrong."""
         good = {"plugins": {"confirmation": "a notification"}}
-        self.assertEqual(problems_of(good, [], "now"), [])
+        self.assertEqual(problems_of(good, [], "now", ""), [])
         about = {"confirmation": "none: refused", "cannotBuild": "cannot build: x"}
         plugins = [{"id": "p", "problem": "policy: y"}, {"id": "q"}]
-        found = problems_of({"plugins": about}, plugins, None)
+        found = problems_of({"plugins": about}, plugins, None, "-h x")
         self.assertEqual(found[0], "cannot build: x")
-        self.assertIn("no prompt can be shown; run: plugin-bridge doctor", found[1])
+        self.assertTrue(found[1].endswith("; run: plugin-bridge doctor -h x"))
         self.assertEqual(found[2:], ["p is not in the bundle: policy: y"])
         # It asks nobody, so it needs no prompt.
-        found = problems_of({"plugins": about, "remote": {}}, [], "now")
+        found = problems_of({"plugins": about, "remote": {}}, [], "now", "")
         self.assertEqual(len(found), 2)
         self.assertIn("--dev is on", found[1])
-        self.assertIn("there is no bundle", problems_of(good, [], None)[0])
+        found = problems_of(good, [], None, "-h x")
+        self.assertIn("there is no bundle; run: plugin-bridge setup -h x", found[0])
 
     def test_other_host(self):
         """A daemon of another host, in its usual directory, is named."""
