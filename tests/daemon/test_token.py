@@ -91,6 +91,8 @@ class FollowedTests(FollowedCase):
         self.assertEqual(self.logged(), ["the pairing token can be used again"])
         self.assertTrue(self.token.matches(self.first))
         self.assertEqual(self.replaced, [])
+        self.path.chmod(0o640)  # its content is as old as before
+        self.assertIn("can be read by others", self.logged()[0])
 
     def test_cannot_be_read_for_the_moment(self) -> None:
         """What is unreadable is read again, though nothing changed its status."""

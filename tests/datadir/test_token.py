@@ -8,6 +8,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.datadir.token import TokenError, make_token, read_or_make_token, read_token
 
 from ..directories import fresh_directory, open_files
+from ..disk import going_wrong
 
 OPEN = (0o640, 0o604, 0o620, 0o601, 0o644)
 """Modes that give something to group or others."""
@@ -44,8 +45,10 @@ class TokenCase(SynchronousTestCase):
 
 class CreateTests(TokenCase):
     def test_made(self) -> None:
-        """32 random bytes as base64url and a newline, for the owner alone."""
-        token = make_token(self.path, lambda n: bytes(range(n)))
+        """Durable: 32 random bytes as base64url and a newline, for the owner alone."""
+        with going_wrong(None) as watched:
+            token = make_token(self.path, lambda n: bytes(range(n)))
+        self.assertEqual([name for name, _ in watched.calls].count("fsync"), 2)
         expected = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
         self.assertEqual(token, expected)
         self.assertEqual(self.path.read_bytes(), expected.encode() + b"\n")

@@ -205,6 +205,8 @@ class RemoveTests(CommandTestCase, SystemctlCase):
                 "nothing was removed", "--yes", f"--data-dir={path}"
             )
         self.assertTrue((documents / "letter").exists())
+        with mock.patch.object(Path, "home", return_value=self.place.data.root):
+            self.assert_nothing_removed("no data directory of its own", "--yes")
         # A daemon that was once started with such a directory does not make it ours.
         for name in ("letter", "host-photos", "tokens.txt", "state.json.mine"):
             path = self.place.data.root / name
