@@ -9,6 +9,7 @@ import signal
 import socket
 import stat
 import sys
+from typing import Any
 from unittest import mock
 
 import treq
@@ -22,11 +23,11 @@ from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge import tap
 from bridge.freedesktop.bus import RUNTIME, VARIABLE
+from bridge.plugins.bundle.build import Builder
 from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.provision.setup import Setup
 from bridge.system.locks import acquire
 from bridge.wiring import assembly, oneshot
-from bridge.wiring.oneshot import make_builder
 
 from .directories import fresh_directory
 from .npm import esbuild, library
@@ -34,6 +35,7 @@ from .programs import python
 from .reactors import brief_reactor
 from .waiting import until
 
+_REACTOR: Any = reactor
 _SET_BACK = """
 import os, sys, threading, time
 shift, now = 0, time.time
@@ -360,7 +362,7 @@ class DaemonTests(TestCase):
         """A build makes its directories again, for the user alone."""
         place = self.options().paths
         place.data.create()
-        builder = make_builder(reactor, place, execute)
+        builder = Builder(place, _REACTOR, execute)
         shutil.rmtree(place.data.build)
         shutil.rmtree(place.data.plugins)
         report = await builder.build(lambda: ({}, {}))
@@ -372,7 +374,7 @@ class DaemonTests(TestCase):
         """A daemon does not build with what was planted since it was opened again."""
         place = self.options().paths
         place.data.create()
-        builder = make_builder(reactor, place, execute)
+        builder = Builder(place, _REACTOR, execute)
         place.data.root.chmod(0o777)
         place.data.build.chmod(0o777)
         report = await builder.build(lambda: ({}, {}))

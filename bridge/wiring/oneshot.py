@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.task import deferLater
-from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from .. import __version__
-from ..concurrency.threads import InThread
 from ..daemon.controlsocket import announce_token
 from ..datadir.paths import DataDir
 from ..datadir.token import make_token, read_or_make_token
@@ -28,8 +25,6 @@ from ..system.locks import LockedError
 from ..system.processes import stop
 
 T = TypeVar("T")
-
-_log: Final = Logger(namespace="bridge.build")
 
 
 def token(data: DataDir, rotate: bool) -> str:
@@ -71,33 +66,7 @@ async def build(reactor: Any, paths: Paths) -> Report:
         # Only now: while another build was waited for, an operation may have ended.
         return trees.verified_trees(read_records(read_state(paths.data.state)))
 
-    return await make_builder(reactor, paths, maybeDeferred).build(verify)
-
-
-def _log_warning(text: str) -> None:
-    _log.warn("bundler warning: {text}", text=text)
-
-
-def make_builder(
-    reactor: Any,
-    paths: Paths,
-    in_thread: InThread,
-    warn: Callable[[str], None] = _log_warning,
-) -> Builder:
-    """
-    Make what runs the bundler: it builds, and scans with its ``executable``.
-
-    :param warn: Accepts what it warns of.
-    """
-    return Builder(
-        paths.profile,
-        paths.data,
-        paths.theme_dir,
-        reactor,
-        in_thread,
-        __version__,
-        warn,
-    )
+    return await Builder(paths, reactor, maybeDeferred).build(verify)
 
 
 def _is_settled(paths: Paths, trees: Trees) -> bool:

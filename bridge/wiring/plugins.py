@@ -12,6 +12,7 @@ from .. import __version__
 from ..approval import DevApprover, IApprover, Prompts, native_approver
 from ..classes import frozen
 from ..http.addresspolicy import AddressPolicy
+from ..plugins.bundle.build import Builder
 from ..plugins.bundle.publishing import is_current, sweep
 from ..plugins.clone.repositories import Repositories
 from ..plugins.dev.linking import Linking
@@ -33,7 +34,6 @@ from ..services.linking import DevLinks
 from ..services.plugins import PluginService, Pushes
 from ..system.files import remove
 from .core import Core
-from .oneshot import make_builder
 
 
 @frozen
@@ -79,7 +79,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     sink = Pushes(core.hub.push, trust)
     jobs = Jobs(sink, reactor, core.now, _random_name, partial(check, remove))
     kept = KeptTree(reactor, core.now, check)
-    builder = make_builder(reactor, paths, check)
+    builder = Builder(paths, reactor, check)
     rebuild = Rebuild(store, trees, builder, sink)
     profile = paths.profile
     prompts = Prompts(profile.application, profile.permission_words)

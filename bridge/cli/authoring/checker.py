@@ -21,6 +21,7 @@ from twisted.internet.defer import maybeDeferred
 from ...classes import define
 from ...datadir.ownership import NotOwnError, check_tree
 from ...datadir.paths import DataDir
+from ...plugins.bundle.build import Builder
 from ...plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ...plugins.esbuild.executable import BundlerError
 from ...plugins.policy.rules.imports import OUTSIDE
@@ -139,8 +140,7 @@ class Checker:
         """
         self._need_bundler()
         # Nothing else runs in this process, so nothing minds being blocked.
-        builder = oneshot.make_builder(self._reactor, self._place, maybeDeferred)
-        executable = builder.executable
+        executable = Builder(self._place, self._reactor, maybeDeferred).executable
         modules = [self._place.profile.api_module]
         scanner = Scanner(self._reactor, maybeDeferred, executable, modules)
         try:
@@ -267,9 +267,7 @@ class Checker:
         self._copy.rename(data.plugin(plugin_id))
         warnings: list[str] = []
         place = evolve(self._place, data=data, theme_dir=self._scratch / "themes")
-        builder = oneshot.make_builder(
-            self._reactor, place, maybeDeferred, warnings.append
-        )
+        builder = Builder(place, self._reactor, maybeDeferred, warn=warnings.append)
         alone = {plugin_id: self._tree}
         report = await builder.build(lambda: (alone, {}), frozenset(alone))
         if not report.ok:

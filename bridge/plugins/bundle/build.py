@@ -12,18 +12,19 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from attrs import Factory, field
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
+from twisted.logger import Logger
 
+from ... import __version__
 from ...classes import define, frozen
 from ...concurrency.threads import InThread, settled
 from ...datadir.ownership import NotOwnError
-from ...datadir.paths import DataDir, DataDirError
-from ...settings.host import HostProfile
+from ...datadir.paths import DataDirError
+from ...settings.options import Paths
 from ..esbuild.conversation import BundlerReactor, Conversation, converse, together
 from ..esbuild.executable import BundlerError, Executable, HeldCopy
 from ..tree.tree import Verify
@@ -49,6 +50,12 @@ AGAIN_SECONDS: Final = 0.05
 _API: Final = b"module.exports = globalThis.__pluginApi;\n"
 
 T = TypeVar("T")
+
+_log: Final = Logger(namespace="bridge.build")
+
+
+def _log_warning(text: str) -> None:
+    _log.warn("bundler warning: {text}", text=text)
 
 
 @frozen
@@ -81,20 +88,17 @@ class Builder:
 
     Other processes may build there: daemons, or an installer.
 
-    :ivar theme_dir: The directory the host application loads themes from.
     :ivar defer_to_thread: Calls a function in a thread.
     :ivar version: The daemon's, for ``info.json``.
     :ivar warn: Accepts the bundler's warnings about a bundle it made.
     :ivar bundler: The verified bundler, kept from one build to the next.
     """
 
-    profile: HostProfile
-    data: DataDir
-    theme_dir: Path
+    paths: Paths
     reactor: BundlerReactor
     defer_to_thread: InThread
-    version: str
-    warn: Callable[[str], None]
+    version: str = __version__
+    warn: Callable[[str], object] = _log_warning
     bundler: HeldCopy = field(factory=HeldCopy)
 
     def executable(self) -> Executable:
@@ -105,7 +109,8 @@ class Builder:
             another user may have written it.
         """
         try:
-            return self.bundler.get(self.data.checked(self.data.bin))
+            data = self.paths.data
+            return self.bundler.get(data.checked(data.bin))
         except NotOwnError as e:
             raise BundlerError(str(e)) from None
 
@@ -127,8 +132,8 @@ class Builder:
 
     async def _build(self, verify: Verify, needed: frozenset[str]) -> Report:
         started = self.reactor.seconds()
-        folder = self.theme_dir / self.profile.theme_name
-        run = _BuildRun(self, Staging(folder, self.data.build_lock), needed)
+        staging = Staging(self.paths.bundle.parent, self.paths.data.build_lock)
+        run = _BuildRun(self, staging, needed)
         try:
             executable = await run.begin(verify)
             await converse(
@@ -193,9 +198,9 @@ class _BuildRun:
             should be, or another user may have written it.
         :raise OSError: There is no room, or no permission.
         """
-        data = self.builder.data
+        data = self.builder.paths.data
         needed = [*BUNDLER_FILES, *HOST_FILES]
-        if self.builder.profile.has_texts:
+        if self.builder.paths.profile.has_texts:
             needed.append(REALM_ENTRY)
         try:
             # Somebody may have removed what the daemon's start made.
@@ -228,7 +233,7 @@ class _BuildRun:
 
     async def bundle(self, conversation: Conversation) -> None:
         """Make the bundle, and publish it."""
-        profile = self.builder.profile
+        profile = self.builder.paths.profile
         bundling = Bundling(
             conversation, self.sources, self.in_thread, self.directories
         )
@@ -238,7 +243,7 @@ class _BuildRun:
             table = module_table(self.directories)
         # The bundler gets it from memory, and looks up that it is there.
         content = self.sources.files[TABLE_FILE] = table.text.encode()
-        place = self.builder.data.root / TABLE_FILE
+        place = self.builder.paths.data.root / TABLE_FILE
         await self.in_thread(replace_file, place, content)
         bundle = await bundling.bundle(host_target(profile), table.imports)
         await self.in_thread(self.publish, bundle)
@@ -254,7 +259,7 @@ class _BuildRun:
         :return: The table of their texts.
         """
         self.sources.files[API_TEXT] = _API
-        profile = self.builder.profile
+        profile = self.builder.paths.profile
         bundles: dict[str, Bundle] = {}
 
         async def alone(directory: str) -> None:
@@ -278,14 +283,14 @@ class _BuildRun:
 
         :raise OSError: Something could not be written.
         """
-        name = f"{self.builder.profile.bundle_name}.js"
+        name = f"{self.builder.paths.profile.bundle_name}.js"
         files = {name: bundle.script, f"{name}.map": bundle.map.text}
         self.staging.publish({**files, INFO_FILE: self.info(bundle.script)})
 
     def info(self, script: bytes) -> bytes:
         """Describe the bundle."""
         info = {
-            "author": self.builder.profile.info_author,
+            "author": self.builder.paths.profile.info_author,
             "version": self.builder.version,
             "sha256": hashlib.sha256(script).hexdigest(),
             "plugins": sorted(map(plugin_of, self.directories)),

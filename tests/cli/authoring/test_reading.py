@@ -3,7 +3,6 @@
 import time
 
 from twisted.internet import reactor
-from twisted.internet.defer import maybeDeferred
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
 from bridge.cli.authoring.reading import (
@@ -16,8 +15,6 @@ from bridge.cli.authoring.reading import (
 )
 from bridge.plugins.policy.rules.table import Hit
 from bridge.plugins.tree.tree import Tree
-from bridge.settings.options import Paths
-from bridge.wiring import oneshot
 
 from ...directories import fresh_directory
 from ...plugins.bundle.workshop import Workshop
@@ -66,9 +63,7 @@ export default { a: 1 };
 class ReadingTests(TestCase):
     def setUp(self) -> None:
         shop = Workshop(fresh_directory(self)).fill()
-        place = Paths(shop.profile, shop.data, shop.theme_dir)
-        builder = oneshot.make_builder(reactor, place, maybeDeferred)
-        self.executable = builder.executable
+        self.executable = shop.builder().executable
 
     async def read(self, main: str, **more: str) -> Reading:
         files = {"main.ts": main, **more}

@@ -15,6 +15,7 @@ from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Builder, Report
 from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.settings.host import HostProfile, load_profile
+from bridge.settings.options import Paths
 
 from ...directories import fresh_directory, write_files
 from ...npm import esbuild
@@ -95,11 +96,9 @@ class Workshop:
         self, on=reactor, defer_to_thread: Callable[..., Deferred[Any]] = deferToThread
     ) -> Builder:
         return Builder(
-            profile=self.profile,
-            data=self.data,
-            theme_dir=self.theme_dir,
-            reactor=on,
-            defer_to_thread=defer_to_thread,
+            Paths(self.profile, self.data, self.theme_dir),
+            on,
+            defer_to_thread,
             version="1.2.3",
             warn=self.warnings.append,
         )

@@ -22,6 +22,7 @@ from ....demo.page import Builds
 from ....pagelog.following import Follower
 from ....pagelog.logrecords import read_line
 from ....pagelog.pagefile import LogFileError
+from ....plugins.bundle.build import Builder
 from ....plugins.esbuild.executable import BundlerError
 from ....plugins.policy.rules.table import Hit
 from ....protocol.errors import BridgeError
@@ -301,7 +302,7 @@ def _read(reactor: Any, place: Paths, root: Path) -> Deferred[Reading]:
     async def read() -> Reading:
         try:
             tree = published_tree(root, IGNORED)
-            builder = oneshot.make_builder(reactor, place, maybeDeferred)
+            builder = Builder(place, reactor, maybeDeferred)
             return await read_sources(reactor, builder.executable, tree)
         except (BridgeError, BundlerError, CommandError):
             return Reading()
