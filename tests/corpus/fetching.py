@@ -1,13 +1,14 @@
 """Fetch the pinned packages once, and read the sources the corpus uses."""
 
 import hashlib
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
 from bridge.plugins.esbuild.language import LOADERS
-from bridge.plugins.tree.tree import is_declaration_name, is_test_name
+from bridge.plugins.tree.tree import is_test_name
 from bridge.protocol.limits import SOURCE_BYTES
 
 from ..npm import INSTALL_SECONDS, ROOT, extract, locked, npm, pack_reports
@@ -15,7 +16,8 @@ from ..programs import run
 from .packages import PACKAGES, Package
 
 CACHE: Final = ROOT / ".cache" / "corpus"
-_UNUSED: Final = ("*.map", "*.json", "*.flow", "*.css", "*.md", "*.d.ts")
+_UNUSED: Final = ("*.map", "*.json", "*.flow", "*.css", "*.md")
+_DECLARATIONS: Final = re.compile(r"\.d\.[cm]?ts$")
 
 
 def fetch(packages: Sequence[Package] = PACKAGES) -> None:
@@ -60,7 +62,9 @@ def read_sources(package: Package) -> dict[str, bytes]:
     files = {path for pattern in package.patterns for path in root.glob(pattern)}
     names = sorted(path.relative_to(root).as_posix() for path in files)
     return {
-        name: (root / name).read_bytes() for name in names if _is_wanted(root / name)
+        name: (root / name).read_bytes()
+        for name in names
+        if _is_wanted(root / name, package)
     }
 
 
@@ -72,12 +76,13 @@ def digest(files: dict[str, bytes]) -> str:
     return whole.hexdigest()
 
 
-def _is_wanted(path: Path) -> bool:
+def _is_wanted(path: Path, package: Package) -> bool:
     if path.suffix not in LOADERS or not path.is_file():
         return False
-    if is_test_name(path.name) or is_declaration_name(path.name):
+    # Declarations compile to nothing: one package of them is enough.
+    if _DECLARATIONS.search(path.name) and not package.has_declarations:
         return False
-    return path.stat().st_size <= SOURCE_BYTES
+    return not is_test_name(path.name) and path.stat().st_size <= SOURCE_BYTES
 
 
 def _pack(packages: Iterable[Package], directory: Path) -> list[str]:
@@ -92,7 +97,8 @@ def _pack(packages: Iterable[Package], directory: Path) -> list[str]:
 def _unpack(archive: Path, package: Package) -> None:
     partial = CACHE / "partial"
     shutil.rmtree(partial, ignore_errors=True)
-    extract(archive, partial, *_UNUSED)
+    unused = _UNUSED if package.has_declarations else (*_UNUSED, "*.d.ts")
+    extract(archive, partial, *unused)
     # Most archives call their one directory "package", not all.
     (only,) = partial.iterdir()
     only.rename(unpacked(package))

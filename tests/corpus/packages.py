@@ -6,6 +6,7 @@ from typing import Final
 from attrs import frozen
 
 ALL_OF_SRC: Final = ("src/**/*",)
+_DECLARATIONS: Final = "declarations"
 
 
 @frozen
@@ -15,12 +16,14 @@ class Package:
 
     :ivar digest: The SHA-256 of the sources that are used; see ``fetching.digest``.
     :ivar patterns: Which of its files are used, as glob patterns.
+    :ivar has_declarations: Whether declarations (``.d.ts``) are used, too.
     """
 
     name: str
     version: str
     digest: str
     patterns: tuple[str, ...] = ALL_OF_SRC
+    has_declarations: bool = False
 
     @property
     def spec(self) -> str:
@@ -28,8 +31,10 @@ class Package:
 
 
 def _read(line: str) -> Package:
-    name, version, digest, *patterns = line.split()
-    return Package(name, version, digest, tuple(patterns) or ALL_OF_SRC)
+    name, version, digest, *rest = line.split()
+    patterns = tuple(word for word in rest if word != _DECLARATIONS)
+    declared = _DECLARATIONS in rest
+    return Package(name, version, digest, patterns or ALL_OF_SRC, declared)
 
 
 PACKAGES: Final = tuple(

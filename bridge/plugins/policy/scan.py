@@ -170,6 +170,9 @@ async def read_sources(
         for source in left:
             answer = answers[source.name]
             found = await in_thread(output_hits, source, answer, modules, mark)
+            # Types may be no syntax for the bundler, and no bundle can have them.
+            if answer.error_line and is_declaration_name(source.name):
+                found = []
             # What broke a rule once is not acquitted by a second reading.
             if found or source.name not in verdicts:
                 verdicts[source.name] = Verdict(found, answer.error)
@@ -202,8 +205,7 @@ def survey_tree(tree: Tree) -> Survey:
 def is_scanned(path: str) -> bool:
     """Whether a file is a source that the bundler would read for an import."""
     name = posixpath.basename(path)
-    is_left_out = path in EXEMPT or is_test_name(name) or is_declaration_name(name)
-    return is_source_name(name) and not is_left_out
+    return is_source_name(name) and path not in EXEMPT and not is_test_name(name)
 
 
 def all_hits(

@@ -214,5 +214,5 @@ def is_test_name(name: str) -> bool:
 
 
 def is_declaration_name(name: str) -> bool:
-    """Whether a base name is that of a file of types, which no bundler can read."""
+    """Whether a base name is that of a file of types, which no bundle can have."""
     return name.lower().endswith((".d.ts", ".d.mts", ".d.cts"))

@@ -179,11 +179,17 @@ class TreeTests(SynchronousTestCase):
         for name in ("test.ts", "latest.ts", "a.tests.ts", "a.test", "spec"):
             self.assertFalse(is_test_name(name), name)
 
+    def test_declarations(self) -> None:
+        """They are scanned as far as the bundler can read them."""
+        files = {"a.d.ts": "export const a: A;", "b.D.mts": "declare const b: B;"}
+        self.assertEqual(self.reports(files), [])
+        self.assertEqual(self.reports({"c.d.ts": "eval(s)"}), ["c.d.ts:1 eval"])
+        self.assertEqual(self.reports({"d.ts": "const d;"}), ["d.ts:1 syntax error"])
+
     def test_too_many_files(self) -> None:
-        """Of sources at most 200 pass; tests and declarations are none."""
-        ends = (".ts", ".test.ts", ".d.ts")
-        files = {f"f{number}{end}": "" for number in range(200) for end in ends}
-        files |= {"f1.d.ts": "export const a: A;", "f2.D.mts": "export = a;"}
+        """More than two hundred sources are refused as a whole; tests don't count."""
+        names = (f"f{number}" for number in range(200))
+        files = {f"{name}{end}": "" for name in names for end in (".ts", ".test.ts")}
         self.assertEqual(self.reports(files), [])
         files["one.more.ts"] = "eval(s)"
         self.assertEqual(self.reports(files), ["more than 200 source files"])
