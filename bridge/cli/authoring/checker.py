@@ -207,6 +207,8 @@ class Checker:
     async def _id(self) -> str:
         plugin_id = self._plugin_id()
         reading = self._need_reading()
+        if reading.entry is None:
+            raise not_done(f"{manifest.ENTRY_FILE} was not read; see policy")
         if fault := reading.fault(plugin_id):
             raise CommandError(fault)
         if reading.exported_id(plugin_id) is None:

@@ -59,11 +59,19 @@ _EVERY_BUNDLE: Final = (
 )
 
 
-# The bundler would advise an option, which only the daemon chooses.
-_NO_LOADER: Final = re.compile(r'No loader is configured for "(.+)" files: .*')
-_UNREADABLE: Final = (
-    rf"a \1 file cannot be imported, only {', '.join([*LOADERS, *DATA_LOADERS])}"
-)
+# The bundler names options and formats, which only the daemon chooses.
+_ADVICE: Final = {
+    re.compile(r'No loader is configured for "(.+)" files: .*'): (
+        rf"a \1 file cannot be imported, only {', '.join([*LOADERS, *DATA_LOADERS])}"
+    ),
+    re.compile(r'(Could not resolve "[^./][^"]*")'): (
+        r"\1, which is neither the host's API nor in the plugin; copy the sources of a "
+        "package into the plugin, and import them by a relative path"
+    ),
+    re.compile("Top-level await is .* output format"): (
+        "await cannot be used at the top level; use it in activate"
+    ),
+}
 
 # A message quotes the file it is about.  A plugin can make the bundler read a file of
 # any directory (as a ``package.json`` that it is led to), so that only what is about a
@@ -237,7 +245,10 @@ def _lines(message: Mapping[str, Any]) -> Iterator[str]:
     if not _is_ours(place["file"]):
         yield HIDDEN
         return
-    yield _located(_NO_LOADER.sub(_UNREADABLE, message["text"]), place)
+    text = str(message["text"])
+    for pattern, words in _ADVICE.items():
+        text = pattern.sub(words, text)
+    yield _located(text, place)
     # Notes without a place give advice about the bundler's options, which only
     # the daemon chooses.
     for note in message["notes"]:

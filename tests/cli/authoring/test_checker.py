@@ -139,6 +139,14 @@ class CheckerTests(TestCase):
             self.assert_outcomes(**outcomes)
             self.assertIn(words, self.steps[next(iter(outcomes))].message)
 
+    async def test_main_that_no_scan_read(self):
+        """Of a main.ts behind too many sources, nothing is said but that."""
+        for number in range(200):
+            (self.root / f"{number}.ts").touch()
+        await self.report(unsigned=True)
+        self.assert_outcomes(policy="refused", id="not_done")
+        self.assertEqual(self.steps["id"].message, "main.ts was not read; see policy")
+
     async def test_syntax_error(self):
         """The bundler's sentence stands once: below the line that does not parse."""
         (self.root / "main.ts").write_text("export default {};\nlet = ;\n")

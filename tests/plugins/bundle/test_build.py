@@ -90,7 +90,8 @@ LEADING_OUT = {
             "tsconfig.json": '{"compilerOptions": {"baseUrl": ".", "paths": '
             '{"@state": ["../../state.json"]}}}',
         },
-        'esbuild failed:\nplugins/aa/main.ts:1:14: Could not resolve "@state"',
+        'esbuild failed:\nplugins/aa/main.ts:1:14: Could not resolve "@state", '
+        "which is neither the host's API nor in the plugin",
     ),
     "a source map outside": ({"main.ts": mapped_by("../../secret.json")}, _FOREIGN_MAP),
     "a source map that calls the secret its own main.ts": (
@@ -197,16 +198,23 @@ class PublishingTests(BuildCase):
         self.assertTrue(report.ok)
         self.assertIn("import.meta", self.shop.warnings[0])
 
-    async def test_picture(self):
-        """What has no loader is refused with its place and what can be imported."""
+    async def test_advice(self):
+        """What the bundler refuses has its place and what its author can do."""
         self.shop.write("plugins/aa/i.svg", "<svg/>")
-        self.shop.plugin("aa", main__ts=importing("./i.svg"))
-        self.assertEqual(
-            await self.refusal(),
-            "esbuild failed:\nplugins/aa/main.ts:1:14: a .svg file cannot be imported, "
-            "only .ts, .mts, .cts, .tsx, .js, .mjs, .cjs, .jsx, .json, .txt\n"
-            "    import s from './i.svg'; export default s;",
-        )
+        for source, words in (
+            (
+                importing("./i.svg"),
+                "14: a .svg file cannot be imported, only .ts, .mts, .cts, .tsx, .js, "
+                ".mjs, .cjs, .jsx, .json, .txt",
+            ),
+            (
+                "await 1;",
+                "0: await cannot be used at the top level; use it in activate",
+            ),
+        ):
+            self.shop.plugin("aa", main__ts=source)
+            lines = f"plugins/aa/main.ts:1:{words}\n    {source}"
+            self.assertEqual(await self.refusal(), f"esbuild failed:\n{lines}")
 
     async def test_packages_of_the_host(self):
         """The host may use packages, and these may have maps and leave modules out."""

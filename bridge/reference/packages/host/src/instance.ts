@@ -127,7 +127,10 @@ export class Instance {
   async stop(): Promise<void> {
     if (this.#schema !== undefined && !this.#isClosed) {
       const stopped = this.#await("stopped");
-      const forget = this.#parts.environment.later(STOP_MILLISECONDS, () => this.close());
+      const forget = this.#parts.environment.later(STOP_MILLISECONDS, () => {
+        this.#parts.logger.error("failed to stop: it took over a second");
+        this.close();
+      });
       this.#channel?.post({ t: "stop" });
       await stopped.catch(() => undefined).finally(forget);
     }
@@ -155,16 +158,20 @@ export class Instance {
     this.#parts.caller.close();
     this.#services.silence();
     this.#parts.place.remove();
+    this.#giveUp();
+  }
+
+  #giveUp(): void {
     this.#waiting?.reject(new Error("it was switched off"));
   }
 
   /** Wait for a message; what the page waited for before is not waited for any more. */
   #await(t: Waiting["t"]): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting?.reject(new Error("it was switched off"));
+      this.#giveUp();
       this.#waiting = { t, resolve, reject };
       if (this.#isClosed) {
-        reject(new Error("it was switched off"));
+        this.#giveUp();
       }
     });
   }

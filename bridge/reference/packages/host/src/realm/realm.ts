@@ -80,7 +80,7 @@ export class Realm {
     const exported = this.#load();
     const { id: own, activate, settings: declared } = fields(exported);
     if (own !== id || typeof activate !== "function") {
-      throw new Error("main.ts does not export a plugin with the manifest's id");
+      throw new Error("main.ts exports no plugin with the manifest's id and activate");
     }
     this.#plugin = exported as Plugin;
     this.#made.settings.declare(readSchema(declared));

@@ -65,8 +65,9 @@ export class Sender {
       this.#calls += 1;
       const n = this.#calls;
       const text = JSON.stringify({ t: "call", n, name, args });
-      if (text.length > mostCharacters(name)) {
-        throw new BridgeError("too_large", `${name}: more than a call can have`);
+      const most = mostCharacters(name);
+      if (text.length > most) {
+        throw new BridgeError("too_large", `${name}: over ${most} characters`);
       }
       const call = { n, text, resolve, reject };
       if (name === "settings.set") {
