@@ -167,7 +167,8 @@ class EndTests(OutboundCase):
         port = self.serve(lambda visit: None)
         wanted = {"url": f"http://{HERE}:{port}/"}
         fetching, page = self.fetcher(), Page()
-        reading = [self.calling(wanted, fetching, page) for _ in range(7)]
+        reads = ({**wanted, "method": one} for one in ("HEAD", *["GET"] * 6))
+        reading = [self.calling(one, fetching, page) for one in reads]
         post = {**wanted, "method": "POST"}
         begun, waits = (self.calling(post, fetching, page) for _ in range(2))
         await until(lambda: len(self.server.visits) >= 8)

@@ -253,10 +253,11 @@ export const apiScenarios = {
     await quiet();
     equal(seen, []);
     await ctx.osc.listen((message) => seen.push(message));
+    const before = daemon.asked.length;
     await runtime.setEnabled("some-plugin", false);
     daemon.push("osc", { address: "/a", args: [] });
     await quiet();
-    equal(seen, []);
+    equal([seen, daemon.asked.slice(before).includes("osc/stop")], [[], true]);
   },
 
   /** OSC that another page has taken back is not heard any more. */
@@ -362,6 +363,20 @@ export const apiScenarios = {
     await quiet();
     equal(daemon.asked.includes("sql/databases"), false);
     equal(daemon.stored.has("grants:some-plugin"), false);
+  },
+
+  /** Nor is a call made that waits for its turn then. */
+  async test_attack_calls_that_wait_at_the_switch() {
+    const page = await running(["native"], { answers: [true] });
+    const notify = (): unknown => page.ctx.native.notify({ title: "a" }).catch(() => undefined);
+    await notify();
+    Array.from({ length: 8 }, notify);
+    await quiet();
+    const sent = (): number => page.daemon.asked.filter((one) => one === "notify/send").length;
+    const before = sent();
+    await page.runtime.setEnabled("some-plugin", false);
+    await page.env.pass(60_000);
+    equal([before, sent()], [6, 6]);
   },
 
   /** A yes that cannot be saved is not used; the user is asked again. */
