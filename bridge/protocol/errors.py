@@ -163,7 +163,7 @@ class Prefix(WireString):
     NOT_HTTPS = "not_https", "the URL is not an acceptable https URL"
     DENIED = "denied", "the prompt was declined, dismissed or not answered in time"
     APPROVAL_UNAVAILABLE = "approval_unavailable", "no prompt can be shown"
-    CLONE_FAILED = "clone_failed", "the repository could not be fetched within limits"
+    CLONE_FAILED = "clone_failed", "the repository could not be fetched"
     NO_MANIFEST = "no_manifest", "the repository has no plugin.json at its root"
     MANIFEST_INVALID = "manifest_invalid", "the manifest breaks a rule"
     POLICY = "policy", "a source file breaks the source policy"

@@ -162,23 +162,19 @@ class InstallTests(CallCase):
         self.assertIn("it is off; to switch it on, run: plugin-bridge enable", printed)
 
     def test_refused(self) -> None:
-        """A preview that is refused as the install would be ends it."""
-        self.refusing("bad_request", "unsigned: there is no plugin.sig")
-        outcome = self.call("https://forge.example/x")
-        self.assert_fails("there is no plugin.sig", outcome)
-        self.assertEqual(len(self.server.asked), 1)
-
-    def test_hint_of_another_host(self) -> None:
-        """The command that a refusal names is one for the same host."""
-        self.refusing("bad_request", "approval_unavailable: none")
-        outcome = self.call("--host=reference", "https://forge.example/x")
-        self.assert_fails("plugin-bridge doctor --prompt --host reference", outcome)
-
-    def test_own_network_declined(self) -> None:
-        """Who does not want to connect to a host is not asked about it again."""
-        self.refusing("bad_request", "private_address: it was not confirmed")
-        self.assert_fails("was not confirmed", self.call("https://forge.example/x"))
-        self.assertEqual(len(self.server.asked), 1)
+        """A preview that is refused as the install would be ends it, asked for once."""
+        hint = "run: plugin-bridge doctor --prompt --host reference"
+        gone = "the repository could not be fetched: no such repository"
+        for why, words in (
+            ("unsigned: there is no plugin.sig", "there is no plugin.sig"),
+            ("clone_failed: no such repository", gone),
+            ("private_address: it was not confirmed", "was not confirmed"),
+            ("approval_unavailable: there is no bus", hint),
+        ):
+            self.refusing("bad_request", why)
+            self.assert_fails(words, self.call("--host=reference", "https://a.example"))
+            self.assertEqual(self.server.asked.pop()[1], "preview")
+            self.assertEqual(self.server.asked, [])
 
     def test_no_preview(self) -> None:
         """Where only previews are refused, the install is asked for."""
