@@ -16,7 +16,7 @@ from ..protocol.nearest import nearest
 from ..protocol.text import PLUGIN_ID, visible
 from ..settings.config import HOST_OPTIONS, ConfigError
 from ..settings.host import HostProfile
-from ..settings.options import locate
+from ..settings.options import Paths, locate
 from ..store.generations import StoreError, read_state
 from .command import prefix_of
 from .session import Session
@@ -58,6 +58,16 @@ def is_on(plugin_id: str, switches: Mapping[str, object], profile: HostProfile) 
     """
     value = switches.get(SWITCH + plugin_id)
     return value is True if profile.opt_in else value is not False
+
+
+def off_lines(
+    plugin_id: str, switches: Mapping[str, object], place: Paths
+) -> list[str]:
+    """Return how to switch a plugin on, if it is off, see ``is_on``."""
+    if is_on(plugin_id, switches, place.profile):
+        return []
+    run = f"plugin-bridge enable {place.typed} {plugin_id}"
+    return [f"it is off; to switch it on, run: {run}"]
 
 
 def check_installed(

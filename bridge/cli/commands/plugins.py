@@ -59,9 +59,8 @@ def install(session: Session, url: str) -> None:
     if session.json:
         return
     switches = installed.read_switches(session)
-    if not installed.is_on(plugin["id"], switches, session.place.profile):
-        run = f"plugin-bridge enable {session.place.typed} {plugin['id']}"
-        print_line(f"it is off; to switch it on, run: {run}")
+    for line in installed.off_lines(plugin["id"], switches, session.place):
+        print_line(line)
 
 
 _id = click.argument(

@@ -37,6 +37,7 @@ from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, publis
 from ...command import CALL_STATUS, command, directory_argument, page_port_option
 from ...connection import Connection, connect
 from ...hostpage import HostPage
+from ...installed import NAMESPACE, off_lines
 from ...terminal import CommandError, print_line, reported
 
 IGNORED: Final = frozenset({GIT_FOLDER, PACKAGES_FOLDER})
@@ -76,7 +77,6 @@ class Link:
     :ivar log: The page's log.
     :ivar show: Accepts a line.
     :ivar read: Has the bundler read the tree.
-    :ivar in_worker: Whether plugins of the host run in workers.
     :ivar built: Called after each build.
     """
 
@@ -85,7 +85,7 @@ class Link:
     _log: Path
     _show: Callable[[str], None]
     _read: Callable[[], Reading]
-    _in_worker: bool
+    _place: Paths
     _built: Callable[[], object]
     _clock_text: Callable[[], str] = lambda: time.strftime(_TIME)
     _seen: Snapshot | None = field(default=None, init=False)
@@ -183,10 +183,14 @@ class Link:
             self._linked_as = plugin_id, version
             more = "; it replaces the installed plugin" if linked["shadows"] else ""
             self._show_at(f"linked {escaped(f'{plugin_id} {version}')}{more}")
+            state = self._connection.call("state", "list", {"ns": NAMESPACE})
+            self._show_lines(off_lines(plugin_id, state["entries"], self._place))
         report = linked["report"]
         self._show_at(f"built in {report['durationMs']} ms")
         self._show_lines(report["errors"])
-        self._show_lines(self._read().warnings(plugin_id, self._in_worker))
+        self._show_lines(
+            self._read().warnings(plugin_id, self._place.profile.has_texts)
+        )
         if self._follower is None:
             self._begin_log()
         self._built()
@@ -288,7 +292,7 @@ def dev(
         log_file or place.data.log,
         print_line,
         read,
-        place.profile.has_texts,
+        place,
         built,
     )
     if not no_page:

@@ -80,8 +80,9 @@ class LinkTests(CallCase):
         self.shown: list[str] = []
         self.reading = Reading()
         self.builds = 0
-        self.answering({"linked": PLUGIN, "message": "", "hits": []})
-        connection = connect(locate("reference", self.data.root, None), dev=True)
+        self.answering({"linked": PLUGIN, "message": "", "hits": [], "entries": {}})
+        place = locate("reference", self.data.root, None)
+        connection = connect(place, dev=True)
         self.addCleanup(connection.close)
         self.link = Link(
             self.tree,
@@ -89,7 +90,7 @@ class LinkTests(CallCase):
             self.log,
             self.shown.append,
             lambda: self.reading,
-            True,
+            place,
             self.built,
             lambda: "12:00:00",
         )
@@ -117,11 +118,8 @@ class LinkTests(CallCase):
         return self.again()
 
     def sent(self) -> list[WorkTree]:
-        for service, method, _ in self.server.asked:
-            self.assertEqual((service, method), ("dev", "link"))
-        return [
-            structure(converter, tree, WorkTree) for _, _, tree in self.server.asked
-        ]
+        trees = [tree for service, _, tree in self.server.asked if service == "dev"]
+        return [structure(converter, tree, WorkTree) for tree in trees]
 
     def test_tree_is_sent_when_it_is_still(self) -> None:
         """It is sent as it is, and once after each change, not while files change."""
@@ -153,7 +151,7 @@ class LinkTests(CallCase):
         """What is linked is shown once, and each build with its warnings."""
         report = {**REPORT, "errors": ["other is left out:\x1b gone"]}
         linked = {**PLUGIN, "shadows": True, "report": report}
-        self.answering({"linked": linked})
+        self.answering({"linked": linked, "entries": {"enabled:demo": False}})
         entry = "export {\n  a as default\n};\n"
         self.reading = Reading(entry, page_names=["main.ts:1 document"])
         built = [
@@ -162,8 +160,13 @@ class LinkTests(CallCase):
             "  a plugin runs in a worker, which does not have these:",
             "  main.ts:1 document",
         ]
-        first = "12:00:00 linked demo 1.0.0; it replaces the installed plugin"
-        self.assertEqual(self.looked(), [first, *built])
+        first, off, *more = self.looked()
+        self.assertEqual(
+            first, "12:00:00 linked demo 1.0.0; it replaces the installed plugin"
+        )
+        run = "plugin-bridge enable --host reference"
+        self.assertIn(f"  it is off; to switch it on, run: {run}", off)
+        self.assertEqual(more, built)
         self.assertEqual(self.again(), built)
         self.assertEqual(self.builds, 2)
 
@@ -193,7 +196,7 @@ class LinkTests(CallCase):
             [f"12:00:00 refused: {message}", '  plugin.json:3 "name": "N"'],
         )
         self.assertEqual(self.builds, 0)
-        self.answering({"linked": PLUGIN})
+        self.answering({"linked": PLUGIN, "entries": {}})
         self.again()
         shown = self.refused("build_failed: a\nb")
         last = "  the last good build stays in use"
