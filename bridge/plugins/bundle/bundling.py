@@ -59,7 +59,7 @@ _EVERY_BUNDLE: Final = (
 )
 
 
-# The bundler names options and formats, which only the daemon chooses.
+# For authors: the bundler names options and formats, which only the daemon chooses.
 _ADVICE: Final = {
     re.compile(r'No loader is configured for "(.+)" files: .*'): (
         rf"a \1 file cannot be imported, only {', '.join([*LOADERS, *DATA_LOADERS])}"
@@ -80,7 +80,7 @@ HIDDEN: Final = (
     "a file outside the host and the plugins was read; it is not quoted here"
 )
 
-_AREAS: Final = ("host/", "plugins/", MADE)
+_AREAS: Final = ("host/", PLUGINS, MADE)
 _QUOTED_CHARACTERS: Final = 160
 
 
@@ -246,8 +246,9 @@ def _lines(message: Mapping[str, Any]) -> Iterator[str]:
         yield HIDDEN
         return
     text = str(message["text"])
-    for pattern, words in _ADVICE.items():
-        text = pattern.sub(words, text)
+    if place["file"].startswith(PLUGINS):
+        for pattern, words in _ADVICE.items():
+            text = pattern.sub(words, text)
     yield _located(text, place)
     # Notes without a place give advice about the bundler's options, which only
     # the daemon chooses.

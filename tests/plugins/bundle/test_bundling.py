@@ -67,6 +67,14 @@ class MessagesTests(SynchronousTestCase):
         text = 'Could not resolve "host/packages/host/src/index.ts"'
         self.assertEqual(shown_messages([message(None, text)]), text)
 
+    def test_advice(self):
+        """Authors read what they can do; the host's sources are not theirs."""
+        text = 'Could not resolve "lodash"'
+        shown = shown_messages([message(OURS, text)])
+        self.assertIn(f"{text}, which is neither the host's API nor in the", shown)
+        shown = shown_messages([message("host/packages/host/src/a.ts", text)])
+        self.assertIn(f"{text}\n", shown)
+
     def test_notes(self):
         """A note with a place belongs to its message; advice about options does not."""
         advice = {"text": "You can mark the path as external", "location": None}
