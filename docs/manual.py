@@ -196,7 +196,7 @@ def profile() -> Iterator[str]:
 def plugin_api() -> Iterator[str]:
     """What a plugin and its tests import: the declarations, as they are written."""
     index = (_API / "index.ts").read_text("utf-8")
-    for module in ("index", *_MODULE.findall(index), "testing"):
+    for module in dict.fromkeys(("index", *_MODULE.findall(index), "testing")):
         source = (_API / f"{module}.ts").read_text("utf-8")
         declared = _BODY.sub(r"\1;", _NOT_DECLARED.sub("", source)).strip()
         declared = re.sub(r"\n{3,}", "\n\n", declared)

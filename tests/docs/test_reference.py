@@ -58,6 +58,7 @@ class PartsTests(_ScriptTestCase):
         self.assertGreater(len(names), 40)
         for name in names:
             self.assertRegex(listed, rf" \*/\nexport \w+ {name}\b")
+            self.assertEqual(len(re.findall(rf"\nexport \w+ {name}\b", listed)), 1)
         for hidden in ("import ", "} from", "const lines"):
             self.assertNotIn(hidden, listed)
 

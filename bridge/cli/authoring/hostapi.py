@@ -49,6 +49,7 @@ _DEFAULTS: Final = {
     "module": "ESNext",
     "moduleResolution": "bundler",
     "resolveJsonModule": True,
+    "jsx": "react",
     "strict": True,
 }
 # These win over the plugin's own: nothing is written, and nothing outside is needed.
@@ -189,7 +190,10 @@ def _environment(search_path: str) -> dict[str, str]:
 def _config(tree: Path, host: Path, module: str) -> dict[str, Any]:
     entry = host.resolve() / Path(API_ENTRY).relative_to("host")
     options = {**_FIXED, "paths": {module: [str(entry)]}}
-    config: dict[str, Any] = {"files": [f"{tree.name}/{ENTRY_FILE}"], "include": []}
+    config: dict[str, Any] = {
+        "files": [f"{tree.name}/{ENTRY_FILE}"],
+        "include": [f"{tree.name}/**/*.d.ts"],
+    }
     own = tree / _CONFIG
     if own.is_file() and not own.is_symlink():
         config["extends"] = f"./{tree.name}/{_CONFIG}"

@@ -8,8 +8,9 @@ import type { Json } from "./context.js";
  */
 export interface Http {
   /**
-   * Make one request to a public address; the cross-origin rules of browsers do not
-   * apply, and a redirect is returned as it is. Beyond four at once, requests wait.
+   * Make one request to a public address, never to this computer or its network; the
+   * cross-origin rules of browsers do not apply, and a redirect is returned as it is.
+   * Beyond four at once, requests wait. None can be aborted, but for `timeoutMs`.
    *
    * Rejects with `PermissionError` before anything is sent, and with `BridgeError`
    * when there is no response. A response of any status resolves.

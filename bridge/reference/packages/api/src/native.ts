@@ -86,5 +86,6 @@ export interface NotificationResult {
   /** Whether at least one destination accepted it. */
   readonly ok: boolean;
   readonly delivered: readonly string[];
+  /** A notification that breaks a rule fails in the sink `bridge`, and reaches none. */
   readonly failed: readonly { readonly sink: string; readonly error: string }[];
 }

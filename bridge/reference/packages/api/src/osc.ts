@@ -15,7 +15,10 @@ export interface Osc {
   send(address: string, ...args: readonly (OscValue | OscArgument)[]): Promise<void>;
 
   /**
-   * Call `listener` for each message that arrives at port 9001.
+   * Call `listener` for what arrives at port 9001.
+   *
+   * Of quick messages to one address only some come, and always the last: 30 a second of
+   * an address, and 120 a second of all.
    *
    * What is no `OscArgument`, such as a blob, is left out of `args`: the next one comes
    * in its place.

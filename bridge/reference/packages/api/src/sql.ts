@@ -30,7 +30,10 @@ export interface Database {
   readonly about: string;
 }
 
-/** A value of a row; a blob is represented by its size. */
+/**
+ * A value of a row: an integer beyond 2^53 is a string, and a blob is represented by its
+ * size. `hex(column)` in the statement reads a blob.
+ */
 export type SqlValue = null | number | string | { readonly blobBytes: number };
 
 /** The result of a statement; at most 10000 rows. */
