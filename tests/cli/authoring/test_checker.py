@@ -89,14 +89,15 @@ class CheckerTests(TestCase):
         self.files = files_of("demo", **{"main.ts": MAIN})
         write_tree(self.root, self.files, "demo", SEED, NOW)
 
-    async def report(self, unsigned=False) -> Report:
+    async def report(self, unsigned=False, tsc=None) -> Report:
         """Try the tree; nothing of the check may touch the data directory."""
         scratch = fresh_directory(self)
         options = ("--host", "reference", "--data-dir", str(self.shop.data.root))
         place = Paths(self.profile, self.shop.data, self.shop.theme_dir, options)
         before = self.everything()
         with mock.patch.dict(os.environ, self.environ):
-            checker = Checker(reactor, place, self.root, scratch, unsigned, lambda: NOW)
+            given = (unsigned, lambda: NOW, tsc)
+            checker = Checker(reactor, place, self.root, scratch, *given)
             made = await checker.run()
         self.assertEqual(self.everything(), before)
         self.assertEqual([step.step for step in made.steps], list(STEPS))
@@ -210,6 +211,10 @@ class CheckerTests(TestCase):
         self.assertEqual(made.outcome, Outcome.REFUSED)
         found = r"^1 type error\nmain.ts:2 TS\d+: "
         self.assertRegex(self.steps["types"].message, found)
+        # The one that the author names comes first.
+        accepting = Path(program("true", "coreutils"))
+        await self.report(unsigned=True, tsc=accepting)
+        self.assertEqual(self.steps["types"].message, "no type errors")
 
     async def test_not_set_up(self):
         """Without bundler or host the build is not done; the command is shown."""
