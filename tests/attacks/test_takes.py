@@ -36,8 +36,12 @@ class TakingTests(SynchronousTestCase):
     def test_attack_every_way(self) -> None:
         """None takes a secret, sends a request, or changes the page or a neighbour."""
         with open_fixture() as fixture:
-            taken = {name: seen for name, seen in run(fixture).items() if seen.loot}
+            found = run(fixture)
+            taken = {name: seen for name, seen in found.items() if seen.loot}
             self.assertEqual(taken, {})
+            # What takes no secret: to speak to other plugins, or to use the origin.
+            for name in ("broadcast", "directory_of_the_origin"):
+                self.assertIn("was stopped", found["open", f"workers.{name}"].note)
             # What would have been taken would have been seen.
             tab = fixture.tabs[0]
             tab.load("open")

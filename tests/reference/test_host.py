@@ -90,6 +90,8 @@ class PageTests(SynchronousTestCase):
         digest = hashlib.sha256(script[1].encode()).digest()
         name = f"sha256-{base64.b64encode(digest).decode()}"
         self.assertIn(f'BOOTSTRAP_HASH = "{name}"', text)
+        own = "default-src 'none'; script-src '${BOOTSTRAP_HASH}'; worker-src blob:"
+        self.assertIn(f'content="{own}"', text)
         page = (REFERENCE / "page" / "index.html").read_text("utf-8")
         policy = re.search(r'content="(default-src[^"]*)"', page)
         rules = [rule.strip() for rule in policy[1].split(";")]

@@ -17,6 +17,16 @@ export async function cached({ elsewhere }) {
   await cache.add(new Request(elsewhere, { mode: "no-cors" }));
 }
 
+/** Speaks to other plugins, past the page. */
+export function broadcast() {
+  new BroadcastChannel("plugins").postMessage(0);
+}
+
+/** Has a directory of the page's origin. */
+export function directory_of_the_origin() {
+  return navigator.storage.getDirectory().then(() => undefined);
+}
+
 /** Reads the cookies of the origin. */
 export async function cookies_of_the_origin({ loot }) {
   loot.take(await cookieStore.getAll());
