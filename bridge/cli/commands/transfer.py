@@ -19,7 +19,7 @@ from ...protocol.wire import converter, structure, unstructure
 from ...settings.options import Paths
 from ...store.generations import read_state
 from ...store.tables import DAEMON_PREFIX, Tables
-from ..command import command
+from ..command import EXIT_STATUS, command
 from ..installed import NAMESPACE
 from ..session import Session, session
 from ..terminal import CommandError, print_line, private_file, reported
@@ -112,8 +112,7 @@ def taken(view: Tables, application: str, now: float) -> Export:
 @command(
     "import",
     "plugins.json",
-    status="Exit status: 0 done, 1 something was refused, 2 wrong usage, 3 no daemon "
-    "is running.",
+    status=EXIT_STATUS,
 )
 @click.option("--replace", is_flag=True, help="Replace existing settings.")
 @click.argument("file", type=click.File("rb"))

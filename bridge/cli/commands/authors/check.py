@@ -20,7 +20,7 @@ from ...terminal import print_result
     status="Exit status: 0 passed, 1 something was refused, 2 wrong usage, 4 nothing "
     "was refused, but a step could not run.",
 )
-@click.option("--unsigned", is_flag=True, help="Accept a plugin without a signature.")
+@click.option("--unsigned", is_flag=True, help="Leave the signature out.")
 @click.option(
     "--tsc",
     metavar="PATH",

@@ -34,7 +34,7 @@ from ....system.reactor import steady_reactor
 from ....wiring import oneshot
 from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown_hit
 from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree
-from ...command import CALL_STATUS, command, directory_argument, page_port_option
+from ...command import command, directory_argument, page_port_option
 from ...connection import Connection, connect
 from ...hostpage import HostPage
 from ...installed import NAMESPACE, off_lines
@@ -247,7 +247,8 @@ class Link:
 @command(
     "dev",
     "--host reference --open .",
-    status=CALL_STATUS,
+    status="Exit status: 0 ended by Ctrl-C, 1 failed, 2 wrong usage, 3 no daemon with "
+    "--dev is running.",
     table=(*HOST_OPTIONS, BY_NAME["log-file"]),
 )
 @page_port_option(0)
