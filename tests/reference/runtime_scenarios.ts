@@ -476,6 +476,8 @@ export const runtimeScenarios = {
       "other: it and one depend on each other",
       "victim: it depends on one, which does not run",
     ]);
+    const logged = page.lines.filter((line) => line.includes(": failed to start: it "));
+    equal(logged.length, errors.length);
     await page.runtime.setEnabled("off-one", true);
     await quiet();
     equal(events.slice(-2), ["load waits", "activate waits"]);

@@ -229,7 +229,7 @@ export class Plugins {
       return;
     }
     if (missing !== "") {
-      this.#become(compiled, "failed", missing);
+      this.#failed(compiled, undefined, missing);
       compiled.lacks = true;
       return;
     }
@@ -261,7 +261,8 @@ export class Plugins {
     }
   }
 
-  #failed(compiled: Compiled, instance: Instance, why: string): void {
+  /** @param instance What failed; `undefined` before there is one. */
+  #failed(compiled: Compiled, instance: Instance | undefined, why: string): void {
     if (compiled.instance === instance) {
       const hasRun = compiled.stage === "running";
       const what = hasRun ? "was stopped" : "failed to start";
