@@ -137,7 +137,8 @@ class Link:
             )
         if self._plugin_id is None and plugin_id in self._linking.trees.linked:
             raise plugin_error(
-                Prefix.ALREADY_INSTALLED, f"another plugin-bridge dev links {plugin_id}"
+                Prefix.ALREADY_INSTALLED,
+                f"another plugin-bridge dev links {plugin_id}; end it, and save a file",
             )
 
     async def _put(self, tree: Tree, manifest: Manifest) -> Linked:

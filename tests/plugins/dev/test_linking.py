@@ -175,7 +175,8 @@ class RefusedTests(LinkingTestCase):
         """A second link of the same id is refused, even one that came meanwhile."""
         self.linked()
         other = Link(self.bench.linking)
-        refused = "already_installed: another plugin-bridge dev links mine"
+        why = "another plugin-bridge dev links mine; end it, and save a file"
+        refused = f"already_installed: {why}"
         self.assertEqual(self.refusal(other), refused)
         self.end()
         self.bench.builder.outcomes = [Deferred()]
