@@ -48,8 +48,8 @@ class DataDir:
     :ivar token: The pairing token.
     :ivar state: The page's settings, what is installed, and the accepted keys.
     :ivar lock: Held by the one process that may write here.
-    :ivar address: Where the daemon listens while it does, for the commands that
-        call it.
+    :ivar address: Where the daemon listens while it does, for clients and for the
+        commands that show a page.
     :ivar journal: What an interrupted operation was doing.
     :ivar log: The page's log lines, unless ``--log-file`` names another file.
     :ivar daemon_log: The daemon's own log lines, for bug reports.
