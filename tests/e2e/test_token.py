@@ -5,6 +5,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from bridge.cli.connection import connect
+from bridge.cli.terminal import CommandError
+from bridge.settings.options import locate
+
 from .daemon import Daemon, HomeCase, Page, run, running, set_up
 from .test_install import put
 
@@ -100,10 +104,14 @@ class TokenTests(HomeCase):
             with daemon.page() as page:
                 self.use(daemon, page)
                 self.build_twice(page)
+                asking = connect(locate("reference", self.data, None))
+                self.addCleanup(asking.close)
                 rotated = run(
                     self.home, "run", f"--data-dir={self.data}", "--rotate-token"
                 )
                 self.assertEqual(page.closed_with(), (1001, "token_rotated"))
+                with self.assertRaises(CommandError):
+                    asking.call("plugins", "list", {})
                 self.note("pushes", page.pushes)
             new = daemon.token
             self.assertEqual(rotated.stdout.strip(), new)
