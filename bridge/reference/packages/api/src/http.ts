@@ -39,7 +39,10 @@ export interface HttpResponse {
   /** Whether the status is 200 to 299. */
   readonly ok: boolean;
   readonly url: string;
-  /** Values by name in lower case; repeated ones are joined by a comma and a space. */
+  /**
+   * Values by name in lower case; repeated ones are joined by a comma and a space.
+   * `set-cookie` and what is about the transfer, such as `content-length`, are left out.
+   */
   readonly headers: { readonly [name: string]: string };
   /** The body as text; a body that is not UTF-8 rejects the request. */
   readonly body: string;
