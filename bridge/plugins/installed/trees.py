@@ -48,7 +48,7 @@ class ListEntry(Manifest):
     :ivar url: Where it was installed from; empty when it is linked.
     :ivar commit: The installed commit, 40 hexadecimal digits; empty when it is linked.
     :ivar installed_at: ISO 8601 in UTC; empty when that is not known.
-    :ivar updated_at: The same; equal to ``installed_at`` until the first update.
+    :ivar updated_at: The same; equal to ``installedAt`` until the first update.
     :ivar key_id: The fingerprint of its author's key; empty when it is linked, or was
         installed before plugins were signed.
     :ivar trusted_at: When the user accepted this key: milliseconds since the epoch; not

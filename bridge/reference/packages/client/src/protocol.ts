@@ -117,7 +117,7 @@ export type ListEntry = {
   /** Where it was installed from; empty when it is linked. */ url: string;
   /** The installed commit, 40 hexadecimal digits; empty when it is linked. */ commit: string;
   /** ISO 8601 in UTC; empty when that is not known. */ installedAt: string;
-  /** The same; equal to `installed_at` until the first update. */ updatedAt: string;
+  /** The same; equal to `installedAt` until the first update. */ updatedAt: string;
   /** The fingerprint of its author's key; empty when it is linked, or was installed before plugins were signed. */
   keyId: string;
   /** When the user accepted this key: milliseconds since the epoch; not there when the key is not accepted now. */
