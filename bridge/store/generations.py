@@ -152,7 +152,7 @@ class Generations:
         try:
             write_new(self._temporary, pieces)
             self._keep()
-            os.replace(self._temporary, self.path)
+            self._rename()
         except BaseException:
             for stray in (self._temporary, self._spare):
                 with contextlib.suppress(OSError):
@@ -161,6 +161,15 @@ class Generations:
         try:
             sync_directory(self.path.parent)
         except OSError as e:
+            raise NotDurableError(e.errno, e.strerror) from e
+
+    def _rename(self) -> None:
+        try:
+            os.replace(self._temporary, self.path)
+        except OSError as e:
+            # A disk may have done what it reports as failed.
+            if os.path.lexists(self._temporary):
+                raise
             raise NotDurableError(e.errno, e.strerror) from e
 
     def _keep(self) -> None:

@@ -8,6 +8,7 @@ import errno
 import os
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
@@ -83,6 +84,19 @@ class ReplaceTests(GenerationsCase):
                 if count == 1:
                     self.assertEqual(self.names(), {"kept", "kept.bak"}, what)
                 self.file.replace([SECOND])
+
+    def test_renamed_although_that_failed(self) -> None:
+        """Some disks report that of a rename: then the new one is there."""
+        replace = os.replace
+
+        def late(source: Path, target: Path) -> None:
+            replace(source, target)
+            if target == self.file.path:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        with mock.patch.object(os, "replace", late):
+            self.assertRaises(NotDurableError, self.file.replace, [THIRD])
+        self.assertEqual(self.file.path.read_bytes(), THIRD)
 
     def test_broken_source(self) -> None:
         """When what is to be written cannot be made, nothing is left of it."""
