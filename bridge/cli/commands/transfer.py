@@ -109,11 +109,7 @@ def taken(view: Tables, application: str, now: float) -> Export:
     )
 
 
-@command(
-    "import",
-    "plugins.json",
-    status=EXIT_STATUS,
-)
+@command("import", "plugins.json", status=EXIT_STATUS)
 @click.option("--replace", is_flag=True, help="Replace existing settings.")
 @click.argument("file", type=click.File("rb"))
 def import_(place: Paths, file: BinaryIO, replace: bool) -> int:

@@ -8,16 +8,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from ...forge import serve_pack, start_forge_process
 from ...reactors import reactor
 from .clones import CloneTestCase
-from .packs import (
-    EMPTY,
-    FILE,
-    blob,
-    line_of,
-    made_commit,
-    make_pack,
-    packed,
-    tree,
-)
+from .packs import EMPTY, FILE, blob, line_of, made_commit, make_pack, packed, tree
 from .test_history import names
 
 

@@ -288,13 +288,7 @@ def dev(
         reactor.callFromThread(builds.built)
 
     link = Link(
-        root,
-        connection,
-        log_file or place.data.log,
-        print_line,
-        read,
-        place,
-        built,
+        root, connection, log_file or place.data.log, print_line, read, place, built
     )
     if not no_page:
         _serve(page, page_port, opens)
