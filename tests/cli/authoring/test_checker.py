@@ -148,6 +148,12 @@ class CheckerTests(TestCase):
         self.assert_outcomes(policy="refused", id="not_done")
         self.assertEqual(self.steps["id"].message, "main.ts was not read; see policy")
 
+    async def test_declaration_that_the_bundler_cannot_read(self):
+        """Types that no bundle can have keep no step from running."""
+        (self.root / "types.d.ts").write_text("export const a: string;\n")
+        await self.report(unsigned=True)
+        self.assert_outcomes(policy="ok", id="left_out", build="ok")
+
     async def test_syntax_error(self):
         """The bundler's sentence stands once: below the line that does not parse."""
         (self.root / "main.ts").write_text("export default {};\nlet = ;\n")
