@@ -15,7 +15,7 @@ export interface Osc {
   send(address: string, ...args: readonly (OscValue | OscArgument)[]): Promise<void>;
 
   /**
-   * Call `listener` for what arrives at port 9001.
+   * Call `listener` for what arrives at port 9001; a plugin has at most 64 listeners.
    *
    * Of quick messages to one address only some come, and always the last: 30 a second of
    * an address, and 120 a second of all.
