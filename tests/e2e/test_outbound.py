@@ -24,3 +24,14 @@ class RefusedTests(HomeCase):
             wanted = {"url": "https://1.1.1.1/", "timeoutMs": 100}
             got = page.call("outbound", "fetch", wanted)
             self.assertTrue(got["ok"] or got["error"]["code"] == "unavailable")
+
+    def test_public_clones_only(self) -> None:
+        """With that option no clone reaches this machine, whoever confirms it."""
+        options = "--dev", "--public-clones-only"
+        with running(self.home, *options) as daemon, daemon.page() as page:
+            url = {"url": f"https://127.0.0.1:{daemon.port}/x.git"}
+            for method, words in (
+                ("install", "clone_failed: the host is not on the public internet"),
+                ("preview", "private hosts are not allowed"),
+            ):
+                self.assertIn(words, page.refusal("plugins", method, url))
