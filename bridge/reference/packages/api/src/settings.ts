@@ -57,7 +57,8 @@ export type SettingsSchema = { readonly [key: string]: SettingField };
 /**
  * The plugin's own values, kept by the daemon across page loads.
  *
- * A key is 1 to 64 of `a-z A-Z 0-9 _ . : -`; a value is at most 64 KiB of JSON.
+ * A key is 1 to 64 of `a-z A-Z 0-9 _ . : -`; a value is at most 64 KiB of JSON,
+ * and all of a plugin's together at most 1 MiB.
  */
 export interface Settings {
   /**
