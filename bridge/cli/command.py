@@ -65,11 +65,7 @@ def prefix_of(error: BridgeError) -> Prefix | None:
 
 
 def plain(error: BridgeError, where: str = "") -> str:
-    """
-    Return a refusal as one line for people.
-
-    :param where: See ``Paths.typed``; for the command that it names.
-    """
+    """Return a refusal as one line; ``where``, see ``Paths.typed``, is for its hint."""
     prefix = prefix_of(error)
     if prefix is None:
         again = error.code is Code.RATE_LIMITED
