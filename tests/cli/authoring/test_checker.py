@@ -15,6 +15,7 @@ from bridge.cli.authoring.checker import STEPS, Checker
 from bridge.cli.authoring.report import Outcome, Report, report_lines
 from bridge.cli.authoring.worktree import Difference
 from bridge.plugins.tree.signature import key_id, public_key_of
+from bridge.protocol.limits import SOURCE_BYTES
 from bridge.protocol.wire import unstructure
 from bridge.settings.options import Paths
 
@@ -69,6 +70,9 @@ CASES: list[tuple[str, str | None, str, str]] = [
     ("main.ts", "eval('1');\nexport default 1;\n", "policy:refused", "policy: 1 hit"),
     # What the bundler only warns of is reported, too.
     ("main.ts", "export default { numbr: 1, numbr: 2 };", "build:ok", "numbr"),
+    # Types that no bundle can have, nor the bundler read, keep no step from running.
+    ("a.d.ts", "export const a: string;", "id:left_out build:ok", "a plain string"),
+    ("a.ts", "\n" * SOURCE_BYTES, "id:not_done", "main.ts was not read; see policy"),
 ]
 
 
@@ -139,20 +143,6 @@ class CheckerTests(TestCase):
             outcomes = dict(one.split(":") for one in wanted.split())
             self.assert_outcomes(**outcomes)
             self.assertIn(words, self.steps[next(iter(outcomes))].message)
-
-    async def test_main_that_no_scan_read(self):
-        """Of a main.ts behind too many sources, nothing is said but that."""
-        for number in range(200):
-            (self.root / f"{number}.ts").touch()
-        await self.report(unsigned=True)
-        self.assert_outcomes(policy="refused", id="not_done")
-        self.assertEqual(self.steps["id"].message, "main.ts was not read; see policy")
-
-    async def test_declaration_that_the_bundler_cannot_read(self):
-        """Types that no bundle can have keep no step from running."""
-        (self.root / "types.d.ts").write_text("export const a: string;\n")
-        await self.report(unsigned=True)
-        self.assert_outcomes(policy="ok", id="left_out", build="ok")
 
     async def test_syntax_error(self):
         """The bundler's sentence stands once: below the line that does not parse."""
