@@ -11,11 +11,12 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import platformdirs
-from attrs import field
+from attrs import evolve, field
 
 from ..classes import frozen
 from ..protocol.errors import BridgeError
@@ -35,6 +36,7 @@ _Plain = Annotated[
 ]
 
 _PROFILES = Path(__file__).parent / "profiles"
+_PERMISSIONS = Path(__file__).parent / "permissions.toml"
 
 _SCHEMA_FIELD = "$schema"
 """Names the schema of the file, for editors."""
@@ -138,8 +140,8 @@ class HostProfile:
         state's ``host`` is ``true``, not all for which it is not ``false``.
     :ivar sink_aliases: Other names callers may use for a sink.
     :ivar databases: The SQLite databases a page may read, by alias.
-    :ivar permission_words: What prompts say of permissions; one without words is shown
-        by its name, as a risk.
+    :ivar permission_words: What prompts say of permissions, if not what they say for
+        the hosts that ship; one without words is shown by its name, as a risk.
     :ivar names: Other names of the command, of options and of variables.
     :ivar sources: Where to get the sources of its plugin system, as ``setup`` prints
         it when they are missing.
@@ -282,9 +284,20 @@ def read_fields(values: dict[str, Any]) -> HostProfile:
     if type(fields.pop(_SCHEMA_FIELD, "")) is not str:
         raise ProfileError(f"{_SCHEMA_FIELD}: wrong type")
     try:
-        return structure(_as_written, fields, HostProfile, str)
+        profile = structure(_as_written, fields, HostProfile, str)
     except BridgeError as e:
         raise ProfileError(e.message) from None
+    words = {**_shipped_words(), **profile.permission_words}
+    return evolve(profile, permission_words=words)
+
+
+@lru_cache(maxsize=1)
+def _shipped_words() -> dict[str, PermissionWords]:
+    text = _PERMISSIONS.read_text("utf-8")
+    return {
+        name: structure(_as_written, words, PermissionWords, str)
+        for name, words in tomllib.loads(text).items()
+    }
 
 
 def _check_paths(profile: HostProfile) -> None:

@@ -89,6 +89,7 @@ def test_contents(built: Path, package: Path) -> None:
         "usr/bin/vrcnext-bridge",
         f"{library}bridge/shipped/esbuild",
         f"{library}bridge/shipped/{LIBRARY.file}",
+        f"{library}bridge/settings/permissions.toml",
         f"{library}bridge/settings/profiles/vrcnext.toml",
         f"{library}bridge/schemas/protocol.json",
         f"{library}twisted/plugins/bridge_dropin.py",

@@ -67,6 +67,7 @@ def test_contents(dist: Path, wheel: Path) -> None:
     for name in (
         *("setup.py", "README.md", "LICENSE", "bridge/tap.py"),
         "twisted/plugins/bridge_dropin.py",
+        "bridge/settings/permissions.toml",
         "bridge/settings/profiles/vrcnext.toml",
         "bridge/provision/plugin-bridge.service",
         "bridge/schemas/protocol.json",

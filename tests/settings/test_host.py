@@ -174,6 +174,14 @@ class ParseTests(SynchronousTestCase):
         # A width is silly, and harmless.
         parse(GOOD.replace("{home}/", "{home:99}/"))
 
+    def test_permission_words(self) -> None:
+        """Its own words come before those of the shipped hosts, which it has else."""
+        shipped = parse(GOOD).permission_words
+        self.assertEqual(shipped, host.load_profile("vrcnext").permission_words)
+        own = parse(replaced(WORDS.replace("LABEL", "'Mine'"))).permission_words
+        network = host.PermissionWords("Mine", "x")
+        self.assertEqual(own, {**shipped, "network": network})
+
     def test_refused(self) -> None:
         """A refusal names file and field as the file spells it, never a value."""
         file = fresh_directory(self) / "mine.toml"
