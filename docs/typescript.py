@@ -162,8 +162,14 @@ class Writer:
     def definitions(self, defs: Mapping[str, Schema]) -> Iterator[str]:
         """Write every definition."""
         for name, schema in defs.items():
-            closed = {key: held for key, held in schema.items() if key != "x-open"}
-            yield f"{_comment(schema)}\nexport type {name} = {self.type_of(closed)};\n"
+            own = {key: held for key, held in schema.items() if key != "x-open"}
+            part = next((one for one in defs if _is_part(defs[one], schema)), "")
+            if part:
+                named = defs[part]["properties"]
+                fields = schema["properties"].items()
+                own["properties"] = {k: v for k, v in fields if k not in named}
+            written = f"{part} & " * bool(part) + self.type_of(own)
+            yield f"{_comment(schema)}\nexport type {name} = {written};\n"
 
     def methods(self, methods: Mapping[str, Any]) -> Iterator[str]:
         """Write every method's parameters and result."""
@@ -184,6 +190,14 @@ class Writer:
             data = self.type_of(event["data"], 1)
             yield f"  {_comment(event)}\n  {_key(name)}: {data};"
         yield "}\n"
+
+
+def _is_part(one: Schema, other: Schema) -> bool:
+    """Whether an object has all that another, which is no small one, has, and more."""
+    its, all_of = one.get("properties", {}), other.get("properties", {})
+    required = [name for name in other.get("required", ()) if name in its]
+    same = its.items() <= all_of.items() and required == one.get("required")
+    return same and 4 < len(its) < len(all_of)
 
 
 def _comment(schema: Mapping[str, Any]) -> str:

@@ -86,34 +86,7 @@ export type KeyEntry = {
 };
 
 /** An installed plugin, or a linked one: its manifest, and what is recorded of it. */
-export type ListEntry = {
-  /** Names the plugin everywhere, for ever: its folder, its settings, its signature. Not `host` or `bridge`, nor a device name of Windows, such as con, nul or com1; 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
-  id: string;
-  /** What users read; 1 to 200 characters, not blank, no control, invisible or private characters. */ name: string;
-  /** The plugin's own, by the rules of SemVer. An update must not be lower; 1 to 200 characters, not blank, no control, invisible or private characters. */
-  version: string;
-  /** The versions of the plugin API it works with, as a range; 1 to 100 characters, no control characters. */
-  apiVersion: string;
-  /** One line about it. An emoji counts as two characters, as in a page; at most 200 characters, empty or not blank, no control, invisible or private characters. */
-  description: string;
-  /** Words to find it by; at most 8 entries, no duplicates; each: 1 to 200 characters, not blank, no control, invisible or private characters. */
-  tags: Array<string>;
-  /** What the plugin can't do without; the vocabulary is the host profile's; at most 64 entries, no duplicates; each: 1 to 200 characters, matching [A-Za-z0-9_.:-]+. */
-  permissions: Array<string>;
-  /** What it uses if it may; the same vocabulary; at most 64 entries, no duplicates; each: 1 to 200 characters, matching [A-Za-z0-9_.:-]+. */
-  optionalPermissions: Array<string>;
-  /** The host's actions it intends to call; at most 64 entries, no duplicates; each: 1 to 200 characters, matching [A-Za-z0-9_.:-]+. */
-  actions: Array<string>;
-  /** The host's events it intends to listen for; at most 64 entries, no duplicates; each: 1 to 200 characters, matching [A-Za-z0-9_.:-]+. */
-  events: Array<string>;
-  /** The hosts the plugin declares it intends to reach; at most 64 entries, no duplicates; each: at most 200 characters, a lower-case host name with an optional :port; no scheme, path or wildcard. */
-  hosts: Array<string>;
-  /** Ids of the plugins the page has to start before it; at most 64 entries, no duplicates; each: 2 to 40 characters, matching [a-z0-9][a-z0-9-]{1,39}. */
-  dependencies: Array<string>;
-  /** Who wrote it; this is not checked; 1 to 200 characters, not blank, no control, invisible or private characters. */
-  author?: string;
-  /** Where to read on; it is never opened; 1 to 200 characters, not blank, no control, invisible or private characters. */
-  homepage?: string;
+export type ListEntry = Manifest & {
   /** Where it was installed from; empty when it is linked. */ url: string;
   /** The installed commit, 40 hexadecimal digits; empty when it is linked. */ commit: string;
   /** ISO 8601 in UTC; empty when that is not known. */ installedAt: string;
