@@ -7,6 +7,7 @@ reaches.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -101,18 +102,25 @@ class DevLinks:
             caller.on_close(self._end)
         return link
 
-    def _end(self, caller: Caller) -> None:
-        link = self._links.get(caller)
-        if link is not None and link.ended is None:
-            link.ended = Deferred.fromCoroutine(self._unlink(caller, link))
+    def _end(self, *callers: Caller) -> None:
+        """End the links of callers together, with one build."""
+        links = {
+            caller: link
+            for caller in callers
+            if (link := self._links.get(caller)) is not None and link.ended is None
+        }
+        ended = Deferred.fromCoroutine(self._unlink(links))
+        for link in links.values():
+            link.ended = ended
 
-    async def _unlink(self, caller: Caller, link: Link) -> None:
+    async def _unlink(self, links: Mapping[Caller, Link]) -> None:
         try:
-            await link.end()
+            await self._linking.unlink(*links.values())
         except Exception:  # noqa: BLE001
             self._log.failure("could not unlink a plugin")
         finally:
-            del self._links[caller]
+            for caller in links:
+                del self._links[caller]
 
     def close(self) -> Deferred[object]:
         """
@@ -121,8 +129,6 @@ class DevLinks:
         :return: Fires when nothing is linked any more.
         """
         self._closed = True
-        links = list(self._links.items())
-        for caller, _ in links:
-            self._end(caller)
-        ended = [link.ended for _, link in links if link.ended is not None]
+        self._end(*self._links)
+        ended = [link.ended for link in self._links.values() if link.ended is not None]
         return DeferredList(ended).addCallback(lambda _: None)

@@ -151,7 +151,8 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
             rebuild.begin()
 
     notices = [] if recovered is None else [notice_of(recovered, store)]
-    finish: list[Any] = [links, updates, Shutdown(jobs, rebuild, reactor), kept]
+    shutdown = Shutdown(links.close, jobs, rebuild, reactor)
+    finish: list[Any] = [updates, shutdown, kept]
     return PluginWiring(service, links, notices, prepare, finish)
 
 

@@ -12,7 +12,7 @@ from bridge.rpc.registry import Registry
 from bridge.services.linking import DevLinks, WorkTree
 
 from ..pages import Page
-from ..plugins.operations.bench import Bench, files_of, write_tree
+from ..plugins.operations.bench import Bench, files_of, manifest, write_tree
 
 
 class WorkTreeTests(SynchronousTestCase):
@@ -110,6 +110,16 @@ class LinkTests(SynchronousTestCase):
         self.assertEqual(error.code, Code.UNAVAILABLE)
         self.command.go()
         self.successResultOf(self.link(command=other))
+
+    def test_many_at_the_end(self) -> None:
+        """All that are linked are left out by one build."""
+        self.successResultOf(self.link())
+        (self.tree / "plugin.json").write_text(manifest("other"))
+        self.successResultOf(self.link(command=Page(is_page=False)))
+        self.bench.events.clear()
+        self.successResultOf(self.links.close())
+        runs = [event for event in self.bench.events if event.startswith("run")]
+        self.assertEqual((runs, self.bench.left()[0]), (["run"], []))
 
     def test_close(self) -> None:
         """At the end nothing is linked any more, and nothing new is."""

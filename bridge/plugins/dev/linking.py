@@ -76,6 +76,8 @@ class Linking:
     :ivar now: The time of day, in seconds since the epoch.
     """
 
+    _log: ClassVar[Logger] = Logger()
+
     jobs: Jobs
     rebuild: Rebuild
     trees: Trees
@@ -85,6 +87,35 @@ class Linking:
     now: Callable[[], float]
     in_thread: InThread
     scanner: Scans
+
+    async def put(self, plugin_id: str, tree: LinkedTree | None) -> None:
+        """Replace a tree, and show the pages which plugins there are now."""
+        await self.in_thread(self.trees.link, plugin_id, tree)
+        records = read_records(self.store)
+        self.sink.plugins(await self.in_thread(self.trees.entries, records))
+
+    async def unlink(self, *links: Link) -> None:
+        """
+        Remove trees from the bundle together, when no update is under way any more.
+
+        However that goes: no later call takes them out.
+        """
+        released = [await link.release() for link in links]
+        ids = [plugin_id for plugin_id in released if plugin_id is not None]
+        if not ids:
+            return
+        async with self.jobs.commit_lock:
+            try:
+                async with self.rebuild.lock:
+                    for plugin_id in ids:
+                        await self.put(plugin_id, None)
+                    building = self.rebuild.build()
+                await building
+            finally:
+                for plugin_id in ids:
+                    self.trees.linked.pop(plugin_id, None)
+        for plugin_id in ids:
+            self._log.info("{id} is no longer linked", id=plugin_id)
 
 
 @define(eq=False)
@@ -169,13 +200,13 @@ class Link:
             dev=True,
         )
 
-    async def _exchange(self, plugin_id: str, new: LinkedTree | None) -> Report:
+    async def _exchange(self, plugin_id: str, new: LinkedTree) -> Report:
         """Replace the tree and build; if the build fails, undo it."""
         before = self._linking.trees.linked.get(plugin_id)
         built = False
         try:
             report = await self._build_with(plugin_id, new)
-            if new is not None and not report.ok:
+            if not report.ok:
                 # As its author knows the files.
                 why = report.errors[0].replace(_directory(plugin_id), "")
                 raise plugin_error(Prefix.BUILD_FAILED, why)
@@ -189,31 +220,19 @@ class Link:
         """Replace the tree while nothing is built, and build."""
         rebuild = self._linking.rebuild
         async with rebuild.lock:
-            await self._set(plugin_id, tree)
+            await self._linking.put(plugin_id, tree)
             building = rebuild.build(*[plugin_id] * (tree is not None))
         return await building
 
-    async def _set(self, plugin_id: str, tree: LinkedTree | None) -> None:
-        """Replace the tree, and show the pages which plugins there are now."""
-        trees = self._linking.trees
-        await self._linking.in_thread(trees.link, plugin_id, tree)
-        records = read_records(self._linking.store)
-        entries = await self._linking.in_thread(trees.entries, records)
-        self._linking.sink.plugins(entries)
+    async def release(self) -> str | None:
+        """
+        Wait until no update is under way any more.
 
-    async def end(self) -> None:
-        """Remove the tree from the bundle, when no update is under way any more."""
+        :return: The id of the plugin that is linked, which is the caller's from now on.
+        """
         await self._lock.run(lambda: None)
-        if self._plugin_id is None:
-            return
         plugin_id, self._plugin_id = self._plugin_id, None
-        async with self._linking.jobs.commit_lock:
-            try:
-                await self._exchange(plugin_id, None)
-            finally:
-                # However that went: no later call takes it out.
-                self._linking.trees.linked.pop(plugin_id, None)
-        self._log.info("{id} is no longer linked", id=plugin_id)
+        return plugin_id
 
 
 def _directory(plugin_id: str) -> str:

@@ -8,6 +8,7 @@ in the report.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 from attrs import field
@@ -52,8 +53,11 @@ class Shutdown:
 
     A bundler may hang until its deadline; a daemon that takes that long to stop may be
     killed.
+
+    :ivar unlink: Takes linked trees out of the bundle.
     """
 
+    _unlink: Callable[[], Deferred[Any]]
     _jobs: Jobs
     _rebuild: Rebuild
     _clock: IReactorTime
@@ -69,6 +73,7 @@ class Shutdown:
     async def _close(self) -> None:
         cutting = self._clock.callLater(BUILD_END_SECONDS, self._rebuild.cut_off)
         try:
+            await self._unlink()
             await self._jobs.close()
             await self._rebuild.close()
         finally:

@@ -31,7 +31,7 @@ class LinkingTestCase(SynchronousTestCase):
         return failure.value.message
 
     def end(self):
-        self.successResultOf(ensureDeferred(self.link.end()))
+        self.successResultOf(ensureDeferred(self.bench.linking.unlink(self.link)))
 
     def write(self, name, content):
         (self.tree / name).write_text(content)

@@ -1,8 +1,9 @@
 """Builds of the installed plugins, one run at a time."""
 
+from collections.abc import Callable
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.logger import capturedLogs, formatEvent
 
 from bridge.plugins.installed.records import recorded
@@ -127,7 +128,10 @@ class EndingTests(RebuildTestCase):
         super().setUp()
         self.killed: list[Any] = []
         self.hanging = self.hold(Deferred(self.killed.append))
-        self.shutdown = Shutdown(self.bench.jobs, self.rebuild, self.bench.clock)
+        self.shutdown = self.ending(lambda: succeed(None))
+
+    def ending(self, unlink: Callable[[], Deferred[Any]]) -> Shutdown:
+        return Shutdown(unlink, self.bench.jobs, self.rebuild, self.bench.clock)
 
     def end(self) -> None:
         """Begin to end the daemon, and wait as long as a build may take then."""
@@ -149,6 +153,11 @@ class EndingTests(RebuildTestCase):
         for run in [*waiting, self.rebuild.build()]:
             self.assert_unavailable(run)
         self.assertEqual(self.bench.pushed["build"], [])
+
+    def test_attack_bundler_that_hangs_without_linked_trees(self) -> None:
+        """It is killed as well when the build is that which leaves these out."""
+        self.shutdown = self.ending(lambda: self.rebuild.build().addErrback(id))
+        self.end()
 
     def test_build_that_ends(self) -> None:
         """A build that ends by itself is waited for; nothing is killed, or begins."""
