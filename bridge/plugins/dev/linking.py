@@ -76,8 +76,6 @@ class Linking:
     :ivar now: The time of day, in seconds since the epoch.
     """
 
-    _log: ClassVar[Logger] = Logger()
-
     jobs: Jobs
     rebuild: Rebuild
     trees: Trees
@@ -87,6 +85,8 @@ class Linking:
     now: Callable[[], float]
     in_thread: InThread
     scanner: Scans
+
+    _log: ClassVar[Logger] = Logger()
 
     async def put(self, plugin_id: str, tree: LinkedTree | None) -> None:
         """Replace a tree, and show the pages which plugins there are now."""
