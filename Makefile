@@ -31,6 +31,7 @@ MOST := --ignore=tests/model --ignore=tests/packaging
 
 test: $(VENV)/installed
 	@.ci/system test
+	@$(VENV)/bin/python -m compileall -q -j 0 bridge tests  # or each process would
 	@$(PYTEST) --durations=20 $(MOST)
 
 # Twice the time in processes that are measured.
