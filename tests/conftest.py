@@ -51,7 +51,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_xdist_auto_num_workers() -> int:
     """Run more processes than there are processors: many tests mostly wait."""
-    return len(os.sched_getaffinity(0)) + 3
+    return len(os.sched_getaffinity(0)) + 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
