@@ -70,9 +70,7 @@ def off_lines(
     return [f"it is off; to switch it on, run: {run}"]
 
 
-def check_installed(
-    plugin_id: str, plugins: list[dict[str, Any]], where: str = ""
-) -> None:
+def check_installed(plugin_id: str, plugins: list[dict[str, Any]], where: str) -> None:
     """
     Check that a plugin is installed.
 

@@ -26,7 +26,7 @@ class RefusedTests(HomeCase):
             self.assertTrue(got["ok"] or got["error"]["code"] == "unavailable")
 
     def test_public_clones_only(self) -> None:
-        """With that option no clone reaches this machine, whoever confirms it."""
+        """With that option no clone reaches this machine, even if it was confirmed."""
         options = "--dev", "--public-clones-only"
         with running(self.home, *options) as daemon, daemon.page() as page:
             url = {"url": f"https://127.0.0.1:{daemon.port}/x.git"}

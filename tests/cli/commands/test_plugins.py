@@ -90,8 +90,8 @@ class InstalledTests(SynchronousTestCase):
     def test_nearest(self) -> None:
         """The error has the nearest id, and what was typed as far as it is an id."""
         plugins = [{"id": "weather"}]
-        check_installed("weather", plugins)
-        near = self.assertRaises(CommandError, check_installed, "wether", plugins)
+        check_installed("weather", plugins, "X")
+        near = self.assertRaises(CommandError, check_installed, "wether", plugins, "X")
         self.assertIn("did you mean weather?", str(near))
         for typed, named in (("zzz", "zzz"), ("Zz\x1b", "with this id")):
             far = self.assertRaises(CommandError, check_installed, typed, plugins, "X")
