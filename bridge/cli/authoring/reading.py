@@ -26,7 +26,7 @@ from ...plugins.policy.scan import scan_limits, survey_tree
 from ...plugins.tree.files import read_bounded
 from ...plugins.tree.jsontext import key_place
 from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE
-from ...plugins.tree.tree import SIGNATURE_FILE, Tree, is_declaration_name
+from ...plugins.tree.tree import SIGNATURE_FILE, Tree
 from ...protocol.errors import Prefix
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES
 from ...protocol.text import escaped, printable
@@ -232,8 +232,7 @@ async def _read(bundler: Conversation, source: Source, reading: Reading) -> None
     marked = Source(source.name, source.content, _PAGE_NAMES)
     answer = await read(bundler, marked, _MARK, is_mapped=True)
     if answer.error_line:
-        if not is_declaration_name(source.name):
-            reading.broken = reading.broken or f"{name}:{answer.error_line}"
+        reading.broken = reading.broken or f"{name}:{answer.error_line}"
         return
     if source.name == ENTRY_FILE:
         reading.entry = answer.code

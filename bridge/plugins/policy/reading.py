@@ -24,6 +24,7 @@ from ...classes import frozen
 from ...protocol.text import printable
 from ..esbuild.conversation import Conversation
 from ..esbuild.language import LOADERS, TSCONFIG_RAW, suffix_of
+from ..tree.tree import is_declaration_name
 from .rules.table import GLOBALS, RESERVED, WRAPPED, standard_names
 
 FACTORY: Final = "jsx"
@@ -133,7 +134,10 @@ async def read(
     loader = LOADERS[suffix_of(source.name)]
     if not source.has_elements:
         flags = _marking(loader, mark, source.names, is_mapped)
-        return _answer(await bundler.ask(_request(source.content, flags)))
+        answer = _answer(await bundler.ask(_request(source.content, flags)))
+        # Types may be no syntax for the bundler, and no bundle can have them.
+        is_passed_over = answer.error_line and is_declaration_name(source.name)
+        return Answer("", "") if is_passed_over else answer
     first = _answer(
         await bundler.ask(_request(source.content, _plain(loader, mark, is_mapped)))
     )

@@ -30,7 +30,7 @@ from ..esbuild.conversation import (
 )
 from ..esbuild.executable import Executable
 from ..esbuild.language import is_source_name
-from ..tree.tree import EXEMPT, Tree, is_declaration_name, is_test_name
+from ..tree.tree import EXEMPT, Tree, is_test_name
 from .javascript.constructs import output_hits
 from .reading import Answer, Source, read
 from .rules.imports import TOOLING, document_lines
@@ -170,9 +170,6 @@ async def read_sources(
         for source in left:
             answer = answers[source.name]
             found = await in_thread(output_hits, source, answer, modules, mark)
-            # Types may be no syntax for the bundler, and no bundle can have them.
-            if answer.error_line and is_declaration_name(source.name):
-                found = []
             # What broke a rule once is not acquitted by a second reading.
             if found or source.name not in verdicts:
                 verdicts[source.name] = Verdict(found, answer.error)
