@@ -19,12 +19,11 @@ from twisted.python import usage
 # Autobahn's parts in C take 50 ms to load, and nothing here uses them.
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
-from .daemon.listening import StartError, is_taken, knock
+from .daemon.listening import is_taken, knock
 from .daemon.sd_notify import this_process
-from .datadir.paths import DataDirError
-from .datadir.token import TokenError
 from .http.client import FetchConfig
 from .net.certificates import CaFileError, check_ca_file
+from .protocol.errors import UserError
 from .protocol.strictjson import dumps
 from .protocol.wire import unstructure
 from .settings.config import Config, ConfigError
@@ -37,7 +36,6 @@ from .settings.options import (
     parsed,
     refusing,
 )
-from .store.generations import StoreError
 from .system.locks import is_held
 from .system.processes import end_once, prepare_process
 from .system.reactor import steady_reactor
@@ -163,7 +161,7 @@ def _exit_on_error(make: Callable[[], T]) -> T:
     """End the process with one line, and no traceback, when it cannot start."""
     try:
         return make()
-    except (DataDirError, StartError, StoreError, TokenError) as e:
+    except UserError as e:
         this_process().failed(str(e))
         sys.stderr.write(f"plugin-bridge: {e}\n")
         raise SystemExit(1) from None

@@ -9,6 +9,7 @@ import signal
 import socket
 import stat
 import sys
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -406,11 +407,15 @@ class DaemonTests(TestCase):
         paths = self.interrupt()
         paths.data.journal.write_text("{}")
         self.patch(assembly, "_lock", lambda data: mock.Mock())
-        status, text = self.refused(
-            lambda: tap._exit_on_error(lambda: tap.assemble(reactor, self.options()))
-        )
-        self.assertEqual(status, 1)
-        self.assertIn("is not a journal of this version", text)
+
+        def build():
+            building = ensureDeferred(oneshot.build(reactor, paths))
+            self.failureResultOf(building).raiseException()
+
+        for begin in (build, lambda: tap.assemble(reactor, self.options())):
+            status, text = self.refused(partial(tap._exit_on_error, begin))
+            self.assertEqual(status, 1)
+            self.assertIn("is not a journal of this version", text)
         self.assertTrue((paths.data.plugins / ".tmp-0b").exists())
 
     async def test_build_during_an_operation(self):

@@ -21,6 +21,7 @@ from typing import Any, Final
 from twisted.internet.interfaces import IListeningPort
 
 from ..classes import define
+from ..protocol.errors import UserError
 from ..settings.values import HTTP_PORT, Address, UnixAddress
 from ..system.users import is_own
 
@@ -31,7 +32,7 @@ _VARIABLES: Final = (_COUNT, _PROCESS, "LISTEN_FDNAMES", "LISTEN_PIDFDID")
 _BACKLOG: Final = 128
 
 
-class StartError(Exception):
+class StartError(UserError):
     """The daemon can't start; the message is the one line its user sees."""
 
 

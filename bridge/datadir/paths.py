@@ -11,6 +11,7 @@ from typing import Final
 from attrs import field
 
 from ..classes import frozen
+from ..protocol.errors import UserError
 from ..system.files import sync_directory, write_new
 from ..system.locks import Lock, acquire
 from ..system.users import has_owners, is_own
@@ -25,8 +26,8 @@ It starts as a clone's does, so that a daemon which begins removes what is left.
 """
 
 
-class DataDirError(OSError):
-    """The data directory can't be made; the message names it and the reason."""
+class DataDirError(UserError):
+    """The data directory can't be used; the message names it and the reason."""
 
 
 class _Part:
@@ -108,8 +109,6 @@ class DataDir:
             backup = self.state.with_name(f"{self.state.name}.bak")
             for part in (self.state, backup, self.journal, self.lock, self.build):
                 self.checked(part)
-        except DataDirError:
-            raise
         except NotOwnError as e:
             raise DataDirError(str(e)) from None
         except FileExistsError as e:
@@ -127,9 +126,12 @@ class DataDir:
         token.
 
         :raise LockedError: Another process holds it; see ``bridge.system.locks``.
-        :raise OSError: See there, too.
+        :raise DataDirError: It can't be acquired.
         """
-        lock = acquire(self.lock, patience)
+        try:
+            lock = acquire(self.lock, patience)
+        except OSError as e:
+            raise DataDirError(f"cannot lock {self.root}: {e.strerror}") from None
         with contextlib.suppress(OSError):
             self.address.unlink()
         with contextlib.suppress(OSError):

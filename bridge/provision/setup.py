@@ -16,7 +16,7 @@ from typing import Final
 
 from .. import __version__
 from ..classes import frozen
-from ..datadir.paths import DataDir, DataDirError
+from ..datadir.paths import DataDir
 from ..plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from ..plugins.esbuild.pins import BINARY_NAME, VERSION, Pin, pin_for
 from ..protocol.limits import NPM_SECONDS
@@ -90,11 +90,9 @@ class Setup:
         Install everything.
 
         :raise SetupError: Something could not be installed; all else was.
+        :raise DataDirError: The data directory can't be used.
         """
-        try:
-            self.data.create()
-        except DataDirError as e:
-            raise SetupError(str(e)) from None
+        self.data.create()
         with _alone(self.data, NPM_SECONDS):
             self._install_all(bundler_only)
 

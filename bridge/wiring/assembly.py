@@ -33,7 +33,6 @@ from ..freedesktop import Notifications
 from ..http.client import FetchConfig, make_client
 from ..pagelog.pagefile import LogFileError, PageFile
 from ..pagelog.writer import LogWriter
-from ..plugins.installed.exchange import JournalError
 from ..protocol.bucket import TokenBucket
 from ..protocol.session import Rates
 from ..protocol.text import Secrets
@@ -71,8 +70,7 @@ def assemble(
 
     :param twistd: The options of twistd, when that has started us.
     :param reach: What ``outbound`` reaches: the public internet, except in tests.
-    :raise StartError: It can't start here; so do ``DataDirError``, ``StoreError`` and
-        ``TokenError``.
+    :raise UserError: It can't start here.
     """
     data = paths.data
     opened = data.create()
@@ -82,7 +80,6 @@ def assemble(
     threads = Threads.make(reactor, config.threads)
     store = Store.open(data.state, threads.disk.call)
     hub = Hub()
-    listening = inherited_socket() or bind(config.listen)
 
     def secrets() -> list[str]:
         return [token.reveal()]
@@ -92,11 +89,8 @@ def assemble(
     core = Core(reactor, config, paths, threads, store, hub, desktop, client, time.time)
     approver = make_approver(core)
     renewed = renew_sources(paths)
-    try:
-        plugins = make_plugins(core, approver)
-    except JournalError as e:
-        listening.close()
-        raise StartError(str(e)) from None
+    plugins = make_plugins(core, approver)
+    listening = inherited_socket() or bind(config.listen)
     writer, discarded = open_page_log(config, data, threads.logs)
     kept, not_kept = open_daemon_log(data, secrets)
     logs = Logs(writer, reactor, core.now, secrets)
@@ -179,8 +173,6 @@ def _lock(data: DataDir) -> Lock:
             f"another daemon{pid} uses {data.root}; "
             "stop it, or choose another directory with --data-dir"
         ) from None
-    except OSError as e:
-        raise StartError(f"cannot lock {data.root}: {e.strerror}") from None
 
 
 def make_log_output(

@@ -4,15 +4,11 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any
 
 from attrs import define, evolve, field
 
-from bridge.daemon.listening import StartError
-from bridge.datadir.paths import DataDirError
-from bridge.datadir.token import TokenError
-from bridge.plugins.installed.exchange import JournalError
-from bridge.store.generations import StoreError
+from bridge.protocol.errors import UserError
 
 from ..directories import IN_MEMORY
 from ..disk import Plan, going_wrong, in_a_child
@@ -21,8 +17,6 @@ from .expected import OK, OPERATIONS, Answer, Ask, Model
 from .observing import PAGES, Excuses, Observer, expect
 from .published import PLUGINS, Forge
 from .simulation import Simulation
-
-START_ERRORS: Final = (DataDirError, JournalError, StartError, StoreError, TokenError)
 
 
 @define(eq=False)
@@ -233,7 +227,7 @@ class Driver:
         def work(report: Callable[[Any], None]) -> None:
             try:
                 self._run_a_start()
-            except START_ERRORS as e:
+            except UserError as e:
                 expect(plan.failures, "the daemon does not start:", e)
             report(plan.failures)
 

@@ -11,9 +11,9 @@ from twisted.trial.unittest import SynchronousTestCase
 
 import bridge
 from bridge.datadir.paths import DataDir
+from bridge.protocol.errors import UserError
 from bridge.provision import setup as command
 from bridge.provision.hostsources import install_sources, installed_sources
-from bridge.provision.npm import SetupError
 from bridge.provision.setup import Setup, own_sources, renew_sources
 from bridge.settings.host import load_profile
 from bridge.settings.options import locate
@@ -44,7 +44,7 @@ class SetupCase(SynchronousTestCase):
 
     def refused(self, *args, **more) -> str:
         """Run setup, expect a failure, and give its words."""
-        error = self.assertRaises(SetupError, self.setup_host, *args, **more)
+        error = self.assertRaises(UserError, self.setup_host, *args, **more)
         self.assertNotIn("\n", str(error))
         return str(error)
 

@@ -30,7 +30,7 @@ from ...approval import Operation
 from ...classes import frozen
 from ...datadir.ownership import NotOwnError, check
 from ...datadir.paths import write_atomically
-from ...protocol.errors import BridgeError
+from ...protocol.errors import BridgeError, UserError
 from ...protocol.limits import JOURNAL_BYTES
 from ...protocol.rules import OneOf, Text
 from ...protocol.strictjson import dumps, loads_unique
@@ -157,7 +157,7 @@ def make_durable(root: Path) -> None:
         sync_directory(Path(folder))
 
 
-class JournalError(Exception):
+class JournalError(UserError):
     """The journal can't be used; the message names the reason and the fix."""
 
 
