@@ -70,7 +70,8 @@ def patterns(*found: str) -> Schema:
     return dict(*each)
 
 
-@frozen
+# Compared by identity: cattrs hashes a rule some dozen times for each class.
+@frozen(eq=False)
 class Text:
     """
     A string of ``least`` to ``most`` characters, all of it matching ``like``.
@@ -88,7 +89,7 @@ class Text:
     lines: bool = False
     blank: bool = True
     meaning: str = ""
-    _pattern: re.Pattern[str] | None = field(init=False, eq=False, repr=False)
+    _pattern: re.Pattern[str] | None = field(init=False, repr=False)
 
     @_pattern.default
     def _compiled(self) -> re.Pattern[str] | None:
@@ -141,7 +142,7 @@ def has_control(text: str, lines: bool = False) -> bool:
     return (_CONTROL_IN_LINES if lines else _CONTROL).search(text) is not None
 
 
-@frozen
+@frozen(eq=False)
 class Range:
     """A finite number from ``low`` to ``high``."""
 
@@ -164,7 +165,7 @@ def _written(number: float) -> str:
     return f"{number:g}" if abs(number) < 1e6 else str(number)
 
 
-@frozen
+@frozen(eq=False)
 class MaxItems:
     """At most ``most`` entries, when ``unique`` no two of them equal."""
 
@@ -184,7 +185,7 @@ class MaxItems:
         return {"maxItems": self.most, **unique}
 
 
-@frozen
+@frozen(eq=False)
 class OneOf:
     """One of the given strings."""
 
@@ -221,7 +222,7 @@ class Check:
         return self.keywords
 
 
-@frozen
+@frozen(eq=False)
 class Lenient:
     """A value like the class ``kind``; any other is accepted as well, and ignored."""
 

@@ -44,6 +44,7 @@ class _RuleDefectError(Exception):
     """
 
 
+@cache
 def camel(name: str) -> str:
     """Spell an attribute's name as the wire does."""
     head, *rest = name.split("_")
