@@ -89,11 +89,9 @@ class Connection:
         return wanted
 
     def send(self, frame: Any) -> None:
-        """Send a frame."""
-        try:
+        """Send a frame; that the daemon takes none any more, ``read`` reports."""
+        with suppress(OSError):
             self._socket.sendall(dumps(frame) + b"\n")
-        except OSError:
-            raise CommandError(_GONE) from None
 
     def wait(self, seconds: float) -> None:
         """

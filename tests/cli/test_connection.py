@@ -1,5 +1,6 @@
 """Finding the daemon, and what can go wrong on the way to it."""
 
+import json
 import os
 import socket
 from unittest import mock
@@ -119,6 +120,15 @@ class ClientTests(CallCase):
         ):
             self.server.welcome = {"type": "close", "code": 1008, "reason": reason}
             self.assertIn(shown, self.why())
+
+    def test_closed_while_it_is_sent_to(self):
+        """So does one that closes before it has read all of a request."""
+        close = {"type": "close", "code": 1009, "reason": "frame_too_large"}
+        frames = [json.dumps(frame).encode() for frame in (WELCOME, close)]
+        self.server.welcome, self.server.answer = b"\n".join(frames), None
+        params = json.dumps({"value": "x" * 2**20})
+        err = self.failed(self.call("state/set", "-", stdin=params), 1)
+        self.assertIn("has closed the connection: frame_too_large", err)
 
     def test_hangs(self):
         """One that does not welcome is not waited for, for ever."""

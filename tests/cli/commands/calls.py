@@ -21,7 +21,8 @@ class Answering:
     :ivar asked: The service, the method and the parameters of each request.
     :ivar hellos: The first frame of each connection.
     :ivar welcome: The frame that answers it, or bytes.
-    :ivar answer: The fields of each response, or bytes; ``None`` ends the connection.
+    :ivar answer: The fields of each response, or bytes; ``None`` ends the connection,
+        when a request has come, or after a welcome of bytes.
     """
 
     def __init__(self, listening: socket.socket) -> None:
@@ -47,7 +48,8 @@ class Answering:
             with connected, connected.makefile("rb") as lines:
                 for line in lines:
                     self._received(connected, json.loads(line))
-                    if self.answer is None and self.asked:
+                    ends = self.asked or type(self.welcome) is bytes
+                    if self.answer is None and ends:
                         break
 
     def _received(self, connected: socket.socket, frame: Any) -> None:
