@@ -73,8 +73,8 @@ class ProgressLine:
         if step in _ORDER:
             self._reached = max(self._reached, _ORDER.index(step) + 1)
         if step == Step.AWAITING_CONFIRMATION and self.prompts:
-            end = "" if message.endswith((".", "?")) else "."
-            message = f"{message}{end} Answer the prompt on your desktop."
+            # First, as what does not fit in a narrow terminal is cut.
+            message = f"Answer the prompt on your desktop: {message}"
         if self.terminal:
             self._write(self._bar(message))
             self._shown = True

@@ -142,8 +142,10 @@ class ProgressTests(SynchronousTestCase):
         self.assertLessEqual(max(map(len, text.split("\r\x1b[K"))), 40)
 
     def test_prompt(self):
-        """A prompt asks the user to look at the desktop."""
+        """A prompt asks the user to look at the desktop, however narrow the line is."""
         asking = step(name="awaiting_confirmation", message="Asking")
-        text = "Asking. Answer the prompt on your desktop.\n"
+        text = "Answer the prompt on your desktop: Asking\n"
         self.assertEqual(self.shown(False, asking), text)
+        with mock.patch.dict(os.environ, {"COLUMNS": "60", "LINES": "10"}):
+            self.assertIn("Answer the prompt on your desktop", self.shown(True, asking))
         self.assertEqual(self.shown(False, asking, prompts=False), "Asking\n")
