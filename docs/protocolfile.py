@@ -210,7 +210,7 @@ def _method(
     refusals = {"refusals": m.refusals.replace("``", "`")} if m.refusals else {}
     return {
         **described(m.summary),
-        "since": m.since,
+        "since": "1.0",
         **_dev(service),
         "rate": "light" if (service, m.name) in LIGHT else "ordinary",
         "timeoutMs": round(m.seconds * 1000),

@@ -39,7 +39,6 @@ class Method:
     :ivar result: The class its result is written from.
     :ivar call: Called with the service, the parameters and the caller.
     :ivar seconds: How long a caller should wait for the answer.
-    :ivar since: The version of the protocol that the method came with.
     """
 
     name: str
@@ -49,7 +48,6 @@ class Method:
     result: type[Any]
     call: Callable[..., Awaitable[Any]]
     seconds: float
-    since: str
 
 
 @runtime_checkable
@@ -68,14 +66,13 @@ def method(
     result: type[R],
     *,
     seconds: float = CALL_SECONDS,
-    since: str = "1.0",
 ) -> Callable[[Offered[P, R]], Offered[P, R]]:
     """
     Offer the decorated method over the socket and, with ``--dev``, over REST.
 
     It receives its parameters and, where its signature has a ``caller``, its caller.
 
-    :param seconds: See ``Method``; so ``since``.
+    :param seconds: See ``Method``.
     """
 
     def mark(f: Offered[P, R]) -> Offered[P, R]:
@@ -88,7 +85,6 @@ def method(
             result,
             f if "caller" in signature(f).parameters else _without_caller(f),
             seconds,
-            since,
         )
         setattr(f, _MARK, offered)
         return f
