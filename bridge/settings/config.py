@@ -47,7 +47,6 @@ class Option:
     :ivar words: Values that a shell can complete.
     """
 
-    name: str
     about: str
     value: str | None = None
     default: str | None = None
@@ -55,6 +54,7 @@ class Option:
     repeatable: bool = False
     usual: str = ""
     words: tuple[str, ...] = ()
+    name: str = ""
 
     @property
     def variable(self) -> str:
@@ -67,19 +67,12 @@ class Option:
         return self.name.replace("-", "_")
 
 
-def _option(
-    about: str,
-    value: str | None = None,
-    default: str | None = None,
-    read: Callable[[str], Any] = values.truth,
-    repeatable: bool = False,
-    **more: Any,
-) -> Any:
-    """Make a field of ``Config``; see ``Option``."""
-    option = Option("", about, value, default, read, repeatable, **more)
-    unset: Any = () if repeatable else False if value is None else None
-    if default is not None:
-        unset = read(default)
+def _option(*described: Any, **more: Any) -> Any:
+    """Make a field of ``Config``; see ``Option``, of which the field has the name."""
+    option = Option(*described, **more)
+    unset: Any = () if option.repeatable else False if option.value is None else None
+    if option.default is not None:
+        unset = option.read(option.default)
     return field(default=unset, metadata={_OPTION: option})
 
 
