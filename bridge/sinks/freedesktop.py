@@ -29,12 +29,6 @@ from .notification import Notification
 RENDERS_ANYWAY: Final = frozenset({"dunst"})
 """Servers that read a body as markup without listing ``body-markup``."""
 
-_URGENCY: Final = {
-    "low": Urgency.LOW,
-    "normal": Urgency.NORMAL,
-    "critical": Urgency.CRITICAL,
-}
-
 
 def body(text: str, server: Server) -> str:
     """Write a text so that the server shows just it."""
@@ -167,7 +161,7 @@ def note(
         summary=notification.title,
         body=body(notification.content, server),
         icon=notification.icon,
-        urgency=_URGENCY[notification.urgency],
+        urgency=Urgency[notification.urgency.upper()],
         suppress_sound=notification.sound is False,
         image_path=picture,
         desktop_entry=entry,
