@@ -77,11 +77,6 @@ def plain(error: BridgeError, where: str = "") -> str:
     return detail + (f"; {hint} {where}".rstrip() if hint else "")
 
 
-def message_of(error: BridgeError) -> str:
-    """Return a refusal as authors read it: as the daemon's log has it."""
-    return error.message
-
-
 def refusal_fields(code: str, message: str) -> dict[str, Any]:
     """Return what ``--json`` prints for a command that failed."""
     return {"error": {"code": code, "message": message}}

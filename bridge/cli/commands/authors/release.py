@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
@@ -35,7 +36,7 @@ from ...authoring.checker import check_plugin
 from ...authoring.git import git
 from ...authoring.keyfiles import SigningKey, chosen_key, key_option
 from ...authoring.report import STATUS, Outcome, report_lines
-from ...command import command, directory_argument, json_option, message_of
+from ...command import command, directory_argument, json_option
 from ...terminal import CommandError, print_result, reported
 
 PARTS: Final = ("major", "minor", "patch")
@@ -50,7 +51,7 @@ _SHORT: Final = 12
     ". minor",
     status="Exit status: 0 done, 1 refused, 2 wrong usage, 4 nothing was refused, but "
     "the check could not run a step.",
-    words=message_of,
+    words=attrgetter("message"),
 )
 @key_option
 @json_option

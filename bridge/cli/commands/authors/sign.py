@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from operator import attrgetter
 from pathlib import Path
 
 import click
@@ -22,7 +23,7 @@ from ....protocol.text import iso_time
 from ....settings.options import Paths
 from ...authoring import worktree
 from ...authoring.keyfiles import SEED_BYTES, chosen_key, default_key_file, key_option
-from ...command import command, directory_argument, json_option, message_of
+from ...command import command, directory_argument, json_option
 from ...terminal import print_result, private_file, reported
 
 
@@ -67,7 +68,7 @@ def keygen(out: Path | None, show: bool, key: Path | None, as_json: bool) -> Non
     print_result(as_json, {"file": str(path), "keyId": found}, lines)
 
 
-@command("sign", ".", words=message_of)
+@command("sign", ".", words=attrgetter("message"))
 @key_option
 @directory_argument
 def sign(place: Paths, key: Path | None, directory: Path) -> None:
@@ -93,7 +94,7 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     print("Commit it and push. After any other change to the tree, sign again.")
 
 
-@command("verify", ".", words=message_of)
+@command("verify", ".", words=attrgetter("message"))
 @json_option
 @directory_argument
 def verify(place: Paths, directory: Path, as_json: bool) -> None:
