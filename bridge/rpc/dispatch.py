@@ -42,10 +42,8 @@ class Dispatcher:
             arguments = read_arguments(params, method.params)
             result = await method.call(owner, arguments, caller)
             return unstructure(result, method.result)
-        except CancelledError:
-            raise  # in Twisted this is an Exception, and not a bug
-        except BridgeError:
-            raise
+        except (BridgeError, CancelledError):
+            raise  # in Twisted the latter is an Exception, too, and not a bug
         except Exception:  # noqa: BLE001
             # The names were looked up, so they are ours and safe to log.
             self._log.failure("{service}/{name} failed", service=service, name=name)

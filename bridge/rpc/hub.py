@@ -9,9 +9,9 @@ from attrs import field
 from twisted.logger import Logger
 
 from ..classes import define
-from ..concurrency.shares import Holder
 from ..protocol import frames
 from ..protocol.errors import WireString
+from .caller import Caller
 
 
 class Event(WireString):
@@ -26,7 +26,7 @@ class Event(WireString):
     OSC = "osc", "an OSC message was received; the newest of each address"
 
 
-class Subscriber(Holder, Protocol):
+class Subscriber(Caller, Protocol):
     """A socket that wants events."""
 
     def push(self, event: str, text: bytes) -> None:
@@ -37,20 +37,20 @@ class Subscriber(Holder, Protocol):
 class Hub:
     """The authenticated sockets.  A failure of one harms no other."""
 
-    _pages: dict[Subscriber, bool] = field(factory=dict)
+    _subscribers: dict[Subscriber, None] = field(factory=dict)
     _joined: list[Callable[[Any], None]] = field(factory=list)
 
     _log: ClassVar[Logger] = Logger()
 
-    def add(self, subscriber: Subscriber, page: bool = True) -> None:
+    def add(self, subscriber: Subscriber) -> None:
         """
         Push to ``subscriber`` from now on.
 
-        :param page: Whether it is a page.  A command is none: it is asked nothing, and
-            what a page has left is not for it.
+        A command is no page: it is asked nothing, and what a page has left is not for
+        it.
         """
-        self._pages[subscriber] = page
-        for call in self._joined if page else ():
+        self._subscribers[subscriber] = None
+        for call in self._joined if subscriber.is_page else ():
             call(subscriber)
 
     def on_join(self, call: Callable[[Any], None]) -> None:
@@ -59,14 +59,14 @@ class Hub:
 
     def remove(self, subscriber: Subscriber) -> None:
         """Stop pushing to ``subscriber``; does nothing if it was not added."""
-        self._pages.pop(subscriber, None)
+        self._subscribers.pop(subscriber, None)
 
     def __len__(self) -> int:
-        return len(self._pages)
+        return len(self._subscribers)
 
     def push(self, event: str, data: Any) -> None:
         """Send an event to every subscriber; ``data`` is plain JSON."""
-        self._send(event, data, list(self._pages))
+        self._send(event, data, list(self._subscribers))
 
     def ask(self, event: str, data: Any) -> list[Subscriber]:
         """
@@ -75,7 +75,7 @@ class Hub:
         :param data: Plain JSON.
         :return: The pages it was sent to.
         """
-        pages = [subscriber for subscriber, page in self._pages.items() if page]
+        pages = [subscriber for subscriber in self._subscribers if subscriber.is_page]
         return self._send(event, data, pages)
 
     def _send(

@@ -53,8 +53,8 @@ class HubTests(SynchronousTestCase):
         """A command is pushed events, but is asked nothing and inherits nothing."""
         joined: list[Any] = []
         self.hub.on_join(joined.append)
-        command = Page()
-        self.hub.add(command, page=False)
+        command = Page(is_page=False)
+        self.hub.add(command)
         self.assertEqual(self.hub.ask(Event.REMOTE, {}), self.pages)
         self.hub.push(Event.BUILD, {})
         self.assertEqual([event for event, _ in command.got], ["build"])

@@ -56,7 +56,7 @@ class SharedContext:
     The dependencies that all sockets of a daemon share.
 
     :ivar version: The daemon's version, sent in ``welcome``.
-    :ivar pages: Whether these are sockets of pages; see ``Hub.add``.
+    :ivar pages: Whether these are sockets of pages; see ``Caller.is_page``.
     """
 
     version: str
@@ -265,7 +265,7 @@ class Conversation:
             return
         services = self._context.dispatcher.registry.describe()
         self.send_queue.put(frames.welcome(self._context.version, services))
-        self._context.hub.add(self, self._context.pages)
+        self._context.hub.add(self)
 
     def _dispatch(self, request: Request, after: float, size: int) -> None:
         if self._held + size + self.send_queue.unsent > limits.UNSENT_BYTES:
