@@ -11,6 +11,7 @@ import os
 import select
 import shlex
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, BinaryIO, Final
@@ -95,12 +96,14 @@ class Connection:
 
     def wait(self, seconds: float) -> None:
         """
-        Pass some time, in which nothing is asked.
+        Pass some time, in which nothing is asked, and what is pushed is lost.
 
         :raise CommandError: The daemon has ended meanwhile.
         """
-        if select.select([self._socket], [], [], seconds)[0]:
-            self.read("the daemon has stopped")
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if select.select([self._socket], [], [], left)[0]:
+                self.read("the daemon has stopped")
 
     def read(self, gone: str = _GONE) -> Any:
         """

@@ -259,11 +259,12 @@ class LinkTests(CallCase):
         return ""
 
     def test_daemon_ends(self) -> None:
-        """When the daemon ends, so does this, with the reason that it gives."""
+        """When the daemon ends, so does this, with its reason; not when it pushes."""
         self.server.answer = None
         self.assertIn("ended before it answered", self.followed())
         for closing, why in (
             (b'{"type": "close", "reason": "shutdown"}', "the daemon is shutting down"),
+            (b'{"type": "push"}\n{"type": "close", "reason": "a"}', "connection: a"),
             (b"x", "the daemon has stopped"),
         ):
             self.server.welcome = b'{"type": "welcome", "services": {"remote": {}}}\n'
