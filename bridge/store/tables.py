@@ -38,20 +38,17 @@ class Put:
 
 @frozen
 class Remove:
-    """Remove a value; nothing happens when there is none."""
+    """
+    Remove a value, or a whole namespace; nothing happens when there is none.
+
+    :ivar key: ``None`` for all of the namespace.
+    """
 
     ns: str
-    key: str
+    key: str | None = None
 
 
-@frozen
-class Drop:
-    """Remove a whole namespace; nothing happens when there is none."""
-
-    ns: str
-
-
-Edit: TypeAlias = Put | Remove | Drop
+Edit: TypeAlias = Put | Remove
 
 
 @frozen(eq=False, repr=False)
@@ -234,7 +231,7 @@ def _edited(ns: str, namespace: Namespace | None, edit: Edit) -> Namespace | Non
     """Make one edit; ``None`` is an empty namespace."""
     if isinstance(edit, Put):
         return (namespace or Namespace.load(ns, {})).put(edit.key, edit.value)
-    if namespace is None or isinstance(edit, Drop):
+    if namespace is None or edit.key is None:
         return None
     rest = namespace.without(edit.key)
     return rest if rest.texts else None

@@ -120,7 +120,7 @@ def defects() -> dict[str, tuple[Any, str, Any]]:
         "not-journalled": (Journal, "begin", lambda *_: None),
         "not-settled": (installed, "settle", nothing),
         "not-taken-back": (settlement, "_take_back", lambda *_: None),
-        "settings-kept": (changes, "Drop", lambda ns: Remove(ns, "none")),
+        "settings-kept": (changes, "Remove", lambda ns, key="none": Remove(ns, key)),
         "undone-in-memory": (bridge.store.store, "NotDurableError", ZeroDivisionError),
     }
 

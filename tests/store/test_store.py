@@ -14,7 +14,7 @@ from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import STATE_DAEMON_BYTES
 from bridge.store.generations import Generations, StoreError, read_state
 from bridge.store.store import Store
-from bridge.store.tables import Drop, Put, Remove
+from bridge.store.tables import Put, Remove
 
 from ..directories import fresh_directory, planted
 from ..disk import ALL, full, going_wrong
@@ -162,7 +162,7 @@ class InsistTests(StoreCase):
 
     def test_full_disk(self) -> None:
         """It stays in memory, and is in the file with whatever is written next."""
-        insisted = self.store.insist([Put("host", "k", 2), Drop("x")])
+        insisted = self.store.insist([Put("host", "k", 2), Remove("x")])
         self.fail_write()
         self.refused(insisted)
         self.assertEqual(self.store.get("host", "k"), 2)

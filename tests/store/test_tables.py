@@ -7,7 +7,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import loads
-from bridge.store.tables import Drop, Put, Remove, Tables
+from bridge.store.tables import Put, Remove, Tables
 
 names = st.sampled_from(["host", "plugin:a", "bridge.plugins", "b", "a"])
 values = st.recursive(
@@ -22,7 +22,7 @@ values = st.recursive(
 edits = st.one_of(
     st.builds(Put, names, names, values),
     st.builds(Remove, names, names),
-    st.builds(Drop, names),
+    st.builds(Remove, names),
 )
 
 
@@ -41,10 +41,10 @@ def edited(model: dict[str, dict[str, Any]], edit: Any) -> None:
     match edit:
         case Put():
             model.setdefault(edit.ns, {})[edit.key] = edit.value
+        case Remove(key=None):
+            model.pop(edit.ns, None)
         case Remove():
             model.get(edit.ns, {}).pop(edit.key, None)
-        case Drop():
-            model.pop(edit.ns, None)
     for ns in [ns for ns, held in model.items() if not held]:
         del model[ns]
 

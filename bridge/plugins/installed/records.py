@@ -12,7 +12,7 @@ from ...classes import frozen
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.text import PLUGIN_ID
 from ...protocol.wire import camel
-from ...store.tables import Drop, Edit, Put, Remove
+from ...store.tables import Edit, Put, Remove
 
 RECORDS: Final = "bridge.plugins"
 """By plugin id: the records."""
@@ -129,21 +129,18 @@ class Former:
 
     def edit(self) -> Edit:
         """Return the edit that restores it."""
-        if self.key is None:
-            return Drop(self.ns)
-        if self.value is None:
+        if self.key is None or self.value is None:
             return Remove(self.ns, self.key)
         return Put(self.ns, self.key, self.value)
 
 
 def former(store: Entries, edits: Sequence[Edit]) -> list[Former]:
-    """Return the current values of what ``edits`` change."""
-    kept: list[Former] = []
-    for edit in edits:
-        if isinstance(edit, Drop):
-            values = store.entries(edit.ns)
-            kept += [Former(edit.ns, key, values[key]) for key in values]
-            kept += [] if values else [Former(edit.ns)]
-        else:
-            kept.append(Former(edit.ns, edit.key, store.get(edit.ns, edit.key)))
-    return kept
+    """
+    Return the current values of what ``edits`` change.
+
+    :param edits: A whole namespace among them is empty.
+    """
+    return [
+        Former(edit.ns, edit.key, store.get(edit.ns, edit.key) if edit.key else None)
+        for edit in edits
+    ]

@@ -17,7 +17,7 @@ from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.steps import Step
 from ...store.store import Store
-from ...store.tables import Drop, Edit, Remove
+from ...store.tables import Edit, Remove
 from ..clone.repositories import Remotes
 from ..clone.server import check_url
 from ..installed.exchange import Exchange
@@ -239,7 +239,7 @@ class PluginChanges:
         changed: list[Edit] = [*edits]
         # The settings that the plugin makes from now on.  Existing ones are the user's.
         if replaced is None and not self._store.entries(settings):
-            changed.append(Drop(settings))
+            changed.append(Remove(settings))
         exchange = Exchange(
             job.request.op,
             plugin_id,
@@ -273,7 +273,7 @@ class PluginChanges:
         aside = await self._in_thread(self._trees.aside, plugin_id)
         exchange = Exchange(Operation.UNINSTALL, plugin_id, None, aside, None)
         settings = settings_namespace(plugin_id)
-        edits: list[Edit] = [Remove(RECORDS, plugin_id), Drop(settings)]
+        edits: list[Edit] = [Remove(RECORDS, plugin_id), Remove(settings)]
         await self._installed.change(job, exchange, edits)
 
     def forget_key(

@@ -6,7 +6,7 @@ from bridge.plugins.clone.bounds import clone_failed
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import Record
 from bridge.protocol.errors import Code
-from bridge.store.tables import Drop, Put
+from bridge.store.tables import Put, Remove
 
 from .bench import (
     COMMIT,
@@ -253,7 +253,7 @@ class RemovalRefusals(RefusalTestCase):
         """A key that was forgotten before the commit is not accepted by it."""
         self.bench.publish_later()
         self.bench.publish("other")
-        kept = [Put(KEYS, KEY, self.bench.store.get(KEYS, KEY)), Drop(MARKS)]
+        kept = [Put(KEYS, KEY, self.bench.store.get(KEYS, KEY)), Remove(MARKS)]
         for operation, what in (("install", url_of("other")), ("update", "good")):
             self.successResultOf(self.bench.jobs.commit_lock.acquire())
             asked = self.ask(operation, what)
