@@ -7,20 +7,17 @@ reaches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from attrs import field
-from twisted.internet.defer import Deferred, DeferredList
-from twisted.logger import Logger
 
-from ..classes import define, frozen
-from ..plugins.dev.linking import Link, Linked, Linking, SourcesRefusedError
+from ..classes import frozen
+from ..plugins.dev.linking import Linked, Linking, SourcesRefusedError
 from ..plugins.operations.job import reason
 from ..plugins.policy.rules.table import Hit
 from ..protocol import limits
-from ..protocol.errors import BridgeError, Prefix, shutting_down, unavailable
+from ..protocol.errors import BridgeError, Prefix
 from ..protocol.rules import MaxItems, Text
 from ..rpc.caller import Caller
 from ..rpc.registry import method
@@ -59,15 +56,11 @@ class LinkResult:
     hits: list[Hit] = field(factory=list)
 
 
-@define(eq=False)
+@frozen(eq=False)
 class DevLinks:
     """Puts working trees into the bundle, each for as long as its caller is there."""
 
     _linking: Linking
-    _links: dict[Caller, Link] = field(factory=dict)
-    _closed: bool = False
-
-    _log: ClassVar[Logger] = Logger()
 
     @method(WorkTree, LinkResult)
     async def link(self, tree: WorkTree, caller: Caller) -> LinkResult:
@@ -76,9 +69,10 @@ class DevLinks:
 
         :raise BridgeError: ``unavailable``: too many are linked, or the daemon ends.
         """
-        link = self._link_of(caller)
+        self._linking.admit(caller)
+        directory = Path(tree.directory)
         try:
-            return LinkResult(await link.update(Path(tree.directory), tree.files))
+            return LinkResult(await self._linking.update(caller, directory, tree.files))
         except SourcesRefusedError as e:
             message = f"{Prefix.POLICY}: {e.hits[0].report}"
             return LinkResult(message=message, hits=e.hits)
@@ -89,46 +83,3 @@ class DevLinks:
             if why is None:
                 raise
             return LinkResult(message=f"{Prefix.CLONE_FAILED}: {why}")
-
-    def _link_of(self, caller: Caller) -> Link:
-        if self._closed:
-            raise shutting_down()
-        link = self._links.get(caller)
-        if link is None:
-            if len(self._links) >= limits.DEV_LINKS:
-                why = f"{limits.DEV_LINKS} trees are linked; end one of them first"
-                raise unavailable(why)
-            link = self._links[caller] = Link(self._linking)
-            caller.on_close(self._end)
-        return link
-
-    def _end(self, *callers: Caller) -> None:
-        """End the links of callers together, with one build."""
-        links = {
-            caller: link
-            for caller in callers
-            if (link := self._links.get(caller)) is not None and link.ended is None
-        }
-        ended = Deferred.fromCoroutine(self._unlink(links))
-        for link in links.values():
-            link.ended = ended
-
-    async def _unlink(self, links: Mapping[Caller, Link]) -> None:
-        try:
-            await self._linking.unlink(*links.values())
-        except Exception:  # noqa: BLE001
-            self._log.failure("could not unlink a plugin")
-        finally:
-            for caller in links:
-                del self._links[caller]
-
-    def close(self) -> Deferred[object]:
-        """
-        End every link.
-
-        :return: Fires when nothing is linked any more.
-        """
-        self._closed = True
-        self._end(*self._links)
-        ended = [link.ended for link in self._links.values() if link.ended is not None]
-        return DeferredList(ended).addCallback(lambda _: None)

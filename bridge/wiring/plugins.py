@@ -151,7 +151,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
             rebuild.begin()
 
     notices = [] if recovered is None else [notice_of(recovered, store)]
-    shutdown = Shutdown(links.close, jobs, rebuild, reactor)
+    shutdown = Shutdown(linking.close, jobs, rebuild, reactor)
     finish: list[Any] = [updates, shutdown, kept]
     return PluginWiring(service, links, notices, prepare, finish)
 

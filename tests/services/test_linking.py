@@ -96,7 +96,7 @@ class LinkTests(SynchronousTestCase):
         self.successResultOf(self.link())
         self.bench.threads.failing["link"] = OSError(5, "I/O error")
         self.command.go()
-        self.successResultOf(self.links.close())
+        self.successResultOf(self.bench.linking.close())
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
         self.assertEqual(self.bench.trees.linked, {})
         self.assertFalse(self.bench.jobs.commit_lock.locked)
@@ -117,7 +117,7 @@ class LinkTests(SynchronousTestCase):
         (self.tree / "plugin.json").write_text(manifest("other"))
         self.successResultOf(self.link(command=Page(is_page=False)))
         self.bench.events.clear()
-        self.successResultOf(self.links.close())
+        self.successResultOf(self.bench.linking.close())
         runs = [event for event in self.bench.events if event.startswith("run")]
         self.assertEqual((runs, self.bench.left()[0]), (["run"], []))
 
@@ -126,7 +126,7 @@ class LinkTests(SynchronousTestCase):
         slow: Deferred[None] = Deferred()
         self.bench.builder.outcomes = [slow]
         answer = self.link()
-        closing = self.links.close()
+        closing = self.bench.linking.close()
         self.assertNoResult(closing)
         slow.callback(None)
         self.successResultOf(answer)

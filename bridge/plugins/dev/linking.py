@@ -22,9 +22,11 @@ from twisted.internet.defer import Deferred, DeferredLock
 from twisted.logger import Logger
 
 from ...classes import define, frozen
+from ...concurrency.shares import Holder
 from ...concurrency.threads import InThread
 from ...datadir.paths import LINKED
-from ...protocol.errors import Prefix, plugin_error, shutting_down
+from ...protocol import limits
+from ...protocol.errors import Prefix, plugin_error, shutting_down, unavailable
 from ...protocol.text import iso_time
 from ...settings.host import HostProfile
 from ...store.store import Store
@@ -68,128 +70,104 @@ class Linked:
     report: Report
 
 
-@frozen(eq=False)
+@define(eq=False)
 class Linking:
     """
-    Links working trees, each through a ``Link`` of its own.
+    Links working trees: one for each command, until that has gone.
 
     :ivar now: The time of day, in seconds since the epoch.
+    :ivar _commands: Those that may link a tree.
     """
 
-    jobs: Jobs
-    rebuild: Rebuild
-    trees: Trees
-    store: Store
-    profile: HostProfile
-    sink: EventSink
-    now: Callable[[], float]
-    in_thread: InThread
-    scanner: Scans
+    _jobs: Jobs
+    _rebuild: Rebuild
+    _trees: Trees
+    _store: Store
+    _profile: HostProfile
+    _sink: EventSink
+    _now: Callable[[], float]
+    _in_thread: InThread
+    _scanner: Scans
+    _commands: set[Holder] = field(factory=set, init=False)
+    _turn: DeferredLock = field(factory=DeferredLock, init=False)
+    _closed: bool = field(default=False, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
-    async def put(self, plugin_id: str, tree: LinkedTree | None) -> None:
-        """Replace a tree, and show the pages which plugins there are now."""
-        await self.in_thread(self.trees.link, plugin_id, tree)
-        records = read_records(self.store)
-        self.sink.plugins(await self.in_thread(self.trees.entries, records))
-
-    async def unlink(self, *links: Link) -> None:
+    def admit(self, command: Holder) -> None:
         """
-        Remove trees from the bundle together, when no update is under way any more.
+        Let a command link a tree.
 
-        However that goes: no later call takes them out.
+        :raise BridgeError: ``unavailable``: too many are linked, or the daemon ends.
         """
-        released = [await link.release() for link in links]
-        ids = [plugin_id for plugin_id in released if plugin_id is not None]
-        if not ids:
+        if self._closed:
+            raise shutting_down()
+        if command in self._commands:
             return
-        async with self.jobs.commit_lock:
-            try:
-                async with self.rebuild.lock:
-                    for plugin_id in ids:
-                        await self.put(plugin_id, None)
-                    building = self.rebuild.build()
-                await building
-            finally:
-                for plugin_id in ids:
-                    self.trees.linked.pop(plugin_id, None)
-        for plugin_id in ids:
-            self._log.info("{id} is no longer linked", id=plugin_id)
+        if len(self._commands) >= limits.DEV_LINKS:
+            why = f"{limits.DEV_LINKS} trees are linked; end one of them first"
+            raise unavailable(why)
+        self._commands.add(command)
+        command.on_close(self._gone)
 
-
-@define(eq=False)
-class Link:
-    """
-    One working tree.
-
-    :ivar ended: Fires when it is linked no more; set once that was asked for.
-    """
-
-    _linking: Linking
-    _plugin_id: str | None = field(default=None, init=False)
-    _lock: DeferredLock = field(factory=DeferredLock, init=False)
-    ended: Deferred[None] | None = field(default=None, init=False)
-
-    _log: ClassVar[Logger] = Logger()
-
-    async def update(self, root: Path, names: Iterable[str]) -> Linked:
+    async def update(self, command: Holder, root: Path, names: Iterable[str]) -> Linked:
         """
-        Read the tree, validate what was read, and build the bundle with it.
+        Read a tree, validate what was read, and build the bundle with it.
 
         When it is refused, or the bundle can't be built, nothing changes.
 
+        :param command: One that was admitted.
         :param names: The files to read; see ``read_files``.
         :raise BridgeError: It is refused; the prefixes are those of an install.
         :raise SourcesRefusedError: It is refused for its sources.
         """
-        async with self._lock:
-            if self.ended is not None:
+        async with self._turn:
+            if command not in self._commands:
                 raise shutting_down()
-            tree = Tree(await self._linking.in_thread(read_files, root, names))
-            manifest = load_manifest(tree, self._linking.profile)
+            tree = Tree(await self._in_thread(read_files, root, names))
+            manifest = load_manifest(tree, self._profile)
             await self._scan(tree)
-            async with self._linking.jobs.commit_lock:
-                return await self._put(tree, manifest)
+            async with self._jobs.commit_lock:
+                return await self._link(command, tree, manifest)
 
     async def _scan(self, tree: Tree) -> None:
         try:
-            hits = await self._linking.scanner.scan(tree)
+            hits = await self._scanner.scan(tree)
         except BundlerError as e:
             raise plugin_error(Prefix.BUILD_FAILED, str(e)) from None
         if hits:
             raise SourcesRefusedError(hits)
 
-    def _check_id(self, plugin_id: str) -> None:
-        if self._plugin_id not in (None, plugin_id):
-            raise plugin_error(
-                Prefix.MANIFEST_INVALID,
-                f"id: it was {self._plugin_id} before; end this and start it again",
-            )
-        if self._plugin_id is None and plugin_id in self._linking.trees.linked:
-            raise plugin_error(
-                Prefix.ALREADY_INSTALLED,
-                f"another plugin-bridge dev links {plugin_id}; end it, and save a file",
-            )
-
-    async def _put(self, tree: Tree, manifest: Manifest) -> Linked:
-        # Only now, as no other link can change anything.
-        self._check_id(manifest.id)
-        before = self._linking.trees.linked.get(manifest.id)
+    async def _link(self, command: Holder, tree: Tree, manifest: Manifest) -> Linked:
+        self._check_id(command, manifest.id)
+        before = self._trees.linked.get(manifest.id)
         entry = self._entry(manifest, before.entry if before else None)
-        report = await self._exchange(manifest.id, LinkedTree(entry, tree))
-        self._plugin_id = manifest.id
+        report = await self._exchange(manifest.id, LinkedTree(entry, tree, command))
         self._log.info("{id} is linked and built", id=manifest.id)
         return Linked(
             manifest.id,
             manifest.name,
             manifest.version,
-            is_recorded(self._linking.store, manifest.id),
+            is_recorded(self._store, manifest.id),
             report,
         )
 
+    def _check_id(self, command: Holder, plugin_id: str) -> None:
+        for other, linked in self._trees.linked.items():
+            if linked.command is command and other != plugin_id:
+                raise plugin_error(
+                    Prefix.MANIFEST_INVALID,
+                    f"id: it was {other} before; end this and start it again",
+                )
+            if linked.command is not command and other == plugin_id:
+                raise plugin_error(
+                    Prefix.ALREADY_INSTALLED,
+                    f"another plugin-bridge dev links {plugin_id}; end it, and save a "
+                    "file",
+                )
+
     def _entry(self, manifest: Manifest, before: ListEntry | None) -> ListEntry:
-        now = iso_time(int(self._linking.now() * 1000))
+        now = iso_time(int(self._now() * 1000))
         return ListEntry.of(
             manifest,
             url="",
@@ -202,38 +180,73 @@ class Link:
 
     async def _exchange(self, plugin_id: str, new: LinkedTree) -> Report:
         """Replace the tree and build; if the build fails, undo it."""
-        before = self._linking.trees.linked.get(plugin_id)
+        before = self._trees.linked.get(plugin_id)
         built = False
         try:
             report = await self._build_with(plugin_id, new)
             if not report.ok:
                 # As its author knows the files.
-                why = report.errors[0].replace(_directory(plugin_id), "")
+                why = report.errors[0].replace(f"plugins/{LINKED}{plugin_id}/", "")
                 raise plugin_error(Prefix.BUILD_FAILED, why)
             built = True
         finally:
-            if not built and self._linking.trees.linked.get(plugin_id) is not before:
+            if not built and self._trees.linked.get(plugin_id) is not before:
                 await self._build_with(plugin_id, before)
         return report
 
     async def _build_with(self, plugin_id: str, tree: LinkedTree | None) -> Report:
         """Replace the tree while nothing is built, and build."""
-        rebuild = self._linking.rebuild
-        async with rebuild.lock:
-            await self._linking.put(plugin_id, tree)
-            building = rebuild.build(*[plugin_id] * (tree is not None))
+        async with self._rebuild.lock:
+            await self._replace(plugin_id, tree)
+            building = self._rebuild.build(*[plugin_id] * (tree is not None))
         return await building
 
-    async def release(self) -> str | None:
+    async def _replace(self, plugin_id: str, tree: LinkedTree | None) -> None:
+        """Replace a tree, and show the pages which plugins there are now."""
+        await self._in_thread(self._trees.link, plugin_id, tree)
+        records = read_records(self._store)
+        self._sink.plugins(await self._in_thread(self._trees.entries, records))
+
+    def _gone(self, command: Holder) -> None:
+        self._commands.discard(command)
+        Deferred.fromCoroutine(self._unlink())
+
+    def close(self) -> Deferred[None]:
         """
-        Wait until no update is under way any more.
+        Remove every linked tree from the bundle, by one build.
 
-        :return: The id of the plugin that is linked, which is the caller's from now on.
+        :return: Fires when nothing is linked any more.
         """
-        await self._lock.run(lambda: None)
-        plugin_id, self._plugin_id = self._plugin_id, None
-        return plugin_id
+        self._closed = True
+        self._commands.clear()
+        return Deferred.fromCoroutine(self._unlink())
 
+    async def _unlink(self) -> None:
+        """
+        Remove the trees of commands that have gone, when no update is under way.
 
-def _directory(plugin_id: str) -> str:
-    return f"plugins/{LINKED}{plugin_id}/"
+        However that goes: no later call takes them out.
+        """
+        async with self._turn:
+            linked = self._trees.linked.items()
+            ids = [one for one, tree in linked if tree.command not in self._commands]
+            if not ids:
+                return
+            try:
+                async with self._jobs.commit_lock:
+                    await self._build_without(ids)
+            except Exception:  # noqa: BLE001
+                self._log.failure("could not unlink a plugin")
+            for plugin_id in ids:
+                self._log.info("{id} is no longer linked", id=plugin_id)
+
+    async def _build_without(self, ids: list[str]) -> None:
+        try:
+            async with self._rebuild.lock:
+                for plugin_id in ids:
+                    await self._replace(plugin_id, None)
+                building = self._rebuild.build()
+            await building
+        finally:
+            for plugin_id in ids:
+                self._trees.linked.pop(plugin_id, None)

@@ -18,6 +18,7 @@ from attrs import evolve, field, fields
 from twisted.logger import Logger
 
 from ...classes import define, frozen
+from ...concurrency.shares import Holder
 from ...datadir.ownership import NotOwnError
 from ...datadir.paths import LINKED, DataDir
 from ...protocol.errors import BridgeError, Prefix, plugin_error
@@ -93,10 +94,13 @@ class LinkedTree:
 
     It is neither signed nor recorded.  What the bundler gets is in memory; it only
     looks up on the disk which files there are.
+
+    :ivar command: Who has linked it.
     """
 
     entry: ListEntry
     tree: Tree
+    command: Holder
 
 
 @frozen

@@ -1,10 +1,11 @@
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.dev.linking import Link, Linked, SourcesRefusedError
+from bridge.plugins.dev.linking import Linked, SourcesRefusedError
 from bridge.plugins.installed.records import read_records
 from bridge.protocol.errors import BridgeError
 
+from ...pages import Page
 from ..operations.bench import Bench, files_of, manifest, url_of, write_tree
 
 LINK = ".tmp-dev-mine"
@@ -16,22 +17,24 @@ class LinkingTestCase(SynchronousTestCase):
         self.tree = self.bench.repositories / "work"
         self.names = ["main.ts", "plugin.json"]
         write_tree(self.tree, files_of("mine"), None)
-        self.link = Link(self.bench.linking)
+        self.command = Page(is_page=False)
 
-    def update(self, link=None):
-        chosen = link or self.link
-        return ensureDeferred(chosen.update(self.tree, self.names))
+    def update(self, command=None):
+        linking, chosen = self.bench.linking, command or self.command
+        linking.admit(chosen)
+        return ensureDeferred(linking.update(chosen, self.tree, self.names))
 
     def linked(self) -> Linked:
         return self.successResultOf(self.update())
 
-    def refusal(self, link=None):
+    def refusal(self, command=None):
         """Link the tree, which is refused; gives the message."""
-        failure = self.failureResultOf(self.update(link), BridgeError)
+        failure = self.failureResultOf(self.update(command), BridgeError)
         return failure.value.message
 
     def end(self):
-        self.successResultOf(ensureDeferred(self.bench.linking.unlink(self.link)))
+        self.command.go()
+        self.command = Page(is_page=False)
 
     def write(self, name, content):
         (self.tree / name).write_text(content)
@@ -174,7 +177,7 @@ class RefusedTests(LinkingTestCase):
     def test_linked_twice(self):
         """A second link of the same id is refused, even one that came meanwhile."""
         self.linked()
-        other = Link(self.bench.linking)
+        other = Page(is_page=False)
         why = "another plugin-bridge dev links mine; end it, and save a file"
         refused = f"already_installed: {why}"
         self.assertEqual(self.refusal(other), refused)

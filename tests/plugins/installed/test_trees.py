@@ -164,7 +164,7 @@ class LinkedTests(TreesTestCase):
 
     def test_failed_link(self):
         """When the new one can't be written, the old one is there still."""
-        linked = LinkedTree(Mock(), Tree({"main.ts": b""}))
+        linked = LinkedTree(Mock(), Tree({"main.ts": b""}), Mock())
         self.trees.link("sample", linked)
         full = patch.object(Tree, "write", side_effect=OSError(28, "No space"))
         with full, self.assertRaises(OSError):
