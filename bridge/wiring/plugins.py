@@ -77,7 +77,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     recovered = recover(journal, store, trees)
     trust = Trust(store)
     sink = Pushes(core.hub.push, trust)
-    jobs = Jobs(sink, reactor, core.now, _random_name, partial(check, remove))
+    jobs = Jobs(sink.progress, reactor, core.now, _random_name, partial(check, remove))
     kept = KeptTree(reactor, core.now, check)
     builder = Builder(paths, reactor, check)
     rebuild = Rebuild(store, trees, builder, sink)

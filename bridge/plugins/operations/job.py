@@ -48,11 +48,8 @@ class Progress:
     cancellable: bool
 
 
-class Watcher(Protocol):
-    """Receives the progress of operations."""
-
-    def progress(self, progress: Progress) -> None:
-        """An operation has reached a step, or goes on in it."""
+Watch = Callable[[Progress], object]
+"""Receives the progress of operations."""
 
 
 class End(StrEnum):
@@ -153,7 +150,7 @@ class Job:
     """
 
     request: Request
-    _watcher: Watcher
+    _watch: Watch
     name: str = ""
     started_at: int = 0
     stopping: bool = False
@@ -184,7 +181,7 @@ class Job:
         """
         self.step = step
         self.message = message
-        self._watcher.progress(
+        self._watch(
             Progress(
                 asking or self.request.op,
                 self.request.plugin_id,

@@ -32,7 +32,7 @@ from ...protocol.errors import (
     shutting_down,
     unavailable,
 )
-from .job import End, Job, Outcome, Request, Watcher, cancelled, reason
+from .job import End, Job, Outcome, Request, Watch, cancelled, reason
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class Jobs:
     :ivar commit_lock: Held while the trees, the records and the bundle change.
     """
 
-    _watcher: Watcher
+    _watch: Watch
     _clock: IReactorTime
     _now: Callable[[], float]
     _name: Callable[[], str]
@@ -99,14 +99,14 @@ class Jobs:
         self,
         request: Request,
         body: Callable[[Job], Awaitable[T]],
-        watcher: Watcher | None = None,
+        watch: Watch | None = None,
     ) -> Deferred[T]:
         """
         Run an operation, or join the one that has its ``ref``.
 
         Cancelling the Deferred does not stop it.
 
-        :param watcher: Receives the progress; every page when it is ``None``.
+        :param watch: Receives the progress; every page when it is ``None``.
         :return: Fires when everything is done; fails with ``BridgeError`` when
             everything was rolled back.
         :raise BridgeError: It is refused before it begins.
@@ -115,7 +115,7 @@ class Jobs:
         if known is not None:
             return known.join()
         self._refuse_more(request.caller)
-        job = Job(request, watcher or self._watcher, self._name(), self._now_ms())
+        job = Job(request, watch or self._watch, self._name(), self._now_ms())
         self._jobs.append(job)
         answer: Deferred[T] = job.join()
         Deferred.fromCoroutine(self._carry_out(job, body))

@@ -25,7 +25,6 @@ from ..bundle.build import Report
 from ..installed.records import read_records
 from ..installed.trees import ListEntry, Trees
 from ..tree.tree import Verified, Verify
-from .job import Watcher
 from .jobs import Jobs
 
 
@@ -36,7 +35,7 @@ class Builds(Protocol):
         """Verify trees and bundle them; a failed build is a report too."""
 
 
-class EventSink(Watcher, Protocol):
+class EventSink(Protocol):
     """Receives reports about plugins, for the pages."""
 
     def plugins(self, entries: list[ListEntry]) -> None:

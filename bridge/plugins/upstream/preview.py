@@ -35,7 +35,7 @@ from ..installed.records import Record, is_recorded, recorded
 from ..installed.trees import Trees
 from ..operations.candidate import Candidate, CandidateFetcher, KeptTree
 from ..operations.changes import check_same_id, updatable
-from ..operations.job import Job, Progress, Request, Requester, cancelled
+from ..operations.job import Job, Progress, Request, Requester, Watch, cancelled
 from ..operations.jobs import Jobs
 from ..operations.prompting import Prompting
 from ..tree.about import read_about
@@ -43,51 +43,11 @@ from ..tree.manifest import Manifest, check_id, differences
 from ..upstream.previewed import read_changelog
 from .previewed import Changelog, InstalledVersion, Preview, PreviewedKey
 
-Watch = Callable[[Progress], object]
-"""Receives the progress of a preview."""
-
-
 Reach = Callable[[frozenset[tuple[str, int]]], Remotes]
 """
 Returns what reaches public hosts, and the private addresses and names that are passed,
 each with its port.
 """
-
-
-@define(eq=False)
-class _Current:
-    """The preview under way, and the pages that wait for it."""
-
-    job: Job | None = None
-    _pages: dict[Holder, Watch] = field(factory=dict)
-
-    def add(self, page: Holder, watch: Watch) -> None:
-        """Report to another page; when no page is left, the preview ends."""
-        if page not in self._pages:
-            self._pages[page] = watch
-            page.on_close(self._left)
-
-    def begin(self, job: Job) -> None:
-        """Remember the operation; it ends if every page has left already."""
-        self.job = job
-        self._end_if_left()
-
-    def progress(self, progress: Progress) -> None:
-        for watch in list(self._pages.values()):
-            watch(progress)
-
-    def end(self) -> None:
-        """Release the result: pages that stay open keep referring to this."""
-        self.job = None
-        self._pages.clear()
-
-    def _left(self, page: Holder) -> None:
-        self._pages.pop(page, None)
-        self._end_if_left()
-
-    def _end_if_left(self) -> None:
-        if self.job is not None and not self._pages:
-            self.job.interrupt(cancelled("the page that asked has gone"))
 
 
 @define(eq=False)
@@ -99,6 +59,8 @@ class Previewer:
     :ivar reach: What other previews may.
     :ivar may_ask: Whether a prompt may allow a private host.
     :ivar in_thread: Where trees are read.
+    :ivar _job: The preview under way.
+    :ivar _pages: Those that wait for it; when none is left, it ends.
     """
 
     _jobs: Jobs
@@ -114,7 +76,8 @@ class Previewer:
     _clock: IReactorTime
     _in_thread: InThread
     _budget: TokenBucket = field(init=False)
-    _current: _Current | None = field(default=None, init=False)
+    _job: Job | None = field(default=None, init=False)
+    _pages: dict[Holder, Watch] = field(factory=dict, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._budget = TokenBucket(
@@ -144,22 +107,21 @@ class Previewer:
         request = Request(
             Operation.PREVIEW, (url, plugin_id), plugin_id, ref, from_page=page.is_page
         )
-        current = self._current
-        known = self._jobs.find(request)
-        if known is None and current is not None and current.job is not None:
-            if current.job.stopping:
+        current, known = self._job, self._jobs.find(request)
+        if known is None and current is not None:
+            if current.stopping:
                 # A reloaded page may ask before its former preview has ended.
-                return current.job.ended().addCallback(
+                return current.ended().addCallback(
                     lambda _: self.preview(url, plugin_id, ref, page, watch)
                 )
-            if not current.job.request.is_same(request):
+            if not current.request.is_same(request):
                 why = "another preview is under way; wait for it to end"
                 raise plugin_error(Prefix.BUSY, why)
-            known = current.job
+            known = current
         if known is None:
             return self._begin(request, page, watch)
-        if current is not None and known is current.job:
-            current.add(page, watch)
+        if known is current:
+            self._add(page, watch)
         return known.join(ref)
 
     def _begin(
@@ -176,19 +138,30 @@ class Previewer:
                 f"at most {PREVIEWS_PER_MINUTE} previews a minute",
                 math.ceil(self._budget.wait()),
             )
-        current = _Current()
 
         async def body(job: Job) -> Preview:
-            self._current = current
+            self._job = job
+            self._add(page, watch)
             try:
-                current.begin(job)
                 return await self._preview(job, url, plugin_id)
             finally:
-                self._current = None
-                current.end()
+                self._job = None
+                self._pages.clear()
 
-        current.add(page, watch)
-        return self._jobs.run(request, body, current)
+        return self._jobs.run(request, body, self._progress)
+
+    def _add(self, page: Holder, watch: Watch) -> None:
+        self._pages.setdefault(page, watch)
+        page.on_close(self._left)
+
+    def _left(self, page: Holder) -> None:
+        self._pages.pop(page, None)
+        if self._job is not None and not self._pages:
+            self._job.interrupt(cancelled("the page that asked has gone"))
+
+    def _progress(self, progress: Progress) -> None:
+        for watch in list(self._pages.values()):
+            watch(progress)
 
     async def _preview(
         self, job: Job, url: str | None, plugin_id: str | None

@@ -227,7 +227,7 @@ class Bench:
         self.sink = Pushes(self.push, self.trust)
         names = itertools.count(1)
         self.jobs = Jobs(
-            self.sink,
+            self.sink.progress,
             self.clock,
             self.now,
             lambda: f"operation-{next(names)}",

@@ -38,7 +38,7 @@ class CandidateTestCase(SynchronousTestCase):
     def setUp(self):
         self.bench = Bench(self)
         self.bench.publish("good")
-        self.running = Job(Request(Operation.INSTALL), self.bench.sink)
+        self.running = Job(Request(Operation.INSTALL), self.bench.sink.progress)
 
     def fetch(self, name="good", pin=None):
         fetching = self.bench.fetcher.fetch(self.running, url_of(name), pin)
@@ -75,7 +75,9 @@ class CandidateFetcherTests(CandidateTestCase):
         """A clone that waits for others says so, goes on when one ends, and can end."""
         self.bench.clones.slow = "clone"
         held = [self.fetch() for _ in range(limits.CLONES_AT_ONCE)]
-        runnings = [Job(Request(Operation.INSTALL), self.bench.sink) for _ in range(2)]
+        runnings = [
+            Job(Request(Operation.INSTALL), self.bench.sink.progress) for _ in range(2)
+        ]
         waiting, other = (
             Deferred.fromCoroutine(self.bench.fetcher.fetch(one, url_of("good")))
             for one in runnings
@@ -100,7 +102,9 @@ class CandidateFetcherTests(CandidateTestCase):
         """No further step begins, so the last one that pages saw is the one it was."""
         why = cancelled("the operation was cancelled")
         for name, step in (("load_manifest", "validate"), ("survey_tree", "policy")):
-            job = self.running = Job(Request(Operation.INSTALL), self.bench.sink)
+            job = self.running = Job(
+                Request(Operation.INSTALL), self.bench.sink.progress
+            )
             self.bench.threads.before = {name: partial(job.interrupt, why)}
             self.failureResultOf(self.fetch())
             self.assertEqual(job.step, step)
