@@ -171,11 +171,7 @@ class DaemonTests(TestCase):
         """What a part raises at the end is logged, and the rest is ended."""
         daemon = self.start()
 
-        class Bad:
-            def close(self):
-                raise ZeroDivisionError
-
-        daemon._finish = [Bad(), *daemon._finish]
+        daemon._finish = [lambda: 1 / 0, *daemon._finish]
         await daemon.stopService()
         self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
         acquire(self.data / "lock").release()

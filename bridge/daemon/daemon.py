@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from twisted.application.service import Service
 from twisted.internet.defer import Deferred, maybeDeferred
@@ -35,13 +35,6 @@ from .token import FollowedToken
 THREAD_TURN_SECONDS = 0.001
 
 
-class Closeable(Protocol):
-    """A part with work to finish at shutdown."""
-
-    def close(self) -> Deferred[Any] | None:
-        """Accept no more work; fires when work under way is finished or undone."""
-
-
 @define(eq=False, repr=False)
 class Daemon(Service):
     """
@@ -56,7 +49,8 @@ class Daemon(Service):
     :ivar banner: What is logged then.
     :ivar status: What the supervisor is notified of besides the address; may be empty.
     :ivar reopen: Reopens log files after they were moved; on SIGHUP.
-    :ivar finish: The parts to close at the end, in order.
+    :ivar finish: Called at the end, in order: each has a part accept no more work, and
+        ends when what was under way is finished or undone.
     :ivar release: Called last: releases the data directory.
     :ivar output: Prints the daemon's own log lines; ``None`` when twistd does.
     :ivar observer: Keeps them in a file, and pushes them to the pages.
@@ -76,7 +70,7 @@ class Daemon(Service):
     _banner: Banner
     _status: str
     _reopen: Callable[[], object]
-    _finish: Sequence[Closeable]
+    _finish: Sequence[Callable[[], object]]
     _release: Callable[[], None]
     _output: ILogObserver | None
     _observer: ILogObserver
@@ -155,9 +149,9 @@ class Daemon(Service):
         if self._port is not None:
             await maybeDeferred(self._port.stopListening)
         self._sockets.call_waiting()
-        for part in (self._control, *self._finish):
+        for close in (self._control.close, *self._finish):
             try:
-                await maybeDeferred(part.close)
+                await maybeDeferred(close)
             except BridgeError as e:
                 self._log.error("a part could not shut down: {why}", why=e.message)
             except Exception:  # noqa: BLE001

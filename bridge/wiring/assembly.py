@@ -134,6 +134,7 @@ def assemble(
         starting: list[Deferred[Any]] = [services.fanout.start(), desktop.find()]
         return DeferredList(starting, consumeErrors=True)
 
+    last = desktop.close, logs.close, store.close, kept.close
     return Daemon(
         reactor=reactor,
         listening=listening,
@@ -148,7 +149,7 @@ def assemble(
         banner=banner,
         status=unbuildable,
         reopen=logs.reopen,
-        finish=[*services.finish, *plugins.finish, desktop, logs, store, kept],
+        finish=[*services.finish, *plugins.finish, *last],
         release=lock.release,
         output=make_log_output(config, twistd, secrets),
         observer=at_least(config.log, LogPublisher(kept, pushed)),

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from .. import __version__
 from ..approval import DevApprover, IApprover, Prompts, native_approver
@@ -24,7 +23,7 @@ from ..plugins.operations.candidate import CandidateFetcher, KeptTree
 from ..plugins.operations.changes import PluginChanges
 from ..plugins.operations.jobs import Jobs
 from ..plugins.operations.prompting import Prompting
-from ..plugins.operations.rebuild import Rebuild, Shutdown
+from ..plugins.operations.rebuild import Rebuild, end_operations
 from ..plugins.operations.settlement import InstalledSet, notice_of, recover
 from ..plugins.policy.scan import Scanner
 from ..plugins.upstream.preview import Previewer
@@ -44,14 +43,14 @@ class PluginWiring:
     :ivar links: Links working trees, with ``--dev``.
     :ivar notices: Notices from the start that the operator should see.
     :ivar prepare: Resumes interrupted work; called before listening.
-    :ivar finish: The parts to close at the end, in order.
+    :ivar finish: What closes the parts at the end, in order.
     """
 
     service: PluginService
     links: DevLinks
     notices: list[str]
     prepare: Callable[[], object]
-    finish: list[Any]
+    finish: list[Callable[[], object]]
 
 
 def make_approver(core: Core) -> IApprover:
@@ -151,9 +150,10 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
             rebuild.begin()
 
     notices = [] if recovered is None else [notice_of(recovered, store)]
-    shutdown = Shutdown(linking.close, jobs, rebuild, reactor)
-    finish: list[Any] = [updates, shutdown, kept]
-    return PluginWiring(service, links, notices, prepare, finish)
+    end = partial(end_operations, linking.close, jobs, rebuild, reactor)
+    return PluginWiring(
+        service, links, notices, prepare, [updates.close, end, kept.drop]
+    )
 
 
 def _random_name() -> str:

@@ -52,13 +52,13 @@ class ServiceWiring:
 
     :ivar for_commands: What commands may call: with ``--dev``, links too.
     :ivar fanout: Brings notifications to the sinks.
-    :ivar finish: The parts to close at the end, in order.
+    :ivar finish: What closes the parts at the end, in order.
     """
 
     registry: Registry
     for_commands: Registry
     fanout: Fanout
-    finish: list[Any]
+    finish: list[Callable[[], object]]
 
 
 def make_services(
@@ -91,11 +91,12 @@ def make_services(
     registry.register("osc", osc)
     registry.register("outbound", Outbound(fetcher))
     registry.register("plugins", plugins.service)
-    finish: list[Any] = [osc, sql, fetcher, fanout]
+    finish: list[Callable[[], object]] = [osc.close, sql.close]
+    finish += [fetcher.close, fanout.close]
     if core.config.dev:
         remote = SnippetEvaluator(core.hub.ask, os.urandom, core.reactor)
         registry.register("remote", remote)
-        finish.append(remote)
+        finish.append(remote.close)
     registry.register("sql", sql)
     registry.register("state", State(core.store, core.paths.data.state))
     dev = core.config.dev

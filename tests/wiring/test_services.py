@@ -94,8 +94,8 @@ class ShutdownTests(SynchronousTestCase):
             )
         ]
         self.assertNotEqual(clock.getDelayedCalls(), [])
-        for part in made.finish:
-            maybeDeferred(part.close)
+        for close in made.finish:
+            maybeDeferred(close)
         late = {"database": "vrcnext", "sql": "SELECT 1"}
         asked.append(Deferred.fromCoroutine(calls.call("sql", "query", late)))
         for asking in asked:

@@ -77,7 +77,6 @@ class KeptTree:
     _now: Callable[[], float]
     _in_thread: InThread
     _tree: _Tree | None = field(default=None, init=False)
-    _closed: bool = field(default=False, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
@@ -92,8 +91,6 @@ class KeptTree:
         self.drop()
         expiry = self._clock.callLater(limits.PREVIEW_KEPT_SECONDS, self.drop)
         self._tree = _Tree(url, pin, root, manifest, expiry)
-        if self._closed:
-            self.drop()
         return int((self._now() + limits.PREVIEW_KEPT_SECONDS) * 1000)
 
     def manifest(self, url: str, pin: Pin | None) -> Manifest | None:
@@ -136,11 +133,6 @@ class KeptTree:
         return removing.addErrback(
             lambda failure: self._log.failure("a previewed tree stays", failure)
         )
-
-    def close(self) -> Deferred[Any]:
-        """Keep nothing from now on; see ``drop``."""
-        self._closed = True
-        return self.drop()
 
 
 class Scans(Protocol):

@@ -8,7 +8,7 @@ in the report.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, Protocol
 
 from attrs import field
@@ -17,7 +17,7 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from ...classes import define, frozen
+from ...classes import define
 from ...protocol.errors import BridgeError, shutting_down
 from ...protocol.limits import BUILD_END_SECONDS
 from ...store.store import Store
@@ -43,41 +43,6 @@ class EventSink(Protocol):
 
     def built(self, report: Report) -> None:
         """A build has ended."""
-
-
-@frozen
-class Shutdown:
-    """
-    Ends operations and builds at the shutdown of the daemon.
-
-    A bundler may hang until its deadline; a daemon that takes that long to stop may be
-    killed.
-
-    :ivar unlink: Takes linked trees out of the bundle.
-    """
-
-    _unlink: Callable[[], Deferred[Any]]
-    _jobs: Jobs
-    _rebuild: Rebuild
-    _clock: IReactorTime
-
-    def close(self) -> Deferred[None]:
-        """
-        Finish or undo every operation, the builds within ``BUILD_END_SECONDS``.
-
-        :return: Fires when nothing is under way.
-        """
-        return Deferred.fromCoroutine(self._close())
-
-    async def _close(self) -> None:
-        cutting = self._clock.callLater(BUILD_END_SECONDS, self._rebuild.cut_off)
-        try:
-            await self._unlink()
-            await self._jobs.close()
-            await self._rebuild.close()
-        finally:
-            if cutting.active():
-                cutting.cancel()
 
 
 @define(eq=False)
@@ -184,3 +149,27 @@ class Rebuild:
         """
         self._closed = True
         return self.lock.run(lambda: None)
+
+
+async def end_operations(
+    unlink: Callable[[], Awaitable[object]],
+    jobs: Jobs,
+    rebuild: Rebuild,
+    clock: IReactorTime,
+) -> None:
+    """
+    Finish or undo every operation, at the shutdown of the daemon.
+
+    A bundler may hang until its deadline; a daemon that takes that long to stop may be
+    killed.  So builds end within ``BUILD_END_SECONDS``.
+
+    :param unlink: Takes linked trees out of the bundle.
+    """
+    cutting = clock.callLater(BUILD_END_SECONDS, rebuild.cut_off)
+    try:
+        await unlink()
+        await jobs.close()
+        await rebuild.close()
+    finally:
+        if cutting.active():
+            cutting.cancel()

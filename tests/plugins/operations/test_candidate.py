@@ -224,15 +224,14 @@ class KeptTreeTests(SynchronousTestCase):
         self.bench.trees.sweep()
         self.assertFalse(killed.exists())
 
-    def test_close(self) -> None:
-        """The end of the daemon removes it, and keeps nothing more."""
-        self.successResultOf(self.kept.close())
+    def test_drop(self) -> None:
+        """The end of the daemon removes it."""
+        self.successResultOf(self.kept.drop())
         self.assertFalse(self.root.exists())
-        self.assertFalse(self.keep().exists())
         self.assertEqual(self.bench.clock.getDelayedCalls(), [])
 
     def test_removing_fails(self) -> None:
         """That is logged, and harms nothing."""
         self.bench.threads.failing = {"remove": OSError(5, "I/O error")}
-        self.successResultOf(self.kept.close())
+        self.successResultOf(self.kept.drop())
         self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)

@@ -7,7 +7,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.logger import capturedLogs, formatEvent
 
 from bridge.plugins.installed.records import recorded
-from bridge.plugins.operations.rebuild import Shutdown
+from bridge.plugins.operations.rebuild import end_operations
 from bridge.plugins.operations.settlement import recover
 from bridge.protocol.errors import BridgeError, unavailable
 from bridge.protocol.limits import BUILD_END_SECONDS
@@ -128,14 +128,16 @@ class EndingTests(RebuildTestCase):
         super().setUp()
         self.killed: list[Any] = []
         self.hanging = self.hold(Deferred(self.killed.append))
-        self.shutdown = self.ending(lambda: succeed(None))
+        self.unlink: Callable[[], Deferred[Any]] = lambda: succeed(None)
 
-    def ending(self, unlink: Callable[[], Deferred[Any]]) -> Shutdown:
-        return Shutdown(unlink, self.bench.jobs, self.rebuild, self.bench.clock)
+    def ending(self) -> Deferred[None]:
+        bench = self.bench
+        ends = end_operations(self.unlink, bench.jobs, self.rebuild, bench.clock)
+        return Deferred.fromCoroutine(ends)
 
     def end(self) -> None:
         """Begin to end the daemon, and wait as long as a build may take then."""
-        ended = self.shutdown.close()
+        ended = self.ending()
         self.assertEqual(self.killed, [])
         self.bench.clock.advance(BUILD_END_SECONDS)
         self.assertEqual(self.killed, [self.hanging])
@@ -156,13 +158,13 @@ class EndingTests(RebuildTestCase):
 
     def test_attack_bundler_that_hangs_without_linked_trees(self) -> None:
         """It is killed as well when the build is that which leaves these out."""
-        self.shutdown = self.ending(lambda: self.rebuild.build().addErrback(id))
+        self.unlink = lambda: self.rebuild.build().addErrback(id)
         self.end()
 
     def test_build_that_ends(self) -> None:
         """A build that ends by itself is waited for; nothing is killed, or begins."""
         building = self.rebuild.build()
-        ended = self.shutdown.close()
+        ended = self.ending()
         self.assertNoResult(ended)
         self.hanging.callback(None)
         self.successResultOf(ended)
