@@ -13,9 +13,10 @@ from typing import Annotated
 from attrs import field
 
 from ..classes import frozen
-from ..plugins.dev.linking import Linked, Linking, SourcesRefusedError
+from ..plugins.dev.linking import Linked, Linking
 from ..plugins.operations.job import reason
 from ..plugins.policy.rules.table import Hit
+from ..plugins.policy.scan import SourcesRefusedError
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Prefix
 from ..protocol.rules import MaxItems, Text
@@ -74,8 +75,7 @@ class DevLinks:
         try:
             return LinkResult(await self._linking.update(caller, directory, tree.files))
         except SourcesRefusedError as e:
-            message = f"{Prefix.POLICY}: {e.hits[0].report}"
-            return LinkResult(message=message, hits=e.hits)
+            return LinkResult(message=e.message, hits=e.hits)
         except BridgeError as e:
             return LinkResult(message=e.message)
         except OSError as e:

@@ -31,28 +31,15 @@ from ...protocol.text import iso_time
 from ...settings.host import HostProfile
 from ...store.store import Store
 from ..bundle.build import Report
-from ..esbuild.executable import BundlerError
 from ..installed.records import is_recorded, read_records
 from ..installed.trees import LinkedTree, ListEntry, Trees
 from ..operations.candidate import Scans
 from ..operations.jobs import Jobs
 from ..operations.rebuild import EventSink, Rebuild
-from ..policy.rules.table import Hit
+from ..policy.scan import refuse
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.tree import Tree
 from .reading import read_files
-
-
-class SourcesRefusedError(Exception):
-    """
-    The source policy refuses a tree.
-
-    :ivar hits: The violations; at least one.
-    """
-
-    def __init__(self, hits: list[Hit]) -> None:
-        super().__init__(hits)
-        self.hits = hits
 
 
 @frozen
@@ -119,24 +106,15 @@ class Linking:
         :param command: One that was admitted.
         :param names: The files to read; see ``read_files``.
         :raise BridgeError: It is refused; the prefixes are those of an install.
-        :raise SourcesRefusedError: It is refused for its sources.
         """
         async with self._turn:
             if command not in self._commands:
                 raise shutting_down()
             tree = Tree(await self._in_thread(read_files, root, names))
             manifest = load_manifest(tree, self._profile)
-            await self._scan(tree)
+            await refuse(self._scanner.scan(tree))
             async with self._jobs.commit_lock:
                 return await self._link(command, tree, manifest)
-
-    async def _scan(self, tree: Tree) -> None:
-        try:
-            hits = await self._scanner.scan(tree)
-        except BundlerError as e:
-            raise plugin_error(Prefix.BUILD_FAILED, str(e)) from None
-        if hits:
-            raise SourcesRefusedError(hits)
 
     async def _link(self, command: Holder, tree: Tree, manifest: Manifest) -> Linked:
         self._check_id(command, manifest.id)

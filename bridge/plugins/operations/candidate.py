@@ -28,10 +28,9 @@ from ...protocol.steps import Step
 from ...settings.host import HostProfile
 from ...system.files import remove
 from ..clone.repositories import Remotes
-from ..esbuild.executable import BundlerError
 from ..installed.trees import Trees
 from ..policy.rules.table import Hit
-from ..policy.scan import refuse
+from ..policy.scan import SourcesRefusedError, refuse
 from ..tree.manifest import Manifest, load_manifest
 from ..tree.signature import Signed, verify_tree
 from ..tree.tree import Tree, read_tree
@@ -249,12 +248,12 @@ class CandidateFetcher:
 
     async def _scan(self, job: Job, tree: Tree) -> None:
         try:
-            hits = await job.until(lambda: self._scanner.scan(tree))
-        except BundlerError as e:
-            # Without a bundler there will be no bundle either.
-            raise plugin_error(Prefix.BUILD_FAILED, str(e)) from None
-        self._report(hits)
-        refuse(hits)
+            await refuse(job.until(lambda: self._scanner.scan(tree)))
+        except SourcesRefusedError as e:
+            for hit in e.hits:
+                why = f": {hit.why}" if hit.why else ""
+                self._log.warn("source policy: {hit}{why}", hit=hit.report, why=why)
+            raise
 
     async def _clone(self, job: Job, url: str, root: Path, remotes: Remotes) -> str:
         def received(count: int) -> None:
@@ -278,8 +277,3 @@ class CandidateFetcher:
             return await job.until(cloned)
         finally:
             reporting.stop()
-
-    def _report(self, hits: list[Hit]) -> None:
-        for hit in hits:
-            why = f": {hit.why}" if hit.why else ""
-            self._log.warn("source policy: {hit}{why}", hit=hit.report, why=why)

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 
 from attrs import Factory
 
-from ...classes import frozen
+from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...protocol import limits
-from ...protocol.errors import Prefix, plugin_error
+from ...protocol.errors import BridgeError, Code, Prefix, plugin_error
 from ...protocol.text import printable
 from ..esbuild.conversation import (
     BundlerReactor,
@@ -28,7 +28,7 @@ from ..esbuild.conversation import (
     converse,
     together,
 )
-from ..esbuild.executable import Executable
+from ..esbuild.executable import BundlerError, Executable
 from ..esbuild.language import is_source_name
 from ..tree.tree import EXEMPT, Tree, is_test_name
 from .javascript.constructs import output_hits
@@ -206,7 +206,7 @@ def is_scanned(path: str) -> bool:
 
 
 def all_hits(
-    survey: Survey, verdicts: Mapping[str, Verdict], stopped: Sequence[Hit] = ()
+    survey: Survey, verdicts: Mapping[str, Verdict], stopped: Iterable[Hit] = ()
 ) -> list[Hit]:
     """
     Put everything together that was found.
@@ -225,14 +225,33 @@ def all_hits(
     return [*hits, *stopped, *survey.after][: limits.POLICY_HITS]
 
 
-def refuse(hits: Sequence[Hit]) -> None:
+@define(auto_exc=True)
+class SourcesRefusedError(BridgeError):
     """
-    Refuse the operation if there are hits.
+    The source policy refuses a tree; the message names the first violation.
 
-    :raise BridgeError: Names the first one.
+    :ivar hits: All of them.
     """
+
+    hits: list[Hit] = Factory(list)
+
+
+async def refuse(scanning: Awaitable[list[Hit]]) -> None:
+    """
+    Refuse a tree for what is found in it.
+
+    :param scanning: See ``Scanner.scan``.
+    :raise SourcesRefusedError: Something is.
+    :raise BridgeError: ``build_failed``: there is no bundler, so there will be no
+        bundle either.
+    """
+    try:
+        hits = await scanning
+    except BundlerError as e:
+        raise plugin_error(Prefix.BUILD_FAILED, str(e)) from None
     if hits:
-        raise plugin_error(Prefix.POLICY, hits[0].report)
+        message = f"{Prefix.POLICY}: {hits[0].report}"
+        raise SourcesRefusedError(Code.BAD_REQUEST, message, hits=hits)
 
 
 def _document_hits(path: str, tree: Tree) -> Iterator[Hit]:

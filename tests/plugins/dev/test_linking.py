@@ -1,8 +1,9 @@
 from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.dev.linking import Linked, SourcesRefusedError
+from bridge.plugins.dev.linking import Linked
 from bridge.plugins.installed.records import read_records
+from bridge.plugins.policy.scan import SourcesRefusedError
 from bridge.protocol.errors import BridgeError
 
 from ...pages import Page
