@@ -8,15 +8,13 @@ Autobahn's classes have hundreds of attributes of their own; what is ours is in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from autobahn.twisted.websocket import WebSocketServerFactory
 from twisted.internet.defer import Deferred
-from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ...classes import frozen
 from ...concurrency.throttledcounter import ThrottledCounter
 from ...protocol import limits
 from ...protocol.errors import CloseCode, CloseReason, bad_request
@@ -36,16 +34,6 @@ _VIOLATIONS: dict[int, CloseReason] = {
     CloseCode.INVALID_TEXT: CloseReason.NOT_UTF8,
     CloseCode.TOO_BIG: CloseReason.TOO_BIG,
 }
-
-
-@frozen(eq=False, repr=False)
-class _Timer:
-    """Calls later, for Autobahn, by the daemon's clock."""
-
-    clock: IReactorTime
-
-    def call_later(self, delay: float, call: Callable[..., Any], *args: Any) -> Any:
-        return self.clock.callLater(delay, call, *args)
 
 
 class BridgeProtocol(FrameCodec):
@@ -175,7 +163,7 @@ class BridgeFactory(WebSocketServerFactory):
         # Without a name, Autobahn would send its own, with its version.
         super().__init__(reactor=context.clock, server="", headers=_UPGRADED)
         # Autobahn's own timers run, roughly, on the global reactor.
-        self._batched_timer = _Timer(context.clock)
+        self._batched_timer = SimpleNamespace(call_later=context.clock.callLater)
         self.context = context
         self.handshakes_refused = ThrottledCounter(context.clock, _note_refused)
         self._sockets_waiting: dict[BridgeProtocol, None] = {}
