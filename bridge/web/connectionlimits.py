@@ -42,7 +42,7 @@ class PendingConnections:
     once is always served.
     """
 
-    _limit: int
+    _limit: int = limits.CONNECTIONS_WAITING
     _waiting: dict[LimitedConnection, None] = field(factory=dict)
 
     def __len__(self) -> int:
@@ -70,23 +70,20 @@ class RequestQuota:
     A connection that comes when the turn is used up waits for the next one.
     """
 
-    _limit: int
     _clock: IReactorTime
-    _left: int = field(init=False)
+    _limit: int = limits.HTTP_REQUESTS_PER_TURN
+    _answered: int = 0
     _next: IDelayedCall | None = None
     _waiting: dict[LimitedConnection, None] = field(factory=dict)
-
-    def __attrs_post_init__(self) -> None:
-        self._left = self._limit
 
     @property
     def free(self) -> bool:
         """Whether a request may be read now."""
-        return self._left > 0
+        return self._answered < self._limit
 
     def consume(self, requests: int = 1) -> None:
         """Count a request that is answered in this turn, or what takes as long."""
-        self._left -= requests
+        self._answered += requests
         self._schedule()
 
     def wait(self, connection: LimitedConnection) -> None:
@@ -104,8 +101,8 @@ class RequestQuota:
 
     def _begin(self) -> None:
         self._next = None
-        self._left = self._limit
-        while self._waiting and self._left > 0:
+        self._answered = 0
+        while self._waiting and self.free:
             connection = next(iter(self._waiting))
             del self._waiting[connection]
             connection.resume_reading()
@@ -115,7 +112,7 @@ class RequestQuota:
 class UnreadAnswers:
     """Bounds what callers with the token were answered, and have not read; in bytes."""
 
-    _limit: int
+    _limit: int = limits.UNSENT_BYTES
     _sizes: dict[LimitedConnection, int] = field(factory=dict)
 
     @property
@@ -140,21 +137,12 @@ class UnreadAnswers:
 class ConnectionLimits:
     """All that the connections of a daemon share."""
 
-    pending: PendingConnections
     quota: RequestQuota
-    answers: UnreadAnswers
+    pending: PendingConnections = field(factory=PendingConnections)
+    answers: UnreadAnswers = field(factory=UnreadAnswers)
 
     def leave(self, connection: LimitedConnection) -> None:
         """Forget a connection."""
         self.pending.leave(connection)
         self.quota.leave(connection)
         self.answers.leave(connection)
-
-
-def make_connection_limits(clock: IReactorTime) -> ConnectionLimits:
-    """Make what the connections of one daemon share."""
-    return ConnectionLimits(
-        PendingConnections(limits.CONNECTIONS_WAITING),
-        RequestQuota(limits.HTTP_REQUESTS_PER_TURN, clock),
-        UnreadAnswers(limits.UNSENT_BYTES),
-    )

@@ -19,7 +19,7 @@ from ..protocol.strictjson import dumps
 from ..protocol.version import PROTOCOL
 from ..protocol.wire import unstructure
 from .channel import GuardedChannel
-from .connectionlimits import make_connection_limits
+from .connectionlimits import ConnectionLimits, RequestQuota
 from .guard import Guard
 from .request import GuardedRequest, too_large
 from .routes import SOCKET, Responder, Routes
@@ -69,7 +69,7 @@ class GuardedSite(HTTPFactory):
         super().__init__(reactor=reactor, timeout=None)  # type: ignore[arg-type]
         self._guard = guard
         self._routes = routes
-        self.shared = make_connection_limits(reactor)
+        self.shared = ConnectionLimits(RequestQuota(reactor))
 
     def validate(self, request: GuardedRequest) -> Responder:
         """

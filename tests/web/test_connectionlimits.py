@@ -46,7 +46,7 @@ class PendingConnectionsTests(SynchronousTestCase):
 class RequestQuotaTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.clock = Clock()
-        self.quota = RequestQuota(4, self.clock)
+        self.quota = RequestQuota(self.clock, 4)
 
     def test_attack_more_than_a_turn_waits(self) -> None:
         """Each turn answers so many of those that wait, in their order."""
