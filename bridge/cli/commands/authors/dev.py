@@ -74,7 +74,7 @@ class Link:
 
     It blocks, so that it has a thread of its own.
 
-    :ivar log: The page's log.
+    :ivar log: Follows the page's log.
     :ivar show: Accepts a line.
     :ivar read: Has the bundler read the tree.
     :ivar built: Called after each build.
@@ -82,7 +82,7 @@ class Link:
 
     _root: Path
     _connection: Connection
-    _log: Path
+    _log: Follower
     _show: Callable[[str], None]
     _read: Callable[[], Reading]
     _place: Paths
@@ -92,7 +92,7 @@ class Link:
     _due: bool = field(default=True, init=False)
     _sent: Any = field(default=None, init=False)
     _linked_as: tuple[str, str] | None = field(default=None, init=False)
-    _follower: Follower | None = field(default=None, init=False)
+    _log_fault: str = field(default="", init=False)
     _ended: bool = field(default=False, init=False)
 
     async def run(self, reactor: Any) -> None:
@@ -129,7 +129,7 @@ class Link:
                 raise
         finally:
             self._connection.close()
-            self._stop_log()
+            self._log.close()
 
     def look(self) -> None:
         """
@@ -191,8 +191,6 @@ class Link:
         self._show_lines(
             self._read().warnings(plugin_id, self._place.profile.has_texts)
         )
-        if self._follower is None:
-            self._begin_log()
         self._built()
 
     def _show_refused(self, message: str, refused: list[Any]) -> None:
@@ -206,35 +204,22 @@ class Link:
         if self._linked_as is not None:
             self._show("  the last good build stays in use")
 
-    def _begin_log(self) -> None:
-        """From now on, show what the plugin logs."""
-        self._follower = Follower(self._log)
-        try:
-            self._follower.last(0, lambda _: None)
-        except (LogFileError, OSError) as e:
-            self._report_log(e)
-
     def _show_log(self) -> None:
-        if self._follower is None or self._linked_as is None:
-            return
+        """Show what the plugin has logged since it was linked, or once why not."""
+        plugin_id = self._linked_as[0] if self._linked_as else ""
+        lines, fault = [], ""
         try:
-            for line in self._follower.more():
-                read = read_line(visible(line.decode("utf-8", "replace")))
-                if read is not None and read.scope == self._linked_as[0]:
-                    self._show_at(f"{read.level:<{_LEVEL_WIDTH}} {read.message}")
+            lines = [*self._log.more()]
         except (LogFileError, OSError) as e:
-            self._report_log(e)
-
-    def _report_log(self, error: LogFileError | OSError) -> None:
-        """Report why nothing of the log is shown, until the next build."""
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        self._show_at(f"the plugin's log lines are not shown: {self._log}: {why}")
-        self._stop_log()
-
-    def _stop_log(self) -> None:
-        follower, self._follower = self._follower, None
-        if follower is not None:
-            follower.close()
+            fault = str(e.strerror) if isinstance(e, OSError) else str(e)
+        if fault and fault != self._log_fault:
+            what = "the plugin's log lines are not shown"
+            self._show_at(f"{what}: {self._log.path}: {fault}")
+        self._log_fault = fault
+        for line in lines if plugin_id else ():
+            read = read_line(visible(line.decode("utf-8", "replace")))
+            if read is not None and read.scope == plugin_id:
+                self._show_at(f"{read.level:<{_LEVEL_WIDTH}} {read.message}")
 
     def _show_lines(self, lines: list[str]) -> None:
         for line in lines:
@@ -287,9 +272,8 @@ def dev(
     def built() -> None:
         reactor.callFromThread(builds.built)
 
-    link = Link(
-        root, connection, log_file or place.data.log, print_line, read, place, built
-    )
+    log = Follower(log_file or place.data.log)
+    link = Link(root, connection, log, print_line, read, place, built)
     if not no_page:
         _serve(page, page_port, opens)
     oneshot.run(reactor, lambda: link.run(reactor))
