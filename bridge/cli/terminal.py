@@ -23,6 +23,9 @@ _STRING: Final = "32"
 _NUMBER: Final = "36"
 _WORD: Final = "35"
 
+# Marks, of which not all are called combining, and joiners.
+_NO_COLUMN: Final = ("Mn", "Me", "Cf")
+
 _TOKEN = re.compile(
     r'(?P<string>"(?:[^"\\]|\\.)*+")(?P<colon>:)?'
     r"|(?P<number>-?[0-9][0-9.eE+-]*)|(?P<word>true|false|null)"
@@ -173,7 +176,7 @@ def first_of(lines: Sequence[str], most: int) -> list[str]:
 def _width(text: str) -> int:
     """Return how many columns a terminal takes for a text."""
     wide = sum(unicodedata.east_asian_width(each) in "WF" for each in text)
-    marks = sum(unicodedata.combining(each) != 0 for each in text)
+    marks = sum(unicodedata.category(each) in _NO_COLUMN for each in text)
     return len(text) + wide - marks
 
 

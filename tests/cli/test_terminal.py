@@ -67,11 +67,15 @@ class TableTests(SynchronousTestCase):
         rows = [
             ("ID", "NAME", "STATE"),
             ("a", "\u65e5\u672c", "on"),
-            ("bcd", "e\u0301", ""),
+            ("bcd", "\u0e17\u0e35\u0e48", "off"),
         ]
         self.assertEqual(
             terminal.table(rows),
-            ["ID   NAME  STATE", "a    \u65e5\u672c  on", "bcd  e\u0301"],
+            [
+                "ID   NAME  STATE",
+                "a    \u65e5\u672c  on",
+                "bcd  \u0e17\u0e35\u0e48     off",
+            ],
         )
 
 
