@@ -5,7 +5,8 @@ from typing import Any
 from twisted.internet.defer import maybeDeferred
 from zope.interface.verify import verifyObject
 
-from bridge.approval import IApprover, Prompts
+from bridge.approval.approvers import IApprover
+from bridge.approval.prompts import Prompts
 from bridge.protocol.errors import Code, Prefix
 from bridge.sinks.fanout import Health, ISink, SinkError
 from bridge.sinks.notification import FIELDS

@@ -19,7 +19,8 @@ from zope.interface import Attribute as Described
 from zope.interface import Interface, implementer
 
 from ..classes import frozen
-from ..freedesktop import DesktopError, INotifications, Note
+from ..freedesktop.messages import DesktopError
+from ..freedesktop.notes import INotifications, Note
 from ..protocol.errors import BridgeError, Prefix, plugin_error
 from .prompts import Prompt, sender
 

@@ -16,9 +16,15 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
-from .. import freedesktop
 from ..classes import define
-from ..freedesktop.notes import NEVER_MS
+from ..freedesktop.messages import DesktopError
+from ..freedesktop.notes import (
+    NEVER_MS,
+    INotifications,
+    Note,
+    QuestionExpiredError,
+    Urgency,
+)
 from ..protocol.limits import PROMPT_SECONDS
 from .approvers import DESKTOP_ENTRY, IApprover, denied, unavailable
 from .prompts import Prompt, sender, shown
@@ -48,7 +54,7 @@ class DesktopApprover:
     :ivar random: Returns that many random bytes, as ``os.urandom`` does.
     """
 
-    _notifications: freedesktop.INotifications
+    _notifications: INotifications
     _application: str
     _random: Callable[[int], bytes]
     _clock: IReactorTime
@@ -79,12 +85,12 @@ class DesktopApprover:
 
     async def _ask(self, prompt: Prompt) -> None:
         confirm, deny = self._key("confirm"), self._key("deny")
-        note = freedesktop.Note(
+        note = Note(
             sender(self._application),
             prompt.title,
             await self._text(prompt),
             icon="dialog-warning",
-            urgency=freedesktop.Urgency.CRITICAL,
+            urgency=Urgency.CRITICAL,
             desktop_entry=DESKTOP_ENTRY,
             expire_ms=NEVER_MS,
         )
@@ -92,9 +98,9 @@ class DesktopApprover:
         try:
             asked = self._notifications.ask(note, buttons)
             choice = await asked.addTimeout(PROMPT_SECONDS, self._clock)
-        except freedesktop.QuestionExpiredError:
+        except QuestionExpiredError:
             raise denied("the prompt expired") from None
-        except freedesktop.DesktopError as e:
+        except DesktopError as e:
             raise unavailable(str(e)) from None
         except defer.TimeoutError:
             raise denied("the prompt was not answered in time") from None
@@ -109,7 +115,7 @@ class DesktopApprover:
         """The text of the question, and how to answer it without buttons."""
         try:
             server = await self._notifications.find()
-        except freedesktop.DesktopError as e:
+        except DesktopError as e:
             raise unavailable(str(e)) from None
         how = ANSWERING.get(server.name.lower())
         return prompt.text if how is None else f"{prompt.text}\n{how}"

@@ -15,7 +15,8 @@ from ..daemon.listening import is_taken
 from ..datadir.ownership import NotOwnError, check, check_tree
 from ..datadir.paths import DataDir
 from ..datadir.token import TokenError, read_token
-from ..freedesktop import DesktopError, INotifications
+from ..freedesktop.messages import DesktopError
+from ..freedesktop.notes import INotifications
 from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ..plugins.installed.exchange import Journal, JournalError
 from ..plugins.installed.records import Record, read_records

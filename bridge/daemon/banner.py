@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from .. import __version__
-from ..approval import IApprover
+from ..approval.approvers import IApprover
 from ..classes import frozen
 from ..rpc.registry import Registry
 from ..settings.config import Config

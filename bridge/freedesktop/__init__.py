@@ -11,19 +11,3 @@ The user's desktop, reached over the session bus.
 
 Users need ``INotifications`` and ``Note``.
 """
-
-from __future__ import annotations
-
-from .messages import DesktopError
-from .notes import INotifications, Note, QuestionExpiredError, Server, Urgency
-from .notifications import Notifications
-
-__all__ = [
-    "DesktopError",
-    "INotifications",
-    "Note",
-    "Notifications",
-    "QuestionExpiredError",
-    "Server",
-    "Urgency",
-]

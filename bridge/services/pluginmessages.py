@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from attrs import evolve
 
-from ..approval import Operation
+from ..approval.prompts import Operation
 from ..classes import frozen
 from ..plugins.installed.keys import KeyEntry, Trust
 from ..plugins.installed.trees import ListEntry

@@ -11,7 +11,8 @@ from typing import Any
 
 from attrs import evolve
 
-from ..approval import IApprover, Operation
+from ..approval.approvers import IApprover
+from ..approval.prompts import Operation
 from ..classes import define, frozen
 from ..concurrency.threads import InThread
 from ..plugins.bundle.build import Report

@@ -19,8 +19,8 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..classes import define
-from ..freedesktop import DesktopError, INotifications, Note, Server, Urgency
-from ..freedesktop.notes import DEFAULT_MS
+from ..freedesktop.messages import DesktopError
+from ..freedesktop.notes import DEFAULT_MS, INotifications, Note, Server, Urgency
 from ..protocol.limits import DESKTOP_SECONDS
 from .fanout import Health, ISink, SinkError, UnavailableError
 from .icons import IconFiles, ImageError

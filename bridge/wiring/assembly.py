@@ -29,7 +29,7 @@ from ..daemon.token import FollowedToken
 from ..daemonlog import LogPush, Output, at_least, open_daemon_log, to_journal
 from ..datadir.paths import DataDir
 from ..datadir.token import read_or_make_token
-from ..freedesktop import Notifications
+from ..freedesktop.notifications import Notifications
 from ..http.client import FetchConfig, make_client
 from ..pagelog.pagefile import LogFileError, PageFile
 from ..pagelog.writer import LogWriter

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..classes import frozen
 from ..concurrency.threads import Pool
-from ..freedesktop import INotifications
+from ..freedesktop.notes import INotifications
 from ..http.client import HttpClient
 from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE
 from ..rpc.hub import Hub

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from functools import partial
 
 from .. import __version__
-from ..approval import DevApprover, IApprover, Prompts, native_approver
+from ..approval.approvers import DevApprover, IApprover
+from ..approval.native import native_approver
+from ..approval.prompts import Prompts
 from ..classes import frozen
 from ..http.addresspolicy import AddressPolicy
 from ..plugins.bundle.build import Builder

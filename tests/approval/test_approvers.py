@@ -4,10 +4,12 @@ from twisted.internet.defer import fail
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import DevApprover, Prompts, native_approver
+from bridge.approval.approvers import DevApprover
 from bridge.approval.desktop import DesktopApprover
+from bridge.approval.native import native_approver
+from bridge.approval.prompts import Prompts
 from bridge.approval.windows import WindowsApprover
-from bridge.freedesktop import Note
+from bridge.freedesktop.notes import Note
 
 from ..contracts import ApproverContract
 from ..plugins.operations.bench import FakeApprover

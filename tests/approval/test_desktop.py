@@ -7,9 +7,10 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import Prompts
 from bridge.approval.desktop import ANSWERING, DesktopApprover
-from bridge.freedesktop import DesktopError, QuestionExpiredError, Urgency
+from bridge.approval.prompts import Prompts
+from bridge.freedesktop.messages import DesktopError
+from bridge.freedesktop.notes import QuestionExpiredError, Urgency
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS
 

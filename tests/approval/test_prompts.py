@@ -5,8 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import Offer, Operation, Prompt, Prompts, host_of
-from bridge.approval.prompts import named, sender
+from bridge.approval.prompts import (
+    Offer,
+    Operation,
+    Prompt,
+    Prompts,
+    host_of,
+    named,
+    sender,
+)
 from bridge.plugins.clone.server import check_url
 from bridge.settings.host import load_profile
 

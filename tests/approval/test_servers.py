@@ -5,8 +5,8 @@ import os
 from twisted.internet import reactor
 from twisted.trial.unittest import TestCase
 
-from bridge.approval import Offer, Prompts
 from bridge.approval.desktop import DesktopApprover
+from bridge.approval.prompts import Offer, Prompts
 
 from ..freedesktop.buses import notifications
 from ..freedesktop.session import Box, Session, notification_server

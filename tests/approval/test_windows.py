@@ -9,7 +9,7 @@ from twisted.internet import reactor
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.approval import Prompts
+from bridge.approval.prompts import Prompts
 from bridge.approval.windows import STYLE, WindowsApprover, message_box
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import PROMPT_SECONDS

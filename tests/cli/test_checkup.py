@@ -11,12 +11,13 @@ from twisted.internet.defer import Deferred, fail
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge import __version__
-from bridge.approval import Operation
+from bridge.approval.prompts import Operation
 from bridge.cli import checkup
 from bridge.cli.checkup import Finding, Level
 from bridge.cli.terminal import CommandError
 from bridge.datadir.token import read_or_make_token
-from bridge.freedesktop import DesktopError, Server
+from bridge.freedesktop.messages import DesktopError
+from bridge.freedesktop.notes import Server
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.provision.hostsources import install_sources

@@ -16,10 +16,10 @@ from twisted.internet.testing import MemoryReactorClock, StringTransport
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.freedesktop import DesktopError, bus
+from bridge.freedesktop import bus
 from bridge.freedesktop.bus import RUNTIME, VARIABLE, Bus, session_sockets
 from bridge.freedesktop.connection import SessionBusConnection, connect
-from bridge.freedesktop.messages import BUS, Call, RemoteInterface
+from bridge.freedesktop.messages import BUS, Call, DesktopError, RemoteInterface
 from bridge.protocol.limits import DESKTOP_SECONDS
 
 from ..directories import fresh_directory

@@ -4,7 +4,8 @@ from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 from zope.interface.verify import verifyObject
 
-from bridge.freedesktop import DesktopError, INotifications, Server
+from bridge.freedesktop.messages import DesktopError
+from bridge.freedesktop.notes import INotifications, Server
 
 from ..approval.screens import FakeScreen
 from ..waiting import until

@@ -6,8 +6,8 @@ from typing import Any
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
-from bridge.freedesktop import DesktopError, Note, QuestionExpiredError, Urgency
-from bridge.freedesktop.messages import BUS, Call
+from bridge.freedesktop.messages import BUS, Call, DesktopError
+from bridge.freedesktop.notes import Note, QuestionExpiredError, Urgency
 from bridge.freedesktop.notifications import SERVICE
 
 from ..waiting import until

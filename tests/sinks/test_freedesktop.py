@@ -9,7 +9,8 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase, TestCase
 
-from bridge.freedesktop import DesktopError, Note, Server, Urgency
+from bridge.freedesktop.messages import DesktopError
+from bridge.freedesktop.notes import Note, Server, Urgency
 from bridge.protocol.limits import DESKTOP_SECONDS
 from bridge.sinks.fanout import Health, SinkError, UnavailableError
 from bridge.sinks.freedesktop import Freedesktop, body, note

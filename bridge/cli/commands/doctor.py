@@ -20,10 +20,10 @@ from attrs import asdict, evolve
 from twisted.internet.defer import Deferred
 
 from ... import __version__
-from ...approval import native_approver
+from ...approval.native import native_approver
 from ...approval.prompts import Operation, Prompt
 from ...datadir.token import TokenError, read_token
-from ...freedesktop import Notifications
+from ...freedesktop.notifications import Notifications
 from ...plugins.installed.records import RECORDS, read_record
 from ...plugins.tree.files import open_regular
 from ...protocol.errors import BridgeError, Prefix

@@ -26,7 +26,7 @@ from typing import Annotated, Any, Final
 
 from attrs import field
 
-from ...approval import Operation
+from ...approval.prompts import Operation
 from ...classes import frozen
 from ...datadir.ownership import NotOwnError, check
 from ...datadir.paths import write_atomically

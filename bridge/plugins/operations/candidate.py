@@ -18,7 +18,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
-from ...approval import host_of
+from ...approval.prompts import host_of
 from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...protocol import limits

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from attrs import evolve
 from twisted.internet.defer import Deferred, ensureDeferred
 
-from ...approval import Operation
+from ...approval.prompts import Operation
 from ...classes import define, frozen
 from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, TypeVar
 from attrs import field
 from twisted.internet.defer import Deferred, DeferredLock, ensureDeferred
 
-from ...approval import Operation
+from ...approval.prompts import Operation
 from ...classes import define, frozen
 from ...concurrency.shares import Holder
 from ...protocol.errors import BridgeError, Prefix, plugin_error, shutting_down

@@ -19,7 +19,7 @@ from twisted.internet.defer import Deferred, DeferredList, DeferredLock
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
-from ...approval import Operation
+from ...approval.prompts import Operation
 from ...classes import define
 from ...concurrency.shares import Holder
 from ...protocol import limits

@@ -8,7 +8,8 @@ from attrs import evolve, field
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
-from ...approval import IApprover, Offer, Prompt, Prompts, unavailable
+from ...approval.approvers import IApprover, unavailable
+from ...approval.prompts import Offer, Prompt, Prompts
 from ...classes import define
 from ...concurrency.shares import Shares
 from ...protocol.errors import BridgeError, Prefix, plugin_error

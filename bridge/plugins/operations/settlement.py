@@ -16,7 +16,7 @@ from attrs import field
 from twisted.internet.defer import DeferredLock
 from twisted.logger import Logger
 
-from ...approval import Operation
+from ...approval.prompts import Operation
 from ...classes import define
 from ...concurrency.threads import InThread
 from ...protocol.errors import BridgeError, Code, Prefix, plugin_error, unavailable

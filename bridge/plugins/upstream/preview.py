@@ -16,7 +16,7 @@ from attrs import field
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 
-from ...approval import Operation
+from ...approval.prompts import Operation
 from ...classes import define
 from ...concurrency.shares import Holder
 from ...concurrency.threads import InThread

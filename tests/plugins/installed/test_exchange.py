@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import Operation
+from bridge.approval.prompts import Operation
 from bridge.plugins.installed import exchange as module
 from bridge.plugins.installed.exchange import Exchange, Journal, JournalError
 from bridge.plugins.installed.keys import KEYS

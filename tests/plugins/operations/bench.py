@@ -21,7 +21,8 @@ from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import implementer
 
-from bridge.approval import IApprover, Prompts, denied, unavailable
+from bridge.approval.approvers import IApprover, denied, unavailable
+from bridge.approval.prompts import Prompts
 from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
 from bridge.plugins.bundle.build import Report

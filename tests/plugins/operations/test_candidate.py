@@ -8,7 +8,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.logger import capturedLogs
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import Operation
+from bridge.approval.prompts import Operation
 from bridge.plugins.operations.candidate import Pin
 from bridge.plugins.operations.job import Job, Request, cancelled
 from bridge.plugins.tree.manifest import Manifest

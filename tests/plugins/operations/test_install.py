@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bridge.approval import denied
+from bridge.approval.approvers import denied
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import RECORDS, Record, recorded
 from bridge.protocol.wire import unstructure

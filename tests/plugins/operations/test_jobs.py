@@ -18,7 +18,7 @@ from twisted.internet.defer import (
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.approval import Operation
+from bridge.approval.prompts import Operation
 from bridge.plugins.operations.job import End, Job, Outcome, Request, cancelled
 from bridge.plugins.operations.jobs import Jobs
 from bridge.protocol.errors import BridgeError, Code

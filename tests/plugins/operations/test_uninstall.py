@@ -2,7 +2,7 @@
 
 import shutil
 
-from bridge.approval import denied
+from bridge.approval.approvers import denied
 from bridge.plugins.installed.keys import KEYS, MARKS
 from bridge.plugins.installed.records import RECORDS
 from bridge.protocol.errors import BridgeError
