@@ -3,7 +3,6 @@
 from typing import Any
 
 from twisted.internet.defer import maybeDeferred
-from zope.interface.verify import verifyObject
 
 from bridge.approval.approvers import IApprover
 from bridge.approval.prompts import Prompts
@@ -24,7 +23,7 @@ class ApproverContract:
     def test_it_describes_itself(self):
         """It has all that ``IApprover`` names, its description in one line of text."""
         approver = self.approver()
-        self.assertTrue(verifyObject(IApprover, approver))
+        self.assertIsInstance(approver, IApprover)
         self.assertEqual(len(approver.description.splitlines()), 1)
 
     def test_it_answers_or_can_be_withdrawn(self):
@@ -54,7 +53,7 @@ class SinkContract:
     async def test_it_describes_itself(self):
         """It has all that ``ISink`` names, and its names are of the right kinds."""
         sink = self.sink()
-        self.assertTrue(verifyObject(ISink, sink))
+        self.assertIsInstance(sink, ISink)
         self.assertRegex(sink.name, r"\A[a-z][a-z0-9-]{0,31}\Z")
         self.assertEqual(len(sink.description.splitlines()), 1)
         self.assertLessEqual({"title", "content"}, set(sink.honours))

@@ -10,13 +10,11 @@ Approval by the user before something privileged is done.
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Protocol, runtime_checkable
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from zope.interface import Attribute as Described
-from zope.interface import Interface, implementer
 
 from ..classes import frozen
 from ..freedesktop.messages import DesktopError
@@ -27,15 +25,19 @@ from .prompts import Prompt, sender
 DESKTOP_ENTRY: Final = "plugin-bridge"
 
 
-class IApprover(Interface):
+@runtime_checkable
+class IApprover(Protocol):
     """Asks the user where no page can answer."""
 
-    description = Described(
-        "One line for the banner and ``describe``; starts with ``none`` when no "
-        "question is really asked."
-    )
+    @property
+    def description(self) -> str:
+        """
+        Describe it in one line, for the banner and ``describe``.
 
-    def approve(prompt: Prompt) -> Deferred[None]:  # noqa: N805
+        :return: Starts with ``none`` when no question is really asked.
+        """
+
+    def approve(self, prompt: Prompt) -> Deferred[None]:
         """
         Ask; no other question of ours is open.
 
@@ -45,7 +47,6 @@ class IApprover(Interface):
         """
 
 
-@implementer(IApprover)
 @frozen
 class DevApprover:
     """

@@ -14,7 +14,6 @@ from typing import Final
 from twisted.internet import defer
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
-from zope.interface import implementer
 
 from ..classes import define
 from ..freedesktop.messages import DesktopError
@@ -26,7 +25,7 @@ from ..freedesktop.notes import (
     Urgency,
 )
 from ..protocol.limits import PROMPT_SECONDS
-from .approvers import DESKTOP_ENTRY, IApprover, denied, unavailable
+from .approvers import DESKTOP_ENTRY, denied, unavailable
 from .prompts import Prompt, sender, shown
 
 _KEY_BYTES: Final = 16
@@ -41,7 +40,6 @@ ANSWERING: Final = {
 """How to answer on servers that draw no buttons, by the name they give."""
 
 
-@implementer(IApprover)
 @define(eq=False, repr=False)
 class DesktopApprover:
     """

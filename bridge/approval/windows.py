@@ -20,12 +20,11 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from zope.interface import implementer
 
 from ..classes import define
 from ..concurrency.threads import NO_THREAD
 from ..protocol.limits import PROMPT_SECONDS
-from .approvers import IApprover, denied, unavailable
+from .approvers import denied, unavailable
 from .prompts import Prompt, sender
 
 # https://learn.microsoft.com/en-us/windows/win32/api/winuser/nf-winuser-messageboxw
@@ -54,7 +53,6 @@ def message_box(owner: int, text: str, title: str, style: int) -> int:
     raise OSError("there are no message boxes on this system")
 
 
-@implementer(IApprover)
 @define(eq=False, repr=False)
 class WindowsApprover:
     """

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from twisted.internet.defer import Deferred
-from zope.interface import Attribute as Described
-from zope.interface import Interface
 
 from ..classes import frozen
 from .messages import DesktopError
@@ -70,26 +68,30 @@ class QuestionExpiredError(DesktopError):
     """The server closed a question before it was answered."""
 
 
-class INotifications(Interface):
+@runtime_checkable
+class INotifications(Protocol):
     """The desktop's notifications."""
 
-    health = Described("``up`` while a notification server is there, else ``down``.")
-    has_looked = Described(
-        "Whether a server was looked for; before, ``down`` may be true no more."
-    )
-    server = Described(
-        "The ``Server`` that was last asked what it can do, while it is there; else "
-        "``None``."
-    )
+    @property
+    def health(self) -> str:
+        """``up`` while a notification server is there, else ``down``."""
 
-    def find() -> Deferred[Server]:
+    @property
+    def has_looked(self) -> bool:
+        """Whether a server was looked for; before, ``down`` may be true no more."""
+
+    @property
+    def server(self) -> Server | None:
+        """The server that was last asked what it can do, while it is there."""
+
+    def find(self) -> Deferred[Server]:
         """
         Return the current server; without one, ask the bus to start it.
 
         :return: Fails with ``DesktopError`` within five seconds.
         """
 
-    def show(note: Note) -> Deferred[None]:  # noqa: N805
+    def show(self, note: Note) -> Deferred[None]:
         """
         Show a note.
 
@@ -97,8 +99,7 @@ class INotifications(Interface):
         """
 
     def ask(
-        note: Note,  # noqa: N805
-        actions: Sequence[tuple[str, str]],
+        self, note: Note, actions: Sequence[tuple[str, str]]
     ) -> Deferred[str | None]:
         """
         Show a note with buttons until one is pressed.
@@ -111,7 +112,7 @@ class INotifications(Interface):
             Cancelling it withdraws the note.
         """
 
-    def watch(changed: Callable[[str], object]) -> Callable[[], None]:  # noqa: N805
+    def watch(self, changed: Callable[[str], object]) -> Callable[[], None]:
         """
         Call ``changed`` with each new ``health``.
 

@@ -15,14 +15,13 @@ from attrs import evolve, field
 from twisted.internet.defer import Deferred, DeferredList
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from zope.interface import implementer
 
 from ..classes import define
 from ..protocol.limits import DESKTOP_SECONDS, WITHDRAW_SECONDS
 from .bus import Bus
 from .connection import SessionBusConnection
 from .messages import BUS, Byte, Call, DesktopError, RemoteInterface, Signal
-from .notes import INotifications, Note, QuestionExpiredError, Server
+from .notes import Note, QuestionExpiredError, Server
 
 SERVICE: Final = "org.freedesktop.Notifications"
 REMOTE: Final = RemoteInterface(SERVICE, "/org/freedesktop/Notifications", SERVICE)
@@ -32,7 +31,6 @@ _MAX_ID: Final = 2**32 - 1
 _EARLY_NOTES: Final = 64
 
 
-@implementer(INotifications)
 @define(eq=False, repr=False)
 class Notifications:
     """

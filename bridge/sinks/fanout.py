@@ -7,7 +7,7 @@ A sink that fails or hangs is a reason, and never more: each has its own deadlin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from attrs import field
 from twisted.internet.defer import (
@@ -19,7 +19,6 @@ from twisted.internet.defer import (
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from zope.interface import Attribute, Interface
 
 from ..classes import define
 from ..protocol.errors import WireString
@@ -47,15 +46,27 @@ class RejectedError(SinkError):
     """It was not accepted, or can't be sent."""
 
 
-class ISink(Interface):
+@runtime_checkable
+class ISink(Protocol):
     """Something that shows notifications."""
 
-    name = Attribute("Its name for callers and --sink.")
-    description = Attribute("What it reaches; one line.")
-    honours = Attribute("The fields it uses, as the wire spells them.")
-    has_started = Attribute("Whether it is a target: from its start on, or later.")
+    @property
+    def name(self) -> str:
+        """Its name for callers and ``--sink``."""
 
-    def start() -> Deferred[None] | None:
+    @property
+    def description(self) -> str:
+        """What it reaches; one line."""
+
+    @property
+    def honours(self) -> tuple[str, ...]:
+        """The fields it uses, as the wire spells them."""
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it is a target: from its start on, or later."""
+
+    def start(self) -> Deferred[None] | None:
         """
         Begin.
 
@@ -63,10 +74,10 @@ class ISink(Interface):
             target now; it may still become one by itself.
         """
 
-    def health() -> Health:
+    def health(self) -> Health:
         """Return its ``Health`` now; never waits."""
 
-    def deliver(notification: Notification) -> Deferred[None] | None:  # noqa: N805
+    def deliver(self, notification: Notification) -> Deferred[None] | None:
         """
         Show a ``Notification``.
 
@@ -74,7 +85,7 @@ class ISink(Interface):
             ``RejectedError``.  Cancelled at the deadline.
         """
 
-    def close() -> Deferred[Any] | None:
+    def close(self) -> Deferred[Any] | None:
         """End, and release what is held; ``None`` or a Deferred."""
 
 
@@ -83,17 +94,17 @@ class Fanout:
     """
     The sinks of this daemon.
 
-    :ivar sinks: Providers of ``ISink``, in the order in which they are listed.
+    :ivar sinks: In the order in which they are listed.
     """
 
     _clock: IReactorTime
-    sinks: Sequence[Any] = ()
+    sinks: Sequence[ISink] = ()
 
     _waiting: set[Deferred[Any]] = field(factory=set, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
-    def targets(self) -> list[Any]:
+    def targets(self) -> list[ISink]:
         """Return the sinks that have started."""
         return [sink for sink in self.sinks if sink.has_started]
 
@@ -102,7 +113,7 @@ class Fanout:
         starting = [self._start(sink) for sink in self.sinks]
         return gatherResults(starting).addCallback(lambda _: None)
 
-    def _start(self, sink: Any) -> Deferred[None]:
+    def _start(self, sink: ISink) -> Deferred[None]:
         def skipped(failure: Failure) -> None:
             if failure.check(CancelledError):
                 return  # the daemon ends before the sink has started
@@ -112,7 +123,7 @@ class Fanout:
 
         return self._in_time(SINK_START_SECONDS, sink.start).addErrback(skipped)
 
-    def deliver(self, sink: Any, notification: Notification) -> Deferred[str | None]:
+    def deliver(self, sink: ISink, notification: Notification) -> Deferred[str | None]:
         """
         Deliver a notification to a sink.
 

@@ -16,13 +16,12 @@ from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 from twisted.python.failure import Failure
-from zope.interface import implementer
 
 from ..classes import define
 from ..freedesktop.messages import DesktopError
 from ..freedesktop.notes import DEFAULT_MS, INotifications, Note, Server, Urgency
 from ..protocol.limits import DESKTOP_SECONDS
-from .fanout import Health, ISink, SinkError, UnavailableError
+from .fanout import Health, SinkError, UnavailableError
 from .icons import IconFiles, ImageError
 from .notification import Notification
 
@@ -38,7 +37,6 @@ def body(text: str, server: Server) -> str:
     return text
 
 
-@implementer(ISink)
 @define(eq=False, repr=False)
 class Freedesktop:
     """

@@ -23,12 +23,11 @@ from attrs import field
 from twisted.internet.error import CannotListenError, MessageLengthError
 from twisted.internet.protocol import DatagramProtocol
 from twisted.logger import Logger
-from zope.interface import implementer
 
 from ..classes import define
 from ..protocol.limits import OVERLAY_BYTES, OVERLAY_SMALL_BYTES
 from ..settings.values import Address
-from .fanout import Health, ISink, RejectedError, SinkError, UnavailableError
+from .fanout import Health, RejectedError, SinkError, UnavailableError
 from .notification import FIELDS, SOUNDS, Notification
 
 VOLUME: Final = 0.7
@@ -84,7 +83,6 @@ def datagram(notification: Notification) -> bytes:
     return text
 
 
-@implementer(ISink)
 @define(eq=False, repr=False)
 class Overlay(DatagramProtocol):
     """Sends datagrams; the port is not connected, or the first refusal would end it."""

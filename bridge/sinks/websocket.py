@@ -38,7 +38,7 @@ from ..net.textframes import head, masked
 from ..protocol import limits
 from ..protocol.bucket import TokenBucket
 from ..protocol.strictjson import dumps
-from .fanout import Health, ISink, UnavailableError
+from .fanout import Health, UnavailableError
 from .notification import Notification
 from .overlay import Overlay, panel
 
@@ -146,7 +146,6 @@ class SinkConnectionFactory(ReconnectingClientFactory, WebSocketClientFactory): 
             self.ended.callback(None)
 
 
-@implementer(ISink)
 @define(eq=False)
 class WebSocketSink:
     """

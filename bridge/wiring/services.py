@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from twisted.logger import Logger
 
@@ -21,7 +21,7 @@ from ..services.outbound import Outbound
 from ..services.remote import SnippetEvaluator
 from ..services.sql import Sql
 from ..services.state import State
-from ..sinks.fanout import Fanout
+from ..sinks.fanout import Fanout, ISink
 from ..sinks.freedesktop import Freedesktop
 from ..sinks.icons import IconFiles
 from ..sinks.overlay import Overlay
@@ -125,7 +125,7 @@ def _freedesktop(core: Core) -> Freedesktop:
     return Freedesktop(core.desktop, files, core.reactor, entry)
 
 
-SINKS: Final[dict[str, Callable[[Core], Any]]] = {
+SINKS: Final[dict[str, Callable[[Core], ISink]]] = {
     "overlay": lambda core: Overlay(core.reactor, core.config.overlay_addr),
     "freedesktop": _freedesktop,
     "xsoverlay": lambda core: xsoverlay(core.reactor, core.paths.profile.application),

@@ -3,15 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from twisted.internet.defer import Deferred, execute, fail
-from zope.interface import implementer
 
 from bridge.freedesktop.messages import DesktopError
-from bridge.freedesktop.notes import INotifications, Note, Server
+from bridge.freedesktop.notes import Note, Server
 
 SERVER = Server(":1.7", "Sample", "1.0", frozenset({"actions"}))
 
 
-@implementer(INotifications)
 class FakeScreen:
     """
     Shows everything at once, to the test; see ``DesktopContract``.

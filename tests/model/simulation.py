@@ -24,13 +24,12 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.testing import MemoryReactorClock
 from twisted.logger import LogLevel, eventAsText, globalLogPublisher
 from twisted.python.failure import Failure
-from zope.interface import implementer
 
 import bridge.plugins.bundle.build
 import bridge.wiring.core
 import bridge.wiring.plugins
 from bridge import tap
-from bridge.approval.approvers import IApprover, denied, unavailable
+from bridge.approval.approvers import denied, unavailable
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY, TABLE_FILE
 from bridge.settings.host import shipped_profile
 
@@ -64,7 +63,6 @@ class Reactor(MemoryReactorClock):
             reader.doRead()
 
 
-@implementer(IApprover)
 @define(eq=False)
 class User:
     """

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
-from zope.interface import implementer
 
-from bridge.sinks.fanout import Health, ISink, UnavailableError
+from bridge.sinks.fanout import Health, UnavailableError
 from bridge.sinks.notification import FIELDS, Notification
 
 
@@ -19,7 +18,6 @@ def failing(error: Exception) -> Callable[[], Any]:
     return fails
 
 
-@implementer(ISink)
 @define(eq=False)
 class FakeSink:
     """Keeps what it is delivered."""

@@ -19,9 +19,8 @@ from attrs import define, evolve, field
 from twisted.internet.defer import Deferred, fail, maybeDeferred, succeed
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
-from zope.interface import implementer
 
-from bridge.approval.approvers import IApprover, denied, unavailable
+from bridge.approval.approvers import denied, unavailable
 from bridge.approval.prompts import Prompts
 from bridge.concurrency.threads import InThread
 from bridge.datadir.paths import DataDir
@@ -126,7 +125,6 @@ def write_tree(
         sign(root, signed_as, PROFILE, seed, signed_at)
 
 
-@implementer(IApprover)
 @define(eq=False)
 class FakeApprover:
     """Answers as configured; ``None`` leaves a question open."""
