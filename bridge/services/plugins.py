@@ -69,6 +69,7 @@ class Pushes:
     trust: Trust
 
     def progress(self, progress: Progress) -> None:
+        """Push how far an operation is."""
         self.push(Event.PROGRESS, unstructure(progress))
 
     def plugins(self, entries: list[ListEntry]) -> None:
