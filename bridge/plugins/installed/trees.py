@@ -10,7 +10,6 @@ import math
 import os
 import stat
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -212,8 +211,7 @@ class Trees:
                 manifest = self._verified(plugin_id, record)[1]
             except BridgeError as e:
                 broken.append(Broken(plugin_id, e.message))
-                with suppress(BridgeError):
-                    entry = self.entry(plugin_id, record)
+                if entry := self.entry(plugin_id, record):
                     plugins.append(evolve(entry, problem=e.message))
             else:
                 plugins.append(ListEntry.recorded(manifest, record))
@@ -223,36 +221,24 @@ class Trees:
         """List the same as ``listing``, without verification."""
         linked = dict(self.linked)
         found = [one.entry for one in linked.values()]
-        for plugin_id in records.keys() - linked.keys():
-            with suppress(BridgeError):
-                found.append(self.entry(plugin_id, records[plugin_id]))
+        others = records.keys() - linked.keys()
+        found += filter(None, (self.entry(one, records[one]) for one in others))
         return sorted(found, key=lambda one: one.id)
 
-    def entry(self, plugin_id: str, record: Record) -> ListEntry:
+    def entry(self, plugin_id: str, record: Record) -> ListEntry | None:
         """
         The list entry of one plugin: its manifest, and what is recorded of it.
 
-        :raise BridgeError: Its tree is gone, or its manifest is not usable.
+        :return: ``None`` when its tree is gone, or its manifest is not usable.
         """
-        manifest = _own(plugin_id, self._read_manifest(plugin_id))
-        return ListEntry.recorded(manifest, record)
-
-    def manifest(self, plugin_id: str) -> Manifest | None:
-        """Read an installed tree's manifest; ``None`` when it is not usable."""
         try:
-            return self._read_manifest(plugin_id)
-        except BridgeError:
+            content = read_bounded(
+                self._root(plugin_id) / MANIFEST_FILE, MANIFEST_BYTES
+            )
+            manifest = _own(plugin_id, read_manifest(content, self._profile))
+        except (BridgeError, OSError):
             return None
-
-    def _read_manifest(self, plugin_id: str) -> Manifest:
-        place = self._root(plugin_id) / MANIFEST_FILE
-        try:
-            content = read_bounded(place, MANIFEST_BYTES)
-        except OSError:
-            raise plugin_error(
-                Prefix.NO_MANIFEST, f"there is no {MANIFEST_FILE} to read at the root"
-            ) from None
-        return read_manifest(content, self._profile)
+        return ListEntry.recorded(manifest, record)
 
     def sound_manifest(self, plugin_id: str, record: Record) -> Manifest | None:
         """Read an installed tree's manifest; ``None`` when the tree was changed."""

@@ -166,7 +166,7 @@ class PluginChanges:
             if same is not None:
                 return UpdateResult(ListEntry.recorded(same, record), updated=False)
         self._installed.refuse_linked(plugin_id)
-        installed = await self._in_thread(self._trees.manifest, plugin_id)
+        installed = await self._in_thread(self._trees.entry, plugin_id, record)
         version = installed.version if installed else "unknown"
         prompts = self._prompting.prompts(job)
         prompt = prompts.update(plugin_id, record.url, version, record.commit)
