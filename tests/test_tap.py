@@ -338,10 +338,7 @@ class DaemonTests(TestCase):
     def equipped(self):
         """Put in place what a build needs; where."""
         paths = self.options().paths
-        wanted = Setup(
-            paths.profile, paths.data, lambda _: None, esbuild(), None, library()
-        )
-        wanted.install()
+        Setup(paths, lambda _: None, esbuild(), None, library()).install()
         return paths
 
     async def test_operation_that_ended_during_another_build(self):

@@ -17,10 +17,8 @@ from typing import Final
 from .. import __version__
 from ..classes import frozen
 from ..datadir.paths import DataDir
-from ..plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from ..plugins.esbuild.pins import BINARY_NAME, VERSION, Pin, pin_for
 from ..protocol.limits import NPM_SECONDS
-from ..settings.host import HostProfile
 from ..settings.options import Paths
 from ..system.locks import LockedError, acquire
 from .downloads import (
@@ -44,7 +42,7 @@ from .hostsources import (
     unmodified_sources,
 )
 from .npm import SetupError
-from .readiness import OWN_HOST, sources_origin
+from .readiness import OWN_HOST, missing_sources, sources_origin
 
 _SAMPLE: Final = "sample"
 _SAMPLE_TABLE: Final = """
@@ -76,8 +74,7 @@ class Setup:
     :ivar environ: For npm.
     """
 
-    profile: HostProfile
-    data: DataDir
+    place: Paths
     report: Callable[[str], None]
     bundler: Path | None = None
     host_sources: Path | None = None
@@ -92,8 +89,8 @@ class Setup:
         :raise SetupError: Something could not be installed; all else was.
         :raise DataDirError: The data directory can't be used.
         """
-        self.data.create()
-        with _alone(self.data, NPM_SECONDS):
+        self.place.data.create()
+        with _alone(self.place.data, NPM_SECONDS):
             self._install_all(bundler_only)
 
     def _install_all(self, bundler_only: bool) -> None:
@@ -111,47 +108,47 @@ class Setup:
             raise SetupError("; ".join(dict.fromkeys(failures)))
 
     def _install_bundler(self) -> None:
-        pin = _pin()
+        pin, data = _pin(), self.place.data
         content = read_bundler(self.bundler, pin) if self.bundler else None
-        if installed_bundler(self.data, pin) and not self.force:
+        if installed_bundler(data, pin) and not self.force:
             self.report(f"bundler: esbuild {VERSION} is already installed")
             return
-        install_bundler(content or find_bundler(pin, self.environ), self.data, pin)
+        install_bundler(content or find_bundler(pin, self.environ), data, pin)
         self.report(f"bundler: installed esbuild {VERSION} for {pin.platform}")
 
     def _install_host(self) -> None:
+        profile = self.place.profile
         if self.host_sources is not None:
             self._install_sources(read_sources(self.host_sources))
-        elif self.profile.name == OWN_HOST:
-            own = own_sources()
-            library = self._own_library()
-            self._install_sources({**own, **library})
-        elif all((self.data.root / need).exists() for need in (API_ENTRY, HOST_ENTRY)):
-            self.report("host sources: already installed")
-        else:
+        elif profile.name == OWN_HOST:
+            self._install_sources({**own_sources(), **self._own_library()})
+        elif missing_sources(self.place):
             raise SetupError(
-                f"the sources of {self.profile.application}'s plugin system are "
-                f"missing: {sources_origin(self.profile)}; then pass the path with "
-                "--host-sources"
+                f"the sources of {profile.application}'s plugin system are missing: "
+                f"{sources_origin(profile)}; then pass the path with --host-sources"
             )
+        else:
+            self.report("host sources: already installed")
 
     def _own_library(self) -> Sources:
         if self.library is not None:
             return library_files(read_library(self.library))
-        if not self.force and (found := installed_library(self.data)):
+        if not self.force and (found := installed_library(self.place.data)):
             return found
         return library_files(find_library(self.environ))
 
     def _install_sources(self, sources: Sources) -> None:
-        changed = install_sources(sources, self.data, __version__, force=self.force)
+        data, force = self.place.data, self.force
+        changed = install_sources(sources, data, __version__, force=force)
         done = "installed" if changed else "already installed"
         self.report(f"host sources: {done} ({len(sources)} files)")
 
     def _install_sample(self) -> None:
         """Create the database that the reference host's pages may read."""
-        if self.profile.name != OWN_HOST or _SAMPLE not in self.profile.databases:
+        profile = self.place.profile
+        if profile.name != OWN_HOST or _SAMPLE not in profile.databases:
             return
-        path = self.profile.database(_SAMPLE, self.data.root)
+        path = profile.database(_SAMPLE, self.place.data.root)
         if path.exists():
             self.report("sample database: already installed")
             return

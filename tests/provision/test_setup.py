@@ -15,7 +15,6 @@ from bridge.protocol.errors import UserError
 from bridge.provision import setup as command
 from bridge.provision.hostsources import install_sources, installed_sources
 from bridge.provision.setup import Setup, own_sources, renew_sources
-from bridge.settings.host import load_profile
 from bridge.settings.options import locate
 from bridge.system.locks import acquire
 
@@ -39,7 +38,8 @@ class SetupCase(SynchronousTestCase):
         }
         self.printed.clear()
         only = given.pop("bundler_only", False)
-        wanted = Setup(load_profile(host), self.data, self.printed.append, **given)
+        place = locate(host, self.data.root, None)
+        wanted = Setup(place, self.printed.append, **given)
         wanted.install(bundler_only=only)
 
     def refused(self, *args, **more) -> str:

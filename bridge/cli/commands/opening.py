@@ -106,7 +106,7 @@ def set_up(place: Paths, yes: bool) -> None:
         f"This downloads {what} with npm. Go on?", f"it has to download {what}", True
     ):
         raise CommandError("nothing was set up")
-    Setup(place.profile, place.data, print_line).install()
+    Setup(place, print_line).install()
 
 
 @command("demo", "--open", table=())
@@ -160,7 +160,7 @@ def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
     def report(line: str) -> None:
         print_line(f"- {line}")
 
-    Setup(place.profile, place.data, report).install()
+    Setup(place, report).install()
     report("publishing a signed sample plugin on a git server with its own certificate")
     name = publish_sample(root, repositories, place.profile, os.urandom, time.time())
     forge = start_forge(reactor, repositories, authority)

@@ -102,9 +102,7 @@ def setup(
         with reported("--download"):
             download_into(download, print_line)
         return
-    wanted = Setup(
-        place.profile, place.data, print_line, bundler, host_sources, library, force
-    )
+    wanted = Setup(place, print_line, bundler, host_sources, library, force)
     wanted.install(bundler_only=bundler_only)
     if bundler_only:
         print_line(f"the bundler is installed in {place.data.root}")
