@@ -29,7 +29,7 @@ from .bounds import CloneLimits, clone_failed
 from .gitprotocol import Fetched, fetch, tip
 from .history import Behind, compare, read_commits
 from .pack import unpack
-from .server import Received, Server, check_url
+from .server import Server, check_url
 from .snapshot import read_snapshot, write_repository
 
 _COMMIT: Final = re.compile("[0-9a-f]{40}")
@@ -207,10 +207,10 @@ class Repositories:
         :raise BridgeError: ``not_https``, ``clone_failed``, or what ``work`` raises.
         """
         check_url(url)
-        received = Received(limits.received_bytes, self.clock.seconds, progress)
         # As git asks: browsers show an address with a slash at its end.
         url = url.removesuffix("/")
-        server = Server(url, self.client, self.policy, limits, received.add)
+        now = self.clock.seconds
+        server = Server(url, self.client, self.policy, limits, now, progress)
 
         async def working() -> T:
             try:

@@ -102,15 +102,19 @@ class Server:
 
     :ivar _url: The repository's, checked.
     :ivar _policy: Which addresses may be dialled.
-    :ivar _count: Counts what is received; may raise ``BridgeError``.
+    :ivar _now: A monotonic clock, in seconds.
+    :ivar _progress: Called with the bytes received so far, a few times a second.
     """
 
     _url: str
     _client: HttpClient
     _policy: AddressPolicy
     _limits: CloneLimits
-    _count: Callable[[int], None]
+    _now: Callable[[], float]
+    _progress: Callable[[int], None]
     _connections: Connections | None = field(default=None, init=False)
+    _bytes: int = field(default=0, init=False)
+    _report_from: float = field(default=float("-inf"), init=False)
 
     async def discover(self) -> bytes:
         """
@@ -148,6 +152,22 @@ class Server:
             await self._connections.close()
         self._connections = None
 
+    def received(self, count: int) -> None:
+        """
+        Count bytes that came from the network.
+
+        :raise BridgeError: They are too many.
+        """
+        self._bytes += count
+        if self._bytes > self._limits.received_bytes:
+            raise clone_failed(
+                f"more than {self._limits.received_bytes} bytes received"
+            )
+        now = self._now()
+        if now >= self._report_from:
+            self._report_from = now + 1 / PROGRESS_PER_SECOND
+            self._progress(self._bytes)
+
     async def _ask(self, method: str, path: str, body: bytes) -> tuple[Head, bytes]:
         target = read_url(self._url + path)
         headers = (*_HEADERS, *[_OF_A_REQUEST] * bool(body))
@@ -155,7 +175,7 @@ class Server:
         try:
             if self._connections is None:
                 self._connections = await self._client.connect(
-                    target, self._policy, self._limits.seconds, self._count, keep=True
+                    target, self._policy, self._limits.seconds, self.received, keep=True
                 )
             head, answer = await self._connections.ask(request, _received)
         except NotPublicError as e:
@@ -202,34 +222,3 @@ def _as_clone_failed(error: BridgeError) -> BridgeError:
     if error.message.startswith(f"{Prefix.CLONE_FAILED}:"):
         return error
     return clone_failed(error.message)
-
-
-@define(eq=False, repr=False)
-class Received:
-    """
-    Counts what is received.
-
-    :ivar _most: How many bytes there may be.
-    :ivar _now: A monotonic clock, in seconds.
-    :ivar _progress: Called with the bytes so far, a few times a second.
-    """
-
-    _most: int
-    _now: Callable[[], float]
-    _progress: Callable[[int], None]
-    _bytes: int = field(default=0, init=False)
-    _report_from: float = field(default=float("-inf"), init=False)
-
-    def add(self, count: int) -> None:
-        """
-        Count bytes that came from the network.
-
-        :raise BridgeError: They are too many.
-        """
-        self._bytes += count
-        if self._bytes > self._most:
-            raise clone_failed(f"more than {self._most} bytes received")
-        now = self._now()
-        if now >= self._report_from:
-            self._report_from = now + 1 / PROGRESS_PER_SECOND
-            self._progress(self._bytes)

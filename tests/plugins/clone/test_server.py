@@ -1,12 +1,14 @@
 """URLs, redirects and answers: the last two from a real TLS server."""
 
 from collections.abc import Iterable
+from unittest.mock import ANY
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http.trust import HostTLS
-from bridge.plugins.clone.server import Received, check_url
+from bridge.plugins.clone.bounds import CloneLimits
+from bridge.plugins.clone.server import Server, check_url
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import URL_CHARACTERS
 
@@ -290,17 +292,19 @@ class ReceivedTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.time = 100.0
         self.progress: list[int] = []
-        self.received = Received(100, lambda: self.time, self.progress.append)
+        few = CloneLimits(received_bytes=100)
+        counted = Server("", ANY, ANY, few, lambda: self.time, self.progress.append)
+        self.received = counted.received
 
     def test_bytes(self) -> None:
         """The limit of received bytes may be reached but not passed."""
-        self.received.add(100)
-        error = self.assertRaises(BridgeError, self.received.add, 1)
+        self.received(100)
+        error = self.assertRaises(BridgeError, self.received, 1)
         self.assertEqual(error.message, "clone_failed: more than 100 bytes received")
 
     def test_progress(self) -> None:
         """Progress is reported at most five times a second."""
         for _ in range(40):
-            self.received.add(1)
+            self.received(1)
             self.time += 0.0625
         self.assertEqual(self.progress, list(range(1, 41, 4)))
