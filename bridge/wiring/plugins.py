@@ -92,7 +92,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     fetcher = CandidateFetcher(
         remotes, scanner, trees, paths.profile, reactor, core.now, check, kept
     )
-    installed = InstalledSet(store, trees, rebuild, sink, check, journal)
+    installed = InstalledSet(jobs, store, trees, rebuild, sink, check, journal)
 
     updates = Updates(store, remotes, reactor)
     changes = PluginChanges(
@@ -144,7 +144,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
     def prepare() -> None:
         sweep(paths.bundle.parent)
         if recovered is not None:
-            installed.resume(jobs, recovered)
+            installed.resume(recovered)
         elif not (
             is_current(paths.bundle, __version__, read_records(store))
             or build_problem(paths)

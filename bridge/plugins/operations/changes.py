@@ -212,7 +212,7 @@ class PluginChanges:
 
         :param accepted: The result of ``ask_for_trust``.
         """
-        await self._installed.begin(job, self._jobs.commit_lock)
+        await self._installed.begin(job)
         if not (accepted or self._trust.is_trusted(candidate.signed.key_id)):
             why = "the author's key was forgotten meanwhile"
             raise plugin_error(Prefix.NOT_TRUSTED, why)
@@ -268,7 +268,7 @@ class PluginChanges:
         record = recorded(self._store, plugin_id)
         prompt = self._prompting.prompts(job).uninstall(plugin_id, record.url)
         await self._prompting.ask(job, prompt)
-        await self._installed.begin(job, self._jobs.commit_lock)
+        await self._installed.begin(job)
         job.reached(Step.REMOVE, f"Removing {plugin_id}")
         aside = await self._in_thread(self._trees.aside, plugin_id)
         exchange = Exchange(Operation.UNINSTALL, plugin_id, None, aside, None)

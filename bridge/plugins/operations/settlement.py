@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from attrs import field
-from twisted.internet.defer import DeferredLock
 from twisted.logger import Logger
 
 from ...approval.prompts import Operation
@@ -79,6 +78,7 @@ def notice_of(exchange: Exchange, store: Store) -> str:
 class InstalledSet:
     """Replaces the installed set by another one: whole, or not at all."""
 
+    _jobs: Jobs
     _store: Store
     _trees: Trees
     _rebuild: Rebuild
@@ -89,14 +89,13 @@ class InstalledSet:
 
     _log: ClassVar[Logger] = Logger()
 
-    async def begin(self, job: Job, lock: DeferredLock) -> None:
+    async def begin(self, job: Job) -> None:
         """
         Wait for the turn to change the set, from which on the operation is finished.
 
-        :param lock: The commit lock.
         :raise BridgeError: It was cancelled, or an earlier change can't be settled.
         """
-        await job.hold(lock)
+        await job.hold(self._jobs.commit_lock)
         job.commit()
         await self.settle()
 
@@ -167,7 +166,7 @@ class InstalledSet:
         if is_built or done:
             await self._end(exchange, exchange.old if done else exchange.new)
 
-    def resume(self, jobs: Jobs, exchange: Exchange) -> None:
+    def resume(self, exchange: Exchange) -> None:
         """
         End what a kill has interrupted, in the background: with a build.
 
@@ -178,15 +177,15 @@ class InstalledSet:
         plugin_id = None if op == Operation.INSTALL else exchange.plugin_id
 
         async def body(job: Job) -> None:
-            await job.hold(jobs.plugin_lock(exchange.plugin_id))
-            await job.hold(jobs.commit_lock)
+            await job.hold(self._jobs.plugin_lock(exchange.plugin_id))
+            await job.hold(self._jobs.commit_lock)
             job.commit()
             await self.settle(job)
             if not exchange.is_done(self._store):
                 raise unavailable("the daemon was ended meanwhile; ask again")
 
         request = Request(op, plugin_id=plugin_id)
-        jobs.run(request, body).addErrback(lambda _: None)
+        self._jobs.run(request, body).addErrback(lambda _: None)
 
     async def _record(self, edits: Sequence[Edit]) -> None:
         try:

@@ -238,7 +238,7 @@ class Bench:
         store, trees, clock, threads = self.store, self.trees, self.clock, self.threads
         now = self.now
         self.settlement = InstalledSet(
-            store, trees, self.rebuild, self.sink, threads, self.journal
+            self.jobs, store, trees, self.rebuild, self.sink, threads, self.journal
         )
         self.fetcher = CandidateFetcher(
             self.cloner, self.scanner, trees, PROFILE, clock, now, threads, self.kept

@@ -145,7 +145,7 @@ class Fixture:
             # What the operator learns is so.
             assert recovered.op == self.operation
             assert recovered.is_done(bench.store) == (snapshot(bench) == self.new)
-            bench.settlement.resume(bench.jobs, recovered)
+            bench.settlement.resume(recovered)
         published = json.loads((root / "bundle").read_text())
         built = {name: code_of(bench, name) for name in bench.installed()}
         assert published == built, (published, built)
@@ -214,7 +214,7 @@ def start_again(bench: Bench) -> None:
     """Recover as a start does."""
     recovered = recover(bench.journal, bench.store, bench.trees)
     if recovered is not None:
-        bench.settlement.resume(bench.jobs, recovered)
+        bench.settlement.resume(recovered)
 
 
 def kill_at_every_call(fixture: Fixture) -> Iterator[bool]:

@@ -192,7 +192,7 @@ class EndingTests(RebuildTestCase):
     def assert_next_start_builds(self, ids: str) -> None:
         bench = Bench(at=self.bench.data.root.parent)
         found = recover(bench.journal, bench.store, bench.trees)
-        bench.settlement.resume(bench.jobs, found)
+        bench.settlement.resume(found)
         self.assertEqual(bench.events[-1], f"push build ok {ids}")
         self.assertFalse(bench.journal.exists())
         self.assertEqual(bench.left()[0], ids.split())

@@ -106,7 +106,7 @@ class RecoverTests(OperationTestCase):
         return self.restart("run good other")
 
     def build(self, recovered: Any) -> None:
-        self.bench.settlement.resume(self.bench.jobs, recovered)
+        self.bench.settlement.resume(recovered)
 
     def test_nothing_was_under_way(self) -> None:
         """Strays go, and nothing is built."""
