@@ -6,13 +6,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 
 from ..daemon.controlsocket import announce_token
 from ..datadir.paths import DataDir
 from ..datadir.token import make_token, read_or_make_token
-from ..plugins.bundle.build import AGAIN_SECONDS, PATIENCE_SECONDS, Builder, Report
+from ..plugins.bundle.build import Builder, Report
 from ..plugins.installed.exchange import Journal
 from ..plugins.installed.records import read_records
 from ..plugins.installed.trees import Trees
@@ -54,16 +53,10 @@ async def build(reactor: Any, paths: Paths) -> Report:
     """
     paths.data.create()
     trees = Trees(paths.data, paths.profile, lambda: "")
-    end = reactor.seconds() + PATIENCE_SECONDS
-    while not _is_settled(paths, trees):
-        if reactor.seconds() >= end:
-            return Report.failed(
-                f"an operation has been running for {PATIENCE_SECONDS:g} s"
-            )
-        await deferLater(reactor, AGAIN_SECONDS)
 
-    def verify() -> Verified:
-        # Only now: while another build was waited for, an operation may have ended.
+    def verify() -> Verified | None:
+        if not _is_settled(paths, trees):
+            return None
         return trees.verified_trees(read_records(read_state(paths.data.state)))
 
     return await Builder(paths, reactor, maybeDeferred).build(verify)

@@ -41,11 +41,10 @@ from .prerequisites import (
 from .publishing import INFO_FILE, Staging, replace_file
 from .sources import Bundle, Sources
 
-PATIENCE_SECONDS: Final = 90.0
-"""How long a build waits for another one, which may take 60 s."""
-
-AGAIN_SECONDS: Final = 0.05
-"""How often it looks whether that has ended."""
+# How long a build waits for another one, which may take 60 s; and how often it looks
+# whether that has ended.
+_PATIENCE_SECONDS: Final = 90.0
+_AGAIN_SECONDS: Final = 0.05
 
 _API: Final = b"module.exports = globalThis.__pluginApi;\n"
 
@@ -74,11 +73,6 @@ class Report:
     duration_ms: int
     plugins: list[str]
     errors: list[str]
-
-    @classmethod
-    def failed(cls, why: str) -> Report:
-        """Report that nothing was built."""
-        return cls(ok=False, duration_ms=0, plugins=[], errors=[why])
 
 
 @frozen
@@ -175,25 +169,27 @@ class _BuildRun:
         Verify and prepare, as soon as no other process builds here.
 
         :return: The bundler.
-        :raise BuildError: Another build took too long.
+        :raise BuildError: Another build, or an operation, took too long.
         """
         clock = self.builder.reactor
-        given_up = clock.seconds() + PATIENCE_SECONDS
+        given_up = clock.seconds() + _PATIENCE_SECONDS
         while True:
             executable = await self.in_thread(self.prepare, verify)
             if executable is not None:
                 return executable
             if clock.seconds() >= given_up:
                 raise BuildError(
-                    f"another build has been running for {PATIENCE_SECONDS:g} s"
+                    "another build, or an operation, has been running for "
+                    f"{_PATIENCE_SECONDS:g} s"
                 )
-            await deferLater(clock, AGAIN_SECONDS)
+            await deferLater(clock, _AGAIN_SECONDS)
 
     def prepare(self, verify: Verify) -> Executable | None:
         """
         Claim the directories, and verify what to build; blocks.
 
-        :return: The bundler; ``None`` while another build has them.
+        :return: The bundler; ``None`` while another build has them, or an operation
+            changes what is in them.
         :raise BundlerError: Something a build needs is missing, or is not what it
             should be, or another user may have written it.
         :raise OSError: There is no room, or no permission.
@@ -208,7 +204,11 @@ class _BuildRun:
             missing = missing_files(data.root, needed)
             if not missing and not self.staging.claim():
                 return None
-            trees, faults = verify()
+            verified = verify()
+            if verified is None:
+                self.staging.release()
+                return None
+            trees, faults = verified
             for plugin_id in self.needed.difference(map(plugin_of, trees)):
                 raise BuildError(faults.get(plugin_id, "the plugin is not installed"))
             left_out = (f"{one} is left out: {why}" for one, why in faults.items())

@@ -36,8 +36,11 @@ the directory of a linked tree; there is one for each plugin.  The second are th
 plugins, by id: why each is not built.
 """
 
-Verify = Callable[[], Verified]
-"""Verifies what a build is made of, and returns it.  Blocks."""
+Verify = Callable[[], Verified | None]
+"""
+Verifies what a build is made of, and returns it; ``None`` while another process changes
+it.  Blocks.
+"""
 
 
 def _sorted(files: Mapping[str, bytes]) -> Mapping[str, bytes]:

@@ -263,10 +263,9 @@ class PublishingTests(BuildCase):
         building = self.shop.build("aa")
         building.cancel()
         await self.assertFailure(building, CancelledError)
-        with mock.patch("bridge.plugins.bundle.build.PATIENCE_SECONDS", 0.0):
-            self.assertEqual(
-                await self.refusal(), "another build has been running for 0 s"
-            )
+        with mock.patch("bridge.plugins.bundle.build._PATIENCE_SECONDS", 0.0):
+            why = "another build, or an operation, has been running for 0 s"
+            self.assertEqual(await self.refusal(), why)
 
 
 class SwappedTests(BuildCase):

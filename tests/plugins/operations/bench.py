@@ -179,7 +179,7 @@ class FakeBuilder:
         trees, faults = await self.in_thread(verify)
         self.events.append(" ".join(["run", *trees]))
         if missing := needed.intersection(faults):
-            return Report.failed(faults[min(missing)])
+            return Report(False, 0, [], [faults[min(missing)]])
         outcome: Any = self.outcomes.pop(0) if self.outcomes else None
         if isinstance(outcome, Deferred):
             await outcome
