@@ -109,10 +109,7 @@ def is_lower(version: str, than: str) -> bool:
 
 def is_plain_range(text: str) -> bool:
     """Whether ``text`` is one to four plain versions, each with its operator."""
-    words = _words(text)
-    return 1 <= len(words) <= PLAIN_COMPARATORS and all(
-        _PLAIN_COMPARATOR.fullmatch(word) for word in words
-    )
+    return re.fullmatch(PLAIN_RANGE, text) is not None
 
 
 def is_range(text: str) -> bool:

@@ -43,6 +43,8 @@ _PHASES: Final = frozenset({"source", "defer"})
 _SPECIFYING: Final = frozenset({"from", "import"})
 _STARTING: Final = frozenset({"import", "export"})
 _EXTENDING: Final = frozenset({"extends"})
+_GIVING: Final = frozenset({":", ",", "}", "("})
+"""What comes after the key of a member that is given a value."""
 
 
 def output_hits(
@@ -221,14 +223,10 @@ class _Reading:
                 is_taken = is_pattern(code, bracket) if is_taken is None else is_taken
                 if is_taken:
                     self._add(index, name)
-            elif name.lower() == "srcdoc" and code.text(key_name(code, index)[1]) in (
-                ":",
-                ",",
-                "}",
-                "(",
-                "=",
-            ):
-                self._add(index, "srcdoc")
+            elif name.lower() == "srcdoc":
+                after = code.text(key_name(code, index)[1])
+                if after == "=" or after in _GIVING:
+                    self._add(index, "srcdoc")
             elif name == table.CALLBACKS:
                 self._add(index, table.CALLBACKS)
 
@@ -285,12 +283,7 @@ class _Reading:
         code = self._code
         for at in range(group + 1, code.partner[group]):
             value = string_value(code, at)
-            is_key = code.text(at - 1) in ("{", ",") and code.text(at + 1) in (
-                ":",
-                "(",
-                ",",
-                "}",
-            )
+            is_key = code.text(at - 1) in ("{", ",") and code.text(at + 1) in _GIVING
             name = value if value is not None else code.text(at) if is_key else None
             if name in table.ASSIGNED:
                 self._add(at, f"{name} assignment")
