@@ -265,28 +265,28 @@ def install_sources(
     :return: Whether anything was written.
     :raise OSError: It could not be done; the old sources are in place.
     """
-    new, old = data.host_new, data.host_old
-    if old.exists() and not data.host.exists():
-        # Somebody pulled the plug between the two renames below.
-        old.rename(data.host)
-    for stale in (new, old):
-        shutil.rmtree(stale, ignore_errors=True)
+    _tidy(data)
     record = InstalledSources(version, digest_of(sources))
     in_place = installed_record(data) == record and unmodified_sources(data) is not None
     if in_place and not force:
         return False
     try:
-        _write({**sources, _RECORD: dumps(unstructure(record))}, new)
+        _write({**sources, _RECORD: dumps(unstructure(record))}, data.host_new)
         if data.host.exists():
-            data.host.rename(old)
-        new.rename(data.host)
+            data.host.rename(data.host_old)
+        data.host_new.rename(data.host)
     finally:
-        if old.exists() and not data.host.exists():
-            old.rename(data.host)
-        for stale in (new, old):
-            shutil.rmtree(stale, ignore_errors=True)
+        _tidy(data)
     sync_directory(data.root)
     return True
+
+
+def _tidy(data: DataDir) -> None:
+    """End a replacement, also one that was killed: the old sources stay, or the new."""
+    if data.host_old.exists() and not data.host.exists():
+        data.host_old.rename(data.host)
+    for stale in (data.host_new, data.host_old):
+        shutil.rmtree(stale, ignore_errors=True)
 
 
 def _write(sources: Sources, root: Path) -> None:
