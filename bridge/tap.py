@@ -38,7 +38,7 @@ from .settings.options import (
 )
 from .system.locks import is_held
 from .system.processes import end_once, prepare_process
-from .system.reactor import steady_reactor
+from .system.reactor import run_once, steady_reactor
 from .system.users import is_user
 from .wiring import assembly, oneshot
 from .wiring.services import SINKS
@@ -85,7 +85,7 @@ class Options(usage.Options):
             raise SystemExit(0)
         reactor = steady_reactor()
         report = _exit_on_error(
-            lambda: oneshot.run(reactor, lambda: oneshot.build(reactor, self.paths))
+            lambda: run_once(reactor, lambda: oneshot.build(reactor, self.paths))
         )
         sys.stdout.write(dumps(unstructure(report)).decode("utf-8") + "\n")
         raise SystemExit(1 if report.errors else 0)

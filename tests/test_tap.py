@@ -28,6 +28,7 @@ from bridge.plugins.bundle.build import Builder
 from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.provision.setup import Setup
 from bridge.system.locks import acquire
+from bridge.system.reactor import run_once
 from bridge.wiring import assembly, oneshot
 
 from .directories import fresh_directory
@@ -330,7 +331,7 @@ class DaemonTests(TestCase):
     def test_build_mode(self):
         """``--build-plugins`` prints its report; its status shows errors."""
         report = oneshot.Report(ok=False, duration_ms=1, plugins=[], errors=["e"])
-        self.patch(oneshot, "run", lambda *_: report)
+        self.patch(tap, "run_once", lambda *_: report)
         status, text = self.refused(lambda: self.options("--build-plugins"))
         self.assertEqual(status, 1)
         self.assertIn('"durationMs":1', text)
@@ -441,10 +442,10 @@ class RunTests(SynchronousTestCase):
                     await deferLater(running, 0)
                 raise ZeroDivisionError
 
-            self.assertRaises(ZeroDivisionError, oneshot.run, running, work)
+            self.assertRaises(ZeroDivisionError, run_once, running, work)
 
     def test_interrupted(self):
         """A reactor that was stopped first has been interrupted."""
         running = brief_reactor(self)
         running.callLater(0, running.stop)
-        self.assertRaises(KeyboardInterrupt, oneshot.run, running, Deferred)
+        self.assertRaises(KeyboardInterrupt, run_once, running, Deferred)

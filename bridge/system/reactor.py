@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.python.failure import Failure
+
+from .processes import stop
+
+T = TypeVar("T")
 
 
 def steady_reactor() -> Any:
@@ -21,3 +29,34 @@ def steady_reactor() -> Any:
     steady: Any = reactor
     steady.seconds = time.monotonic
     return steady
+
+
+def run_once(reactor: Any, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """
+    Run the reactor for one thing.
+
+    :param reactor: Not running, and not to be run again.
+    :raise KeyboardInterrupt: The user ended it first.
+    """
+    done: list[Deferred[T]] = []
+
+    def start() -> None:
+        doing = maybeDeferred(begin)
+        done.append(doing)
+        doing.addBoth(_stopping, reactor)
+
+    reactor.callWhenRunning(start)
+    reactor.run()
+    if not (done and done[0].called):
+        raise KeyboardInterrupt
+    outcome: Any = done[0].result
+    if isinstance(outcome, Failure):
+        done[0].addErrback(lambda _: None)
+        outcome.raiseException()
+    result: T = outcome
+    return result
+
+
+def _stopping(outcome: Any, reactor: Any) -> Any:
+    reactor.callLater(0, stop, reactor)
+    return outcome

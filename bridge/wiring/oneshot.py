@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
-from twisted.internet.defer import Deferred, maybeDeferred
-from twisted.python.failure import Failure
+from twisted.internet.defer import maybeDeferred
 
 from ..daemon.controlsocket import announce_token
 from ..datadir.paths import DataDir
@@ -21,9 +19,6 @@ from ..settings.options import Paths
 from ..store.generations import read_state
 from ..store.store import Store
 from ..system.locks import LockedError
-from ..system.processes import stop
-
-T = TypeVar("T")
 
 
 def token(data: DataDir, rotate: bool) -> str:
@@ -76,34 +71,3 @@ def _is_settled(paths: Paths, trees: Trees) -> bool:
     finally:
         lock.release()
     return True
-
-
-def run(reactor: Any, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """
-    Run the reactor for one thing.
-
-    :param reactor: Not running, and not to be run again.
-    :raise KeyboardInterrupt: The user ended it first.
-    """
-    done: list[Deferred[T]] = []
-
-    def start() -> None:
-        doing = maybeDeferred(begin)
-        done.append(doing)
-        doing.addBoth(_stopping, reactor)
-
-    reactor.callWhenRunning(start)
-    reactor.run()
-    if not (done and done[0].called):
-        raise KeyboardInterrupt
-    outcome: Any = done[0].result
-    if isinstance(outcome, Failure):
-        done[0].addErrback(lambda _: None)
-        outcome.raiseException()
-    result: T = outcome
-    return result
-
-
-def _stopping(outcome: Any, reactor: Any) -> Any:
-    reactor.callLater(0, stop, reactor)
-    return outcome

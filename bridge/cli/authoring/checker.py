@@ -35,8 +35,7 @@ from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import POLICY_HITS
 from ...provision.readiness import setup_advice
 from ...settings.options import Paths
-from ...system.reactor import steady_reactor
-from ...wiring import oneshot
+from ...system.reactor import run_once, steady_reactor
 from ..terminal import CommandError, counted, reported
 from .hostapi import api_version, check_types, find_compiler, search_path
 from .reading import Reading, quoted, read_sources, shown_hit
@@ -306,4 +305,4 @@ def check_plugin(
     reactor = steady_reactor()
     with TemporaryDirectory(prefix="plugin-bridge-check-") as scratch:
         checker = Checker(reactor, place, root, Path(scratch), unsigned, time.time, tsc)
-        return oneshot.run(reactor, checker.run)
+        return run_once(reactor, checker.run)

@@ -34,8 +34,7 @@ from ...settings.config import BY_NAME, HOST_OPTIONS, OPTIONS
 from ...settings.options import Paths, click_option
 from ...settings.values import Address
 from ...store.generations import StoreError, read_state
-from ...system.reactor import steady_reactor
-from ...wiring import oneshot
+from ...system.reactor import run_once, steady_reactor
 from ..checkup import (
     Finding,
     Level,
@@ -101,7 +100,7 @@ def doctor(
     findings = [
         *on_disk(place),
         found,
-        *oneshot.run(reactor, lambda: on_desktop(reactor, place, prompt, no_prompts)),
+        *run_once(reactor, lambda: on_desktop(reactor, place, prompt, no_prompts)),
     ]
     ok = all(finding.level is not Level.WRONG for finding in findings)
     value = {"ok": ok, "findings": list(map(asdict, findings))}

@@ -28,8 +28,7 @@ from ...provision.setup import Setup
 from ...settings.options import Paths, locate
 from ...system.locks import is_held
 from ...system.processes import ends_with_terminal, on_hangup, stop
-from ...system.reactor import steady_reactor
-from ...wiring import oneshot
+from ...system.reactor import run_once, steady_reactor
 from .. import PROGRAM
 from ..command import command, page_port_option
 from ..connection import UNASKED, connect, is_dev
@@ -212,7 +211,7 @@ def show_page(
         raise CommandError(f"the daemon has ended; its log is {place.data.daemon_log}")
 
     with suppress(KeyboardInterrupt):
-        oneshot.run(reactor, shown)
+        run_once(reactor, shown)
 
 
 async def daemon_of(

@@ -16,7 +16,6 @@ from ...provision.setup import download as download_into
 from ...settings.configfile import config_path
 from ...settings.options import Paths
 from ...system.locks import holder
-from ...system.reactor import steady_reactor
 from ..authoring.keyfiles import default_key_file
 from ..command import Decorator, command
 from ..terminal import CommandError, confirmed, first_of, print_line, reported
@@ -126,10 +125,11 @@ def _build(place: Paths) -> None:
 
     :raise CommandError: The page could not be built.
     """
+    from ...system.reactor import run_once, steady_reactor
     from ...wiring import oneshot
 
     reactor = steady_reactor()
-    report = oneshot.run(reactor, lambda: oneshot.build(reactor, place))
+    report = run_once(reactor, lambda: oneshot.build(reactor, place))
     lines = first_of("\n".join(report.errors).split("\n"), _SHOWN_LINES)
     if not report.ok:
         raise CommandError("\n".join(lines))

@@ -13,7 +13,6 @@ from bridge.provision.removal import published
 from bridge.provision.service import install_service
 from bridge.settings.host import load_profile
 from bridge.settings.options import locate
-from bridge.wiring import oneshot
 
 from ...npm import esbuild, setup_options
 from ...provision.systemctl import SystemctlCase, unit_of
@@ -30,7 +29,7 @@ class CommandTests(CommandTestCase):
     def setup(self, *arguments: str) -> Outcome:
         """Run it, with a build that comes to ``errors``."""
         report = Report(not self.errors, duration_ms=1, plugins=[], errors=self.errors)
-        with mock.patch.object(oneshot, "run", return_value=report):
+        with mock.patch("bridge.system.reactor.run_once", return_value=report):
             return self.run_main("setup", *self.where, *arguments)
 
     def failed_with(self, why: str, *arguments: str) -> None:

@@ -30,8 +30,7 @@ from ....protocol.limits import DEV_POLL_SECONDS
 from ....protocol.text import escaped, visible
 from ....settings.config import BY_NAME, HOST_OPTIONS
 from ....settings.options import Paths
-from ....system.reactor import steady_reactor
-from ....wiring import oneshot
+from ....system.reactor import run_once, steady_reactor
 from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown_hit
 from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree
 from ...command import command, directory_argument, page_port_option
@@ -276,7 +275,7 @@ def dev(
     link = Link(root, connection, log, print_line, read, place, built)
     if not no_page:
         _serve(page, page_port, opens)
-    oneshot.run(reactor, lambda: link.run(reactor))
+    run_once(reactor, lambda: link.run(reactor))
 
 
 def _read(reactor: Any, place: Paths, root: Path) -> Deferred[Reading]:
