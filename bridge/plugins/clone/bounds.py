@@ -1,7 +1,7 @@
 """
-The limits of one clone, and the names and sizes that a tree may have.
+The names and sizes that a tree may have: a cloned one, or an author's own.
 
-Names and sizes hold for an author's own tree, too.  A name means the same on every
+A name means the same on every
 system a plugin may be unpacked on.  It is validated as written and as file systems fold
 it: case ignored, compatible characters made one.
 """
@@ -14,26 +14,10 @@ from typing import Final
 
 from attrs import field
 
-from ...classes import define, frozen
+from ...classes import define
 from ...protocol import limits
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.rules import WINDOWS_DEVICES
-
-
-@frozen
-class CloneLimits:
-    """How large a clone may get, and how long it may take."""
-
-    seconds: float = limits.CLONE_SECONDS
-    received_bytes: int = limits.CLONE_RECEIVED_BYTES
-    redirects: int = limits.CLONE_REDIRECTS
-    objects: int = limits.CLONE_OBJECTS
-    unpacked_bytes: int = limits.CLONE_UNPACKED_BYTES
-    delta_steps: int = limits.CLONE_DELTA_STEPS
-    files: int = limits.TREE_FILES
-    tree_bytes: int = limits.TREE_BYTES
-    tree_depth: int = limits.TREE_DEPTH
-    path_bytes: int = limits.TREE_PATH_BYTES
 
 
 def clone_failed(detail: str) -> BridgeError:
@@ -114,37 +98,36 @@ class TreeSize:
     Every method raises ``BridgeError``, ``clone_failed: …``, naming the limit.
     """
 
-    _limits: CloneLimits
     _files: int = field(default=0, init=False)
     _bytes: int = field(default=0, init=False)
 
     @property
     def bytes_left(self) -> int:
         """The number of bytes that further files may have."""
-        return self._limits.tree_bytes - self._bytes
+        return limits.TREE_BYTES - self._bytes
 
     def check_depth(self, directories: int) -> None:
         """Check the number of directories that an entry is in."""
-        if directories > self._limits.tree_depth:
-            raise clone_failed(f"more than {self._limits.tree_depth} directories deep")
+        if directories > limits.TREE_DEPTH:
+            raise clone_failed(f"more than {limits.TREE_DEPTH} directories deep")
 
     def check_path(self, path: bytes) -> None:
         """Check the length of a path."""
-        if len(path) > self._limits.path_bytes:
-            raise clone_failed(f"a path of more than {self._limits.path_bytes} bytes")
+        if len(path) > limits.TREE_PATH_BYTES:
+            raise clone_failed(f"a path of more than {limits.TREE_PATH_BYTES} bytes")
 
     def add_file(self) -> None:
         """Count one file."""
         self._files += 1
-        if self._files > self._limits.files:
-            raise clone_failed(f"more than {self._limits.files} files")
+        if self._files > limits.TREE_FILES:
+            raise clone_failed(f"more than {limits.TREE_FILES} files")
 
     def add_bytes(self, count: int) -> None:
         """Count the bytes of a file."""
         self._bytes += count
-        if self._bytes > self._limits.tree_bytes:
+        if self._bytes > limits.TREE_BYTES:
             raise self.too_many_bytes()
 
     def too_many_bytes(self) -> BridgeError:
         """Return the error for files that exceed ``bytes_left`` together."""
-        return clone_failed(f"files of more than {self._limits.tree_bytes} bytes")
+        return clone_failed(f"files of more than {limits.TREE_BYTES} bytes")

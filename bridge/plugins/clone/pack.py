@@ -17,7 +17,8 @@ from typing import Final
 from attrs import field
 
 from ...classes import define, frozen
-from .bounds import CloneLimits, clone_failed
+from ...protocol import limits
+from .bounds import clone_failed
 
 _SIZE_BYTES: Final = 8
 _WHOLE_COPY: Final = 0x10000
@@ -152,27 +153,28 @@ class _Entry:
     content: bytes
 
 
-def unpack(pack: bytes, limits: CloneLimits, check: Callable[[], None]) -> Unpacked:
+def unpack(pack: bytes, most: int, check: Callable[[], None]) -> Unpacked:
     """
     Unpack every object of a pack.
 
+    :param most: How many there may be.
     :param check: Called between objects; may raise to end it.
     :raise BridgeError: It is damaged, incomplete, or over a limit.
     """
     try:
-        return _unpack(pack, limits, check)
+        return _unpack(pack, most, check)
     except (DamagedError, zlib.error, IndexError):
         raise clone_failed("the pack from the host is damaged") from None
 
 
-def _unpack(pack: bytes, limits: CloneLimits, check: Callable[[], None]) -> Unpacked:
+def _unpack(pack: bytes, most: int, check: Callable[[], None]) -> Unpacked:
     count = _count(pack)
-    if count > limits.objects:
-        raise clone_failed(f"more than {limits.objects} objects")
+    if count > most:
+        raise clone_failed(f"more than {most} objects")
     body, checksum = memoryview(pack)[:-_NAME_BYTES], pack[-_NAME_BYTES:]
     if hashlib.sha1(body, usedforsecurity=False).digest() != checksum:
         raise DamagedError
-    budget = Budget(limits.unpacked_bytes, limits.delta_steps)
+    budget = Budget(limits.CLONE_UNPACKED_BYTES, limits.CLONE_DELTA_STEPS)
     resolver = _Resolver(budget)
     offset = _HEADER_BYTES
     for _ in range(count):

@@ -25,19 +25,22 @@ from ...http.addresspolicy import AddressPolicy
 from ...http.client import HttpClient
 from ...protocol import limits
 from ...protocol.errors import BridgeError
-from .bounds import CloneLimits, clone_failed
+from .bounds import clone_failed
 from .gitprotocol import Fetched, fetch, tip
 from .history import Behind, compare, read_commits
 from .pack import unpack
-from .server import Server, check_url
+from .server import FetchLimits, Server, check_url
 from .snapshot import read_snapshot, write_repository
 
 _COMMIT: Final = re.compile("[0-9a-f]{40}")
 
-LOOKS: Final = CloneLimits(
-    seconds=limits.UPDATE_SECONDS,
-    received_bytes=limits.UPDATE_RECEIVED_BYTES,
-    objects=limits.UPDATE_OBJECTS,
+CLONES: Final = FetchLimits(
+    limits.CLONE_SECONDS, limits.CLONE_RECEIVED_BYTES, limits.CLONE_OBJECTS
+)
+"""The limits of a clone."""
+
+LOOKS: Final = FetchLimits(
+    limits.UPDATE_SECONDS, limits.UPDATE_RECEIVED_BYTES, limits.UPDATE_OBJECTS
 )
 """The limits of a look: commits are small, but some servers send more."""
 
@@ -84,8 +87,8 @@ class Repositories:
     clock: IReactorTime
     in_thread: InThread
     policy: AddressPolicy
-    clones: CloneLimits = CloneLimits()
-    looks: CloneLimits = LOOKS
+    clones: FetchLimits = CLONES
+    looks: FetchLimits = LOOKS
 
     def public(self, also: frozenset[tuple[str, int]] = frozenset()) -> Self:
         """Return the same for public hosts, and these private ones with their port."""
@@ -167,7 +170,7 @@ class Repositories:
             return None
 
         def compared(check: Check) -> Behind:
-            unpacked = unpack(fetched.pack, self.looks, check)
+            unpacked = unpack(fetched.pack, self.looks.objects, check)
             commits = read_commits(unpacked, check)
             return compare(fetched.commit, current, commits, check)
 
@@ -175,8 +178,8 @@ class Repositories:
 
     def _write(self, url: str, into: Path, fetched: Fetched, check: Check) -> None:
         commit = fetched.commit
-        unpacked = unpack(fetched.pack, self.clones, check)
-        snapshot = read_snapshot(commit, unpacked, self.clones, check)
+        unpacked = unpack(fetched.pack, self.clones.objects, check)
+        snapshot = read_snapshot(commit, unpacked, check)
         try:
             into.mkdir(mode=0o700)
             try:
@@ -192,7 +195,7 @@ class Repositories:
 
     async def opened(
         self,
-        limits: CloneLimits,
+        limits: FetchLimits,
         url: str,
         work: Callable[[Server], Awaitable[T]],
         progress: Callable[[int], None] = lambda count: None,

@@ -15,13 +15,13 @@ from urllib.parse import unquote, urljoin
 from attrs import evolve, field
 
 from ... import __version__
-from ...classes import define
+from ...classes import define, frozen
 from ...http.addresspolicy import AddressPolicy, NotPublicError
 from ...http.client import HttpClient
 from ...http.target import CheckedRequest, read_url
 from ...protocol.errors import BridgeError, Prefix, plugin_error
-from ...protocol.limits import PROGRESS_PER_SECOND, URL_CHARACTERS
-from .bounds import CloneLimits, clone_failed
+from ...protocol.limits import CLONE_REDIRECTS, PROGRESS_PER_SECOND, URL_CHARACTERS
+from .bounds import clone_failed
 
 if TYPE_CHECKING:
     from ...http.exchange import Connections, Head
@@ -89,6 +89,19 @@ _HEADERS: Final = (
 _OF_A_REQUEST: Final = ("Content-Type", f"application/x-{_SERVICE}-request")
 
 
+@frozen
+class FetchLimits:
+    """
+    How much a server may send, and how long that may take.
+
+    :ivar objects: How many there may be in a pack.
+    """
+
+    seconds: float
+    received_bytes: int
+    objects: int
+
+
 class _Received(bytearray):
     """A body as it was received; see ``exchange.Body``."""
 
@@ -109,7 +122,7 @@ class Server:
     _url: str
     _client: HttpClient
     _policy: AddressPolicy
-    _limits: CloneLimits
+    _limits: FetchLimits
     _now: Callable[[], float]
     _progress: Callable[[int], None]
     _connections: Connections | None = field(default=None, init=False)
@@ -122,7 +135,7 @@ class Server:
 
         :raise BridgeError: ``clone_failed``.
         """
-        for _ in range(self._limits.redirects + 1):
+        for _ in range(CLONE_REDIRECTS + 1):
             head, answer = await self._ask("GET", _DISCOVERY, b"")
             if head.status not in _REDIRECTS:
                 content_type = _header(head, "content-type")

@@ -20,8 +20,9 @@ from attrs import field
 from ...classes import define, frozen
 from ...datadir.ownership import make_directories, write_file
 from ...protocol.errors import Prefix, plugin_error
+from ...protocol.limits import TREE_FILES
 from ..tree.tree import Tree
-from .bounds import CloneLimits, TreeSize, check_name, clone_failed, names_collide
+from .bounds import TreeSize, check_name, clone_failed, names_collide
 from .pack import BLOB, COMMIT, TREE, Unpacked
 
 _TREE_LINE: Final = re.compile(rb"tree ([0-9a-f]{40})\n")
@@ -46,7 +47,7 @@ class Snapshot:
 
 
 def read_snapshot(
-    commit: str, unpacked: Unpacked, limits: CloneLimits, check: Callable[[], None]
+    commit: str, unpacked: Unpacked, check: Callable[[], None]
 ) -> Snapshot:
     """
     List the files of a commit.
@@ -60,23 +61,18 @@ def read_snapshot(
     if tree is None:
         raise clone_failed("a commit that git would not make")
     shallow = _PARENT_LINE.match(content, tree.end()) is not None
-    walk = _Walk(unpacked, check, TreeSize(limits), 2 * limits.files)
+    walk = _Walk(unpacked, check)
     walk.all_of(bytes.fromhex(tree[1].decode("ascii")))
     return Snapshot(Tree(walk.files), walk.names, shallow)
 
 
 @define
 class _Walk:
-    """
-    A walk over all directories of a tree, shallow ones first.
-
-    :ivar _most: How many files and directories there may be together.
-    """
+    """A walk over all directories of a tree, shallow ones first."""
 
     _unpacked: Unpacked
     _check: Callable[[], None]
-    _size: TreeSize
-    _most: int
+    _size: TreeSize = field(factory=TreeSize, init=False)
     files: dict[str, bytes] = field(factory=dict, init=False)
     names: dict[str, bytes] = field(factory=dict, init=False)
     _directories: list[tuple[bytes, str, int]] = field(factory=list, init=False)
@@ -108,7 +104,7 @@ class _Walk:
     def _count(self, path: str) -> None:
         self._seen += 1
         # Directories count too: a tree may name the same one over and over.
-        if self._seen > self._most:
+        if self._seen > 2 * TREE_FILES:
             raise clone_failed("too many files and directories")
         self._size.check_path(path.encode("utf-8"))
 

@@ -11,14 +11,12 @@ import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Final
 
 from attrs import field
 
 from ...classes import define
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ..clone.bounds import (
-    CloneLimits,
     TreeSize,
     check_name,
     clone_failed,
@@ -26,12 +24,8 @@ from ..clone.bounds import (
 )
 from ..tree.files import NotRegularError, TooLargeError, read_bounded, shown
 
-_LIMITS: Final = CloneLimits()
 
-
-def read_files(
-    root: Path, names: Iterable[str], limits: CloneLimits = _LIMITS
-) -> dict[str, bytes]:
+def read_files(root: Path, names: Iterable[str]) -> dict[str, bytes]:
     """
     Read files of a directory that somebody may be editing; no link is followed.
 
@@ -40,7 +34,7 @@ def read_files(
     :raise BridgeError: What a clone would be refused for, naming the file.
     :raise OSError: One can't be read.
     """
-    reading = _Reading(root, TreeSize(limits))
+    reading = _Reading(root)
     for name in names:
         try:
             reading.add(name)
@@ -56,7 +50,7 @@ class _Reading:
     """The files that were read, one after the other."""
 
     _root: Path
-    _size: TreeSize
+    _size: TreeSize = field(factory=TreeSize, init=False)
     files: dict[str, bytes] = field(factory=dict, init=False)
     _taken: dict[str, str] = field(factory=dict, init=False)
 

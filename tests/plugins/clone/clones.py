@@ -14,8 +14,7 @@ from bridge.concurrency.threads import Pool
 from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import make_client
 from bridge.http.resolver import SystemNames
-from bridge.plugins.clone.bounds import CloneLimits
-from bridge.plugins.clone.repositories import LOOKS, Repositories
+from bridge.plugins.clone.repositories import CLONES, LOOKS, Repositories
 from bridge.protocol.errors import BridgeError
 
 from ...directories import fresh_directory
@@ -91,7 +90,7 @@ class CloneTestCase(TestCase):
         trusted = ca_file or self.forge.ca_file
         client = make_client(reactor, self.pool.call, trusted, self.look_up)
         policy = AddressPolicy(public_only=False)
-        clones, looks = CloneLimits(**limits), evolve(LOOKS, **limits)
+        clones, looks = (evolve(usual, **limits) for usual in (CLONES, LOOKS))
         return Repositories(client, reactor, self.pool.call, policy, clones, looks)
 
     def cloning(self, url: str, cloner: Repositories | None = None) -> Deferred[str]:

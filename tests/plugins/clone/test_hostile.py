@@ -12,6 +12,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import deferLater
 
 from bridge.plugins.clone import repositories
+from bridge.protocol import limits
 
 from ...forge import serve_pack
 from ...waiting import until
@@ -45,13 +46,14 @@ class HostileTests(CloneTestCase):
         made = [blob(os.urandom(20_000)) for _ in range(20)]
         root = tree(*[(FILE, b"%02d" % number, one) for number, one in enumerate(made)])
         url = self.publish(*made, root, commit(root))
-        limits: Any
-        for limits, words in (
+        self.patch(limits, "TREE_FILES", 19)
+        changed: Any
+        for changed, words in (
             ({"objects": 21}, "more than 21 objects"),
             ({"received_bytes": 200_000}, "more than 200000 bytes received"),
-            ({"files": 19}, "more than 19 files"),
+            ({}, "more than 19 files"),
         ):
-            message = await self.refusal(url, self.cloner(**limits))
+            message = await self.refusal(url, self.cloner(**changed))
             self.assertEqual(message, f"clone_failed: {words}")
 
     async def test_attack_too_much_without_a_length(self) -> None:

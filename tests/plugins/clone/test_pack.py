@@ -1,11 +1,10 @@
 import tracemalloc
-from typing import Any
+from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.bounds import CloneLimits
 from bridge.plugins.clone.pack import (
     Budget,
     DamagedError,
@@ -13,6 +12,7 @@ from bridge.plugins.clone.pack import (
     apply_delta,
     unpack,
 )
+from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError
 
 from .packs import (
@@ -36,9 +36,10 @@ PATCHED = blob(b"0123456789abc")
 DAMAGED = "clone_failed: the pack from the host is damaged"
 
 
-def take(pack: bytes, **limits: Any) -> Unpacked:
+def take(pack: bytes, **changed: int) -> Unpacked:
     """Unpack within limits."""
-    return unpack(pack, CloneLimits(**limits), lambda: None)
+    with mock.patch.dict(vars(limits), changed):
+        return unpack(pack, limits.CLONE_OBJECTS, lambda: None)
 
 
 class UnpackTests(SynchronousTestCase):
@@ -62,12 +63,12 @@ class UnpackTests(SynchronousTestCase):
             raise KeyboardInterrupt
 
         pack = make_pack(packed(BASE))
-        self.assertRaises(KeyboardInterrupt, unpack, pack, CloneLimits(), check)
+        self.assertRaises(KeyboardInterrupt, unpack, pack, 1, check)
 
 
 class HostilePackTests(SynchronousTestCase):
-    def message(self, pack: bytes, **limits: Any) -> str:
-        return str(self.assertRaises(BridgeError, take, pack, **limits).message)
+    def message(self, pack: bytes, **changed: int) -> str:
+        return str(self.assertRaises(BridgeError, take, pack, **changed).message)
 
     def test_attack_damaged(self) -> None:
         """What is no pack, or lies about what it holds, is damaged."""
@@ -124,8 +125,10 @@ class HostilePackTests(SynchronousTestCase):
     def test_attack_large_objects(self) -> None:
         """What all objects declare together is limited."""
         made = [packed(blob(bytes([n]) * 1000)) for n in range(10)]
-        self.assertEqual(len(take(make_pack(*made), unpacked_bytes=10_000).index), 10)
-        message = self.message(make_pack(*made), unpacked_bytes=9_999)
+        self.assertEqual(
+            len(take(make_pack(*made), CLONE_UNPACKED_BYTES=10_000).index), 10
+        )
+        message = self.message(make_pack(*made), CLONE_UNPACKED_BYTES=9_999)
         self.assertEqual(
             message, "clone_failed: the repository is too large when unpacked"
         )
@@ -146,8 +149,8 @@ class HostilePackTests(SynchronousTestCase):
         first = packed(BASE)
         patch = delta(10, 100, *[insert(b"x")] * 100)
         pack = make_pack(first, entry(BY_OFFSET, patch, back(len(first))))
-        self.assertIn("takes too long", self.message(pack, delta_steps=99))
-        self.assertEqual(len(take(pack, delta_steps=100).index), 2)
+        self.assertIn("takes too long", self.message(pack, CLONE_DELTA_STEPS=99))
+        self.assertEqual(len(take(pack, CLONE_DELTA_STEPS=100).index), 2)
 
     @given(st.binary(max_size=80), st.integers(0, 3))
     def test_attack_any_bytes(self, raw: bytes, count: int) -> None:

@@ -7,8 +7,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http.trust import HostTLS
-from bridge.plugins.clone.bounds import CloneLimits
-from bridge.plugins.clone.server import Server, check_url
+from bridge.plugins.clone.server import FetchLimits, Server, check_url
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import URL_CHARACTERS
 
@@ -292,7 +291,7 @@ class ReceivedTests(SynchronousTestCase):
     def setUp(self) -> None:
         self.time = 100.0
         self.progress: list[int] = []
-        few = CloneLimits(received_bytes=100)
+        few = FetchLimits(1.0, 100, 1)
         counted = Server("", ANY, ANY, few, lambda: self.time, self.progress.append)
         self.received = counted.received
 

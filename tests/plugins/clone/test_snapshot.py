@@ -1,11 +1,8 @@
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.bounds import CloneLimits
 from bridge.plugins.clone.snapshot import Snapshot, read_snapshot
 from bridge.protocol.errors import BridgeError
 
@@ -30,10 +27,10 @@ NOT_MADE = "clone_failed: a directory that git would not make"
 MISSING = "clone_failed: an object is missing"
 
 
-def read(*objects: Object, **limits: Any) -> Snapshot:
+def read(*objects: Object) -> Snapshot:
     """The files of the last of ``objects``, a commit."""
-    name, chosen = objects[-1].name.hex(), CloneLimits(**limits)
-    return read_snapshot(name, unpacked_of(objects), chosen, lambda: None)
+    name = objects[-1].name.hex()
+    return read_snapshot(name, unpacked_of(objects), lambda: None)
 
 
 def nested(times: int, width: int) -> list[Object]:
@@ -46,10 +43,10 @@ def nested(times: int, width: int) -> list[Object]:
 
 
 class ReadSnapshotTests(SynchronousTestCase):
-    def message(self, *objects: Object, **limits: Any) -> str:
+    def message(self, *objects: Object) -> str:
         """What a commit of the last of these is refused with."""
         made = [CONTENT, INNER, LINKED, *objects, commit(objects[-1])]
-        error = self.assertRaises(BridgeError, read, *made, **limits)
+        error = self.assertRaises(BridgeError, read, *made)
         return str(error.message)
 
     def test_files(self) -> None:
@@ -77,8 +74,7 @@ class ReadSnapshotTests(SynchronousTestCase):
                 raise CancelledError
 
         unpacked, name = unpacked_of([*made, last]), last.name.hex()
-        limits = CloneLimits()
-        self.assertRaises(CancelledError, read_snapshot, name, unpacked, limits, check)
+        self.assertRaises(CancelledError, read_snapshot, name, unpacked, check)
 
     def test_bad_commit(self) -> None:
         """A commit must name its tree first."""
@@ -124,21 +120,22 @@ class ReadSnapshotTests(SynchronousTestCase):
         named = [(FILE, b"%02d" % number, large) for number in range(17)]
         full, wide = tree(*named[1:]), tree(*named)
         deep, deeper = nested(32, 1), nested(33, 1)
-        long = tree((DIRECTORY, b"y" * 100, tree((FILE, b"x" * 100, CONTENT))))
-        in_long = tree((FILE, b"x" * 100, CONTENT))
-        for objects, limits, words in (
-            ([many], {}, "more than 2000 files"),
-            ([large, wide], {}, "files of more than 16777216 bytes"),
-            ([in_long, long], {"path_bytes": 200}, "a path of more than 200 bytes"),
-            (deeper, {}, "more than 32 directories deep"),
-            (nested(10, 10), {}, "too many files and directories"),
+        in_long = tree((FILE, b"x" * 255, CONTENT))
+        long = tree((DIRECTORY, b"y" * 254, in_long))
+        short, longer = (tree((DIRECTORY, b"z" * size, long)) for size in (1, 2))
+        for objects, words in (
+            ([many], "more than 2000 files"),
+            ([large, wide], "files of more than 16777216 bytes"),
+            ([in_long, long, longer], "a path of more than 512 bytes"),
+            (deeper, "more than 32 directories deep"),
+            (nested(10, 10), "too many files and directories"),
         ):
-            message = self.message(*objects, **limits)
+            message = self.message(*objects)
             self.assertEqual(message, f"clone_failed: {words}")
         read(CONTENT, most, commit(most))
         read(large, full, commit(full))
         read(*deep, commit(deep[-1]))
-        read(CONTENT, in_long, long, commit(long), path_bytes=201)
+        read(CONTENT, in_long, long, short, commit(short))
 
     @given(st.binary(max_size=100))
     def test_attack_any_directory(self, content: bytes) -> None:

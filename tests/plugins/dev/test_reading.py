@@ -7,14 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.clone.bounds import CloneLimits
 from bridge.plugins.dev import reading
 from bridge.plugins.dev.reading import read_files
+from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError
 
 from ...directories import fresh_directory, write_files
-
-DEFAULT_LIMITS = CloneLimits()
 
 
 class ReadFilesTests(SynchronousTestCase):
@@ -26,10 +24,10 @@ class ReadFilesTests(SynchronousTestCase):
     def write(self, name, content="x"):
         write_files(self.root, {name: content})
 
-    def refusal(self, *names, limits=DEFAULT_LIMITS):
+    def refusal(self, *names, **changed):
         """Read files that are refused; return the message."""
-        error = self.assertRaises(BridgeError, read_files, self.root, names, limits)
-        return error.message
+        with mock.patch.dict(vars(limits), changed):
+            return self.assertRaises(BridgeError, read_files, self.root, names).message
 
     def test_what_is_named_is_read(self):
         """Every named file and no other is; one that was just removed is no failure."""
@@ -96,9 +94,9 @@ class ReadFilesTests(SynchronousTestCase):
         """The limits of a clone hold: files, bytes, depth and path."""
         for name in ("a", "b", "c"):
             self.write(name, "xxxx")
-        message = self.refusal("a", "b", "c", limits=CloneLimits(tree_bytes=8))
+        message = self.refusal("a", "b", "c", TREE_BYTES=8)
         self.assertIn("files of more than 8 bytes (c)", message)
-        message = self.refusal("a", "b", "c", limits=CloneLimits(files=2))
+        message = self.refusal("a", "b", "c", TREE_FILES=2)
         self.assertIn("more than 2 files (c)", message)
         message = self.refusal("d/" * 33 + "a")
         self.assertIn("more than 32 directories deep", message)
