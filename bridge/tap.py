@@ -22,7 +22,7 @@ os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 from .daemon.listening import is_taken, knock
 from .daemon.sd_notify import this_process
 from .http.client import FetchConfig
-from .net.certificates import CaFileError, check_ca_file
+from .net.certificates import holds_authorities
 from .protocol.errors import UserError
 from .protocol.strictjson import dumps
 from .protocol.wire import unstructure
@@ -105,11 +105,8 @@ class Options(usage.Options):
                 _refuse(given, "sink", f"must be one of {', '.join(sinks)}")
         if config.overlay_addr.port in (0, config.listen.port):
             _refuse(given, "overlay_addr", "must have a port of its own, not 0")
-        if config.ca_file is not None:
-            try:
-                check_ca_file(config.ca_file)
-            except CaFileError:
-                _refuse(given, "ca_file", "must contain certificates in PEM")
+        if config.ca_file is not None and not holds_authorities(config.ca_file):
+            _refuse(given, "ca_file", "must contain certificates in PEM")
 
     def _check_listener(self, config: Config, given: click.Context) -> None:
         """
@@ -144,7 +141,7 @@ class Options(usage.Options):
 def _refuse(given: click.Context, name: str, rule: str) -> NoReturn:
     params = given.command.get_params(given)
     param = next(param for param in params if param.name == name)
-    raise ConfigError(f"{origin_of(given, param)}: {rule}") from None
+    raise ConfigError(f"{origin_of(given, param)}: {rule}")
 
 
 def makeService(options: Options) -> IService:

@@ -12,20 +12,13 @@ import sys
 from pathlib import Path
 
 
-class CaFileError(Exception):
-    """A file of certificate authorities cannot be read, or holds none."""
-
-
-def check_ca_file(ca_file: Path) -> None:
-    """
-    Check that a PEM file of authorities can be used.
-
-    :raise CaFileError: It cannot be read, or holds no certificate.
-    """
+def holds_authorities(ca_file: Path) -> bool:
+    """Whether a PEM file of authorities can be used: it can be read, and has some."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(str(ca_file))
-    except (OSError, ssl.SSLError):
-        raise CaFileError(f"{ca_file} cannot be used") from None
+    except OSError:  # so are OpenSSL's
+        return False
+    return True
 
 
 def trust_store_paths() -> dict[str, str]:
