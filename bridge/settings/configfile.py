@@ -39,13 +39,8 @@ def read_file(path: Path) -> dict[str, Any]:
         them, or whether a flag is set.
     :raise ConfigError: Names the file, the key and the rule.
     """
-    try:
-        values = tomllib.loads(_text(path))
-    except tomllib.TOMLDecodeError as e:
-        where = str(e).rpartition("(")[2].rstrip(")")
-        raise ConfigError(f"{path}: not TOML: {where}") from None
     found = {}
-    for key, value in values.items():
+    for key, value in read_toml(_text(path), str(path)).items():
         where = f"{path}: {visible(key)}"
         if key not in BY_NAME:
             raise ConfigError(f"{where}: unknown option{nearest(key, BY_NAME)}")
@@ -54,6 +49,19 @@ def read_file(path: Path) -> dict[str, Any]:
         option = BY_NAME[key]
         found[option.attribute] = _value(value, option, where)
     return found
+
+
+def read_toml(text: str, name: str) -> dict[str, Any]:
+    """
+    Read the text of a file.
+
+    :raise ConfigError: Names the file, and the place that is no TOML.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        where = str(e).rpartition("(")[2].rstrip(")")
+        raise ConfigError(f"{name}: not TOML: {where}") from None
 
 
 def _text(path: Path) -> str:

@@ -22,7 +22,8 @@ from ..classes import frozen
 from ..protocol.errors import BridgeError
 from ..protocol.rules import Text
 from ..protocol.wire import make_converter, structure
-from .config import SHIPPED
+from .config import SHIPPED, ConfigError
+from .configfile import read_toml
 
 FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
 ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
@@ -42,10 +43,6 @@ _SCHEMA_FIELD = "$schema"
 """Names the schema of the file, for editors."""
 
 _as_written = make_converter(spelling=str)
-
-
-class ProfileError(ValueError):
-    """A profile that cannot be used; the message names the field and the rule."""
 
 
 @frozen
@@ -223,7 +220,7 @@ def load_profile(name: str) -> HostProfile:
     Read a profile.
 
     :param name: One of ``SHIPPED``, or the path of a TOML file.
-    :raise ProfileError: It does not exist, or breaks a rule.
+    :raise ConfigError: It does not exist, or breaks a rule.
     """
     return parse_profile(_read(name), name)
 
@@ -234,7 +231,7 @@ def _read(name: str) -> str:
             return shipped_profile(name)
         return Path(name).read_text("utf-8")
     except (OSError, ValueError):
-        raise ProfileError(
+        raise ConfigError(
             f"neither a shipped host ({', '.join(SHIPPED)}) nor a readable file"
         ) from None
 
@@ -260,16 +257,14 @@ def parse_profile(text: str, name: str) -> HostProfile:
     Read a profile's text.
 
     :param name: As for ``load_profile``; refusals begin with it.
-    :raise ProfileError: It is not TOML, or a field breaks its rule.
+    :raise ConfigError: It is not TOML, or a field breaks its rule.
     """
+    values = read_toml(text, name)
     try:
-        profile = read_fields(tomllib.loads(text))
+        profile = read_fields(values)
         _check_paths(profile)
-    except tomllib.TOMLDecodeError as e:
-        where = str(e).rpartition("(")[2].rstrip(")")
-        raise ProfileError(f"{name}: not TOML: {where}") from None
-    except ProfileError as e:
-        raise ProfileError(f"{name}: {e}") from None
+    except ConfigError as e:
+        raise ConfigError(f"{name}: {e}") from None
     return profile
 
 
@@ -278,15 +273,15 @@ def read_fields(values: dict[str, Any]) -> HostProfile:
     Read the fields of a profile, whose paths are not checked.
 
     :param values: As TOML has them.
-    :raise ProfileError: A field breaks its rule.
+    :raise ConfigError: A field breaks its rule.
     """
     fields = dict(values)
     if type(fields.pop(_SCHEMA_FIELD, "")) is not str:
-        raise ProfileError(f"{_SCHEMA_FIELD}: wrong type")
+        raise ConfigError(f"{_SCHEMA_FIELD}: wrong type")
     try:
         profile = structure(_as_written, fields, HostProfile, str)
     except BridgeError as e:
-        raise ProfileError(e.message) from None
+        raise ConfigError(e.message) from None
     words = {**_shipped_words(), **profile.permission_words}
     return evolve(profile, permission_words=words)
 
@@ -319,9 +314,9 @@ def _check_paths(profile: HostProfile) -> None:
         try:
             is_absolute = _fill(template, more).is_absolute()
         except (LookupError, AttributeError, TypeError, ValueError):
-            raise ProfileError(f"{name}: unknown placeholder in braces") from None
+            raise ConfigError(f"{name}: unknown placeholder in braces") from None
         if is_used and not is_absolute:
-            raise ProfileError(
+            raise ConfigError(
                 f"{name}: must be absolute, or begin with a placeholder such as "
                 "{home}"
             )

@@ -21,7 +21,7 @@ from ..classes import frozen
 from ..datadir.paths import DataDir
 from .config import BY_NAME, OPTIONS, SHIPPED, Config, ConfigError, Option
 from .configfile import config_path, read_file
-from .host import HostProfile, Names, ProfileError, load_profile
+from .host import HostProfile, Names, load_profile
 from .values import is_utf8
 
 _PROGRAM: Final = "plugin-bridge"
@@ -179,7 +179,7 @@ class TableCommand(click.Command):
         try:
             found = probe.make_context("", list(args), default_map=ctx.default_map)
             return load_profile(found.params["host"]).names
-        except (click.UsageError, ConfigError, ProfileError):
+        except (click.UsageError, ConfigError):
             return None
 
 
@@ -290,7 +290,7 @@ def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
     """
     try:
         profile = load_profile(host)
-    except ProfileError as e:
+    except ConfigError as e:
         raise ConfigError(f"{_HOST}: {e}") from None
     flags = profile.names.flags
     if flags.keys() & BY_NAME or not set(flags.values()) <= BY_NAME.keys() - {"host"}:

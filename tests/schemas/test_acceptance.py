@@ -24,7 +24,8 @@ from bridge.provision.readiness import OWN_HOST
 from bridge.rpc.dispatch import read_arguments
 from bridge.rpc.registry import methods_of
 from bridge.schemas import HOST_FILE, manifest_file, read_schema
-from bridge.settings.host import SHIPPED, ProfileError, load_profile, read_fields
+from bridge.settings.config import ConfigError
+from bridge.settings.host import SHIPPED, load_profile, read_fields
 
 from ..npm import ROOT
 from .checking import DOCUMENT, exact, is_partial, validator
@@ -51,7 +52,7 @@ class Comparison:
     """
     A schema, and how the daemon reads what it describes.
 
-    :ivar read: Raises ``BridgeError`` or ``ProfileError`` for what is refused.
+    :ivar read: Raises ``BridgeError`` or ``ConfigError`` for what is refused.
     """
 
     schema: Schema
@@ -80,7 +81,7 @@ class Comparison:
         fits = made.is_valid(value)
         try:
             self.read(value)
-        except (BridgeError, ProfileError) as e:
+        except (BridgeError, ConfigError) as e:
             message = getattr(e, "message", str(e))
             assert not fits or self._is_partial(message), f"refused: {value!r}: {e}"
         else:

@@ -10,6 +10,7 @@ from pathlib import Path, PureWindowsPath
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.settings import host
+from bridge.settings.config import ConfigError
 
 from ..directories import fresh_directory
 
@@ -170,7 +171,7 @@ class ParseTests(SynchronousTestCase):
             text = replaced(f'{field} = "{"x" * most}"')
             parse(text)
             longer = text.replace('"x', '"xx')
-            self.assertRaises(host.ProfileError, parse, longer)
+            self.assertRaises(ConfigError, parse, longer)
         # A width is silly, and harmless.
         parse(GOOD.replace("{home}/", "{home:99}/"))
 
@@ -187,7 +188,7 @@ class ParseTests(SynchronousTestCase):
         file = fresh_directory(self) / "mine.toml"
         for text, message in REFUSED:
             file.write_text(text)
-            error = self.assertRaises(host.ProfileError, host.load_profile, str(file))
+            error = self.assertRaises(ConfigError, host.load_profile, str(file))
             where = f"{file}: {message}"
             self.assertEqual(str(error)[: len(where)], where)
             self.assertNotIn("SECRET", str(error))
@@ -199,7 +200,7 @@ class ParseTests(SynchronousTestCase):
         self.patch(sys, "platform", "win32")
         windows = text.replace('"{home}/mine"', '"mine"').replace("C:", "{home}/")
         self.assertEqual(parse(windows).data_key, "data_windows")
-        error = self.assertRaises(host.ProfileError, parse, text)
+        error = self.assertRaises(ConfigError, parse, text)
         self.assertIn("directories.data_windows: must be", str(error))
 
     def test_unreadable(self) -> None:
@@ -208,6 +209,6 @@ class ParseTests(SynchronousTestCase):
         binary = directory / "binary"
         binary.write_bytes(b"\xff\xfe\x00")
         for name in ("SECRET", str(directory), str(binary), "a\x00b", ""):
-            error = self.assertRaises(host.ProfileError, host.load_profile, name)
+            error = self.assertRaises(ConfigError, host.load_profile, name)
             self.assertIn("vrcnext, reference", str(error))
             self.assertNotIn("SECRET", str(error))
