@@ -24,7 +24,7 @@ from ..protocol.text import visible
 from ..settings.options import Paths
 from .command import EXIT_STATUS, Command, command, json_option
 from .connection import Connection, connect, shows_prompts
-from .terminal import print_result, wants_colour
+from .terminal import print_result, takes_escapes, wants_colour
 
 _WIDTH: Final = 20
 _COLUMNS: Final = 80
@@ -217,7 +217,7 @@ def session(
     stream = sys.stderr
     progress = ProgressLine(
         stream,
-        stream.isatty(),
+        takes_escapes(stream, os.environ),
         wants_colour(stream, os.environ),
         shows_prompts(connection.welcome),
     )

@@ -89,11 +89,14 @@ def _in_colour(colour: str, text: str) -> str:
     return f"\x1b[{colour}m{text}\x1b[0m"
 
 
+def takes_escapes(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether ``stream`` is a terminal that obeys control sequences."""
+    return stream.isatty() and environ.get("TERM") != "dumb"
+
+
 def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
     """Whether ``stream`` is a terminal with colours, and its user wants them."""
-    if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
-        return False
-    return stream.isatty()
+    return takes_escapes(stream, environ) and not environ.get("NO_COLOR")
 
 
 @contextlib.contextmanager

@@ -8,9 +8,11 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.session import ProgressLine, Session
+from bridge.cli.session import ProgressLine, Session, session
 from bridge.protocol.errors import BridgeError
 from bridge.settings.options import locate
+
+from .commandcase import Typed
 
 
 class Daemon:
@@ -140,6 +142,16 @@ class ProgressTests(SynchronousTestCase):
         with mock.patch.dict(os.environ, {"COLUMNS": "40", "LINES": "10"}):
             text = self.shown(True, step("x" * 200))
         self.assertLessEqual(max(map(len, text.split("\r\x1b[K"))), 40)
+
+    def test_dumb_terminal(self):
+        """A terminal that obeys no control sequences is sent none."""
+        with (
+            mock.patch.dict(os.environ, {"TERM": "dumb"}),
+            mock.patch("bridge.cli.session.connect"),
+            mock.patch("sys.stderr", Typed()),
+            session(locate("reference", None, None)) as found,
+        ):
+            self.assertFalse(found.progress.terminal)
 
     def test_prompt(self):
         """A prompt asks the user to look at the desktop, however narrow the line is."""
