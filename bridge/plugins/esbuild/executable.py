@@ -96,11 +96,11 @@ class HeldCopy:
         :raise OSError: It cannot be read, or there is no room for a copy.
         """
         binary = directory / BINARY_NAME
-        if not binary.exists():
-            raise BundlerError(
-                f"bundler missing: there is no bin/{BINARY_NAME}; run plugin-bridge "
-                "setup"
-            )
+        for name in (BINARY_NAME, CHECKSUM_NAME):
+            if not (directory / name).exists():
+                raise BundlerError(
+                    f"bundler missing: there is no bin/{name}; run plugin-bridge setup"
+                )
         with self._lock:
             digest, found = read_checksum(directory), binary.stat()
             # No call sets the time of the last change, which every change changes.

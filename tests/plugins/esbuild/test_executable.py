@@ -76,7 +76,7 @@ class CopyTests(ExecutableCase):
 
     def test_attack_other_binaries(self):
         """What is not the binary of the checksum is refused, wherever it is copied."""
-        place = self.source / "esbuild"
+        place, digest = (self.source / f"esbuild{end}" for end in ("", ".sha256"))
 
         def link() -> None:
             place.rename(self.source / "real")
@@ -88,6 +88,7 @@ class CopyTests(ExecutableCase):
 
         for change, words in (
             (place.unlink, "bundler missing: there is no bin/esbuild; run plugin-brid"),
+            (digest.unlink, "bundler missing: there is no bin/esbuild.sha256; run plu"),
             (lambda: place.write_bytes(b"evil"), "esbuild checksum mismatch: bin/esb"),
             (
                 lambda: os.truncate(place, BUNDLER_BYTES + 1),
