@@ -19,6 +19,10 @@ from ..protocol.errors import BridgeError, shutting_down, unavailable
 class Holder(Protocol):
     """Who takes places: a page, for example.  Equal to no other."""
 
+    @property
+    def is_page(self) -> bool:
+        """Whether it is a page; else it is a command or another program."""
+
     def on_close(self, call: Callable[[Any], None]) -> None:
         """
         Call ``call`` with the holder when it has gone; at once if it has already.

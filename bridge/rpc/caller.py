@@ -19,10 +19,6 @@ class Caller(Holder, Protocol):
     left to the next caller.
     """
 
-    @property
-    def is_page(self) -> bool:
-        """Whether it is a page; else it is a command or another program."""
-
     def notify(self, event: str, data: Any) -> None:
         """Push an event to this caller alone; ``data`` is plain JSON."""
 

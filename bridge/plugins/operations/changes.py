@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred, ensureDeferred
 
 from ...approval.prompts import Operation
 from ...classes import define, frozen
+from ...concurrency.shares import Holder
 from ...concurrency.threads import InThread
 from ...protocol.errors import Prefix, plugin_error
 from ...protocol.steps import Step
@@ -34,7 +35,7 @@ from ..installed.trees import ListEntry, Trees
 from ..tree.manifest import Manifest, check_id
 from ..tree.versions import is_lower
 from .candidate import Candidate, CandidateFetcher, Pin
-from .job import Job, Request, Requester
+from .job import Job, Request
 from .jobs import Jobs
 from .prompting import Prompting
 from .settlement import InstalledSet
@@ -81,7 +82,7 @@ class PluginChanges:
         url: str,
         pin: Pin | None = None,
         ref: str | None = None,
-        caller: Requester | None = None,
+        caller: Holder | None = None,
     ) -> Deferred[ListEntry]:
         """
         Install the plugin at ``url``.
@@ -137,7 +138,7 @@ class PluginChanges:
         plugin_id: str,
         pin: Pin | None = None,
         ref: str | None = None,
-        caller: Requester | None = None,
+        caller: Holder | None = None,
     ) -> Deferred[UpdateResult]:
         """
         Fetch an installed plugin again from the URL it was installed from.
@@ -252,7 +253,7 @@ class PluginChanges:
         return ListEntry.recorded(candidate.manifest, record)
 
     def uninstall(
-        self, plugin_id: str, ref: str | None = None, caller: Requester | None = None
+        self, plugin_id: str, ref: str | None = None, caller: Holder | None = None
     ) -> Deferred[None]:
         """
         Remove a plugin, however damaged, and its settings; its marks stay.
@@ -277,7 +278,7 @@ class PluginChanges:
         await self._installed.change(job, exchange, edits)
 
     def forget_key(
-        self, key_id: str, ref: str | None = None, caller: Requester | None = None
+        self, key_id: str, ref: str | None = None, caller: Holder | None = None
     ) -> Deferred[None]:
         """
         Stop accepting a key; nothing is uninstalled.

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Coroutine
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from attrs import field
 from twisted.internet.defer import Deferred, DeferredLock, ensureDeferred
@@ -76,14 +76,6 @@ class Outcome:
     error: BridgeError | None = None
 
 
-class Requester(Holder, Protocol):
-    """A page or a command that asks for operations."""
-
-    @property
-    def is_page(self) -> bool:
-        """Whether it is a page."""
-
-
 @frozen
 class Request:
     """
@@ -103,7 +95,7 @@ class Request:
     subject: tuple[Any, ...] = ()
     plugin_id: str | None = None
     ref: str | None = None
-    caller: Requester | None = None
+    caller: Holder | None = None
     from_page: bool = field()
 
     @from_page.default

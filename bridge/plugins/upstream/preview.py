@@ -35,7 +35,7 @@ from ..installed.records import Record, is_recorded, recorded
 from ..installed.trees import Trees
 from ..operations.candidate import Candidate, CandidateFetcher, KeptTree
 from ..operations.changes import check_same_id, updatable
-from ..operations.job import Job, Progress, Request, Requester, Watch, cancelled
+from ..operations.job import Job, Progress, Request, Watch, cancelled
 from ..operations.jobs import Jobs
 from ..operations.prompting import Prompting
 from ..tree.about import read_about
@@ -89,7 +89,7 @@ class Previewer:
         url: str | None,
         plugin_id: str | None,
         ref: str | None,
-        page: Requester,
+        page: Holder,
         watch: Watch,
     ) -> Deferred[Preview]:
         """
@@ -124,9 +124,7 @@ class Previewer:
             self._add(page, watch)
         return known.join(ref)
 
-    def _begin(
-        self, request: Request, page: Requester, watch: Watch
-    ) -> Deferred[Preview]:
+    def _begin(self, request: Request, page: Holder, watch: Watch) -> Deferred[Preview]:
         url, plugin_id = request.subject
         if url is not None:
             check_url(url)

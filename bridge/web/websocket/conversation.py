@@ -56,7 +56,7 @@ class SharedContext:
     The dependencies that all sockets of a daemon share.
 
     :ivar version: The daemon's version, sent in ``welcome``.
-    :ivar pages: Whether these are sockets of pages; see ``Caller.is_page``.
+    :ivar pages: Whether these are sockets of pages; see ``Holder.is_page``.
     """
 
     version: str
