@@ -15,7 +15,6 @@ from twisted.application.service import Service
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.interfaces import IListeningPort
 from twisted.logger import ILogObserver, Logger, LogLevel, globalLogPublisher
-from twisted.python.failure import Failure
 
 from ..classes import define
 from ..concurrency.threads import Pool
@@ -113,7 +112,8 @@ class Daemon(Service):
             return
         self._settling = self._settle()
         self._settling.addBoth(lambda _: self._log_banner())
-        self._settling.addErrback(self._banner_failed)
+        why = "could not write the start-up lines"
+        self._settling.addErrback(lambda failure: self._log.failure(why, failure))
 
     @property
     def _where(self) -> str:
@@ -129,9 +129,6 @@ class Daemon(Service):
         # in a turn of 100 ms, and would wait until garbage is a quarter of it.
         gc.freeze()
         trim_after_loading()
-
-    def _banner_failed(self, failure: Failure) -> None:
-        self._log.failure("could not write the start-up lines", failure)
 
     def _publish_address(self, address: Address | UnixAddress) -> None:
         try:

@@ -21,7 +21,7 @@ from ...plugins.esbuild.executable import Executable
 from ...plugins.policy.javascript.patterns import elements, key_name, string_value
 from ...plugins.policy.javascript.tokens import Code, Lines, UnreadableError
 from ...plugins.policy.reading import Source, read
-from ...plugins.policy.rules.table import Hit, advice
+from ...plugins.policy.rules.table import ADVICE, Hit
 from ...plugins.policy.scan import scan_limits, survey_tree
 from ...plugins.tree.files import read_bounded
 from ...plugins.tree.jsontext import key_place
@@ -114,7 +114,8 @@ def shown_hit(root: Path, hit: Hit) -> ShownHit:
 
     :param root: The tree that was scanned.
     """
-    fix = f"correct the syntax: {hit.why}" if hit.why else advice(hit.rule)
+    # A daemon of another version may report a rule that is not known here.
+    fix = f"correct the syntax: {hit.why}" if hit.why else ADVICE.get(hit.rule, "")
     return ShownHit(hit.file, hit.line, hit.rule, source_line(root, hit), fix)
 
 

@@ -95,7 +95,9 @@ async def _discovered(server: Server, in_thread: InThread) -> tuple[_Offer, str]
     line = offer.tip
     if offer.version == 2:
         refs = await server.upload_pack(_LS_REFS)
-        line = await stoppable(in_thread, lambda check: _read_tip(refs, check))
+        line = await stoppable(
+            in_thread, lambda check: _head_of(list(_packets(refs, check)))
+        )
     return offer, _commit(line)
 
 
@@ -140,10 +142,6 @@ def _read_offer(answer: bytes, check: Check) -> _Offer:
         return _Offer(2, b"", frozenset(features.split()))
     features = lines[0].partition(b"\0")[2] if lines else b""
     return _Offer(0, _head_of(lines), frozenset(features.split()))
-
-
-def _read_tip(answer: bytes, check: Check) -> bytes:
-    return _head_of(list(_packets(answer, check)))
 
 
 def _head_of(lines: list[bytes]) -> bytes:

@@ -39,13 +39,8 @@ def check_url(url: str) -> str:
     """
     rule = _broken_rule(url)
     if rule is not None:
-        raise refused(rule)
+        raise plugin_error(Prefix.NOT_HTTPS, f"url: {rule}")
     return url
-
-
-def refused(rule: str) -> BridgeError:
-    """Return the refusal of a URL."""
-    return plugin_error(Prefix.NOT_HTTPS, f"url: {rule}")
 
 
 def _broken_rule(url: str) -> str | None:

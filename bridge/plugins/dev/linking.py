@@ -51,7 +51,6 @@ class Linked:
     """
 
     id: str
-    name: str
     version: str
     shadows: bool
     report: Report
@@ -122,13 +121,8 @@ class Linking:
         entry = self._entry(manifest, before.entry if before else None)
         report = await self._exchange(manifest.id, LinkedTree(entry, tree, command))
         self._log.info("{id} is linked and built", id=manifest.id)
-        return Linked(
-            manifest.id,
-            manifest.name,
-            manifest.version,
-            is_recorded(self._store, manifest.id),
-            report,
-        )
+        shadows = is_recorded(self._store, manifest.id)
+        return Linked(manifest.id, manifest.version, shadows, report)
 
     def _check_id(self, command: Holder, plugin_id: str) -> None:
         for other, linked in self._trees.linked.items():

@@ -206,15 +206,6 @@ ADVICE: Final[dict[str, str]] = {
 ORDER: Final = {rule: place for place, rule in enumerate(RULES)}
 
 
-def advice(rule: str) -> str:
-    """
-    Return what to do about a hit, empty when nothing is known about its rule.
-
-    :param rule: As ``Hit.rule`` has it.
-    """
-    return ADVICE.get(rule, "")
-
-
 WRAPPED: Final = frozenset({"module", "exports"})
 """
 Names that are free in a CommonJS source and yet its own: the bundler puts it into a
