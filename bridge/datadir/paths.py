@@ -189,10 +189,6 @@ class DataDir:
         """The tree of one plugin.  The id has been validated by the caller."""
         return self.plugins / plugin_id
 
-    def temporary_clone(self, random: str) -> Path:
-        """Where a clone goes until it is accepted."""
-        return self.plugins / f".tmp-{random}"
-
 
 def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:
     """

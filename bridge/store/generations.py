@@ -87,24 +87,21 @@ class Generations:
         :raise StoreError: It has a shape this version does not know, or nothing can be
             set aside or removed in its directory.
         """
-        with _explained(self.path):
-            return self._loaded()
-
-    def _loaded(self) -> tuple[Tables, str | None]:
-        for stray in (self._temporary, self._spare):
-            _remove(stray)
         damaged = []
-        for path in (self.path, self.previous):
-            try:
-                found = _tables(self.path, read_file(path))
-            except FileNotFoundError:
-                continue
-            except (OSError, DamagedError):
-                damaged.append(path)
-            else:
-                self._separate()
-                return found, self._notice(damaged, path)
-        return Tables(), self._notice(damaged, None)
+        with _explained(self.path):
+            for stray in (self._temporary, self._spare):
+                _remove(stray)
+            for path in (self.path, self.previous):
+                try:
+                    found = _tables(self.path, read_file(path))
+                except FileNotFoundError:
+                    continue
+                except (OSError, DamagedError):
+                    damaged.append(path)
+                else:
+                    self._separate()
+                    return found, self._notice(damaged, path)
+            return Tables(), self._notice(damaged, None)
 
     def _separate(self) -> None:
         """

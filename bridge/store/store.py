@@ -76,10 +76,6 @@ class Store:
         """Return the values of a namespace by key; they must not be modified."""
         return self._tables.entries(ns)
 
-    def namespaces(self) -> list[str]:
-        """Name every namespace that has a value, sorted."""
-        return self._tables.namespaces()
-
     def commit(self, edits: Sequence[Edit]) -> Deferred[None]:
         """
         Make all the edits together, or none.

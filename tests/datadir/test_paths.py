@@ -132,7 +132,6 @@ class DataDirTests(SynchronousTestCase):
         self.assertEqual(data.state, root / "state.json")
         self.assertEqual(data.log, root / "logs/plugins.log")
         self.assertEqual(data.plugin("clock"), root / "plugins/clock")
-        self.assertEqual(data.temporary_clone("ab12"), root / "plugins/.tmp-ab12")
 
     def test_attack_address_of_a_dead_daemon(self) -> None:
         """Where it was reached, another program may wait for the token now."""

@@ -198,7 +198,7 @@ class ListenTests(OscCase):
         command = Page(is_page=False)
         await self.call("listen", command, port=self.port)
         command.go()
-        await until(lambda: not self.store.namespaces())
+        await until(lambda: not self.store._tables.namespaces())
         self.assertFalse((await self.call("status"))["listening"])
 
     async def test_describe(self) -> None:
@@ -243,14 +243,14 @@ class RestartTests(OscCase):
         await self.call("send", address="/a", port=self.port)
         self.assertEqual((await self.pushed(1))[0]["address"], "/a")
         self.assertTrue((await self.call("stop", page))["stopped"])
-        self.assertEqual(self.store.namespaces(), [])
+        self.assertEqual(self.store._tables.namespaces(), [])
 
     async def test_stopped_during_the_shutdown(self) -> None:
         """What a page stops when the port is closed already takes no other's lease."""
         await self.call("listen", self.joined(), port=self.port)
         await self.osc.close()
         await self.call("stop")
-        self.assertEqual(self.store.namespaces(), ["bridge.osc"])
+        self.assertEqual(self.store._tables.namespaces(), ["bridge.osc"])
 
     async def test_each_page_has_its_hold_again(self) -> None:
         """Two held it: when one stops after the restart, the other still listens."""

@@ -30,7 +30,7 @@ class MethodTests(StateCase):
         self.assertEqual(self.call("delete", ns="host", key="k"), {})
         self.assertEqual(self.call("delete", ns="host", key="k"), {})
         self.assertEqual(self.call("list", ns="host"), {"entries": {}})
-        self.assertEqual(self.store.namespaces(), [])
+        self.assertEqual(self.store._tables.namespaces(), [])
 
     def test_describe(self) -> None:
         """The description gives the methods, the file and the limits."""

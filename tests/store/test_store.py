@@ -93,7 +93,7 @@ class RefusedTests(StoreCase):
         for commit in commits:
             error = self.refused(commit)
             self.assertEqual((error.code, error.message), (Code.INTERNAL, words))
-        self.assertEqual(self.store.namespaces(), ["host"])
+        self.assertEqual(self.store._tables.namespaces(), ["host"])
         self.assertEqual(self.store.get("host", "k"), 1)
         self.assertEqual(self.in_file(), {"host": {"k": 1}})
 
@@ -309,14 +309,14 @@ class PropertyTests(SynchronousTestCase):
                 for _, changes in pending:
                     for edit in changes:
                         edited(expected, edit)
-                held = {ns: store.entries(ns) for ns in store.namespaces()}
+                held = {ns: store.entries(ns) for ns in store._tables.namespaces()}
                 self.assertEqual(held, expected)
                 if not thread.waiting:
                     self.assertEqual(pending, [])
             self.killed(pending, durable, path)
             store = Store.open(path, execute)
             self.assertIsNone(store.notice)
-            held = {ns: store.entries(ns) for ns in store.namespaces()}
+            held = {ns: store.entries(ns) for ns in store._tables.namespaces()}
             self.assertEqual(held, durable)
 
     def settled(self, pending, durable, path):

@@ -159,7 +159,7 @@ class Trees:
     def fresh(self) -> Path:
         """Choose a name for a clone; only the directory it goes to is made."""
         self.directory.mkdir(mode=0o700, exist_ok=True)
-        return self._data.temporary_clone(self._random())
+        return self.directory / f".tmp-{self._random()}"
 
     def has(self, plugin_id: str) -> bool:
         """Whether anything is where the plugin's tree would be."""

@@ -92,7 +92,8 @@ class PluginChanges:
         """
         check_url(url)
         request = Request(Operation.INSTALL, (url, pin), ref=ref, caller=caller)
-        if self._jobs.find(request) is None and self._jobs.is_installing(url):
+        same = self._jobs.under_way(Operation.INSTALL, url)
+        if self._jobs.find(request) is None and same is not None:
             why = "an install from this URL is already under way; wait for it to end"
             raise plugin_error(Prefix.BUSY, why)
         return self._jobs.run(request, lambda job: self._install(job, url, pin))
@@ -149,7 +150,8 @@ class PluginChanges:
         """
         check_id(plugin_id)
         request = Request(Operation.UPDATE, (plugin_id, pin), plugin_id, ref, caller)
-        same = self._jobs.find(request) or self._jobs.under_way(request)
+        same = self._jobs.find(request)
+        same = same or self._jobs.under_way(Operation.UPDATE, plugin_id, pin)
         if same is not None:
             return same.join(ref)
         return self._jobs.run(request, lambda job: self._update(job, plugin_id, pin))

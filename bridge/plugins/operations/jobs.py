@@ -84,16 +84,17 @@ class Jobs:
             raise bad_request("ref: another operation has this name")
         return job
 
-    def under_way(self, request: Request) -> Job | None:
-        """Find the operation under way that was asked for the same."""
-        return next((one for one in self._jobs if one.request.is_same(request)), None)
+    def under_way(self, op: Operation, *subject: Any) -> Job | None:
+        """
+        Find an operation under way.
 
-    def is_installing(self, url: str) -> bool:
-        """Whether an install from a URL is under way."""
-        installs = (
-            one.request for one in self._jobs if one.request.op == Operation.INSTALL
+        :param subject: What its subject begins with.
+        """
+        jobs = (one for one in self._jobs if one.request.op == op)
+        about = len(subject)
+        return next(
+            (one for one in jobs if one.request.subject[:about] == subject), None
         )
-        return any(request.subject[:1] == (url,) for request in installs)
 
     def run(
         self,

@@ -327,7 +327,9 @@ class Bench:
     def left(self) -> tuple[list[str], dict[str, dict[str, Any]]]:
         """All that operations leave behind: trees and clones, and values."""
         names = sorted(path.name for path in self.data.plugins.iterdir())
-        return names, {ns: self.store.entries(ns) for ns in self.store.namespaces()}
+        return names, {
+            ns: self.store.entries(ns) for ns in self.store._tables.namespaces()
+        }
 
     def installed(self) -> list[str]:
         return list(read_records(self.store))

@@ -92,9 +92,9 @@ class RecoverTests(OperationTestCase):
 
     def interrupted_update(self) -> None:
         """Leave what an interrupted update leaves."""
-        aside = self.bench.data.temporary_clone("0b")
+        aside = self.bench.data.plugins / ".tmp-0b"
         self.bench.data.plugin("good").rename(aside)
-        write_tree(self.bench.data.temporary_clone("0a"), {"main.ts": ""}, None)
+        write_tree((self.bench.data.plugins / ".tmp-0a"), {"main.ts": ""}, None)
         update = Exchange("update", "good", ".tmp-0a", aside.name, {"url": "new"})
         self.bench.journal.begin(update)
 
@@ -110,7 +110,7 @@ class RecoverTests(OperationTestCase):
 
     def test_nothing_was_under_way(self) -> None:
         """Strays go, and nothing is built."""
-        self.bench.data.temporary_clone("0a").mkdir()
+        (self.bench.data.plugins / ".tmp-0a").mkdir()
         stray = self.bench.data.root / "journal.tmp"
         stray.write_text("{")
         self.assertIsNone(self.recover())
