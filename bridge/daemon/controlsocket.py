@@ -100,6 +100,7 @@ class ControlConnection(LineReceiver):
 
     delimiter = b"\n"
     is_page = False
+    transport: Any
 
     def __init__(self, context: SharedContext, admitted: Callable[[], object]) -> None:
         self.MAX_LENGTH = HELLO_FRAME_BYTES
@@ -110,18 +111,14 @@ class ControlConnection(LineReceiver):
         self._lingering: IDelayedCall | None = None
         self._open = True
 
-    @property
-    def _wire(self) -> Any:
-        return self.transport
-
     def connectionMade(self) -> None:
         """Begin the conversation, with a process of this user."""
-        if not is_user(peer_user(self._wire.getHandle())):
-            self._wire.abortConnection()
+        if not is_user(peer_user(self.transport.getHandle())):
+            self.transport.abortConnection()
             return
         self._admitted()
         self._conversation = Conversation(self._context, self)
-        self._wire.registerProducer(self._conversation.send_queue, True)
+        self.transport.registerProducer(self._conversation.send_queue, True)
 
     def lineReceived(self, line: bytes) -> None:
         """Accept one frame."""
@@ -148,20 +145,20 @@ class ControlConnection(LineReceiver):
 
     def send_piece(self, piece: bytes, first: bool, last: bool) -> None:
         if self._open:
-            self._wire.write(piece + b"\n" if last else piece)
+            self.transport.write(piece + b"\n" if last else piece)
 
     def close_with(self, reason: CloseReason) -> None:
         if self._open:
             self._open = False
             last = {"type": "close", "code": reason.code, "reason": str(reason)}
-            self._wire.write(dumps(last) + b"\n")
-            self._wire.unregisterProducer()
+            self.transport.write(dumps(last) + b"\n")
+            self.transport.unregisterProducer()
             # What is unsent goes first, but a command that does not read is not
             # waited for.
             self._lingering = self._context.clock.callLater(
-                CLOSE_SECONDS, self._wire.abortConnection
+                CLOSE_SECONDS, self.transport.abortConnection
             )
-            self._wire.loseConnection()
+            self.transport.loseConnection()
 
     def welcomed(self) -> bool:
         self.MAX_LENGTH = FRAME_BYTES

@@ -42,25 +42,18 @@ class Pin:
         return "package/esbuild.exe" if windows else "package/bin/esbuild"
 
 
-_SYSTEMS: Final = {
-    "linux": "linux",
-    "darwin": "darwin",
-    "windows": "win32",
-    "freebsd": "freebsd",
-}
+# What npm calls otherwise than Python does.
+_SYSTEMS: Final = {"windows": "win32"}
 _MACHINES: Final = {
     "x86_64": "x64",
     "amd64": "x64",
     "aarch64": "arm64",
-    "arm64": "arm64",
     "armv6l": "arm",
     "armv7l": "arm",
     "i386": "ia32",
     "i686": "ia32",
     "x86": "ia32",
-    "riscv64": "riscv64",
     "ppc64le": "ppc64",
-    "s390x": "s390x",
     "loongarch64": "loong64",
 }
 
@@ -75,6 +68,6 @@ def pin_for(
     system: str = platform.system(), machine: str = platform.machine()
 ) -> Pin | None:
     """Return the bundler for a system, or ``None``; see ``pins``."""
-    kind = _SYSTEMS.get(system.lower())
-    cpu = _MACHINES.get(machine.lower())
-    return next((pin for pin in pins() if pin.platform == f"{kind}-{cpu}"), None)
+    kind, cpu = system.lower(), machine.lower()
+    name = f"{_SYSTEMS.get(kind, kind)}-{_MACHINES.get(cpu, cpu)}"
+    return next((pin for pin in pins() if pin.platform == name), None)
