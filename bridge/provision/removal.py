@@ -87,8 +87,7 @@ def remove_all(place: Paths, patience: float = _PATIENCE_SECONDS) -> None:
 
 def _remove_data(place: Paths, patience: float) -> None:
     root, lock = place.data.root, place.data.lock
-    held = place.data.claim(patience)
-    try:
+    with place.data.claim(patience):
         # No daemon starts as long as its lock is held, so that goes last.
         _remove_published(place)
         for path in root.iterdir():
@@ -96,8 +95,6 @@ def _remove_data(place: Paths, patience: float) -> None:
                 shutil.rmtree(path)
             elif path != lock:
                 path.unlink()
-    finally:
-        held.release()
     shutil.rmtree(root)
 
 

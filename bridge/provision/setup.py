@@ -197,10 +197,8 @@ def _alone(data: DataDir, patience: float = 0.0) -> Iterator[None]:
     except OSError as e:
         why = f"the data directory cannot be written: {e.strerror}"
         raise SetupError(why) from None
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()
 
 
 def own_sources() -> Sources:

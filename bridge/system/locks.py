@@ -10,9 +10,9 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
-from ..classes import frozen
 from .files import NO_LINK, NO_WAIT
 
 if sys.platform == "win32":  # pragma: no cover
@@ -51,16 +51,14 @@ class LockedError(Exception):
         self.pid = pid
 
 
-@frozen(eq=False, repr=False)
-class Lock:
-    """A lock that is held, of a directory, and of a file in it if there is one."""
+class Lock(ExitStack):
+    """
+    A lock that is held, of a directory, and of a file in it if there is one.
 
-    _held: list[int]
+    It is released by ``release`` or at the end of ``with``; again does nothing.
+    """
 
-    def release(self) -> None:
-        """Release the lock; again does nothing."""
-        while self._held:
-            os.close(self._held.pop())
+    release = ExitStack.close
 
 
 def acquire(
@@ -96,11 +94,8 @@ def is_held(path: Path) -> bool:
     patience.
     """
     try:
-        directory = acquire_directory(path.parent)
-        try:
+        with acquire_directory(path.parent) as directory:
             _lock(directory, os.open(path, os.O_RDONLY | NO_LINK | NO_WAIT))
-        finally:
-            directory.release()
     except LockedError:
         return True
     except OSError:
@@ -123,9 +118,9 @@ def acquire_directory(path: Path) -> Lock:
     :raise LockedError: Another process holds it.
     :raise OSError: There is no such directory.
     """
-    lock = Lock([])
+    lock = Lock()
     for fd in _open_directory(path):
-        lock._held.append(fd)
+        lock.callback(os.close, fd)
         try:
             _try_lock(fd)
         except BlockingIOError:
@@ -137,17 +132,13 @@ def acquire_directory(path: Path) -> Lock:
 
 
 def _acquired(path: Path) -> Lock:
-    lock = acquire_directory(path.parent)
-    try:
+    with acquire_directory(path.parent) as lock:
         # Not blocking: opening a pipe would wait for its writer.
         fd = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK | NO_WAIT, 0o600)
         _lock(lock, fd)
         os.ftruncate(fd, 0)
         os.write(fd, b"%d\n" % os.getpid())
-    except BaseException:
-        lock.release()
-        raise
-    return lock
+        return lock.pop_all()
 
 
 def _lock(lock: Lock, fd: int) -> None:
@@ -156,7 +147,7 @@ def _lock(lock: Lock, fd: int) -> None:
 
     :raise LockedError: Another process holds it, or there can be no lock.
     """
-    lock._held.append(fd)
+    lock.callback(os.close, fd)
     try:
         _try_lock(fd)
     except OSError:

@@ -63,11 +63,8 @@ def _is_settled(paths: Paths, trees: Trees) -> bool:
     if not journal.exists():
         return True
     try:
-        lock = paths.data.claim()
+        with paths.data.claim():
+            recover(journal, Store.open(paths.data.state, maybeDeferred), trees)
     except LockedError:
         return False
-    try:
-        recover(journal, Store.open(paths.data.state, maybeDeferred), trees)
-    finally:
-        lock.release()
     return True

@@ -24,7 +24,7 @@ from ...protocol.errors import BridgeError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, MANIFEST_BYTES
 from ...protocol.strictjson import loads
 from ...system.files import remove, sync_directory, sync_files
-from ...system.locks import Lock, LockedError, acquire, acquire_directory
+from ...system.locks import LockedError, acquire, acquire_directory
 from ..tree.files import read_bounded
 from .prerequisites import check_publishable
 
@@ -47,7 +47,7 @@ class Staging:
 
     folder: Path
     _lock_file: Path
-    _locks: list[Lock] = field(factory=list, init=False)
+    _locks: contextlib.ExitStack = field(factory=contextlib.ExitStack, init=False)
 
     def claim(self) -> bool:
         """
@@ -62,8 +62,8 @@ class Staging:
         make_directories(self.folder)
         check_publishable(self.folder)
         try:
-            self._locks.append(acquire(self._lock_file))
-            self._locks.append(acquire_directory(self.folder))
+            self._locks.enter_context(acquire(self._lock_file))
+            self._locks.enter_context(acquire_directory(self.folder))
         except LockedError:
             self.release()
             return False
@@ -72,8 +72,7 @@ class Staging:
 
     def release(self) -> None:
         """Let the next build have them."""
-        while self._locks:
-            self._locks.pop().release()
+        self._locks.close()
 
     def publish(self, files: Mapping[str, bytes]) -> None:
         """
@@ -149,14 +148,8 @@ def sweep(folder: Path) -> None:
 
     :param folder: The theme's folder.
     """
-    try:
-        lock = acquire_directory(folder)
-    except (LockedError, OSError):
-        return
-    try:
+    with contextlib.suppress(LockedError, OSError), acquire_directory(folder):
         _remove_stale(folder)
-    finally:
-        lock.release()
 
 
 def _remove_stale(folder: Path) -> None:
