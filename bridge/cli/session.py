@@ -11,7 +11,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any, Final, TextIO
 
@@ -96,11 +96,17 @@ class ProgressLine:
     def _bar(self, message: str) -> str:
         done = _WIDTH * self._reached // len(_ORDER)
         bar = "#" * done + "." * (_WIDTH - done)
-        columns = shutil.get_terminal_size((_COLUMNS, 24)).columns
-        room = max(0, columns - _WIDTH - 4)
+        room = max(0, self._columns() - _WIDTH - 4)
         if self.colour:
             bar = f"{_BAR}{bar}{_NORMAL}"
         return f"{_ERASED}[{bar}] {message[:room]}"
+
+    def _columns(self) -> int:
+        # Of this stream: standard output may be a pipe, to which Python's own answers.
+        with suppress(OSError):
+            if columns := os.get_terminal_size(self.stream.fileno()).columns:
+                return columns
+        return shutil.get_terminal_size((_COLUMNS, 24)).columns
 
     def _write(self, text: str) -> None:
         self.stream.write(text)

@@ -3,6 +3,7 @@
 import io
 import os
 import signal
+import termios
 from typing import Any
 from unittest import mock
 
@@ -139,8 +140,12 @@ class ProgressTests(SynchronousTestCase):
 
     def test_narrow(self):
         """A message never wraps: the bar could not be written over."""
-        with mock.patch.dict(os.environ, {"COLUMNS": "40", "LINES": "10"}):
-            text = self.shown(True, step("x" * 200))
+        other_end, terminal = os.openpty()
+        self.addCleanup(os.close, other_end)
+        termios.tcsetwinsize(terminal, (10, 40))
+        with open(terminal, "w") as err:
+            ProgressLine(err, True).report(step("x" * 200))
+        text = os.read(other_end, 4096).decode()
         self.assertLessEqual(max(map(len, text.split("\r\x1b[K"))), 40)
 
     def test_dumb_terminal(self):
