@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import sys
 from typing import Any
 
 from ..freedesktop.notes import INotifications
@@ -12,18 +13,13 @@ from .windows import WindowsApprover
 
 
 def native_approver(
-    platform: str,
-    reactor: Any,
-    notifications: INotifications,
-    application: str,
-    random: Callable[[int], bytes],
+    reactor: Any, notifications: INotifications, application: str
 ) -> IApprover:
     """
-    Return the approver of a system; without a desktop it refuses, and says so.
+    Return the approver of this system; without a desktop it refuses, and says so.
 
-    :param platform: As ``sys.platform``.
     :param application: What users know the host application by.
     """
-    if platform == "win32":
+    if sys.platform == "win32":
         return WindowsApprover(application, reactor, reactor)
-    return DesktopApprover(notifications, application, random, reactor)
+    return DesktopApprover(notifications, application, os.urandom, reactor)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -60,9 +59,7 @@ def make_approver(core: Core) -> IApprover:
     application = core.paths.profile.application
     if core.config.dev:
         return DevApprover(core.desktop, application)
-    return native_approver(
-        sys.platform, core.reactor, core.desktop, application, os.urandom
-    )
+    return native_approver(core.reactor, core.desktop, application)
 
 
 def make_plugins(core: Core, approver: IApprover) -> PluginWiring:

@@ -1,5 +1,7 @@
 """Tests for ``bridge.approval`` and ``bridge.approval.approvers``, and for a double."""
 
+import sys
+
 from twisted.internet.defer import fail
 from twisted.internet.task import Clock
 from twisted.trial.unittest import SynchronousTestCase
@@ -27,7 +29,8 @@ class NativeApproverTests(SynchronousTestCase):
             ("darwin", DesktopApprover),
             ("win32", WindowsApprover),
         ):
-            made = native_approver(platform, Clock(), FakeScreen(), "Sample", bytes)
+            self.patch(sys, "platform", platform)
+            made = native_approver(Clock(), FakeScreen(), "Sample")
             self.assertIsInstance(made, kind)
 
 

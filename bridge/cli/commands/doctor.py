@@ -125,13 +125,8 @@ async def on_desktop(
         if sys.platform not in ("win32", "darwin"):  # pragma: no branch
             findings.append(await notification_server(notifications, no_prompts))
         if prompt:
-            approver = native_approver(
-                sys.platform,
-                reactor,
-                notifications,
-                place.profile.application,
-                os.urandom,
-            )
+            application = place.profile.application
+            approver = native_approver(reactor, notifications, application)
             if all(finding.level is Level.OK for finding in findings):
                 print("answer the prompt on the desktop", file=sys.stderr)
             findings.append(await answered(approver.approve(TEST_PROMPT)))
