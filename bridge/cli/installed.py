@@ -70,19 +70,19 @@ def off_lines(
     return [f"it is off; to switch it on, run: {run}"]
 
 
-def check_installed(plugin_id: str, plugins: list[dict[str, Any]], where: str) -> None:
+def check_installed(session: Session, *plugin_ids: str) -> None:
     """
-    Check that a plugin is installed.
+    Check that plugins are installed.
 
-    :param where: See ``Paths.typed``.
-    :raise CommandError: It is not; the message has the nearest id.
+    :raise CommandError: One is not; the message has the nearest id.
     """
-    ids = [plugin["id"] for plugin in plugins]
-    if plugin_id in ids:
-        return
-    hint = nearest(plugin_id, ids) or f"; run: plugin-bridge list {where}".rstrip()
-    named = plugin_id if re.fullmatch(PLUGIN_ID, plugin_id) else "with this id"
-    raise CommandError(f"no plugin {named} is installed{hint}")
+    ids = [plugin["id"] for plugin in read_plugins(session)]
+    for plugin_id in plugin_ids:
+        if plugin_id not in ids:
+            run = f"; run: plugin-bridge list {session.place.typed}"
+            named = plugin_id if re.fullmatch(PLUGIN_ID, plugin_id) else "with this id"
+            hint = nearest(plugin_id, ids) or run
+            raise CommandError(f"no plugin {named} is installed{hint}")
 
 
 def _complete(

@@ -72,8 +72,7 @@ _id = click.argument(
 @_id
 def uninstall(session: Session, plugin_id: str) -> None:
     """Have the running daemon remove an installed plugin and its settings."""
-    plugins = installed.read_plugins(session)
-    installed.check_installed(plugin_id, plugins, session.place.typed)
+    installed.check_installed(session, plugin_id)
     session.operate("uninstall", id=plugin_id)
     # The page keeps these two, and removes them itself when it uninstalls.
     for prefix in (installed.SWITCH, _GRANTS):
@@ -102,8 +101,7 @@ def disable(session: Session, plugin_id: str) -> None:
 
 
 def _switch(session: Session, plugin_id: str, on: bool) -> None:
-    plugins = installed.read_plugins(session)
-    installed.check_installed(plugin_id, plugins, session.place.typed)
+    installed.check_installed(session, plugin_id)
     at = {"ns": installed.NAMESPACE, "key": installed.SWITCH + plugin_id}
     if on == session.place.profile.opt_in:
         session.call("state", "set", **at, value=on)

@@ -61,9 +61,7 @@ def update_some(session: Session, ids: list[str]) -> int:
 
     :raise CommandError: One is not installed; nothing was updated.
     """
-    plugins = installed.read_plugins(session)
-    for plugin_id in ids:
-        installed.check_installed(plugin_id, plugins, session.place.typed)
+    installed.check_installed(session, *ids)
     done, status = _update(session, ids)
     session.print({"updated": done}, [])
     return status

@@ -89,12 +89,14 @@ class InstalledTests(SynchronousTestCase):
 
     def test_nearest(self) -> None:
         """The error has the nearest id, and what was typed as far as it is an id."""
-        plugins = [{"id": "weather"}]
-        check_installed("weather", plugins, "X")
-        near = self.assertRaises(CommandError, check_installed, "wether", plugins, "X")
+        listing = {"plugins": [{"id": "weather"}], "broken": [], "entries": {}}
+        asked: Any = mock.Mock(place=mock.Mock(typed="X"))
+        asked.call.return_value = listing
+        check_installed(asked, "weather", "weather")
+        near = self.assertRaises(CommandError, check_installed, asked, "wether")
         self.assertIn("did you mean weather?", str(near))
         for typed, named in (("zzz", "zzz"), ("Zz\x1b", "with this id")):
-            far = self.assertRaises(CommandError, check_installed, typed, plugins, "X")
+            far = self.assertRaises(CommandError, check_installed, asked, typed)
             hint = f"no plugin {named} is installed; run: plugin-bridge list X"
             self.assertEqual(hint, str(far))
 
