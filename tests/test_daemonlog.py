@@ -22,7 +22,6 @@ from bridge.daemonlog import (
 )
 from bridge.datadir.paths import DataDir
 from bridge.protocol.limits import DAEMON_LOG_BYTES
-from bridge.protocol.text import no_secrets
 
 from .directories import fresh_directory
 
@@ -51,7 +50,7 @@ class TextTests(OutputCase):
     def test_traceback(self) -> None:
         """A traceback follows its message, indented."""
         broken = Failure(ZeroDivisionError("by nothing"))
-        self.logger("text", no_secrets).failure("it broke", broken)
+        self.logger("text", tuple).failure("it broke", broken)
         first, *rest = self.written().splitlines()
         self.assertIn("ERROR [web.site] it broke", first)
         self.assertIn("ZeroDivisionError: by nothing", self.written())
@@ -61,7 +60,7 @@ class TextTests(OutputCase):
     def test_forged_line_attack(self) -> None:
         """A value in a message cannot forge a line, or move the cursor."""
         forged = "x\n2026-01-01T00:00:00.000Z ERROR [web] \x1b[2J\u202eforged\r"
-        self.logger("text", no_secrets).info("got {it}", it=forged)
+        self.logger("text", tuple).info("got {it}", it=forged)
         first, second = self.written().splitlines()
         self.assertTrue(first.endswith("got x"))
         self.assertEqual(second, "    2026-01-01T00:00:00.000Z ERROR [web] forged")
@@ -70,8 +69,8 @@ class TextTests(OutputCase):
         """A stream that is gone is not an error."""
         for stream in (Broken(), io.StringIO()):
             stream.close()
-            Output(stream, "text", no_secrets)({"log_format": "x"})
-        Output(Broken(), "text", no_secrets)({"log_format": "x"})
+            Output(stream, "text", tuple)({"log_format": "x"})
+        Output(Broken(), "text", tuple)({"log_format": "x"})
 
     def test_secrets(self) -> None:
         """A secret appears neither in a message nor in a traceback."""
@@ -89,7 +88,7 @@ class TextTests(OutputCase):
 class JsonTests(OutputCase):
     def test_form(self) -> None:
         """One object a line with time, level, source, message, and any traceback."""
-        logger = self.logger("json", no_secrets)
+        logger = self.logger("json", tuple)
         logger.warn("a\n{what}", what="b\ud800\x00")
         logger.failure("it broke", Failure(ZeroDivisionError()))
         line, broken = map(json.loads, self.written().splitlines())
@@ -103,7 +102,7 @@ class JsonTests(OutputCase):
 class JournalTests(OutputCase):
     def test_prefix(self) -> None:
         """Every line has the priority before it, and no time or level of its own."""
-        source = self.logger("text", no_secrets, journal=True)
+        source = self.logger("text", tuple, journal=True)
         source.debug("a")
         source.info("b")
         source.warn("c\nd")
@@ -117,7 +116,7 @@ class JournalTests(OutputCase):
 
     def test_json(self) -> None:
         """Lines of JSON have the prefix too."""
-        self.logger("json", no_secrets, journal=True).error("a")
+        self.logger("json", tuple, journal=True).error("a")
         self.assertTrue(self.written().startswith('<3>{"time":'))
 
     def test_recognised(self) -> None:
@@ -139,7 +138,7 @@ class LevelTests(OutputCase):
         """Each level shows itself and what is above it."""
         for index, level in enumerate(self.CALLS[:4]):
             self.stream = io.StringIO()
-            output = at_least(level, Output(self.stream, "text", no_secrets))
+            output = at_least(level, Output(self.stream, "text", tuple))
             logger = Logger("bridge", observer=LogPublisher(output))
             for call in self.CALLS:
                 getattr(logger, call)(call)
@@ -153,7 +152,7 @@ class EventTests(SynchronousTestCase):
         event: dict[str, Any] = {"log_format": "", "log_level": LogLevel.info}
         if namespace is not None:
             event["log_namespace"] = namespace
-        return read_event(event, no_secrets).source
+        return read_event(event, tuple).source
 
     def test_source(self) -> None:
         """A source is a module, without the project's name and without a class."""
@@ -170,7 +169,7 @@ class EventTests(SynchronousTestCase):
 
     def test_bare_event(self) -> None:
         """An event with nothing in it can be read."""
-        entry = read_event({}, no_secrets)
+        entry = read_event({}, tuple)
         self.assertEqual((entry.level, entry.message, entry.time), ("info", "", 0.0))
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from ..classes import frozen
 from ..protocol import limits
 from ..protocol.rules import OneOf
-from ..protocol.text import Secrets, no_secrets, one_line, timestamp
+from ..protocol.text import Secrets, one_line, timestamp
 from ..settings.config import LOG_LEVELS
 
 _FIELDS: Final = frozenset({"level", "scope", "message", "ts"})
@@ -56,7 +56,7 @@ class Record:
     at: float | None = None
 
 
-def read_records(batch: Any, secrets: Secrets = no_secrets) -> tuple[list[Record], int]:
+def read_records(batch: Any, secrets: Secrets = tuple) -> tuple[list[Record], int]:
     """
     Read what a page sent, leaving out what is not a record.
 
@@ -74,7 +74,7 @@ def read_records(batch: Any, secrets: Secrets = no_secrets) -> tuple[list[Record
     return records, len(batch) - len(records)
 
 
-def read_record(entry: Any, secrets: Secrets = no_secrets) -> Record | None:
+def read_record(entry: Any, secrets: Secrets = tuple) -> Record | None:
     """Read one entry; ``None`` when it is not a record."""
     if type(entry) is not dict or not entry.keys() <= _FIELDS:
         return None

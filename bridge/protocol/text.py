@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 Secrets: TypeAlias = Callable[[], Iterable[str]]
-"""Returns what must not appear in a log line at this moment."""
+"""Returns what must not appear in a log line at this moment; ``tuple``: nothing."""
 
 REDACTED = "[redacted]"
 
@@ -70,11 +70,6 @@ ELLIPSIS = "..."
 _LOOKED_AT = 2
 
 
-def no_secrets() -> Iterable[str]:
-    """Return nothing: there is nothing to hide."""
-    return ()
-
-
 def visible(text: str) -> str:
     """Remove what does not show, or changes how other text shows."""
     if text.isascii() and text.isprintable():
@@ -115,7 +110,7 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - len(ELLIPSIS)] + ELLIPSIS
 
 
-def one_line(text: str, most: int, secrets: Secrets = no_secrets) -> str:
+def one_line(text: str, most: int, secrets: Secrets = tuple) -> str:
     """
     Cut what a page sent to one line of a log.
 

@@ -19,7 +19,7 @@ from ..pagelog.writer import LogWriter
 from ..protocol import limits
 from ..protocol.bucket import TokenBucket
 from ..protocol.rules import Lenient, MaxItems
-from ..protocol.text import Secrets, no_secrets
+from ..protocol.text import Secrets
 from ..rpc.registry import NoParams, method
 
 _DISABLED: Final = "disabled"
@@ -77,7 +77,7 @@ class Logs:
     _writer: LogWriter | None
     _clock: IReactorTime
     _now: Callable[[], float]
-    _secrets: Secrets = no_secrets
+    _secrets: Secrets = tuple
     _budgets: dict[str, TokenBucket] = field(factory=dict)
     _dropped: ThrottledCounter = field(init=False)
     _reasons: Counter[str] = field(factory=Counter, init=False)
