@@ -61,9 +61,6 @@ class Hub:
         """Stop pushing to ``subscriber``; does nothing if it was not added."""
         self._subscribers.pop(subscriber, None)
 
-    def __len__(self) -> int:
-        return len(self._subscribers)
-
     def push(self, event: str, data: Any) -> None:
         """Send an event to every subscriber; ``data`` is plain JSON."""
         self._send(event, data, list(self._subscribers))

@@ -45,9 +45,6 @@ class PendingConnections:
     _limit: int = limits.CONNECTIONS_WAITING
     _waiting: dict[LimitedConnection, None] = field(factory=dict)
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
     def join(self, connection: LimitedConnection) -> None:
         """Add a connection, as the newest."""
         self._waiting.pop(connection, None)

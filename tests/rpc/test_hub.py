@@ -24,7 +24,7 @@ class HubTests(SynchronousTestCase):
             self.hub.remove(self.pages[0])
         self.hub.push("osc", {})
         self.assertEqual([len(page.got) for page in self.pages], [0, 1])
-        self.assertEqual(len(self.hub), 1)
+        self.assertEqual(len(self.hub._subscribers), 1)
 
     def test_joined(self) -> None:
         """Who asks hears of each subscriber that is added after, once pushed to."""

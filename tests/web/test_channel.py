@@ -139,7 +139,7 @@ class FramingTests(ChannelCase):
             for name, value in ALWAYS.items():
                 self.assertEqual(answer.headers[name], value)
         self.assertNotIn(SECRET.encode(), received)
-        self.assertEqual(len(self.stack.site.shared.pending), 0)
+        self.assertEqual(len(self.stack.site.shared.pending._waiting), 0)
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])
 
     @given(st.lists(st.integers(1, 60), max_size=8))
@@ -216,7 +216,7 @@ class PendingConnectionsTests(ChannelCase):
         """Those who only hold connections open drop each other; who asks is served."""
         idle = [self.connect()[1] for _ in range(500)]
         self.assertEqual(
-            len(self.stack.site.shared.pending), limits.CONNECTIONS_WAITING
+            len(self.stack.site.shared.pending._waiting), limits.CONNECTIONS_WAITING
         )
         kept = limits.CONNECTIONS_WAITING
         self.assertTrue(all(transport.aborting for transport in idle[:-kept]))

@@ -40,7 +40,7 @@ class PendingConnectionsTests(SynchronousTestCase):
         for rival in (*rivals[:3], rivals[0], rivals[3]):
             pending.join(rival)
         self.assertEqual([r.dropped for r in rivals], [False, True, False, False])
-        self.assertEqual(len(pending), 3)
+        self.assertEqual(len(pending._waiting), 3)
 
 
 class RequestQuotaTests(SynchronousTestCase):
@@ -138,7 +138,7 @@ class TurnsTests(ChannelCase):
         channel.connectionLost(Failure(ConnectionDone()))
         self.stack.clock.advance(0)
         self.assertEqual(transport.value(), b"")
-        self.assertEqual(len(self.stack.site.shared.pending), 0)
+        self.assertEqual(len(self.stack.site.shared.pending._waiting), 0)
         self.assertEqual(self.stack.clock.getDelayedCalls(), [])
 
 

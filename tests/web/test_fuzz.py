@@ -104,7 +104,7 @@ class FuzzTests(SynchronousTestCase):
         if not (gone or any(opcode == CLOSE for opcode, _ in got)):
             self.check(frames_of(transport.value()))
         transport.protocol.connectionLost(Failure(ConnectionDone()))
-        self.assertEqual(len(self.stack.hub), 0)
+        self.assertEqual(len(self.stack.hub._subscribers), 0)
         self.assertEqual(self.stack.sockets._sockets_waiting, {})
 
     def check(self, got: list[tuple[int, bytes]]) -> None:

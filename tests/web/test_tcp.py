@@ -26,12 +26,12 @@ class TcpTests(TestCase):
         page = self.enterContext(connected(port, 4096))
         host = f"127.0.0.1:{port}"
         page.sendall(write_request("GET", "/v1/ws", UPGRADE, host=host) + HELLO)
-        await until(lambda: len(stack.hub) == 1)
+        await until(lambda: len(stack.hub._subscribers) == 1)
         return page
 
     async def assert_leaves(self, stack: Stack) -> None:
         await until(lambda: not stack.sockets._sockets_authenticated)
-        self.assertEqual(len(stack.hub), 0)
+        self.assertEqual(len(stack.hub._subscribers), 0)
 
     async def test_attack_page_that_never_reads(self) -> None:
         """A page that reads nothing is dropped."""
@@ -40,7 +40,7 @@ class TcpTests(TestCase):
         socket = next(iter(stack.sockets._sockets_authenticated))
         for _ in range(20):
             socket.conversation.send_queue.put(b'"%s"' % (b"x" * 4 * MIB))
-        self.assertEqual(len(stack.hub), 1)
+        self.assertEqual(len(stack.hub._subscribers), 1)
         await self.assert_leaves(stack)
 
     async def test_attack_close_without_reading(self) -> None:

@@ -123,7 +123,7 @@ class HelloTests(ConversationCase):
         self.wire.room = False
         self.hello()
         self.assertEqual(self.wire.closed, [CloseReason.TOO_MANY_SOCKETS])
-        self.assertEqual(len(self.hub), 0)
+        self.assertEqual(len(self.hub._subscribers), 0)
         self.call("note", text="x")
         self.assertEqual(self.sample.heard, [])
 

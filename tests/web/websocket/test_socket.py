@@ -37,7 +37,7 @@ class AuthenticatedTests(SocketCase):
         """A page that answers no ping is dropped within 60 s."""
         self.page.answers = False
         self.stack.advance(60)
-        self.assertEqual(len(self.stack.hub), 0)
+        self.assertEqual(len(self.stack.hub._subscribers), 0)
 
     def test_compression_bomb(self) -> None:
         """No compression is agreed to, so no small frame is a big one."""
@@ -102,7 +102,7 @@ class PendingSocketsTests(SocketCase):
         for _ in range(100):
             self.stack.open()
         self.assertEqual(len(self.stack.sockets._sockets_waiting), 128)
-        self.assertEqual(len(self.stack.hub), 2)
+        self.assertEqual(len(self.stack.hub._subscribers), 2)
         self.stack.advance(5)
         self.assertEqual(self.stack.sockets._sockets_waiting, {})
 
