@@ -10,7 +10,7 @@ Approval by the user before something privileged is done.
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, Protocol, runtime_checkable
+from typing import ClassVar, Final, Protocol
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
@@ -25,7 +25,6 @@ from .prompts import Prompt, sender
 DESKTOP_ENTRY: Final = "plugin-bridge"
 
 
-@runtime_checkable
 class IApprover(Protocol):
     """Asks the user where no page can answer."""
 

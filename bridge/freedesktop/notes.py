@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol
 
 from twisted.internet.defer import Deferred
 
@@ -68,7 +68,6 @@ class QuestionExpiredError(DesktopError):
     """The server closed a question before it was answered."""
 
 
-@runtime_checkable
 class INotifications(Protocol):
     """The desktop's notifications."""
 

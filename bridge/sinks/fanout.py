@@ -7,7 +7,7 @@ A sink that fails or hangs is a reason, and never more: each has its own deadlin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol
 
 from attrs import field
 from twisted.internet.defer import (
@@ -46,7 +46,6 @@ class RejectedError(SinkError):
     """It was not accepted, or can't be sent."""
 
 
-@runtime_checkable
 class ISink(Protocol):
     """Something that shows notifications."""
 

@@ -4,7 +4,7 @@ from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
 from bridge.freedesktop.messages import DesktopError
-from bridge.freedesktop.notes import INotifications, Server
+from bridge.freedesktop.notes import Server
 
 from ..approval.screens import FakeScreen
 from ..waiting import until
@@ -23,10 +23,6 @@ class DesktopContract:
 
     async def shown(self) -> None:
         """Wait until a question is on the screen."""
-
-    async def test_interface(self):
-        """It has all that ``INotifications`` names."""
-        self.assertIsInstance(self.desktop, INotifications)
 
     async def test_nobody(self):
         """Without a server each method fails with ``DesktopError``."""
