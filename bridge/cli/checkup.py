@@ -26,7 +26,7 @@ from ..protocol.text import visible
 from ..provision.downloads import installed_bundler, would_run
 from ..provision.hostsources import sources_problem
 from ..provision.readiness import missing_sources, setup_advice, theme_problem
-from ..provision.service import UNIT, has_systemd, is_service_of
+from ..provision.service import UNIT, is_service_of, obstacle
 from ..settings.options import Paths
 from ..settings.values import Address
 from ..store.generations import Generations, RepairableError, StoreError, read_state
@@ -290,11 +290,11 @@ def _listener(place: Paths, listen: Address) -> str:
 
 
 def _start(place: Paths) -> str:
-    """Return how to start the daemon: once, and where systemd is, at each login."""
+    """Return how to start the daemon: once, and where that can be, at each login."""
     if is_service_of(place):
         return f"run: systemctl --user start {UNIT}"
     start = f"run: plugin-bridge run {place.typed}"
-    if has_systemd() and not missing_sources(place):
+    if not (obstacle() or missing_sources(place)):
         service = f"plugin-bridge setup --service {place.typed}"
         start += f", or, to start it at each login: {service}"
     return start

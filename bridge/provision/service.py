@@ -66,6 +66,16 @@ def is_written() -> bool:
         return False
 
 
+def obstacle() -> str:
+    """Return why no service can be installed on this system, or ""."""
+    if not has_systemd():
+        return "there is no systemd here (no systemctl in PATH)"
+    if Path(__file__).is_relative_to("/usr/lib"):
+        enable = f"systemctl --user enable --now {UNIT}"
+        return f"the package has a service already; run: {enable}"
+    return ""
+
+
 def install_service(data: DataDir, options: Sequence[str]) -> None:
     """
     Write the unit, have it start at each login, and start it now.
@@ -75,13 +85,8 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
         daemon runs that is none of it, or systemd refuses.
     """
     path = unit_path()
-    if not has_systemd():
-        raise SetupError("--service: there is no systemd here (no systemctl in PATH)")
-    if Path(__file__).is_relative_to("/usr/lib"):
-        raise SetupError(
-            "--service: the package has a service already; run: systemctl --user "
-            f"enable --now {UNIT}"
-        )
+    if why := obstacle():
+        raise SetupError(f"--service: {why}")
     if path.exists() and not is_written():
         raise SetupError(f"--service: {path} is not from plugin-bridge; remove it")
     running = holder(data.lock)

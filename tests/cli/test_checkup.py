@@ -20,6 +20,7 @@ from bridge.freedesktop.messages import DesktopError
 from bridge.freedesktop.notes import Server
 from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from bridge.plugins.installed.exchange import Exchange, Journal
+from bridge.provision import service as service_module
 from bridge.provision.hostsources import install_sources
 from bridge.settings.options import Paths, locate
 from bridge.settings.values import Address
@@ -277,13 +278,16 @@ class DaemonTests(SynchronousTestCase):
         start = f"run: plugin-bridge run {self.place.typed}"
         login = f"plugin-bridge setup --service {self.place.typed}"
         service = "run: systemctl --user start plugin-bridge.service"
-        for has_systemd, is_service, fix in (
-            (False, False, start),
-            (True, False, f"{start}, or, to start it at each login: {login}"),
-            (True, True, service),
+        own, packaged = service_module.__file__, "/usr/lib/x/service.py"
+        for file, has_systemd, is_service, fix in (
+            (own, False, False, start),
+            (packaged, True, False, start),
+            (own, True, False, f"{start}, or, to start it at each login: {login}"),
+            (own, True, True, service),
         ):
             with (
-                patch.object(checkup, "has_systemd", return_value=has_systemd),
+                patch.object(service_module, "__file__", file),
+                patch.object(service_module, "has_systemd", return_value=has_systemd),
                 patch.object(checkup, "missing_sources", return_value=[]),
                 patch.object(checkup, "is_service_of", return_value=is_service),
             ):
