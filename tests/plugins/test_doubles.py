@@ -158,7 +158,8 @@ class BuilderContract:
         """Begin to build a bundle of these plugins."""
         trees = {name: self.tree(name) for name in ids}
         faults = {"cc": "unsigned"}
-        return self.subject.build(lambda: (trees, faults), frozenset(needed))
+        built = self.subject.build(lambda: (trees, faults), frozenset(needed))
+        return Deferred.fromCoroutine(built)
 
     async def test_report(self):
         """A report names the plugins, sorted, and what was found to be unsound."""

@@ -15,7 +15,6 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
 from attrs import Factory, field
-from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 from twisted.logger import Logger
 
@@ -108,9 +107,9 @@ class Builder:
         except NotOwnError as e:
             raise BundlerError(str(e)) from None
 
-    def build(
+    async def build(
         self, verify: Verify, needed: frozenset[str] = frozenset()
-    ) -> Deferred[Report]:
+    ) -> Report:
         """
         Verify plugins, build their bundle and publish it.
 
@@ -120,11 +119,8 @@ class Builder:
         :param verify: Called in a thread, right before the build begins: no build of
             another daemon is waited for between.
         :param needed: The ids of plugins without which nothing is published.
-        :return: Fires with the report; a failed build is a report too.
+        :return: The report; a failed build is a report too.
         """
-        return Deferred.fromCoroutine(self._build(verify, needed))
-
-    async def _build(self, verify: Verify, needed: frozenset[str]) -> Report:
         started = self.reactor.seconds()
         staging = Staging(self.paths.bundle.parent, self.paths.data.build_lock)
         run = _BuildRun(self, staging, needed)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import evolve
 from twisted.internet.defer import Deferred, ensureDeferred
 
 from ...approval.prompts import Operation
@@ -302,21 +301,20 @@ class PluginChanges:
 
 
 def _record(candidate: Candidate, replaced: Record | None, now_ms: int) -> Record:
-    signed = candidate.signed
-    made = Record(
+    installed_at = updated_at = now_ms
+    if replaced is not None:
+        installed_at = replaced.installed_at
+        # Always a new value, whatever the clock shows: the two sets are distinguished
+        # by their records.
+        updated_at = max(now_ms, replaced.updated_at + 1)
+    return Record(
         url=candidate.url,
         commit=candidate.commit,
-        key_id=signed.key_id,
-        signed_at=signed.signed_at,
-        installed_at=now_ms,
-        updated_at=now_ms,
+        key_id=candidate.signed.key_id,
+        signed_at=candidate.signed.signed_at,
+        installed_at=installed_at,
+        updated_at=updated_at,
     )
-    if replaced is None:
-        return made
-    # Always a new value, whatever the clock shows: the two sets are distinguished by
-    # their records.
-    later = max(now_ms, replaced.updated_at + 1)
-    return evolve(made, installed_at=replaced.installed_at, updated_at=later)
 
 
 def updatable(store: Store, plugin_id: str) -> Record:

@@ -31,7 +31,7 @@ from .jobs import Jobs
 class Builds(Protocol):
     """Makes bundles; see ``Builder``."""
 
-    def build(self, verify: Verify, needed: frozenset[str]) -> Deferred[Report]:
+    async def build(self, verify: Verify, needed: frozenset[str]) -> Report:
         """Verify trees and bundle them; a failed build is a report too."""
 
 
@@ -120,7 +120,7 @@ class Rebuild:
         def verify() -> Verified:
             return self._trees.verified_trees(records)
 
-        self._building = self._builder.build(verify, needed)
+        self._building = Deferred.fromCoroutine(self._builder.build(verify, needed))
         try:
             report = await self._building
         except CancelledError:

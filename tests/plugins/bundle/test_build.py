@@ -11,7 +11,7 @@ from unittest import mock
 
 from attrs import evolve
 from twisted.internet import reactor
-from twisted.internet.defer import CancelledError
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock, deferLater
 
 from bridge.plugins.bundle import build, bundling, metafile
@@ -249,7 +249,7 @@ class PublishingTests(BuildCase):
             verified.append(list(sound))
             return sound, {}
 
-        building = self.shop.builder().build(verify)
+        building = Deferred.fromCoroutine(self.shop.builder().build(verify))
         await deferLater(reactor, 0.3)
         del sound["aa"]
         other.release()

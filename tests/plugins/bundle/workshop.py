@@ -105,7 +105,8 @@ class Workshop:
 
     def build(self, *ids: str, **how: Any) -> Deferred[Report]:
         """Build a bundle of these plugins; see ``builder``."""
-        return self.builder(**how).build(lambda: (self.trees(*ids), {}))
+        builder = self.builder(**how)
+        return Deferred.fromCoroutine(builder.build(lambda: (self.trees(*ids), {})))
 
     def trees(self, *ids: str) -> dict[str, Tree]:
         return {name: read_tree(self.data.plugins / name) for name in ids}

@@ -170,12 +170,9 @@ class FakeBuilder:
     outcomes: list[Any] = field(factory=list)
     in_thread: InThread = maybeDeferred
 
-    def build(
+    async def build(
         self, verify: Verify, needed: frozenset[str] = frozenset()
-    ) -> Deferred[Report]:
-        return Deferred.fromCoroutine(self._build(verify, needed))
-
-    async def _build(self, verify: Verify, needed: frozenset[str]) -> Report:
+    ) -> Report:
         trees, faults = await self.in_thread(verify)
         self.events.append(" ".join(["run", *trees]))
         if missing := needed.intersection(faults):
