@@ -40,7 +40,11 @@ def sync_directory(path: Path) -> None:
     """
     if os.name == "nt":
         return
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    _sync(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _sync(path: Path | str, flags: int) -> None:
+    fd = os.open(path, flags)
     try:
         os.fsync(fd)
     finally:
@@ -98,11 +102,7 @@ def sync_files(paths: Sequence[Path | str]) -> None:
 
 
 def _sync_file(path: Path | str) -> None:
-    fd = os.open(path, os.O_RDWR | BINARY | NO_LINK | NO_INHERIT)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    _sync(path, os.O_RDWR | BINARY | NO_LINK | NO_INHERIT)
 
 
 def remove(path: Path) -> None:

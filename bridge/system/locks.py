@@ -73,7 +73,7 @@ def acquire(
 
     :param patience: Seconds to wait for the process that holds it.
     :raise LockedError: It is still held.
-    :raise OSError: It can't be made or written, or another user may have written it.
+    :raise OSError: It can't be made or written, or is a link.
     """
     waited = 0.0
     while True:

@@ -173,7 +173,7 @@ class Trees:
         """
         Replace the linked tree of a plugin, or remove it.
 
-        :raise OSError: It could not be written; then the one before is still there.
+        :raise OSError: It could not be done; the one before may be gone then.
         """
         place = self.directory / f"{LINKED}{plugin_id}"
         fresh = self.fresh()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from attrs import evolve, field
-from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from ...approval.approvers import IApprover, unavailable
@@ -51,7 +50,7 @@ class Prompting:
         """
         job.reached(Step.AWAITING_CONFIRMATION, prompt.title, prompt.operation)
         try:
-            await job.until(lambda: Deferred.fromCoroutine(self._asked(job, prompt)))
+            await job.until(lambda: self._asked(job, prompt))
         except BridgeError as e:
             operation = prompt.operation
             self._log.info("{op} is refused: {why}", op=operation, why=e.message)
