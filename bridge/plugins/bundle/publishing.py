@@ -118,8 +118,9 @@ def is_current(bundle: Path, version: str, recorded: Collection[str]) -> bool:
     Whether there is a bundle that a build at the start would only repeat.  Blocks.
 
     It is not when one of its files is missing, when a killed build has left some that
-    don't belong together, when another version has built it, or with linked trees or
-    plugins that are not installed in it.
+    don't belong together, when another version has built it, with linked trees in it,
+    or with other plugins than the installed ones: one that was left out may have been
+    repaired meanwhile.
 
     :param bundle: Its file.
     :param version: Of this daemon.
@@ -135,7 +136,7 @@ def is_current(bundle: Path, version: str, recorded: Collection[str]) -> bool:
     if not os.path.isfile(f"{bundle}.map"):
         return False
     plugins = info.get("plugins")
-    if type(plugins) is not list or not set(map(str, plugins)).issubset(recorded):
+    if type(plugins) is not list or {*map(str, plugins)} != {*recorded}:
         return False
     return bool(info.get("sha256") == sha256(content).hexdigest())
 
