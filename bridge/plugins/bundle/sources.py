@@ -29,6 +29,9 @@ from .metafile import API_TEXT, PACKAGES, PLUGINS, BuildError, read_json
 HOST: Final = "host/"
 PACKAGE: Final = "package.json"
 
+# By Yarn's list of packages the bundler would look for the host's: a build has none.
+_YARN: Final = (".pnp.data.json", ".pnp.cjs", ".pnp.js")
+
 # The kinds that an import may ask for by an attribute.
 _ASKED: Final = {"json": "json", "text": "text", "bytes": "binary"}
 
@@ -104,15 +107,22 @@ class Sources:
 
     def check_above(self) -> None:
         """
-        Check that no other user can have written a package in a directory above, which
-        the bundler reads, too.
+        Check what the bundler reads in the directories above, too.
 
-        :raise BuildError: Naming what another user may have written.
+        :raise BuildError: Naming a package that another user may have written, or a
+            list of packages.
         """
         root = Path(self.root)
         try:
             for folder in (root, *root.parents):
                 check(folder / PACKAGE)
+                for name in _YARN:
+                    if os.path.lexists(folder / name):
+                        raise BuildError(
+                            f"{folder / name} says where packages are, and the host's "
+                            "would be looked for there; remove it, or choose another "
+                            "data directory"
+                        )
         except NotOwnError as e:
             raise BuildError(str(e)) from None
 

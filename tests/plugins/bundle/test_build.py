@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from hashlib import sha256
+from itertools import product
 from unittest import mock
 
 from attrs import evolve
@@ -450,12 +451,14 @@ class PlantedTests(BuildCase):
         self.assertIn("belongs to another user", await self.refusal())
 
     async def test_attack_package_above(self):
-        """A package of another user's, wherever above, is not used."""
+        """No package of another user's, wherever above, is used, and no list of any."""
         root = self.shop.data.root.resolve()
-        for folder in (root, root.parent):
-            package = folder / "package.json"
+        names = ("package.json", ".pnp.data.json", ".pnp.cjs", ".pnp.js")
+        for folder, name in product((root, root.parent), names):
+            package = folder / name
             package.write_text('{"sideEffects": false}')
-            planted(self, package)
+            if name == "package.json":
+                planted(self, package)
             error = await self.refusal()
             self.assertTrue(error.startswith(f"{package} "), error)
             package.unlink()
