@@ -112,7 +112,7 @@ def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
         kept,
         remotes,
         (lambda also: remotes) if config.dev else remotes.public,
-        not (config.dev or config.public_clones_only),
+        not config.public_clones_only,
         trust,
         store,
         trees,

@@ -27,11 +27,11 @@ class RefusedTests(HomeCase):
 
     def test_public_clones_only(self) -> None:
         """With that option no clone reaches this machine, even if it was confirmed."""
-        options = "--dev", "--public-clones-only"
-        with running(self.home, *options) as daemon, daemon.page() as page:
-            url = {"url": f"https://127.0.0.1:{daemon.port}/x.git"}
-            for method, words in (
-                ("install", "clone_failed: the host is not on the public internet"),
-                ("preview", "private hosts are not allowed"),
-            ):
+        for method, options, words in (
+            ("install", ["--dev"], "clone_failed: the host is not on the public"),
+            ("preview", [], "private hosts are not allowed"),
+        ):
+            daemon = running(self.home, "--public-clones-only", *options)
+            with daemon as started, started.page() as page:
+                url = {"url": f"https://127.0.0.1:{started.port}/x.git"}
                 self.assertIn(words, page.refusal("plugins", method, url))
