@@ -47,7 +47,8 @@ def page_endpoint(place: Paths) -> str:
         raise CommandError("the daemon's address cannot be read") from None
     if isinstance(address, UnixAddress) or address.host != _LOOPBACK:
         raise CommandError(
-            f"it connects only to {_LOOPBACK}, and the daemon listens on {address}"
+            f"the daemon listens on {address}, and the page connects to {_LOOPBACK} "
+            "only"
         )
     return f"http://{address}"
 
