@@ -109,8 +109,9 @@ class ProgressLine:
         return shutil.get_terminal_size((_COLUMNS, 24)).columns
 
     def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()
+        with suppress(BrokenPipeError):  # the operation goes on, read or not
+            self.stream.write(text)
+            self.stream.flush()
 
 
 @define(eq=False)

@@ -119,6 +119,8 @@ class ProgressTests(SynchronousTestCase):
 
     def test_lines(self):
         """Without a terminal each message is a line, once, without escapes."""
+        unread = mock.Mock(write=mock.Mock(side_effect=BrokenPipeError))
+        ProgressLine(unread, False).line("a")
         clone = step(name="clone", message="Cloning\x1b[31m")
         text = self.shown(False, clone, clone, step(name="build", message="Building"))
         self.assertEqual(text, "Cloning\nBuilding\n")
