@@ -10,7 +10,6 @@ from bridge.plugins.tree import versions
 from bridge.plugins.tree.manifest import SCHEMA_FIELD, Manifest
 from bridge.protocol.rules import PARTIAL, WINDOWS_DEVICES, Schema, whole
 from bridge.provision.readiness import OWN_HOST
-from bridge.schemas import HOST_FILE, manifest_file
 from bridge.settings.config import SHIPPED
 from bridge.settings.host import HostProfile, load_profile
 
@@ -26,12 +25,12 @@ _SCHEMA_FIELD: Final[Schema] = {
 
 def file_schemas() -> Iterator[tuple[Path, Schema]]:
     """Yield every schema, with its file."""
-    yield SCHEMAS / manifest_file(), manifest_schema()
+    yield SCHEMAS / "plugin.any.json", manifest_schema()
     for name in SHIPPED:
         # That of the reference host is a part of its sources, where editors find it.
-        path = OWN_SCHEMA if name == OWN_HOST else SCHEMAS / manifest_file(name)
+        path = OWN_SCHEMA if name == OWN_HOST else SCHEMAS / f"plugin.{name}.json"
         yield path, manifest_schema(load_profile(name))
-    yield SCHEMAS / HOST_FILE, profile_schema()
+    yield SCHEMAS / "host.json", profile_schema()
 
 
 def manifest_schema(profile: HostProfile | None = None) -> Schema:

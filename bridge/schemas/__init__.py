@@ -17,12 +17,6 @@ from pathlib import Path
 from typing import Final
 
 PROTOCOL_FILE: Final = "protocol.json"
-HOST_FILE: Final = "host.json"
-
-
-def manifest_file(host: str = "any") -> str:
-    """Return the name of the schema of ``plugin.json`` for a host that ships here."""
-    return f"plugin.{host}.json"
 
 
 def read_schema(name: str) -> bytes:

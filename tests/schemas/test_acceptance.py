@@ -23,7 +23,7 @@ from bridge.protocol.text import visible
 from bridge.provision.readiness import OWN_HOST
 from bridge.rpc.dispatch import read_arguments
 from bridge.rpc.registry import methods_of
-from bridge.schemas import HOST_FILE, manifest_file, read_schema
+from bridge.schemas import read_schema
 from bridge.settings.config import ConfigError
 from bridge.settings.host import SHIPPED, load_profile, read_fields
 
@@ -137,7 +137,7 @@ class AcceptanceTests(SynchronousTestCase):
 
     def test_manifests(self) -> None:
         """``plugin.json``, for each host; what one accepts, is accepted for any."""
-        anywhere = validator(json.loads(read_schema(manifest_file())), {})
+        anywhere = validator(json.loads(read_schema("plugin.any.json")), {})
         for host in SHIPPED:
             profile = load_profile(host)
 
@@ -146,13 +146,15 @@ class AcceptanceTests(SynchronousTestCase):
                 anywhere.validate(value)
 
             own = host == OWN_HOST
-            text = OWN_SCHEMA.read_bytes() if own else read_schema(manifest_file(host))
+            text = (
+                OWN_SCHEMA.read_bytes() if own else read_schema(f"plugin.{host}.json")
+            )
             schema = json.loads(text)
             Comparison(schema, {}, read).run(examples=5)
 
     def test_profiles(self) -> None:
         """A host profile."""
-        schema = json.loads(read_schema(HOST_FILE))
+        schema = json.loads(read_schema("host.json"))
 
         def read(value: Any) -> None:
             if type(value) is dict:  # TOML has no other document
@@ -164,7 +166,7 @@ class AcceptanceTests(SynchronousTestCase):
 class ShippedTests(SynchronousTestCase):
     def test_profiles(self) -> None:
         """The schema accepts each profile that ships."""
-        schema = json.loads(read_schema(HOST_FILE))
+        schema = json.loads(read_schema("host.json"))
         for host in SHIPPED:
             text = files("bridge.settings").joinpath("profiles", f"{host}.toml")
             fields = tomllib.loads(text.read_text("utf-8"))
