@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred, DeferredLock, ensureDeferred
 from ...approval.prompts import Operation
 from ...classes import define, frozen
 from ...concurrency.shares import Holder
-from ...protocol.errors import BridgeError, Prefix, plugin_error, shutting_down
+from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import OUTCOMES
 from ...protocol.steps import Step
 
@@ -132,7 +132,7 @@ class Job:
 
     :ivar name: The daemon's name for it, which no other operation has.
     :ivar started_at: Milliseconds since the epoch.
-    :ivar stopping: Whether it has to end.
+    :ivar why_stopped: What its callers are refused with, once it has to end.
     :ivar clones: Trees that are to be removed unless it is done.
     :ivar step: The last step it has reached.
     :ivar failed_at: The step before the rollback, if there was one.
@@ -145,7 +145,7 @@ class Job:
     _watch: Watch
     name: str = ""
     started_at: int = 0
-    stopping: bool = False
+    why_stopped: BridgeError | None = None
     clones: list[Path] = field(factory=list)
     step: Step = Step.AWAITING_CONFIRMATION
     failed_at: Step | None = None
@@ -153,7 +153,6 @@ class Job:
     outcome: Outcome | None = None
     refs: set[str] = field(factory=set)
     _committing: bool = False
-    _why: BridgeError | None = None
     _waiting: Deferred[Any] | None = None
     _held: list[DeferredLock] = field(factory=list)
     _ended: Deferred[None] = field(factory=Deferred)
@@ -161,7 +160,7 @@ class Job:
     @property
     def cancellable(self) -> bool:
         """Whether it can still be cancelled."""
-        return not (self._committing or self.stopping or self.outcome)
+        return not (self._committing or self.why_stopped or self.outcome)
 
     def reached(
         self, step: Step, message: str, asking: Operation | None = None
@@ -197,13 +196,8 @@ class Job:
         :raise BridgeError: ``cancelled``, or ``unavailable``: the daemon is shutting
             down.
         """
-        if self.stopping:
+        if self.why_stopped is not None:
             raise self.why_stopped
-
-    @property
-    def why_stopped(self) -> BridgeError:
-        """The refusal, once it was interrupted."""
-        return self._why or shutting_down()
 
     async def until(
         self, begin: Callable[[], Deferred[T] | Coroutine[Deferred[Any], Any, T]]
@@ -235,16 +229,15 @@ class Job:
         self.raise_if_stopping()
         self._committing = True
 
-    def interrupt(self, why: BridgeError | None = None) -> None:
+    def interrupt(self, why: BridgeError) -> None:
         """
         Cancel the operation; has no effect while it is committing, or twice.
 
-        :param why: What its callers are refused with; ``None`` for a shutdown.
+        :param why: What its callers are refused with.
         """
         if not self.cancellable:
             return
-        self._why = why
-        self.stopping = True
+        self.why_stopped = why
         if self._waiting is not None:
             self._waiting.cancel()
 

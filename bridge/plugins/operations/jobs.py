@@ -145,7 +145,7 @@ class Jobs:
         except Exception as e:  # noqa: BLE001
             refusal = self._refusal(job, e)
             await self._remove_clones(job)
-            end = End.CANCELLED if job.stopping else End.REFUSED
+            end = End.CANCELLED if job.why_stopped else End.REFUSED
             outcome = Outcome(end, self._now_ms(), error=refusal)
         self._jobs.remove(job)
         ended = self._clock.seconds(), job
@@ -162,7 +162,7 @@ class Jobs:
     def _refusal(self, job: Job, error: Exception) -> BridgeError:
         step = job.failed_at or job.step
         where: dict[str, Any] = {"op": job.request.op, "step": step}
-        refusal = job.why_stopped if job.stopping else error
+        refusal = job.why_stopped or error
         if not isinstance(refusal, BridgeError):
             undone, because = f"the {step} step failed and was undone", reason(error)
             if because is None:
@@ -195,7 +195,7 @@ class Jobs:
             why = "operation: none under way has this name"
             raise plugin_error(Prefix.NOT_CANCELLABLE, why)
         job.interrupt(cancelled("the operation was cancelled"))
-        if not job.stopping:
+        if job.why_stopped is None:
             why = "it is being put in place already, and will end soon"
             raise plugin_error(Prefix.NOT_CANCELLABLE, why)
         return job.ended()
@@ -209,5 +209,5 @@ class Jobs:
         self._closing = True
         ended = [job.ended() for job in self._jobs]
         for job in list(self._jobs):
-            job.interrupt()
+            job.interrupt(shutting_down())
         return DeferredList(ended).addCallback(lambda _: None)

@@ -109,7 +109,7 @@ class Previewer:
         )
         current, known = self._job, self._jobs.find(request)
         if known is None and current is not None:
-            if current.stopping:
+            if current.why_stopped is not None:
                 # A reloaded page may ask before its former preview has ended.
                 return current.ended().addCallback(
                     lambda _: self.preview(url, plugin_id, ref, page, watch)

@@ -42,9 +42,8 @@ class JobTests(SynchronousTestCase):
         waiting: Deferred[Any] = Deferred()
         going = Deferred.fromCoroutine(self.job.until(lambda: waiting))
         self.job.interrupt(WHY)
-        self.job.interrupt()
+        self.job.interrupt(cancelled("it was again"))
         self.failureResultOf(going, CancelledError)
-        self.assertTrue(self.job.stopping)
         self.assertFalse(self.job.cancellable)
         for go_on in (self.job.raise_if_stopping, self.job.commit):
             error = self.assertRaises(BridgeError, go_on)
@@ -55,9 +54,8 @@ class JobTests(SynchronousTestCase):
         lock = DeferredLock()
         self.successResultOf(lock.acquire())
         holding = Deferred.fromCoroutine(self.job.hold(lock))
-        self.job.interrupt()
+        self.job.interrupt(WHY)
         self.failureResultOf(holding, CancelledError)
-        self.assertEqual(self.job.why_stopped.code, Code.UNAVAILABLE)
         self.job.end(Outcome(End.CANCELLED, 0))
         self.assertTrue(lock.locked)
 
