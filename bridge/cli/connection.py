@@ -170,7 +170,7 @@ def connect(place: Paths, *, dev: bool = False) -> Connection:
     """
     data = place.data
     start = f"plugin-bridge run {'--dev ' * dev}{place.typed}"
-    _check_running(data, start)
+    _check_running(place, start)
     token = _token(place)
     made = _connected(data, start)
     connection = Connection(made, made.makefile("rb"))
@@ -206,7 +206,7 @@ def shows_prompts(welcome: Any) -> bool:
     return not (cannot or is_dev(welcome))
 
 
-def _check_running(data: DataDir, start: str) -> None:
+def _check_running(place: Paths, start: str) -> None:
     """
     Check that a daemon runs in the data directory, and that only this user can enter.
 
@@ -214,8 +214,14 @@ def _check_running(data: DataDir, start: str) -> None:
     :raise NoDaemonError: There is none.
     :raise CommandError: Other users can enter.
     """
+    data = place.data
     if not is_held(data.lock):
-        raise NoDaemonError(f"no daemon uses {data.root}; run: {start}")
+        others = "".join(
+            f", but the host {name} has one: add --host {name}"
+            for name, _ in other_daemons(place)
+        )
+        fix = f"or run: {start}" if others else f"run: {start}"
+        raise NoDaemonError(f"no daemon uses {data.root}{others}; {fix}")
     if data.is_open():
         # Who can enter can hold the lock, and wait for the token where he listens.
         raise CommandError(

@@ -17,7 +17,7 @@ from ...settings.options import Paths
 from ...store.generations import StoreError, read_state
 from ...store.tables import Tables
 from ..command import EXIT_STATUS, NO_DAEMON, NoDaemonError, command, json_option
-from ..connection import UNASKED, other_daemons
+from ..connection import UNASKED
 from ..installed import NAMESPACE, is_on, read_plugins
 from ..session import Session, session
 from ..terminal import print_result
@@ -131,11 +131,6 @@ def on_disk(place: Paths, why: str) -> Overview:
     :param why: Why there is none, and how to start one.
     """
     problems = [why]
-    problems += [
-        f"the host {name} has a daemon that runs; for its status, run: "
-        f"plugin-bridge status --host {name}"
-        for name, _ in other_daemons(place)
-    ]
     if reason := build_problem(place):
         problems.append(reason)
     view = Tables()

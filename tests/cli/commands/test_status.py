@@ -6,8 +6,9 @@ from attrs import evolve
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.cli import checkup
-from bridge.cli.commands.status import Overview, built_at, on_disk, problems_of
-from bridge.cli.connection import other_daemons
+from bridge.cli.command import NoDaemonError
+from bridge.cli.commands.status import Overview, built_at, problems_of
+from bridge.cli.connection import connect, other_daemons
 from bridge.datadir.paths import DataDir
 from bridge.settings.host import load_profile
 from bridge.settings.options import locate
@@ -69,8 +70,11 @@ class OverviewTests(SynchronousTestCase):
         data = DataDir(load_profile("reference").data_dir())
         data.create()
         self.addCleanup(acquire(data.lock).release)
-        line = on_disk(place, "no daemon").problems[1]
-        self.assertIn("run: plugin-bridge status --host reference", line)
+        refusal = self.assertRaises(NoDaemonError, connect, place)
+        self.assertIn(
+            ", but the host reference has one: add --host reference; or run: plugin-",
+            str(refusal),
+        )
         other = locate("reference", home / "d", None)
         self.assertEqual(list(other_daemons(other)), [])
         listen = Address("127.0.0.1", 0)
