@@ -25,8 +25,6 @@ from ..datadir.token import read_token
 from ..protocol.errors import BridgeError, CloseReason, Code
 from ..protocol.strictjson import dumps, loads_own
 from ..protocol.text import visible
-from ..settings.config import SHIPPED
-from ..settings.host import load_profile
 from ..settings.options import Paths
 from ..settings.values import Address, UnixAddress, listened_on
 from ..system.locks import is_held
@@ -265,8 +263,6 @@ def listens_on(data: DataDir) -> Address | UnixAddress:
 
 def other_daemons(place: Paths) -> Iterator[tuple[str, DataDir]]:
     """Yield each other host whose daemon runs where it usually does, and where."""
-    for name in SHIPPED:
-        if name != place.profile.name:
-            data = DataDir(load_profile(name).data_dir())
-            if is_held(data.lock):
-                yield name, data
+    for name, data in place.others():
+        if is_held(data.lock):
+            yield name, data

@@ -281,6 +281,12 @@ class Paths:
         folder = self.theme_dir / self.profile.theme_name
         return folder / f"{self.profile.bundle_name}.js"
 
+    def others(self) -> Iterator[tuple[str, DataDir]]:
+        """Yield each other shipped host, and where it usually has its data."""
+        for name in SHIPPED:
+            if name != self.profile.name:
+                yield name, DataDir(load_profile(name).data_dir())
+
 
 def locate(host: str, data_dir: Path | None, theme_dir: Path | None) -> Paths:
     """

@@ -40,7 +40,7 @@ from ..terminal import CommandError, counted, reported
 from .hostapi import api_version, check_types, find_compiler, search_path
 from .reading import Reading, quoted, read_sources, shown_hit
 from .report import EndedError, Outcome, Report, StepResult, left_out, not_done
-from .worktree import published_tree, since_signed
+from .worktree import check_host, published_tree, since_signed
 
 
 @define(eq=False)
@@ -97,6 +97,7 @@ class Checker:
             return StepResult(name, Outcome.REFUSED, "\n".join(lines))
 
     async def _files(self) -> str:
+        check_host(self._root, self._place)
         self._tree = published_tree(self._root)
         with reported("the tree cannot be copied"):
             self._copy.mkdir(mode=0o700)

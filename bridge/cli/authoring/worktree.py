@@ -18,6 +18,7 @@ from ...classes import frozen
 from ...plugins.dev.reading import read_files
 from ...plugins.tree.tree import SIGNATURE_FILE, Tree
 from ...protocol.limits import TREE_BYTES
+from ...settings.options import Paths
 from ..terminal import CommandError, first_of, reported
 from .git import git, printed
 from .keyfiles import SigningKey
@@ -36,6 +37,21 @@ _SUBMODULES: Final = "--ignore-submodules=dirty"
 def is_work_tree(root: Path) -> bool:
     """Whether a directory is the top of a git work tree."""
     return os.path.lexists(root / GIT_FOLDER)
+
+
+def check_host(root: Path, place: Paths) -> None:
+    """
+    Check by its link that a plugin is for this host: a signature is for one.
+
+    :raise CommandError: It is for another shipped one.
+    """
+    if os.path.islink(root / HOST_LINK):
+        for name, data in place.others():
+            if (root / HOST_LINK).readlink() == data.host:
+                raise CommandError(
+                    f"{HOST_LINK} leads to the sources of another host; "
+                    f"add --host {name}, or link {place.data.host}"
+                )
 
 
 def published_tree(

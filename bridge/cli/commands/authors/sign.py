@@ -79,6 +79,7 @@ def sign(place: Paths, key: Path | None, directory: Path) -> None:
     not committed.
     """
     profile = place.profile
+    worktree.check_host(directory, place)
     signing = chosen_key(key, os.environ)
     if worktree.is_work_tree(directory):
         worktree.check_clean(directory, {SIGNATURE_FILE})

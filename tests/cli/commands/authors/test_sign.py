@@ -119,6 +119,12 @@ class SignTests(SignTestCase):
         with mock.patch.object(module, "write_atomically", side_effect=refused):
             self.assert_refused("plugin.sig cannot be written: Permission denied")
 
+    def test_for_another_host(self):
+        """What new has made for one is not signed for another."""
+        data = load_profile("reference").data_dir()
+        (self.plugin / ".host").symlink_to(data / "host")
+        self.assert_fails("another host; add --host reference, or", self.sign())
+
 
 class WorkTreeTests(SignTestCase):
     def setUp(self):
