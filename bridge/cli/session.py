@@ -72,9 +72,10 @@ class ProgressLine:
         step, message = str(data.get("step")), visible(str(data.get("message")))
         if step in _ORDER:
             self._reached = max(self._reached, _ORDER.index(step) + 1)
-        if step == Step.AWAITING_CONFIRMATION and self.prompts:
+        if step == Step.AWAITING_CONFIRMATION:
+            where = "Answer the prompt on your desktop"
             # First, as what does not fit in a narrow terminal is cut.
-            message = f"Answer the prompt on your desktop: {message}"
+            message = f"{where if self.prompts else 'Nobody is asked'}: {message}"
         if self.terminal:
             self._write(self._bar(message))
             self._shown = True

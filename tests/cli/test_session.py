@@ -163,8 +163,11 @@ class ProgressTests(SynchronousTestCase):
     def test_prompt(self):
         """A prompt asks the user to look at the desktop, however narrow the line is."""
         asking = step(name="awaiting_confirmation", message="Asking")
-        text = "Answer the prompt on your desktop: Asking\n"
-        self.assertEqual(self.shown(False, asking), text)
+        for where, prompts in (
+            ("Answer the prompt on your desktop", True),
+            ("Nobody is asked", False),
+        ):
+            found = self.shown(False, asking, prompts=prompts)
+            self.assertEqual(found, f"{where}: Asking\n")
         with mock.patch.dict(os.environ, {"COLUMNS": "60", "LINES": "10"}):
             self.assertIn("Answer the prompt on your desktop", self.shown(True, asking))
-        self.assertEqual(self.shown(False, asking, prompts=False), "Asking\n")

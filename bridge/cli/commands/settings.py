@@ -74,7 +74,7 @@ def _plain(value: Any) -> Any:
 
 
 def _line(name: str, found: dict[str, Any]) -> str:
-    if found["value"] is None:
+    if found["value"] in (None, []):
         usual = BY_NAME[name].usual or "nothing"
         return f"# {name} is not set: {usual}"
     return f"{name} = {_toml(found['value'])}  # {found['origin']}"

@@ -18,6 +18,8 @@ class ConfigTests(CommandTestCase):
         self.assertIs(values["dev"], True)
         self.assertEqual(values["sink"], ["overlay"])
         self.assertIsInstance(values["burst"], int)
+        unset = "\n# sink is not set: overlay and freedesktop\n"
+        self.assertIn(unset, self.done(self.run_main("config")))
 
     def test_origins(self):
         """Values have their origins; a wrong key ends a start with 2 and a hint."""
