@@ -186,8 +186,16 @@ class Journal:
             sync_directory(self._path.parent)
 
     def exists(self) -> bool:
-        """Whether an operation is under way, or was interrupted."""
-        return self._path.exists()
+        """
+        Whether an operation is under way, or was interrupted.
+
+        :raise OSError: That can't be seen, which ``Path.exists`` may take for no.
+        """
+        try:
+            os.lstat(self._path)
+        except FileNotFoundError:
+            return False
+        return True
 
     def read(self) -> Exchange | None:
         """
