@@ -93,4 +93,4 @@ $(VENV)/installed: setup.cfg setup.py
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .tox .cache artefacts .coverage* .hypothesis
+	rm -rf $(VENV) .tox .cache artefacts build dist bridge/shipped .coverage* .hypothesis

@@ -1,7 +1,7 @@
 """
 The decorators of classes with fields: those of attrs, at a fifth of the cost.
 
-A start makes some 400 classes, and uses a third of them.  attrs compiles an
+A start makes hundreds of classes, and uses a third of them.  attrs compiles an
 initialiser for each, a comparison, a hash and a repr, and makes it twice, for its
 slots.  Here it is given a class when that is first used; comparison, hash and repr are
 shared; and there are no slots.  For type checkers these decorators are attrs' own; see

@@ -20,7 +20,7 @@ from twisted.python import usage
 os.environ.setdefault("AUTOBAHN_USE_NVX", "0")
 
 from .daemon.listening import is_taken, knock
-from .daemon.sd_notify import this_process
+from .daemon.sd_notify import supervisor
 from .http.client import FetchConfig
 from .net.certificates import holds_authorities
 from .protocol.errors import UserError
@@ -159,7 +159,7 @@ def _exit_on_error(make: Callable[[], T]) -> T:
     try:
         return make()
     except UserError as e:
-        this_process().failed(str(e))
+        supervisor().failed(str(e))
         sys.stderr.write(f"plugin-bridge: {e}\n")
         raise SystemExit(1) from None
 

@@ -225,7 +225,7 @@ class DaemonTests(TestCase):
     def test_taken_port(self):
         """The supervisor gets the reason; the exit status is 1."""
         supervisor = mock.Mock()
-        self.patch(tap, "this_process", lambda: supervisor)
+        self.patch(tap, "supervisor", lambda: supervisor)
         taken = self.enterContext(socket.create_server(("127.0.0.1", 0)))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         options = self.options(f"--listen={address}")

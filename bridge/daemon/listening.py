@@ -116,7 +116,7 @@ def knock(address: Address, seconds: float) -> None:
     connection.close()
 
 
-def this_process() -> Listening | None:
+def inherited_socket() -> Listening | None:
     """
     Return the socket that a supervisor has opened for this process.
 

@@ -88,6 +88,6 @@ class Supervisor:
             return
 
 
-def this_process() -> Supervisor:
+def supervisor() -> Supervisor:
     """Return the supervisor of this process."""
     return Supervisor.find(os.environ, os.getpid())

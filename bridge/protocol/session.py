@@ -1,10 +1,10 @@
 """
 The socket session: what a page may do before and after ``hello``.
 
-Rule 1: everything that decides what a socket may do is in this file.  Rule 2: no
-I/O happens here.  What happened goes in as a method call; what must be done comes
-out as a list of effects, which ``bridge.web.websocket.conversation`` carries out in
-order.
+Rule 1: what a frame leads to is decided in this file, but for what depends on others
+or on memory: too many sockets, too much unread, a log that is behind.  Rule 2: no I/O
+happens here.  What happened goes in as a method call; what must be done comes out as
+a list of effects, which ``bridge.web.websocket.conversation`` carries out in order.
 
 The driver, not the machine, compares the token: it calls ``hello_accepted`` or
 ``hello_refused``.  Only the *authenticated* state has budgets (they are that

@@ -22,9 +22,8 @@ from ..concurrency.threads import Pool
 from ..daemon.banner import Banner
 from ..daemon.controlsocket import ControlSocket
 from ..daemon.daemon import Daemon
-from ..daemon.listening import StartError, bind
-from ..daemon.listening import this_process as inherited_socket
-from ..daemon.sd_notify import this_process
+from ..daemon.listening import StartError, bind, inherited_socket
+from ..daemon.sd_notify import supervisor
 from ..daemon.token import FollowedToken
 from ..daemonlog import LogPush, Output, at_least, open_daemon_log, to_journal
 from ..datadir.paths import DataDir
@@ -117,13 +116,8 @@ def assemble(
     sockets = BridgeFactory(context)
     health = Health(__version__, services.registry.names()).body
     routes = Routes(__version__, dispatcher, health, config.dev, sockets)
-    commands = evolve(
-        context,
-        dispatcher=Dispatcher(services.for_commands),
-        # What pages spend must not keep out the user's commands.
-        guard=_guard(reactor, config, token, listening.port),
-        pages=False,
-    )
+    for_commands = Dispatcher(services.for_commands)
+    commands = evolve(context, dispatcher=for_commands, pages=False)
 
     def prepare() -> None:
         desktop.start()
@@ -153,7 +147,7 @@ def assemble(
         release=lock.release,
         output=make_log_output(config, twistd, secrets),
         observer=at_least(config.log, LogPublisher(kept, pushed)),
-        supervisor=this_process(),
+        supervisor=supervisor(),
     )
 
 

@@ -87,11 +87,11 @@ class InheritTests(InheritCase):
             self.assertIsNone(inherit(self.given(0, **changes), PID))
             os.close(listening._FIRST)
 
-    def test_this_process(self) -> None:
+    def test_inherited_socket(self) -> None:
         """These tests inherit nothing; and no child of theirs may think it does."""
         variables = {"LISTEN_FDS": "1", "LISTEN_PID": "1", "LISTEN_FDNAMES": "x"}
         self.patch(os, "environ", {**variables, "HOME": "/"})
-        self.assertIsNone(listening.this_process())
+        self.assertIsNone(listening.inherited_socket())
         self.assertEqual(os.environ, {"HOME": "/"})
 
     def test_attack_beyond_loopback(self) -> None:

@@ -210,7 +210,6 @@ class Conversation:
         return self.send_queue.drained()
 
     def _greeted(self, hello: Hello) -> list[effects.Effect]:
-        # The token is ASCII, so a text that can't be encoded does not match.
         if not self._context.guard.token.matches(hello.token.encode("utf-8")):
             return self._session.hello_refused()
         # The name is only logged; no page is refused for it.
