@@ -145,12 +145,9 @@ class AcceptanceTests(SynchronousTestCase):
                 read_manifest(dumps(value), profile)
                 anywhere.validate(value)
 
-            own = host == OWN_HOST
-            text = (
-                OWN_SCHEMA.read_bytes() if own else read_schema(f"plugin.{host}.json")
-            )
-            schema = json.loads(text)
-            Comparison(schema, {}, read).run(examples=5)
+            own, name = host == OWN_HOST, f"plugin.{host}.json"
+            text = OWN_SCHEMA.read_bytes() if own else read_schema(name)
+            Comparison(json.loads(text), {}, read).run(examples=5)
 
     def test_profiles(self) -> None:
         """A host profile."""
