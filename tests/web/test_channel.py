@@ -108,17 +108,6 @@ class FramingTests(ChannelCase):
         channel.writeConnectionLost()
         self.assertTrue(transport.aborting)
 
-    def test_half_closed_behind_a_call(self) -> None:
-        """A call that runs is answered, too."""
-        channel, transport = self.connect()
-        channel.dataReceived(WAIT)
-        channel.readConnectionLost()
-        self.assertFalse(transport.disconnecting)
-        (waiting,) = self.stack.sample.waiting
-        waiting.callback(Anything(1))
-        self.assertEqual(read_answer(transport.value()).status, 200)
-        self.assertTrue(transport.disconnecting)
-
     def test_half_closed_while_lingering(self) -> None:
         """A client that has ended, too, is waited for no longer than it sends."""
         channel, transport = self.connect()
@@ -202,13 +191,16 @@ class DeadlineTests(ChannelCase):
             self.assertTrue(transport.disconnecting)
 
     def test_a_call_has_its_own_time(self) -> None:
-        """No deadline of the connection ends a call that runs."""
+        """No deadline ends a call that runs, nor does a client that sends no more."""
         channel, transport = self.connect()
         channel.dataReceived(WAIT)
         self.stack.clock.advance(10_000)
+        channel.readConnectionLost()
+        self.assertFalse(transport.disconnecting)
         (waiting,) = self.stack.sample.waiting
         waiting.callback(Anything(1))
         self.assertEqual(read_answer(transport.value()).status, 200)
+        self.assertTrue(transport.disconnecting)
 
 
 class PendingConnectionsTests(ChannelCase):
