@@ -232,6 +232,7 @@ def session(
     try:
         yield Session(place, connection, progress, as_json)
     finally:
+        progress.end()
         connection.close()
 
 

@@ -150,15 +150,17 @@ class ProgressTests(SynchronousTestCase):
         text = os.read(other_end, 4096).decode()
         self.assertLessEqual(max(map(len, text.split("\r\x1b[K"))), 40)
 
-    def test_dumb_terminal(self):
-        """A terminal that obeys no control sequences is sent none."""
-        with (
-            mock.patch.dict(os.environ, {"TERM": "dumb"}),
-            mock.patch("bridge.cli.session.connect"),
-            mock.patch("sys.stderr", Typed()),
-            session(locate("reference", None, None)) as found,
-        ):
-            self.assertFalse(found.progress.terminal)
+    def test_end(self):
+        """A bar goes with its command, and a terminal that can't erase it has none."""
+        for term, end in (("dumb", "a\n"), ("xterm", "] a\r\x1b[K")):
+            with (
+                mock.patch.dict(os.environ, {"TERM": term}),
+                mock.patch("bridge.cli.session.connect"),
+                mock.patch("sys.stderr", Typed()) as err,
+                session(locate("reference", None, None)) as found,
+            ):
+                found.progress.report(step("a"))
+            self.assertEqual(err.getvalue()[-len(end) :], end)
 
     def test_prompt(self):
         """A prompt asks the user to look at the desktop, however narrow the line is."""
