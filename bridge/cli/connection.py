@@ -139,7 +139,7 @@ class Connection:
 def _why_closed(reason: str) -> str:
     """Return why the daemon has closed a connection, for its user."""
     if reason == CloseReason.SHUTDOWN:
-        return "the daemon is shutting down"
+        return "the daemon is shutting down; repeat the command when it runs again"
     if reason == CloseReason.UNAUTHORIZED:
         return "the daemon has another token; start it again"
     return f"the daemon has closed the connection: {visible(reason)}"

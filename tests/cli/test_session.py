@@ -165,11 +165,9 @@ class ProgressTests(SynchronousTestCase):
     def test_prompt(self):
         """A prompt asks the user to look at the desktop, however narrow the line is."""
         asking = step(name="awaiting_confirmation", message="Asking")
-        for where, prompts in (
-            ("Answer the prompt on your desktop", True),
-            ("Nobody is asked", False),
-        ):
+        where = {True: "Answer the prompt on your desktop", False: "Nobody is asked"}
+        for prompts in where:
             found = self.shown(False, asking, prompts=prompts)
-            self.assertEqual(found, f"{where}: Asking\n")
+            self.assertEqual(found, f"{where[prompts]}: Asking\n")
         with mock.patch.dict(os.environ, {"COLUMNS": "60", "LINES": "10"}):
             self.assertIn("Answer the prompt on your desktop", self.shown(True, asking))

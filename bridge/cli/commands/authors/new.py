@@ -204,7 +204,7 @@ def new(
     print(f"created {plugin_id} in {directory}")
     if not (directory / HOST_LINK).is_symlink():
         print(f"{directory / HOST_LINK} is missing; link it to {place.data.host}")
-    print("\nNext:\n")
+    print("\nNext, each in a terminal of its own:\n")
     print(f"  plugin-bridge open --dev {place.typed}")
     print(f"  plugin-bridge dev {place.typed} {where}\n")
     print(f"{directory / 'README.md'} explains how to test and publish it.")

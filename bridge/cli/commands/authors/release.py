@@ -186,7 +186,9 @@ class Repository:
             raise CommandError(f"{root} is not the top of a git work tree")
         at, branch = worktree.head(root)
         if not at:
-            raise CommandError("nothing is committed yet")
+            raise CommandError(
+                "nothing is committed yet; run: git add --all && git commit"
+            )
         if not branch:
             raise CommandError("no branch is checked out")
         content = _blob(root, at, MANIFEST_FILE)

@@ -50,7 +50,8 @@ class NewTests(CommandTestCase):
         out = self.done(self.new())
         self.assertIn(f"created bio-card in {self.plugin}\n", out)
         self.assertRegex(
-            out, r"Next:\n\n  plugin-bridge open --dev .*\n  plugin-bridge dev "
+            out,
+            r"own:\n\n  plugin-bridge open --dev .*\n  plugin-bridge dev ",
         )
         listed = git(self.plugin, "ls-files", "--others", "--exclude-standard")
         self.assertEqual(sorted(listed.split()), FILES)
