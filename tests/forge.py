@@ -91,15 +91,12 @@ def start_forge_process(*, old: bool = False) -> ForgeProcess:
 
 
 @functools.cache
-def shared_forge() -> ForgeProcess:
-    """One forge for all tests of a run; they use names of their own."""
-    forge = start_forge_process()
-    atexit.register(forge.stop)
-    return forge
+def shared_forge(lent: bool = False) -> ForgeProcess:
+    """
+    One forge for all tests of a run; they use names of their own.
 
-
-@functools.cache
-def _lent_forge() -> ForgeProcess:
+    :param lent: Another one, for a test at a time.
+    """
     forge = start_forge_process()
     atexit.register(forge.stop)
     return forge
@@ -107,7 +104,7 @@ def _lent_forge() -> ForgeProcess:
 
 def empty_forge(test: TestCase) -> ForgeProcess:
     """Return a forge without repositories; only one test at a time may have it."""
-    forge = _lent_forge()
+    forge = shared_forge(lent=True)
     test.addCleanup(forge.empty)
     return forge
 

@@ -31,11 +31,6 @@ def server(name: str = "Sample", *capabilities: str) -> Server:
     return Server(":1.7", name, "1.0", frozenset(capabilities))
 
 
-def note_of(**fields: Any) -> Note:
-    """Return the note of a caller's fields."""
-    return note(notification(Message(title="Door", **fields), "Sample"), server())
-
-
 class NoteTests(SynchronousTestCase):
     def test_full(self):
         """What was given is there, as far as desktops have a use for it."""
@@ -70,7 +65,8 @@ class NoteTests(SynchronousTestCase):
             ({"urgency": "normal"}, "urgency", Urgency.NORMAL),
             ({"urgency": "critical"}, "urgency", Urgency.CRITICAL),
         ):
-            self.assertEqual(getattr(note_of(**fields), name), value, fields)
+            about = notification(Message(title="Door", **fields), "Sample")
+            self.assertEqual(getattr(note(about, server()), name), value, fields)
 
     def test_attack_markup_in_a_body(self):
         """A text is escaped for servers that render markup, also for one that lies."""
