@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -44,9 +45,11 @@ def read_seed(path: Path) -> bytes:
             with path.open("rb") as file:
                 content = file.read(_KEY_FILE_BYTES)
         except FileNotFoundError:
-            raise CommandError(
-                f"there is no key file {path}; plugin-bridge keygen creates one"
-            ) from None
+            create = "plugin-bridge keygen"
+            if path != default_key_file():
+                create += f" --out {shlex.quote(str(path))}"
+            why = f"there is no key file {path}; to create one, run: {create}"
+            raise CommandError(why) from None
     return parse_seed(content.decode("ascii", "replace"), str(path))
 
 
