@@ -98,26 +98,18 @@ class WindowsApproverTests(ApproverContract, TestCase):
         await self.assertFailure(approver.approve(PROMPT), ValueError)
         self.assertFalse(approver._is_standing)
 
-    async def test_error_after_its_time(self):
-        """An error that nobody waits for any more is logged."""
-        approving = self.asker.approve(PROMPT)
-        await until(lambda: self.boxes.shown)
-        self.clock.advance(PROMPT_SECONDS)
-        self.assertIn("denied: the prompt was not", await self.refusal(approving))
-        self.boxes.buttons.put(None)
-        await until(lambda: not self.asker._is_standing)
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 1)
-
     async def test_nobody_answers(self):
-        """The box stays, and what is pressed later confirms nothing."""
-        approving = self.asker.approve(PROMPT)
-        await until(lambda: self.boxes.shown)
-        self.clock.advance(PROMPT_SECONDS)
-        self.assertIn("denied: the prompt was not", await self.refusal(approving))
-        message = await self.refusal(self.asker.approve(PROMPT))
-        self.assertIn("an earlier prompt is still on the screen", message)
-        self.boxes.buttons.put(IDYES)
-        await until(lambda: not self.asker._is_standing)
+        """It stays; what is pressed later confirms nothing, and an error is logged."""
+        for shown, (late, logged) in enumerate(((IDYES, 0), (None, 1)), 1):
+            approving = self.asker.approve(PROMPT)
+            await until(lambda shown=shown: len(self.boxes.shown) == shown)
+            self.clock.advance(PROMPT_SECONDS)
+            self.assertIn("denied: the prompt was not", await self.refusal(approving))
+            message = await self.refusal(self.asker.approve(PROMPT))
+            self.assertIn("an earlier prompt is still on the screen", message)
+            self.boxes.buttons.put(late)
+            await until(lambda: not self.asker._is_standing)
+            self.assertEqual(len(self.flushLoggedErrors(OSError)), logged)
         self.boxes.buttons.put(IDNO)
         message = await self.refusal(self.asker.approve(PROMPT))
         self.assertEqual(message, "denied: the user declined")
