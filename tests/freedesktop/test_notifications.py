@@ -24,8 +24,8 @@ class NotificationsCase(TestCase):
         self.client = notifications(self.bus)
         self.addCleanup(self.client.close)
 
-    async def failure(self, waiting):
-        return str(await self.assertFailure(waiting, DesktopError))
+    async def assert_fails(self, waiting, why="the notification server is gone"):
+        self.assertEqual(str(await self.assertFailure(waiting, DesktopError)), why)
 
     async def asked(self):
         """A server, and a question that is open on it."""
@@ -118,9 +118,7 @@ class ShowTests(NotificationsCase):
         self.bus.activatable(SERVICE, "/bin/false")
         link = await self.client._bus.connected()
         await link.call(Call(BUS, "ReloadConfig"))
-        self.assertEqual(
-            await self.failure(self.client.find()), "no notification server answers"
-        )
+        await self.assert_fails(self.client.find(), "no notification server answers")
         self.bus.activatable(SERVICE, served)
         await link.call(Call(BUS, "ReloadConfig"))
         self.assertEqual((await self.client.find()).name, "Started")
@@ -130,9 +128,7 @@ class ShowTests(NotificationsCase):
         server.answers.clear()
         await self.client._bus.connected()
         self.client._reactor = HastyReactor()
-        self.assertEqual(
-            await self.failure(self.client.find()), "no notification server answers"
-        )
+        await self.assert_fails(self.client.find(), "no notification server answers")
 
 
 class AskTests(NotificationsCase):
@@ -180,18 +176,14 @@ class AskTests(NotificationsCase):
         for end in (lambda server: server.link.drop(), lambda _: self.bus.kill()):
             server, question = await self.asked()
             end(server)
-            self.assertEqual(
-                await self.failure(question), "the notification server is gone"
-            )
+            await self.assert_fails(question)
         self.assertEqual(self.client.health, "down")
 
     async def test_attack_server_replaced_during_a_question(self):
         """A program that takes the name over inherits no question."""
         server, question = await self.asked()
         await serve(self, self.bus, "actions")
-        self.assertEqual(
-            await self.failure(question), "the notification server is gone"
-        )
+        await self.assert_fails(question)
         await until(lambda: server.named("CloseNotification") == [[1]])
 
     async def test_attack_signals_of_other_shapes(self):
@@ -235,9 +227,7 @@ class AskTests(NotificationsCase):
             await serve(self, self.bus, "actions")
             await until(lambda: self.client._owner != server.name)  # noqa: B023
             answer()
-            self.assertEqual(
-                await self.failure(waiting), "the notification server is gone"
-            )
+            await self.assert_fails(waiting)
         await until(lambda: server.named("CloseNotification") == [[1]])
 
     async def test_attack_server_of_nonsense(self):
@@ -256,10 +246,9 @@ class AskTests(NotificationsCase):
             good = server.answers.get(method)
             for answer in answers:
                 server.answers[method] = answer
-                self.assertEqual(
-                    await self.failure(self.client.ask(NOTE, CHOICES)),
-                    "the answer of the notification server is invalid",
-                )
+                asking = self.client.ask(NOTE, CHOICES)
+                why = "the answer of the notification server is invalid"
+                await self.assert_fails(asking, why)
             server.answers[method] = good or ("u", [2**32 - 1])
         question = self.client.ask(NOTE, CHOICES)
         await until(lambda: self.client._open)
@@ -270,7 +259,7 @@ class AskTests(NotificationsCase):
         """It is waited for in vain; a note that it shows later is closed."""
         self.client._reactor = HastyReactor()
         server, question, answer = await self.holding(self.client.ask)
-        self.assertEqual(await self.failure(question), "no notification server answers")
+        await self.assert_fails(question, "no notification server answers")
         self.assertEqual(server.named("CloseNotification"), [])
         answer()
         await until(lambda: server.named("CloseNotification") == [[1]])
