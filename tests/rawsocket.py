@@ -3,6 +3,7 @@
 import json
 import socket
 import struct
+import time
 from typing import Any, Self
 
 from attrs import frozen
@@ -159,11 +160,13 @@ class RawSocket:
     def receive(self) -> Any:
         """Read one text message's JSON; pings are answered meanwhile."""
         pieces: list[bytes] = []
+        end = time.monotonic() + PATIENCE_SECONDS
         while True:
             found = self.read()
             assert found is not None, "the connection ended"
             opcode, payload = found
             if opcode == PING:
+                assert time.monotonic() < end, "no message came"
                 self.send(frame(PONG, payload))
                 continue
             assert opcode == (CONTINUATION if pieces else TEXT), found

@@ -41,7 +41,8 @@ class RealPageTests(HomeCase):
         # It listens only once.
         with running(self.home, host="vrcnext") as daemon, daemon.page() as page:
             oscsend(port, "/avatar/parameters/Voice", "f", "0.5")
-            push = page.receive()
-            while push["event"] != "osc":
-                push = page.receive()
+            while (push := page.receive())["event"] != "osc":
+                pass
             self.assertEqual(push["data"]["address"], "/avatar/parameters/Voice")
+            # What the page before it held is its own, as after a reload.
+            self.assertTrue(page.result("osc", "stop")["stopped"])
