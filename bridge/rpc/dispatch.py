@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, TypeVar
 
 from attrs import NOTHING, fields
-from twisted.internet.defer import CancelledError
 from twisted.logger import Logger
 
 from ..classes import frozen
@@ -35,15 +34,16 @@ class Dispatcher:
         :param caller: The page or program that calls.
         :return: The result as plain JSON.
         :raise BridgeError: The call is refused.  A bug in a service or in
-            a rule is logged in full, and refused as ``internal`` without any detail.
+            a rule is logged in full, and refused as ``internal`` without any detail;
+            so is ``CancelledError``, as nobody cancels a call.
         """
         owner, method = self.registry.find(service, name)
         try:
             arguments = read_arguments(params, method.params)
             result = await method.call(owner, arguments, caller)
             return unstructure(result, method.result)
-        except (BridgeError, CancelledError):
-            raise  # in Twisted the latter is an Exception, too, and not a bug
+        except BridgeError:
+            raise
         except Exception:  # noqa: BLE001
             # The names were looked up, so they are ours and safe to log.
             self._log.failure("{service}/{name} failed", service=service, name=name)
