@@ -186,11 +186,7 @@ class ControlSocket(Factory):
     _log: ClassVar[Logger] = Logger(namespace="bridge")
 
     def listen(self) -> None:
-        """
-        Listen, or log why no command can connect.
-
-        Call it while no other thread makes files: it changes the umask for a moment.
-        """
+        """Listen, or log why no command can connect."""
         try:
             remove_left(self.path)
             self._port = self._listen_unix() or self._listen_tcp()
@@ -205,13 +201,10 @@ class ControlSocket(Factory):
             return None
         if len(os.fsencode(self.path)) > _MOST_PATH_BYTES:
             return None  # Twisted would leak a socket
-        before = os.umask(0o777 - MODE)
-        try:
-            port: IListeningPort = self._reactor.listenUNIX(
-                str(self.path), self, backlog=CONTROL_BACKLOG, mode=MODE
-            )
-        finally:
-            os.umask(before)
+        # Twisted sets the mode before it listens: until then nobody can connect.
+        port: IListeningPort = self._reactor.listenUNIX(
+            str(self.path), self, backlog=CONTROL_BACKLOG, mode=MODE
+        )
         return port
 
     def _listen_tcp(self) -> IListeningPort:

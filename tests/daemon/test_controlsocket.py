@@ -191,7 +191,6 @@ class ListeningTests(TestCase):
         """It is for its user alone, whatever the umask, and gone once it is closed."""
         self.addCleanup(os.umask, os.umask(0))
         self.control.listen()
-        self.assertEqual(os.umask(0), 0)
         self.assertEqual(stat.S_IMODE(self.path.lstat().st_mode), 0o600)
         client = await self.connect()
         await client.welcomed
