@@ -15,7 +15,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """
     if len(word) > NAME_CHARACTERS:
         return ""  # comparing takes a time that grows with the square of the length
-    # It takes as long to load as the rest of this room, and is needed only here.
+    # It takes as long to load as the rest of this package, and is needed only here.
     from difflib import get_close_matches
 
     found = get_close_matches(word, list(known), 1)

@@ -1,7 +1,7 @@
 """
 What differs between operating systems: the rights of files, locks, processes, signals.
 
-A port to another system is a change of this room. Each function works on every system;
-where one has nothing to do on a system, its docstring notes it. What belongs to one
-system as a whole, such as the message box of Windows, is a module in its own room.
+A port to another system is a change of this package. Each function works on every
+system; where one has nothing to do on a system, its docstring notes it. What belongs to
+one system as a whole, such as the message box of Windows, is a module where it is used.
 """
