@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 from twisted.internet.error import CannotListenError
 
-from ..classes import define
 from ..datadir.ownership import write_file
 from ..datadir.token import TokenError, read_token
 from ..demo.page import Builds, page_site
@@ -53,58 +52,54 @@ def page_endpoint(place: Paths) -> str:
     return f"http://{address}"
 
 
-@define(eq=False)
-class HostPage:
+def serve_page(
+    reactor: Any,
+    place: Paths,
+    port: int,
+    snippets: bool = False,
+    builds: Builds | None = None,
+) -> str:
     """
-    The page, with the bundle that the daemon publishes, until the reactor ends.
+    Serve the page, with the bundle that the daemon publishes, until the reactor ends.
 
-    :ivar snippets: See ``page_site``; so is ``builds``.
+    :param port: 0 for a free one.
+    :param snippets: See ``page_site``; so is ``builds``.
+    :return: The address of the page, which pairs it.
+    :raise CommandError: There can be no page.
+    """
+    check_own_host(place)
+    endpoint = page_endpoint(place)
+    try:
+        token = read_token(place.data.token)
+    except (OSError, TokenError):
+        raise CommandError("the daemon's token cannot be read") from None
+    site = page_site(place.bundle.parent, place.profile.bundle_name, snippets, builds)
+    try:
+        listening = reactor.listenTCP(port, site, interface=_LOOPBACK)
+    except CannotListenError:
+        raise CommandError(
+            f"port {port} cannot be used; end the open that has it, if one runs, "
+            "or choose another port with --page-port"
+        ) from None
+    # What follows the # is not sent to any server.
+    where = f"http://{_LOOPBACK}:{listening.getHost().port}/"
+    return f"{where}#endpoint={quote(endpoint, safe='')}&token={token}"
+
+
+def browse(reactor: Any, place: Paths, address: str) -> None:
+    """
+    Open the page in the user's browser.
+
+    It is given a file of this user that leads to the page: other users see with
+    which arguments a program is started.  The reactor's shutdown removes it.
     """
 
-    _reactor: Any
-    _place: Paths
-    _snippets: bool = False
-    _builds: Builds | None = None
+    def forget() -> None:
+        place.data.page.unlink(missing_ok=True)
 
-    def serve(self, port: int) -> str:
-        """
-        Listen, and return the address of the page, which pairs it.
-
-        :param port: 0 for a free one.
-        :raise CommandError: There can be no page.
-        """
-        check_own_host(self._place)
-        endpoint = page_endpoint(self._place)
-        try:
-            token = read_token(self._place.data.token)
-        except (OSError, TokenError):
-            raise CommandError("the daemon's token cannot be read") from None
-        bundle, name = self._place.bundle, self._place.profile.bundle_name
-        site = page_site(bundle.parent, name, self._snippets, self._builds)
-        try:
-            listening = self._reactor.listenTCP(port, site, interface=_LOOPBACK)
-        except CannotListenError:
-            raise CommandError(
-                f"port {port} cannot be used; end the open that has it, if one runs, "
-                "or choose another port with --page-port"
-            ) from None
-        # What follows the # is not sent to any server.
-        where = f"http://{_LOOPBACK}:{listening.getHost().port}/"
-        return f"{where}#endpoint={quote(endpoint, safe='')}&token={token}"
-
-    def browse(self, address: str) -> None:
-        """
-        Open the page in the user's browser.
-
-        It is given a file of this user that leads to the page: other users see with
-        which arguments a program is started.  The reactor's shutdown removes it.
-        """
-        self._forget()
-        self._reactor.addSystemEventTrigger("after", "shutdown", self._forget)
-        link = f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
-        write_file(self._place.data.page, link.encode())
-        # Some browsers are waited for, and what they ask for is served meanwhile.
-        self._reactor.callInThread(webbrowser.open, self._place.data.page.as_uri())
-
-    def _forget(self) -> None:
-        self._place.data.page.unlink(missing_ok=True)
+    forget()
+    reactor.addSystemEventTrigger("after", "shutdown", forget)
+    link = f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
+    write_file(place.data.page, link.encode())
+    # Some browsers are waited for, and what they ask for is served meanwhile.
+    reactor.callInThread(webbrowser.open, place.data.page.as_uri())

@@ -9,7 +9,7 @@ from twisted.internet.error import CannotListenError
 from twisted.internet.testing import MemoryReactor
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.cli.hostpage import HostPage
+from bridge.cli.hostpage import browse, serve_page
 from bridge.cli.terminal import CommandError
 from bridge.datadir.token import read_or_make_token
 from bridge.settings.options import locate
@@ -29,8 +29,8 @@ class PageTests(SynchronousTestCase):
 
     def serve(self, port=0, host="reference"):
         """Serve the page; return its address."""
-        self.page = HostPage(self.reactor, locate(host, self.data, None))
-        return self.page.serve(port)
+        self.place = locate(host, self.data, None)
+        return serve_page(self.reactor, self.place, port)
 
     def test_served(self):
         """It is served to this computer only; its address names the daemon's."""
@@ -47,7 +47,7 @@ class PageTests(SynchronousTestCase):
         """Others see a program's arguments; the token is in a file of this user."""
         address = self.serve()
         self.reactor.callInThread = mock.Mock()
-        self.page.browse(address)
+        browse(self.reactor, self.place, address)
         link = self.data / "page.html"
         self.reactor.callInThread.assert_called_with(webbrowser.open, link.as_uri())
         self.assertEqual(stat.S_IMODE(link.stat().st_mode), 0o600)

@@ -128,8 +128,8 @@ class ShownTests(SynchronousTestCase):
         self.reactor = brief_reactor(self)
         for delay, call in enumerate(later):
             self.reactor.callLater(delay / 100, call)
-        self.page = mock.Mock()
-        opening.show_page(self.reactor, self.place, self.page, 0, [], print, False)
+        self.serve = mock.Mock()
+        opening.show_page(self.reactor, self.place, self.serve, [], print, False)
 
     def ctrl_c(self):
         """End the daemon, and only then this process."""
@@ -151,7 +151,7 @@ class ShownTests(SynchronousTestCase):
                 self.place.bundle.touch()
             with self.assertRaisesRegex(CommandError, "has ended; its log is"):
                 self.show(self.listen, *[lambda: None] * 20, ended)
-            self.assertEqual(self.page.serve.called, bundle)
+            self.assertEqual(self.serve.called, bundle)
 
     def daemon_ends(self, printed):
         """Let it print something, and end."""
@@ -169,7 +169,7 @@ class ShownTests(SynchronousTestCase):
         self.place.bundle.parent.mkdir(parents=True)
         self.place.bundle.touch()
         self.show(self.listen, *[lambda: None] * 20, self.ctrl_c)
-        self.page.serve.assert_called_once_with(0)
+        self.serve.assert_called_once_with()
 
     def test_daemon_hangs(self):
         """A daemon that does not listen in time is given up, with its log's name."""

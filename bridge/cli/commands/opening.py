@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -32,7 +33,7 @@ from ...system.reactor import run_once, steady_reactor
 from .. import PROGRAM
 from ..command import command, page_port_option
 from ..connection import UNASKED, connect, is_dev
-from ..hostpage import HostPage, check_own_host, page_endpoint
+from ..hostpage import browse, check_own_host, page_endpoint, serve_page
 from ..terminal import CommandError, confirmed, print_line
 
 PAGE_PORT: Final = 42082
@@ -73,9 +74,9 @@ def open_(place: Paths, page_port: int, yes: bool, no_browser: bool, dev: bool) 
         print_line(f"Open  {address}")
         print_line("Ctrl-C ends it.")
 
-    page = HostPage(reactor, place)
+    serve = partial(serve_page, reactor, place, page_port)
     options = ["--dev"] * dev
-    show_page(reactor, place, page, page_port, options, opened, not no_browser)
+    show_page(reactor, place, serve, options, opened, not no_browser)
 
 
 def end_with_terminal(reactor: Any) -> None:
@@ -139,8 +140,8 @@ def demo(opens: bool) -> None:
             )
 
         # As the daemon is one with --dev, the page may evaluate its snippets.
-        page = HostPage(reactor, place, snippets=True)
-        show_page(reactor, place, page, 0, options, opened, opens)
+        serve = partial(serve_page, reactor, place, 0, snippets=True)
+        show_page(reactor, place, serve, options, opened, opens)
 
 
 def prepare_demo(reactor: Any, root: Path, place: Paths) -> tuple[Path, str]:
@@ -176,8 +177,7 @@ def typed_name() -> str:
 def show_page(
     reactor: Any,
     place: Paths,
-    page: HostPage,
-    port: int,
+    serve: Callable[[], str],
     options: Sequence[str],
     opened: Callable[[str], object],
     browses: bool,
@@ -185,6 +185,7 @@ def show_page(
     """
     Show the page until Ctrl-C; runs the reactor.
 
+    :param serve: Serves the page; returns its address.
     :param options: Of the daemon, if one has to be started.
     :param opened: Called with the page's address.
     :param browses: Whether to open it in the user's browser.
@@ -201,10 +202,10 @@ def show_page(
             f"run: plugin-bridge doctor {place.typed}",
         )
         if not died.called:
-            address = page.serve(port)
+            address = serve()
             opened(address)
             if browses:
-                page.browse(address)
+                browse(reactor, place, address)
         await died
         # Ctrl-C in a terminal reaches both, and the daemon may be seen to end first.
         await deferLater(reactor, _LOOK_SECONDS)

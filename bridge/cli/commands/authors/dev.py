@@ -35,7 +35,7 @@ from ...authoring.reading import Reading, hit_lines, quoted, read_sources, shown
 from ...authoring.worktree import GIT_FOLDER, PACKAGES_FOLDER, published, published_tree
 from ...command import command, directory_argument, page_port_option
 from ...connection import Connection, connect
-from ...hostpage import HostPage
+from ...hostpage import browse, serve_page
 from ...installed import NAMESPACE, off_lines
 from ...terminal import CommandError, print_line, reported
 
@@ -260,8 +260,6 @@ def dev(
     root = directory.resolve()
     connection = connect(place, dev=True)
     builds = Builds(secrets.token_hex(8))
-    # Its daemon is one with --dev, so the page may evaluate snippets.
-    page = HostPage(reactor, place, snippets=True, builds=builds)
 
     def read() -> Reading:
         in_reactor: Any = blockingCallFromThread
@@ -274,7 +272,7 @@ def dev(
     log = Follower(log_file or place.data.log)
     link = Link(root, connection, log, print_line, read, place, built)
     if not no_page:
-        _serve(page, page_port, opens)
+        _serve(reactor, place, page_port, builds, opens)
     run_once(reactor, lambda: link.run(reactor))
 
 
@@ -292,13 +290,14 @@ def _read(reactor: Any, place: Paths, root: Path) -> Deferred[Reading]:
     return Deferred.fromCoroutine(read())
 
 
-def _serve(page: HostPage, port: int, opens: bool) -> None:
+def _serve(reactor: Any, place: Paths, port: int, builds: Builds, opens: bool) -> None:
     """Serve the page, or report why there is none."""
     try:
-        address = page.serve(port)
+        # Its daemon is one with --dev, so the page may evaluate snippets.
+        address = serve_page(reactor, place, port, snippets=True, builds=builds)
     except CommandError as e:
         print_line(f"no page: {e}")
         return
     print_line(f"page: {address}")
     if opens:
-        page.browse(address)
+        browse(reactor, place, address)
