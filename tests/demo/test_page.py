@@ -1,5 +1,3 @@
-from importlib.resources import files
-
 from treq.testing import StubTreq
 from twisted.trial.unittest import SynchronousTestCase
 from twisted.web.test.requesthelper import DummyRequest
@@ -108,9 +106,3 @@ class ReloadingTests(SynchronousTestCase):
         self.assertEqual([one.finished for one in requests], [1] + [0] * LISTENERS)
         self.builds.built()
         self.assertEqual([len(one.written) for one in requests], [1] + [2] * LISTENERS)
-
-    def test_attack_another_program_later(self):
-        """The script never connects again, and so obeys no other program's builds."""
-        page = files("bridge").joinpath("reference")
-        script = page.joinpath("page", "reload.js").read_text("utf-8")
-        self.assertIn("builds.onerror = () => builds.close();", script)

@@ -1,6 +1,8 @@
 """``plugin-bridge dev`` with a real daemon, a real bundler and real files."""
 
 import signal
+import socket
+from urllib.parse import urlsplit
 
 from ..directories import write_files
 from ..waiting import wait_until
@@ -112,7 +114,12 @@ class DevTests(HomeCase):
                 dev.wait_for(rf"error .*RangeError: too far \(main\.ts:{line}\)")
                 self.write("main.ts", later)
                 dev.wait_for(r"error .*TypeError: .* \(part\.ts:2\)")
-            self.assertEqual(dev.stop(signal.SIGINT), 0)
+                self.assertEqual(dev.stop(signal.SIGINT), 0)
+                # What listens there later, another program, is not asked for builds.
+                there = "127.0.0.1", urlsplit(address).port
+                with socket.create_server(there) as later:
+                    later.settimeout(4)  # a browser tries again after three seconds
+                    self.assertRaises(TimeoutError, later.accept)
 
     def test_killed_daemon(self):
         """After SIGKILL the next daemon has neither the copy nor the bundle of it."""
