@@ -21,9 +21,9 @@ ASKED: Final = re.compile(
 )
 
 ELSEWHERE: Final = {
+    "bridge/approval/native.py": "which prompt a system has",
     "bridge/approval/windows.py": "the message box of Windows",
     "bridge/cli/commands/doctor.py": "which prompt a system has",
-    "bridge/wiring/plugins.py": "which prompt a system has",
     "bridge/settings/host.py": "where a profile's application keeps its files",
     "bridge/plugins/esbuild/pins.py": "which bundler is for it",
     "bridge/plugins/esbuild/conversation.py": "how the system ended the bundler",
