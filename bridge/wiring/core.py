@@ -39,10 +39,14 @@ class Threads:
     @classmethod
     def make(cls, reactor: Any, size: int) -> Threads:
         """Make them; they work once started."""
-        sizes = {"disk": 1, "logs": 1, "icons": 1, "checks": size}
-        sizes["sql"] = SQL_STATEMENTS_AT_ONCE
-        sizes["fetches"] = OUTBOUND_THREADS
-        return cls(**{name: Pool(reactor, name, n) for name, n in sizes.items()})
+        return cls(
+            fetches=Pool(reactor, "fetches", OUTBOUND_THREADS),
+            checks=Pool(reactor, "checks", size),
+            sql=Pool(reactor, "sql", SQL_STATEMENTS_AT_ONCE),
+            icons=Pool(reactor, "icons", 1),
+            logs=Pool(reactor, "logs", 1),  # keeps the lines in their order
+            disk=Pool(reactor, "disk", 1),
+        )
 
 
 @frozen(eq=False, repr=False)
