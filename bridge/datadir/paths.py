@@ -60,6 +60,8 @@ class DataDir:
     :ivar host_old: Those that they replace.
     :ivar build: The generated import table, and the staging directories of builds.
     :ivar build_lock: Held by a build, and by a setup while it replaces something.
+    :ivar package: An empty package, so that the bundler reads no source by the package
+        of a directory above.
     :ivar plugins: The installed trees, and clones under way.
     :ivar control_socket: Where commands reach the daemon.
     :ivar icons: The icons of notifications, for the desktop to open; each for a
@@ -83,6 +85,7 @@ class DataDir:
     host_old = _Part(".host-old")
     build = _Part("build")
     build_lock = _Part("build", "lock")
+    package = _Part("package.json")
     plugins = _Part("plugins")
     control_socket = _Part("control.socket")
     icons = _Part("icons")

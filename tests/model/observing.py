@@ -25,6 +25,7 @@ KEPT: Final = {
     "icons",
     "lock",
     "logs",
+    "package.json",
     "plugins",
     "state.json",
     "state.json.bak",

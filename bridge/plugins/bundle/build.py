@@ -22,7 +22,7 @@ from ... import __version__
 from ...classes import define, frozen
 from ...concurrency.threads import InThread, settled
 from ...datadir.ownership import NotOwnError
-from ...datadir.paths import DataDirError
+from ...datadir.paths import DataDirError, write_atomically
 from ...settings.options import Paths
 from ..esbuild.conversation import BundlerReactor, Conversation, converse, together
 from ..esbuild.executable import BundlerError, Executable, HeldCopy
@@ -216,6 +216,8 @@ class _BuildRun:
                     f"{what} missing: there is no {path}; run plugin-bridge setup"
                 )
             data.checked(data.host)
+            if not data.package.exists():
+                write_atomically(data.package, b"{}\n")
         except (DataDirError, NotOwnError) as e:
             raise BuildError(str(e)) from None
         files = {

@@ -463,6 +463,17 @@ class PlantedTests(BuildCase):
             self.assertTrue(error.startswith(f"{package} "), error)
             package.unlink()
 
+    async def test_package_above(self):
+        """The user's own package in a directory above, as the home, is not used."""
+        main, x = "import './x'; export default 1;", "document.title = 'x';"
+        self.shop.plugin("aa", main__ts=main, x__ts=x)
+        await self.built()
+        usual = self.shop.published()
+        above = self.shop.data.root.parent / "package.json"
+        above.write_text('{"sideEffects": false, "type": "module"}')
+        await self.built()
+        self.assertEqual(self.shop.published(), usual)
+
     async def test_attack_package_that_leaves_the_table_out(self):
         """A package above, even the user's own, can't make a bundle without plugins."""
         away = '{"browser": {"./build/static-plugins.ts": false}}'
