@@ -40,7 +40,7 @@ from ..terminal import CommandError, counted, reported
 from .hostapi import api_version, check_types, find_compiler, search_path
 from .reading import Reading, quoted, read_sources, shown_hit
 from .report import EndedError, Outcome, Report, StepResult, left_out, not_done
-from .worktree import check_host, published_tree, since_signed
+from .worktree import check_host, difference_lines, published_tree, since_signed
 
 
 @define(eq=False)
@@ -200,9 +200,8 @@ class Checker:
         found = since_signed(self._root)
         if found is None:
             return []
-        self.report.signed_commit = found.commit
-        self.report.changed = found.differences
-        return found.lines()
+        self.report.signed_commit, self.report.changed = found
+        return difference_lines(*found)
 
     async def _id(self) -> str:
         plugin_id = self._plugin_id()

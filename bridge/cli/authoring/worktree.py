@@ -12,8 +12,6 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
-from attrs import field
-
 from ...classes import frozen
 from ...plugins.dev.reading import read_files
 from ...plugins.tree.tree import SIGNATURE_FILE, Tree
@@ -219,26 +217,13 @@ class Difference:
     change: str
 
 
-@frozen
-class SignedCommit:
-    """
-    The last commit that changed the signature.
-
-    :ivar commit: Its name, shortened.
-    :ivar differences: What a clone would get otherwise if everything here were
-        committed now, by path.
-    """
-
-    commit: str
-    differences: list[Difference] = field(factory=list)
-
-    def lines(self) -> list[str]:
-        """Return what the author reads."""
-        if not self.differences:
-            return [f"no file differs from {self.commit}, the last signed commit"]
-        since = f"since {self.commit}, the last signed commit"
-        lines = [f"{one.file}: {one.change} {since}" for one in self.differences]
-        return first_of(lines, SHOWN_FILES)
+def difference_lines(commit: str, differences: list[Difference]) -> list[str]:
+    """Return what the author reads of what ``since_signed`` has found."""
+    if not differences:
+        return [f"no file differs from {commit}, the last signed commit"]
+    since = f"since {commit}, the last signed commit"
+    lines = [f"{one.file}: {one.change} {since}" for one in differences]
+    return first_of(lines, SHOWN_FILES)
 
 
 def last_signed(root: Path, start: str = "HEAD") -> str | None:
@@ -261,11 +246,13 @@ def last_signed(root: Path, start: str = "HEAD") -> str | None:
     return commit
 
 
-def since_signed(root: Path) -> SignedCommit | None:
+def since_signed(root: Path) -> tuple[str, list[Difference]] | None:
     """
-    Compare the files here with those of the last signed commit.
+    Compare the files here with those of the last commit that changed the signature.
 
-    :return: ``None`` when there is none, or ``root`` is no git work tree.
+    :return: Its name, shortened, and what a clone would get otherwise if everything
+        here were committed now, by path; ``None`` when there is none, or ``root`` is
+        no git work tree.
     :raise CommandError: git is missing, or refuses.
     """
     commit = last_signed(root) if is_work_tree(root) else None
@@ -281,7 +268,5 @@ def since_signed(root: Path) -> SignedCommit | None:
     for path in untracked.split(b"\0")[:-1]:
         # One that was signed, and is not in the index now, is listed as removed.
         changes[path] = "changed" if path in changes else "added"
-    return SignedCommit(
-        commit[:_COMMIT_CHARACTERS],
-        [Difference(printed(path), change) for path, change in sorted(changes.items())],
-    )
+    found = [Difference(printed(path), how) for path, how in sorted(changes.items())]
+    return commit[:_COMMIT_CHARACTERS], found

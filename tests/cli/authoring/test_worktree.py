@@ -5,7 +5,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.cli.authoring.worktree import (
     SHOWN_FILES,
     Difference,
-    SignedCommit,
+    difference_lines,
     published,
     published_tree,
     since_signed,
@@ -72,7 +72,7 @@ class SinceSignedTests(WorkTreeTestCase):
 
     def differences(self):
         """Compare; return the differences as pairs."""
-        return [(one.file, one.change) for one in since_signed(self.root).differences]
+        return [(one.file, one.change) for one in since_signed(self.root)[1]]
 
     def test_every_kind(self):
         """Files added, changed and removed are found, committed or not."""
@@ -80,7 +80,7 @@ class SinceSignedTests(WorkTreeTestCase):
         self.write("gone.ts")
         self.write("also.ts")
         signed = self.sign()
-        self.assertEqual(since_signed(self.root), SignedCommit(signed))
+        self.assertEqual(since_signed(self.root), (signed, []))
         self.write("main.ts", "changed")
         self.write("new.ts")
         (self.root / "gone.ts").unlink()
@@ -120,12 +120,10 @@ class SinceSignedTests(WorkTreeTestCase):
 
     def test_lines(self):
         """The author reads one line for each file, up to a number."""
-        self.assertEqual(
-            SignedCommit("1a2b").lines(),
-            ["no file differs from 1a2b, the last signed commit"],
-        )
+        same = "no file differs from 1a2b, the last signed commit"
+        self.assertEqual(difference_lines("1a2b", []), [same])
         one = Difference("main.ts", "changed")
-        lines = SignedCommit("1a2b", [one] * (SHOWN_FILES + 2)).lines()
+        lines = difference_lines("1a2b", [one] * (SHOWN_FILES + 2))
         self.assertEqual(
             lines[0], "main.ts: changed since 1a2b, the last signed commit"
         )
