@@ -84,9 +84,11 @@ class PageFile:
         """
         try:
             _own_directory(self.path.parent)
-            self._go_on_in(_open(self.path))
+            fd = _open(self.path)
         except (OSError, LogFileError):
             return False
+        os.close(self._fd)
+        self._fd, self.size = fd, os.fstat(fd).st_size
         return True
 
     def close(self) -> None:
@@ -112,11 +114,6 @@ class PageFile:
         with contextlib.suppress(OSError):
             os.replace(self.path, self.older)
         self.reopen()
-
-    def _go_on_in(self, fd: int) -> None:
-        os.close(self._fd)
-        self._fd = fd
-        self.size = os.fstat(fd).st_size
 
 
 def older_of(path: Path) -> Path:

@@ -100,7 +100,9 @@ class Text:
             return True
         if self._pattern is not None and self._pattern.fullmatch(value) is None:
             return True
-        if not (self.control or value.isprintable()) and has_control(value, self.lines):
+        # The Unicode categories Cc and Cs.
+        refused = _CONTROL_IN_LINES if self.lines else _CONTROL
+        if not (self.control or value.isprintable()) and refused.search(value):
             return True
         return not (self.blank or value.strip())
 
@@ -129,17 +131,6 @@ class Text:
             found.append(NOT_BLANK)
         least = {"minLength": self.least} if self.least else {}
         return {**least, "maxLength": self.most, **patterns(*found)}
-
-
-def has_control(text: str, lines: bool = False) -> bool:
-    """
-    Whether a control character or half a surrogate pair is in ``text``.
-
-    These are the Unicode categories Cc and Cs.
-
-    :param lines: Whether tabs and line breaks do not count.
-    """
-    return (_CONTROL_IN_LINES if lines else _CONTROL).search(text) is not None
 
 
 @frozen(eq=False)
