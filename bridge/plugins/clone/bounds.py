@@ -9,6 +9,7 @@ it: case ignored, compatible characters made one.
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from typing import Final
 
@@ -73,6 +74,8 @@ def _broken_rule(text: str) -> str | None:
         return "a separator or a wildcard"
     if text.startswith(" ") or text.endswith((" ", ".")):
         return "starts with a space, or ends with a space or a dot"
+    if not text.isascii() and sys.getfilesystemencoding() != "utf-8":
+        return "not ASCII, which takes a locale with UTF-8"
     return None
 
 
