@@ -122,27 +122,23 @@ class EndTests(RawCase):
             self.stack.clock.advance(CLOSE_SECONDS)
             self.assertTrue(self.transport.aborting)
 
-    def test_peer_that_never_confirms_the_close(self) -> None:
+    def test_attack_peer_that_never_confirms_the_close(self) -> None:
         """It is cut off; who has yet to read much before it, four seconds later."""
         for reason, seconds in (
             (CloseReason.SHUTDOWN, CLOSE_SECONDS),
             (CloseReason.SLOW_READER, SLOW_CLOSE_SECONDS),
+            (None, CLOSE_SECONDS),  # it closes, and does not take what is left for it
         ):
             self.setUp()
-            self.stack.sockets.close_all(reason)
+            if reason:
+                self.stack.sockets.close_all(reason)
+            else:
+                self.receive(close_frame(1000))
+            self.assertEqual(self.transport.disconnecting, reason is None)
             self.stack.clock.advance(seconds - 0.1)
             self.assertFalse(self.transport.aborting)
             self.stack.clock.advance(0.1)
             self.assertTrue(self.transport.aborting)
-
-    def test_attack_close_of_a_peer_that_does_not_read(self) -> None:
-        """Who closes, and then does not take what is left for him, is cut off."""
-        self.receive(close_frame(1000))
-        self.assertTrue(self.transport.disconnecting)
-        self.stack.clock.advance(CLOSE_SECONDS - 0.1)
-        self.assertFalse(self.transport.aborting)
-        self.stack.clock.advance(0.1)
-        self.assertTrue(self.transport.aborting)
 
     def test_nothing_is_sent_after_a_close_frame(self) -> None:
         """Over TCP the peer sees the end at once, and may still send what it sends."""
