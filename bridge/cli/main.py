@@ -221,7 +221,9 @@ def _run(given: list[str], program: str) -> int:
         return 2
     try:
         return commands.main(given, name, obj=host, **settings) or 0
-    except click.Abort:
+    except click.Abort as e:
+        if e.__cause__ is None:  # at a question, whose line click does not end
+            print(file=sys.stderr)
         return INTERRUPTED
     except (click.UsageError, ValueError, FileNotFoundError) as e:
         from ..settings.config import ConfigError

@@ -97,7 +97,7 @@ class NewTests(CommandTestCase):
 
     def test_end_of_input(self):
         """A terminal that is closed ends it, and nothing is written."""
-        self.assertEqual(self.new(typed="mine\n")[0], 130)
+        self.assertEqual(self.new(typed="mine\n")[::2], (130, "\n"))
         self.assertEqual(list(self.root.iterdir()), [])
 
     def test_never_replaces(self):
