@@ -26,6 +26,7 @@ from ...datadir.paths import DataDirError, write_atomically
 from ...settings.options import Paths
 from ..esbuild.conversation import BundlerReactor, Conversation, converse, together
 from ..esbuild.executable import BundlerError, Executable, HeldCopy
+from ..tree.files import shown
 from ..tree.tree import Verify
 from .bundling import BUILD_LIMITS, Bundling, host_target, plugin_target, realm_target
 from .metafile import API_TEXT, PLUGINS, BuildError
@@ -133,7 +134,8 @@ class Builder:
         except BundlerError as e:
             why = [str(e)]
         except OSError as e:
-            why = [f"the bundle could not be made: {e.strerror or 'I/O error'}"]
+            where = f" ({shown(str(e.filename))})" if e.filename else ""
+            why = [f"the bundle could not be made: {e.strerror or 'I/O error'}{where}"]
         finally:
             run.staging.release()
         duration = round((self.reactor.seconds() - started) * 1000)

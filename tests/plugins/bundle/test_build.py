@@ -555,8 +555,8 @@ class FullDiskTests(BuildCase):
         """A full disk before publishing leaves the previous bundle."""
         await self.shop.build()
         before = self.shop.published()
-        for why, said in (("", "I/O error"), ("No space left", "No space left")):
-            full = OSError(28, why)
+        for why, said in (((), "I/O error"), (("Full", "/d/x"), "Full (/d/x)")):
+            full = OSError(28, *why)
             with mock.patch("bridge.system.files.os.fsync", side_effect=full):
                 refusal = await self.refusal()
             self.assertEqual(refusal, f"the bundle could not be made: {said}")
