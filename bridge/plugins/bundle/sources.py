@@ -107,11 +107,16 @@ class Sources:
 
     def check_above(self) -> None:
         """
-        Check what the bundler reads in the directories above, too.
+        Check what the bundler reads in the directories above, too, and their names.
 
         :raise BuildError: Naming a package that another user may have written, or a
-            list of packages.
+            list of packages; or the bundler would read other names.
         """
+        if os.sep == "/" and "\\" in self.root:
+            raise BuildError(
+                f"the bundler reads each backslash in {shown(self.root)} as a slash; "
+                "choose another data directory"
+            )
         root = Path(self.root)
         try:
             for folder in (root, *root.parents):

@@ -478,10 +478,14 @@ class PlantedTests(BuildCase):
         """A package above, even the user's own, can't make a bundle without plugins."""
         away = '{"browser": {"./build/static-plugins.ts": false}}'
         self.shop.write("package.json", away)
-        self.assertEqual(
-            await self.refusal(),
-            "host/packages/host/src/index.ts:1 may not import build/static-plugins.ts",
-        )
+        words = "src/index.ts:1 may not import build/static-plugins.ts"
+        self.assertEqual(await self.refusal(), f"host/packages/host/{words}")
+
+    async def test_backslash(self):
+        """Where the bundler would read other names, the reason is said."""
+        self.shop = Workshop(fresh_directory(self) / "a\\b").fill()
+        self.shop.plugin("aa")
+        self.assertIn("reads each backslash in", await self.refusal())
 
 
 class BundlerEndTests(BuildCase):
