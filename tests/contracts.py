@@ -13,7 +13,7 @@ from tests.sinks.samples import KINDS
 
 class ApproverContract:
     """
-    Facts about every ``IApprover``.
+    Facts about every ``Approver``.
 
     The test case makes one in ``approver()``, of which no question is open; it
     either answers at once or leaves the question open.
@@ -41,7 +41,7 @@ class ApproverContract:
 
 class SinkContract:
     """
-    Facts about every ``ISink``.
+    Facts about every ``Sink``.
 
     The test case makes one that has not started in ``sink()``; ``there()`` starts it,
     and waits until what it delivers to is reached.

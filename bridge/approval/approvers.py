@@ -18,14 +18,14 @@ from twisted.python.failure import Failure
 
 from ..classes import frozen
 from ..freedesktop.messages import DesktopError
-from ..freedesktop.notes import INotifications, Note
+from ..freedesktop.notes import Desktop, Note
 from ..protocol.errors import BridgeError, Prefix, plugin_error
 from .prompts import Prompt, sender
 
 DESKTOP_ENTRY: Final = "plugin-bridge"
 
 
-class IApprover(Protocol):
+class Approver(Protocol):
     """Asks the user where no page can answer."""
 
     @property
@@ -54,7 +54,7 @@ class DevApprover:
     :ivar application: What users know the host application by.
     """
 
-    _notifications: INotifications
+    _notifications: Desktop
     _application: str
     description: str = (
         "none: --dev approves every privileged operation and only notifies"

@@ -19,7 +19,7 @@ from ..classes import define
 from ..freedesktop.messages import DesktopError
 from ..freedesktop.notes import (
     NEVER_MS,
-    INotifications,
+    Desktop,
     Note,
     QuestionExpiredError,
     Urgency,
@@ -52,14 +52,14 @@ class DesktopApprover:
     :ivar random: Returns that many random bytes, as ``os.urandom`` does.
     """
 
-    _notifications: INotifications
+    _notifications: Desktop
     _application: str
     _random: Callable[[int], bytes]
     _clock: IReactorTime
 
     @property
     def description(self) -> str:
-        """See ``IApprover``; it is true of now."""
+        """See ``Approver``; it is true of now."""
         server = self._notifications.server
         if self._notifications.health != "up":
             if not self._notifications.has_looked:

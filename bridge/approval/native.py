@@ -6,15 +6,13 @@ import os
 import sys
 from typing import Any
 
-from ..freedesktop.notes import INotifications
-from .approvers import IApprover
+from ..freedesktop.notes import Desktop
+from .approvers import Approver
 from .desktop import DesktopApprover
 from .windows import WindowsApprover
 
 
-def native_approver(
-    reactor: Any, notifications: INotifications, application: str
-) -> IApprover:
+def native_approver(reactor: Any, notifications: Desktop, application: str) -> Approver:
     """
     Return the approver of this system; without a desktop it refuses, and says so.
 

@@ -16,7 +16,7 @@ from ..datadir.ownership import NotOwnError, check, check_tree
 from ..datadir.paths import DataDir
 from ..datadir.token import TokenError, read_token
 from ..freedesktop.messages import DesktopError
-from ..freedesktop.notes import INotifications
+from ..freedesktop.notes import Desktop
 from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, pin_for
 from ..plugins.installed.exchange import Journal, JournalError
 from ..plugins.installed.records import Record, read_records
@@ -301,7 +301,7 @@ def _start(place: Paths) -> str:
 
 
 async def notification_server(
-    notifications: INotifications, no_prompts: bool = False
+    notifications: Desktop, no_prompts: bool = False
 ) -> Finding:
     """
     Find the program that shows prompts, and how to answer them there.

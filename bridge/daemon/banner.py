@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from .. import __version__
-from ..approval.approvers import IApprover
+from ..approval.approvers import Approver
 from ..classes import frozen
 from ..rpc.registry import Registry
 from ..settings.config import Config
@@ -31,7 +31,7 @@ class Banner:
     paths: Paths
     registry: Registry
     fanout: Fanout
-    approver: IApprover
+    approver: Approver
     log_file: str
     notices: tuple[str, ...] = ()
 

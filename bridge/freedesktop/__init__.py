@@ -9,5 +9,5 @@ The user's desktop, reached over the session bus.
     notes           what users of notifications need to know
     notifications   the client of ``org.freedesktop.Notifications``
 
-Users need ``INotifications`` and ``Note``.
+Users need ``Desktop`` and ``Note``.
 """

@@ -68,7 +68,7 @@ class QuestionExpiredError(DesktopError):
     """The server closed a question before it was answered."""
 
 
-class INotifications(Protocol):
+class Desktop(Protocol):
     """The desktop's notifications."""
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import evolve
 
-from ..approval.approvers import IApprover
+from ..approval.approvers import Approver
 from ..approval.prompts import Operation
 from ..classes import define, frozen
 from ..concurrency.threads import InThread
@@ -98,7 +98,7 @@ class PluginService:
     _updates: Updates
     _jobs: Jobs
     _previewer: Previewer
-    _approver: IApprover
+    _approver: Approver
     _paths: Paths
     _build_problem: Callable[[], str] = str
 

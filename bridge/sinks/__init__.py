@@ -4,6 +4,6 @@ Where notifications go.
 ::
 
     notification    what is to be shown, validated
-    fanout          ISink; brings a notification to each of its targets
+    fanout          Sink; brings a notification to each of its targets
     overlay, ...    the sinks, and what they need
 """

@@ -46,7 +46,7 @@ class RejectedError(SinkError):
     """It was not accepted, or can't be sent."""
 
 
-class ISink(Protocol):
+class Sink(Protocol):
     """Something that shows notifications."""
 
     @property
@@ -97,13 +97,13 @@ class Fanout:
     """
 
     _clock: IReactorTime
-    sinks: Sequence[ISink] = ()
+    sinks: Sequence[Sink] = ()
 
     _waiting: set[Deferred[Any]] = field(factory=set, init=False)
 
     _log: ClassVar[Logger] = Logger()
 
-    def targets(self) -> list[ISink]:
+    def targets(self) -> list[Sink]:
         """Return the sinks that have started."""
         return [sink for sink in self.sinks if sink.has_started]
 
@@ -112,7 +112,7 @@ class Fanout:
         starting = [self._start(sink) for sink in self.sinks]
         return gatherResults(starting).addCallback(lambda _: None)
 
-    def _start(self, sink: ISink) -> Deferred[None]:
+    def _start(self, sink: Sink) -> Deferred[None]:
         def skipped(failure: Failure) -> None:
             if failure.check(CancelledError):
                 return  # the daemon ends before the sink has started
@@ -122,7 +122,7 @@ class Fanout:
 
         return self._in_time(SINK_START_SECONDS, sink.start).addErrback(skipped)
 
-    def deliver(self, sink: ISink, notification: Notification) -> Deferred[str | None]:
+    def deliver(self, sink: Sink, notification: Notification) -> Deferred[str | None]:
         """
         Deliver a notification to a sink.
 

@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 
 from ..classes import define
 from ..freedesktop.messages import DesktopError
-from ..freedesktop.notes import DEFAULT_MS, INotifications, Note, Server, Urgency
+from ..freedesktop.notes import DEFAULT_MS, Desktop, Note, Server, Urgency
 from ..protocol.limits import DESKTOP_SECONDS
 from .fanout import Health, SinkError, UnavailableError
 from .icons import IconFiles, ImageError
@@ -59,7 +59,7 @@ class Freedesktop:
         "sound",
     )
 
-    _desktop: INotifications
+    _desktop: Desktop
     _icons: IconFiles
     _clock: IReactorTime
     _desktop_entry: str = ""

@@ -103,7 +103,7 @@ class Overlay(DatagramProtocol):
 
     @property
     def has_started(self) -> bool:
-        """See ``ISink``."""
+        """See ``Sink``."""
         return self._port is not None
 
     def start(self) -> None:
@@ -116,7 +116,7 @@ class Overlay(DatagramProtocol):
         self._port.stopReading()
 
     def health(self) -> Health:
-        """See ``ISink``; a look at the port could take it from the overlay."""
+        """See ``Sink``; a look at the port could take it from the overlay."""
         return Health.UNKNOWN
 
     def deliver(self, notification: Notification) -> None:

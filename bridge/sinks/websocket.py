@@ -171,7 +171,7 @@ class WebSocketSink:
     _log: ClassVar[Logger] = Logger()
 
     def start(self) -> None:
-        """See ``ISink``; it need not be there yet."""
+        """See ``Sink``; it need not be there yet."""
         url = f"ws://{LOOPBACK}:{self.port}{self.path}"
         self._client = client = SinkConnectionFactory(url, reactor=self._reactor)
         now = self._reactor.seconds

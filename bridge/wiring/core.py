@@ -7,7 +7,7 @@ from typing import Any
 
 from ..classes import frozen
 from ..concurrency.threads import Pool
-from ..freedesktop.notes import INotifications
+from ..freedesktop.notes import Desktop
 from ..http.client import HttpClient
 from ..protocol.limits import OUTBOUND_THREADS, SQL_STATEMENTS_AT_ONCE
 from ..rpc.hub import Hub
@@ -69,6 +69,6 @@ class Core:
     threads: Threads
     store: Store
     hub: Hub
-    desktop: INotifications
+    desktop: Desktop
     client: HttpClient
     now: Callable[[], float]

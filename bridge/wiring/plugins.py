@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from .. import __version__
-from ..approval.approvers import DevApprover, IApprover
+from ..approval.approvers import Approver, DevApprover
 from ..approval.native import native_approver
 from ..approval.prompts import Prompts
 from ..classes import frozen
@@ -54,7 +54,7 @@ class PluginWiring:
     finish: list[Callable[[], object]]
 
 
-def make_approver(core: Core) -> IApprover:
+def make_approver(core: Core) -> Approver:
     """Make what confirms privileged operations."""
     application = core.paths.profile.application
     if core.config.dev:
@@ -62,7 +62,7 @@ def make_approver(core: Core) -> IApprover:
     return native_approver(core.reactor, core.desktop, application)
 
 
-def make_plugins(core: Core, approver: IApprover) -> PluginWiring:
+def make_plugins(core: Core, approver: Approver) -> PluginWiring:
     """
     Make every part that has to do with plugins.
 

@@ -21,7 +21,7 @@ from ..services.outbound import Outbound
 from ..services.remote import SnippetEvaluator
 from ..services.sql import Sql
 from ..services.state import State
-from ..sinks.fanout import Fanout, ISink
+from ..sinks.fanout import Fanout, Sink
 from ..sinks.freedesktop import Freedesktop
 from ..sinks.icons import IconFiles
 from ..sinks.overlay import Overlay
@@ -125,7 +125,7 @@ def _freedesktop(core: Core) -> Freedesktop:
     return Freedesktop(core.desktop, files, core.reactor, entry)
 
 
-SINKS: Final[dict[str, Callable[[Core], ISink]]] = {
+SINKS: Final[dict[str, Callable[[Core], Sink]]] = {
     "overlay": lambda core: Overlay(core.reactor, core.config.overlay_addr),
     "freedesktop": _freedesktop,
     "xsoverlay": lambda core: xsoverlay(core.reactor, core.paths.profile.application),

@@ -14,7 +14,7 @@ from .test_notifications import CHOICES, NOTE, NotificationsCase
 
 class DesktopContract:
     """
-    Facts about everything that provides ``INotifications``.
+    Facts about every ``Desktop``.
 
     The test case makes it in ``setUp``, as ``self.desktop``, without a server.  One of
     some capabilities begins in ``begin`` and ends in ``end``; it answers in ``choose``,

@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import evolve, field
 from twisted.logger import Logger
 
-from ...approval.approvers import IApprover, unavailable
+from ...approval.approvers import Approver, unavailable
 from ...approval.prompts import Offer, Prompt, Prompts
 from ...classes import define
 from ...concurrency.shares import Shares
@@ -28,7 +28,7 @@ class Prompting:
     One is open at a time; one that was not shown yet goes with its page.
     """
 
-    _approver: IApprover
+    _approver: Approver
     _prompts: Prompts
     _trust: Trust
     _turn: Shares = field(
