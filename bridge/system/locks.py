@@ -6,6 +6,7 @@ The system releases them when the process ends, however it ends.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -106,6 +107,13 @@ def is_held(path: Path) -> bool:
 def holder(path: Path) -> int | None:
     """Return the process id of who holds a lock; ``None``: nobody, or not known."""
     return _pid(path) if is_held(path) else None
+
+
+def name_holder(path: Path) -> None:
+    """Have a lock name this process, a fork of the one that has acquired it."""
+    if _pid(path) != os.getpid():
+        with contextlib.suppress(OSError):
+            path.write_bytes(b"%d\n" % os.getpid())
 
 
 def acquire_directory(path: Path) -> Lock:

@@ -43,7 +43,7 @@ from ..services.logs import Logs
 from ..settings.config import Config
 from ..settings.options import Paths
 from ..store.store import Store
-from ..system.locks import Lock, LockedError
+from ..system.locks import Lock, LockedError, name_holder
 from ..web.guard import Guard
 from ..web.routes import Routes
 from ..web.site import GuardedSite, Health
@@ -120,6 +120,8 @@ def assemble(
     commands = evolve(context, dispatcher=for_commands, pages=False)
 
     def prepare() -> None:
+        # Since the lock was acquired, twistd may have gone to the background.
+        name_holder(data.lock)
         desktop.start()
         plugins.prepare()
 

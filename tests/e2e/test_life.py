@@ -271,7 +271,7 @@ class LifeTests(HomeCase):
         second = run(self.home, "run", *place)
         self.assertEqual((second.returncode, second.stdout), (1, ""))
         (line,) = second.stderr.splitlines()
-        self.assertIn("another daemon", line)
+        self.assertIn(f"another daemon (process {pid}) uses", line)
         os.kill(pid, signal.SIGTERM)
         wait_until(lambda: not (self.home / "bridge.pid").exists())
 
