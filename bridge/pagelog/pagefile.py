@@ -130,7 +130,9 @@ def _own_directory(path: Path) -> None:
         check_above(path, "--log-file")
         check(path)
     except NotOwnError as e:
-        raise LogFileError(str(e)) from None
+        # Its own advice, to remove it or take rights away, is none for /tmp.
+        why = f"{e.finding}; choose another with --log-file"
+        raise LogFileError(why) from None
 
 
 def _open(path: Path) -> int:
