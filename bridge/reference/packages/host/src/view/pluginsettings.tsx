@@ -155,6 +155,7 @@ interface SettingProps {
 function SettingField({ field, value, problem, onValue }: SettingProps) {
   const id = `setting-${field.key}`;
   const help = field.help ?? "";
+  const shared = { id, label: field.label, value: String(value), onValue };
   switch (field.type) {
     case "boolean":
       return (
@@ -171,40 +172,18 @@ function SettingField({ field, value, problem, onValue }: SettingProps) {
         </div>
       );
     case "choice":
-      return (
-        <Select
-          id={id}
-          label={field.label}
-          value={String(value)}
-          options={field.options}
-          onValue={onValue}
-          help={help}
-        />
-      );
+      return <Select {...shared} options={field.options} help={help} />;
     case "number":
       return (
         <Field
-          id={id}
-          label={field.label}
+          {...shared}
           mode={field.integer === true ? "numeric" : "decimal"}
-          value={String(value)}
-          onValue={onValue}
-          help={[limits(field), help].filter((words) => words !== "").join(" ")}
+          help={`${limits(field)} ${help}`.trim()}
           error={problem}
         />
       );
     case "text":
-      return (
-        <Field
-          id={id}
-          label={field.label}
-          multiline={field.multiline === true}
-          value={String(value)}
-          onValue={onValue}
-          help={help}
-          error={problem}
-        />
-      );
+      return <Field {...shared} multiline={field.multiline === true} help={help} error={problem} />;
   }
 }
 
