@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
+  type Bridge,
   CLOSES,
   LostError,
   PairingError,
@@ -225,6 +226,24 @@ test("pair reports its outcome", async () => {
   // This one is not awaited, and must not be reported as unhandled.
   void bridge.pair("right");
   await settle();
+});
+
+test("pair rejects when another attempt takes its place", async () => {
+  const overtakes: readonly ((bridge: Bridge) => unknown)[] = [
+    (bridge) => bridge.pair("right"),
+    (bridge) => bridge.moveTo("http://localhost:9000", "right"),
+  ];
+  for (const overtake of overtakes) {
+    const fixture = new Fixture();
+    const bridge = await fixture.bridge({ token: "" });
+    const overtaken = failure(bridge.pair("wrong"));
+    const paired = overtake(bridge);
+    await settle();
+    fixture.socket.welcome();
+    assert.ok((await overtaken) instanceof LostError);
+    assert.equal(bridge.state, "connected");
+    await paired;
+  }
 });
 
 test("attack: another endpoint does not get the token", async () => {

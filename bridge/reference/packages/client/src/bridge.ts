@@ -2,7 +2,13 @@
 
 import { type CallOptions, Calls } from "./calls.js";
 import { type Cancel, type Clock, systemClock } from "./clock.js";
-import { Connection, type ConnectionOwner, type State, type StateDetails } from "./connection.js";
+import {
+  Connection,
+  type ConnectionOwner,
+  type Pairing,
+  type State,
+  type StateDetails,
+} from "./connection.js";
 import { type Close, LostError, PairingError } from "./errors.js";
 import { Listeners } from "./events.js";
 import { type Fetch, isHealthy } from "./health.js";
@@ -106,7 +112,8 @@ export interface Bridge {
    * Connect with another token.
    *
    * @throws PairingError The daemon does not accept it.
-   * @throws LostError There is no daemon, or it does not answer.
+   * @throws LostError There is no daemon, or it does not answer; or another token or
+   *   endpoint took the place of this one.
    */
   pair(token: string): Promise<Welcome>;
 
@@ -225,8 +232,9 @@ class Client implements Bridge, ConnectionOwner {
   }
 
   pair(token: string): Promise<Welcome> {
-    this.#connection.use({ ...this.#connection.pairing, token: token.trim() });
-    const paired = this.#settled();
+    const pairing = { ...this.#connection.pairing, token: token.trim() };
+    this.#connection.use(pairing);
+    const paired = this.#settled(pairing);
     // Its outcome is the state as well, so no caller has to wait for it.
     paired.catch(() => undefined);
     return paired;
@@ -316,11 +324,12 @@ class Client implements Bridge, ConnectionOwner {
     this.#listeners.emit(event, data);
   }
 
-  /** Wait for the outcome of the attempt that has just begun. */
-  #settled(): Promise<Welcome> {
+  /** Wait for the outcome of the attempt that has just begun, until another replaces it. */
+  #settled(pairing: Pairing): Promise<Welcome> {
     return new Promise((resolve, reject) => {
       const off = this.on("state", (state: State, { reason, close }: StateDetails) => {
-        if (state === "detecting" || state === "connecting") {
+        const isReplaced = this.#connection.pairing !== pairing;
+        if (!isReplaced && (state === "detecting" || state === "connecting")) {
           return;
         }
         off();
