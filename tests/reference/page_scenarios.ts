@@ -642,6 +642,13 @@ export const pageScenarios = {
       "two-x: Not updated. Its code breaks the safety rules: eval.",
       "one-x: Not confirmed, so nothing changed.",
     ]);
+    // Who has left meanwhile is not moved.
+    await model.navigation.follow();
+    const again = model.updateAll();
+    bar.fragment = "#/log";
+    await model.navigation.follow();
+    await again;
+    equal([bar.fragment, said.at(-1)], ["#/log", "1 updated, 2 failed."]);
   },
 
   /** A switch that could not be saved is shown and announced, and where it stands. */
@@ -745,6 +752,7 @@ export const pageScenarios = {
     equal(bar.reloads, 1);
     equal(await go("#/home"), "#/home");
     equal(navigation.route, { view: "home" });
+    leaves = false;
     equal(await go("#/log"), "#/log");
   },
 

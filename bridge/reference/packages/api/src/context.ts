@@ -41,9 +41,10 @@ export interface Plugin {
   activate(ctx: Context): void | Promise<void>;
 
   /**
-   * Save what must not be lost: a second after this was called, the plugin ends.
+   * Save what is left: the user switches the plugin off, and a second after this it ends.
    *
-   * Its timers, cards and listeners end with it.
+   * Its timers, cards and listeners end with it. This is not called when the page is reloaded or
+   * closed, so save what must not be lost when it changes.
    */
   deactivate?(): void | Promise<void>;
 }

@@ -82,7 +82,8 @@ function logEvents(link: Link, log: Log): void {
   link.on("error", ({ message }) => log.add("warn", DAEMON_SCOPE, message));
   let known = "";
   link.changed.listen(() => {
-    if (link.state !== known) {
+    // Each attempt to connect would be two lines.
+    if (link.state !== known && link.state !== "detecting") {
       known = link.state;
       const reason = link.reason === "" ? "" : ` (${link.reason})`;
       log.add("info", HOST_SCOPE, `the bridge is now ${known}${reason}`);

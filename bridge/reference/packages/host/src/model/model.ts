@@ -298,6 +298,7 @@ export class PageModel {
   async updateAll(): Promise<void> {
     this.#updatingAll = true;
     const failed: Task[] = [];
+    const from = this.navigation.route;
     const updates = this.catalog.updates.map(({ id }) => id);
     try {
       for (const id of updates) {
@@ -318,7 +319,7 @@ export class PageModel {
     const [first] = failed;
     if (first !== undefined) {
       this.operations.showEnded(failed);
-      this.navigation.go({ view: "plugin", id: first.id, page: "" });
+      this.navigation.go({ view: "plugin", id: first.id, page: "" }, "", from);
     }
   }
 

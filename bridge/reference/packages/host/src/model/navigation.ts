@@ -62,8 +62,14 @@ export class Navigation {
     return this.#route;
   }
 
-  /** Show something; `focus` selects what then has the focus, instead of the title. */
-  go(route: Route, focus = ""): void {
+  /**
+   * Show something; `focus` selects what then has the focus, instead of the title. Who has left
+   * `from` meanwhile is not moved.
+   */
+  go(route: Route, focus = "", from = this.#route): void {
+    if (from !== this.#route) {
+      return;
+    }
     this.#focus = focus;
     this.#bar.write(fragmentOf(route));
   }

@@ -203,9 +203,10 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
   const installed = model.catalog.find(manifest.id);
   const [host, path] = hostAndPath(url);
   const install = async (): Promise<void> => {
+    const from = model.navigation.route;
     const { outcome, id } = await model.install(preview);
     if (outcome === "done") {
-      model.navigation.go({ view: "plugin", id, page: "" });
+      model.navigation.go({ view: "plugin", id, page: "" }, "", from);
     }
   };
   return (

@@ -63,7 +63,8 @@ function Frame(props: {
 }) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (props.urgent === true) {
+    // Who is writing goes on; it is announced as well.
+    if (props.urgent === true && document.activeElement?.matches("input,select") !== true) {
       box.current?.focus();
     }
   }, [props.urgent]);
@@ -85,12 +86,20 @@ function Frame(props: {
 }
 
 function TroubleBanner({ model }: ViewProps) {
-  const { trouble, link } = model;
+  const { trouble, link, operations } = model;
+  const task = operations.tasks.at(-1);
   return (
     <Frame
       id="trouble"
       tone="bad"
-      words={<p>{trouble === "" ? "" : TROUBLE_WORDS[trouble]}</p>}
+      words={
+        <Fragment>
+          <p>{trouble === "" ? "" : TROUBLE_WORDS[trouble]}</p>
+          {task?.own === true && task.outcome === "" ? (
+            <p class="dim">What was begun carries on. Its result will show here.</p>
+          ) : null}
+        </Fragment>
+      }
       more={trouble === "absent" ? <StartCommand model={model} /> : null}
     >
       <Button id="retry" onPress={() => link.retry()}>
@@ -172,9 +181,6 @@ function StepLine({ model, task }: ViewProps & { readonly task: Task }) {
   }, [asks]);
   if (cancelling) {
     return <p class="dim">Cancelling…</p>;
-  }
-  if (!model.isConnected && task.own) {
-    return <p class="dim">It carries on. Its result will show here.</p>;
   }
   if (asks) {
     const left = ANSWER_MILLISECONDS - (performance.now() - stepSince);

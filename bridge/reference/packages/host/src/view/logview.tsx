@@ -29,7 +29,7 @@ export function LogView({ model }: ViewProps) {
   const [paused, setPaused] = useState<readonly Line[] | undefined>(undefined);
   const [report, setReport] = useState("");
   const lines = filtered(paused ?? logBuffer.lines, { level, scope, search });
-  const scopes = [...new Set(logBuffer.lines.map((line) => line.scope))].sort();
+  const scopes = [...new Set(["", scope, ...logBuffer.lines.map((line) => line.scope)])].sort();
   return (
     <section class="panel stack" id="log">
       <Title>Log</Title>
@@ -45,7 +45,7 @@ export function LogView({ model }: ViewProps) {
           id="log-scope"
           label="From"
           value={scope}
-          options={["", ...scopes].map((value) => ({ value, label: value || "All" }))}
+          options={scopes.map((value) => ({ value, label: value || "All" }))}
           onValue={setScope}
         />
         <Field id="log-find" type="search" label="Find" value={search} onValue={setSearch} />
@@ -76,7 +76,7 @@ export function LogView({ model }: ViewProps) {
           Clear
         </Button>
         <Button id="diagnostics" onPress={() => void makeReport(model).then(setReport)}>
-          Copy diagnostics…
+          Diagnostics…
         </Button>
       </div>
       {report === "" ? null : <Report model={model} report={report} />}

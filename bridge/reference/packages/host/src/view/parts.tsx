@@ -2,7 +2,7 @@
 /** Small parts that every view uses. */
 
 import { type ComponentChildren, h } from "preact";
-import { useEffect, useReducer, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useReducer, useState } from "preact/hooks";
 
 import { openable } from "../model/address.js";
 import type { Announcer } from "../model/announcer.js";
@@ -18,7 +18,8 @@ const DRAWN_MILLISECONDS = 100;
 /** Draw a component again soon after one of these changes, at once where none did before. */
 export function useChanges(...signals: readonly Signal[]): void {
   const [, redraw] = useReducer<number, void>((times) => times + 1, 0);
-  useEffect(() => {
+  // An effect would begin after the browser has drawn, and miss what changes until then.
+  useLayoutEffect(() => {
     let timer: number | undefined;
     let drawn = -DRAWN_MILLISECONDS;
     const draw = (): void => {
@@ -281,7 +282,8 @@ function copyBySelection(text: string): void {
   const focused = document.activeElement;
   const area = document.createElement("textarea");
   area.value = text;
-  document.body.append(area);
+  // What is outside of an open dialog can't be selected.
+  (focused?.closest("dialog") ?? document.body).append(area);
   area.select();
   document.execCommand("copy");
   area.remove();

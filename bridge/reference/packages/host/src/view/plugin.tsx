@@ -150,9 +150,11 @@ async function uninstall(model: PageModel, { id, name }: Row): Promise<void> {
     return;
   }
   const next = nextOf(model, id);
+  const from = model.navigation.route;
   const { outcome } = await model.uninstall(id);
   if (outcome === "done") {
-    model.navigation.go({ view: "plugins" }, next === "" ? "#add" : `[data-row="${next}"]`);
+    const focus = next === "" ? "#add" : `[data-row="${next}"]`;
+    model.navigation.go({ view: "plugins" }, focus, from);
   }
 }
 

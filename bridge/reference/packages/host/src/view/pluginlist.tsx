@@ -103,17 +103,17 @@ function Filter(props: {
   readonly onSearch: (words: string) => void;
   readonly onTag: (tag: string) => void;
 }) {
-  const tags = [...new Set(props.rows.flatMap(({ entry }) => entry?.tags ?? []))].sort();
-  const all = { value: "", label: "All tags" };
+  const found = props.rows.flatMap(({ entry }) => entry?.tags ?? []);
+  const tags = [...new Set(["", props.tag, ...found])].sort();
   return (
     <div class="row wrap filter">
       <Field id="search" type="search" label="Search" value={props.search} onValue={props.onSearch} />
-      {tags.length === 0 ? null : (
+      {tags.length === 1 ? null : (
         <Select
           id="tag"
           label="Tag"
           value={props.tag}
-          options={[all, ...tags.map((value) => ({ value, label: value }))]}
+          options={tags.map((value) => ({ value, label: value || "All tags" }))}
           onValue={props.onTag}
         />
       )}

@@ -39,7 +39,13 @@ function Connection({ model }: ViewProps) {
         {link.version === "" ? "" : ` The bridge is version ${link.version}.`}
       </p>
       <div class="actions">
-        <Button id="recheck" onPress={() => link.retry()}>
+        <Button
+          id="recheck"
+          onPress={() => {
+            link.retry();
+            model.announcer.polite(model.standingWords);
+          }}
+        >
           Check it now
         </Button>
         <Button id="unpair" onPress={() => model.unpair()}>

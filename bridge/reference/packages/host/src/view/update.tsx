@@ -98,9 +98,10 @@ function Found({ model, id, preview, onLeave }: FoundProps) {
 }
 
 async function run(model: PageModel, id: string, preview: Preview): Promise<void> {
+  const from = model.navigation.route;
   const { outcome } = await model.update(id, preview);
   if (outcome === "done") {
-    model.navigation.go({ view: "plugin", id, page: "" });
+    model.navigation.go({ view: "plugin", id, page: "" }, "", from);
   }
 }
 
