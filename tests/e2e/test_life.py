@@ -1,10 +1,10 @@
 """The daemon's life as its user sees it: start, refuse to start, end."""
 
-import contextlib
 import os
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
 
@@ -267,15 +267,10 @@ class LifeTests(HomeCase):
         started = ended(self.home, [python, "-c", twistd, *files, "bridge", *place])
         self.assertEqual(started.returncode, 0, started.stderr)
         pid = int((self.home / "bridge.pid").read_text())
-        self.addCleanup(_kill, pid)
+        self.addCleanup(subprocess.run, ["kill", "-9", str(pid)], check=False)
         second = run(self.home, "run", *place)
         self.assertEqual((second.returncode, second.stdout), (1, ""))
         (line,) = second.stderr.splitlines()
         self.assertIn(f"another daemon (process {pid}) uses", line)
         os.kill(pid, signal.SIGTERM)
         wait_until(lambda: not (self.home / "bridge.pid").exists())
-
-
-def _kill(pid):
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)

@@ -7,8 +7,9 @@ What a server sends is read in threads: it may be megabytes, in packets of five 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
+from itertools import chain
 from typing import Final
 
 from ...classes import frozen
@@ -95,9 +96,7 @@ async def _discovered(server: Server, in_thread: InThread) -> tuple[_Offer, str]
     line = offer.tip
     if offer.version == 2:
         refs = await server.upload_pack(_LS_REFS)
-        line = await stoppable(
-            in_thread, lambda check: _head_of(list(_packets(refs, check)))
-        )
+        line = await stoppable(in_thread, lambda check: _head_of(_packets(refs, check)))
     return offer, _commit(line)
 
 
@@ -132,19 +131,23 @@ def _packets(data: bytes, check: Check) -> Iterator[bytes]:
 
 
 def _read_offer(answer: bytes, check: Check) -> _Offer:
-    lines = [one for one in _packets(answer, check) if one and not one.startswith(b"#")]
-    if lines[:1] == [b"version 2\n"]:
-        # Such a server would send no refs to who asks for SHA-1.
-        if b"object-format=sha256\n" in lines:
-            raise _not_sha1()
-        fetching = [one for one in lines if one.startswith(b"fetch=")]
-        features = b" ".join(one.removeprefix(b"fetch=") for one in fetching)
-        return _Offer(2, b"", frozenset(features.split()))
-    features = lines[0].partition(b"\0")[2] if lines else b""
-    return _Offer(0, _head_of(lines), frozenset(features.split()))
+    # One after the other: a list of all could take ten times what was received.
+    lines = (one for one in _packets(answer, check) if one and not one.startswith(b"#"))
+    first = next(lines, b"")
+    if first == b"version 2\n":
+        fetching = b""
+        for one in lines:
+            # Such a server would send no refs to who asks for SHA-1.
+            if one == b"object-format=sha256\n":
+                raise _not_sha1()
+            if one.startswith(b"fetch="):
+                fetching = one.removeprefix(b"fetch=")
+        return _Offer(2, b"", frozenset(fetching.split()))
+    features = first.partition(b"\0")[2]
+    return _Offer(0, _head_of(chain((first,), lines)), frozenset(features.split()))
 
 
-def _head_of(lines: list[bytes]) -> bytes:
+def _head_of(lines: Iterable[bytes]) -> bytes:
     """Return the line that names what ``HEAD`` is."""
     for line in lines:
         name = line.partition(b"\0")[0].split()

@@ -1,5 +1,6 @@
 """URLs, redirects and answers: the last two from a real TLS server."""
 
+import tracemalloc
 from collections.abc import Iterable
 from unittest.mock import ANY
 
@@ -7,9 +8,10 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.http.trust import HostTLS
+from bridge.plugins.clone.gitprotocol import _read_offer
 from bridge.plugins.clone.server import FetchLimits, Server, check_url
 from bridge.protocol.errors import BridgeError
-from bridge.protocol.limits import URL_CHARACTERS
+from bridge.protocol.limits import MIB, URL_CHARACTERS
 
 from ...forge import packet, respond, serve_pack
 from .clones import CloneTestCase
@@ -205,6 +207,11 @@ class AnswerTests(CloneTestCase):
         for length in (b"0003", b"zzzz", b"+00a", b"0_0a", b"ffff", b"00"):
             message = await self.refs(length + b"xxxxxx")
             self.assertIn("not git's protocol", message, length)
+        # Of any number of them there is no list.
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        _read_offer(b"000eversion 2\n" + b"0006ab" * 50_000, lambda: None)
+        self.assertLess(tracemalloc.get_traced_memory()[1], MIB)
 
     async def test_connection_is_kept(self) -> None:
         """All requests of one clone share a connection when the server lets them."""
