@@ -220,12 +220,8 @@ def _written(value: Any) -> str:
 
 def _tables(document: Mapping[str, Any]) -> Iterator[str]:
     """Write what clients look up while they run."""
-    methods = {
-        name: {key: method[key] for key in ("since", "rate", "timeoutMs")}
-        for name, method in document["methods"].items()
-    }
     closes = {name: close["retry"] for name, close in document["closes"].items()}
-    yield _table("METHODS", "How each method is called.", methods)
+    yield from _methods(document["methods"])
     limits = {name: document["limits"][name] for name in PAGE_LIMITS}
     yield _list("EVENTS", "Every event.", document["events"])
     yield _list("ERROR_CODES", "Every error code.", document["errors"])
@@ -240,18 +236,29 @@ def _tables(document: Mapping[str, Any]) -> Iterator[str]:
     yield _table("LIMITS", "What bounds every page, the unit in the name.", limits)
 
 
+def _methods(methods: Mapping[str, Any]) -> Iterator[str]:
+    """Write how each is called: each way once, as every page bundles the table."""
+    keys = ("since", "rate", "timeoutMs")
+    ways = {
+        name: ", ".join(f"{key}: {_written(method[key])}" for key in keys)
+        for name, method in methods.items()
+    }
+    kinds = [*dict.fromkeys(ways.values())]
+    yield "/** The ways in which methods are called. */"
+    yield "const WAYS = ["
+    yield from (f"  {{ {way} }}," for way in kinds)
+    yield "] as const;\n"
+    yield "/** How each method is called. */"
+    yield "export const METHODS = {"
+    yield from (f"  {_key(name)}: WAYS[{kinds.index(ways[name])}]," for name in ways)
+    yield "} as const;\n"
+
+
 def _table(name: str, about: str, values: Mapping[str, Any]) -> str:
-    lines = [f"  {_key(key)}: {_value(value)}," for key, value in values.items()]
+    lines = [f"  {_key(key)}: {_written(value)}," for key, value in values.items()]
     return "\n".join(
         [f"/** {about} */", f"export const {name} = {{", *lines, "} as const;\n"]
     )
-
-
-def _value(value: Any) -> str:
-    if not isinstance(value, dict):
-        return _written(value)
-    held = (f"{_key(key)}: {_written(one)}" for key, one in value.items())
-    return f"{{ {', '.join(held)} }}"
 
 
 def _list(name: str, about: str, values: Iterable[str]) -> str:
