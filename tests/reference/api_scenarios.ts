@@ -501,6 +501,32 @@ export const apiScenarios = {
     equal(changesOf(schema, shown, { volume: "" }), { volume: "" });
   },
 
+  /** What another page has saved counts here once that is read; the plugin is told once. */
+  async settings_saved_on_another_page() {
+    const first = await running([], { settings: SCHEMA });
+    const { ctx, daemon, ...page } = await running([], { settings: SCHEMA, daemon: first.daemon });
+    const told: unknown[] = [];
+    ctx.settings.onChange(() => told.push(ctx.settings.get("name")));
+    let drawn = 0;
+    page.runtime.changed.listen(() => (drawn += 1));
+    let saved = 0;
+    first.state.saved.listen(() => (saved += 1));
+    for (const [name, refresh] of [
+      ["Ana", () => page.runtime.refresh()],
+      ["Bo", () => daemon.opened.emit()],
+    ] as const) {
+      await first.runtime.saveSettings("some-plugin", { name });
+      drawn = 0;
+      refresh();
+      await quiet();
+      equal([page.runtime.settings("some-plugin")["name"], told.at(-1)], [name, name]);
+      equal(drawn > 0, true);
+    }
+    page.runtime.refresh();
+    await quiet();
+    equal([told, saved], [["Ana", "Bo"], 2]);
+  },
+
   /** A value that is not allowed changes nothing and names the rule. */
   async settings_that_break_the_schema() {
     const { ctx, daemon, runtime } = await running([], { settings: SCHEMA });

@@ -83,7 +83,7 @@ export interface Settings {
   set(key: string, value: Json): Promise<void>;
 
   /**
-   * Call `listener` after the user saved other settings on the page.
+   * Call `listener` after the user saved other settings, in this tab or another.
    *
    * @returns A function that ends this.
    */

@@ -17,7 +17,7 @@ export class HostState {
   readonly changed = new Signal();
   /** All of it was read, and another page may have changed it. */
   readonly wasRead = new Signal();
-  /** This page has changed it. */
+  /** This page has changed it, or the settings of a plugin. */
   readonly saved = new Signal();
   readonly #caller: Caller;
   readonly #persist: Persist;

@@ -55,11 +55,12 @@ if (root !== null) {
     }
   });
   // What is saved in one tab counts in the others.
-  const { link, state } = model;
+  const { link, runtime, state } = model;
   state.saved.listen(() => storage.setItem("plugin-bridge.saved", newReference()));
   addEventListener("storage", () => {
     if (link.isOpen) {
       void state.refresh();
+      runtime.refresh();
     } else if (link.state === "unpaired" && link.endpoint === preferences.endpoint) {
       // A link may have led this tab elsewhere, where the code must not go.
       model.pair(preferences.token);

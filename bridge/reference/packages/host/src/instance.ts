@@ -49,7 +49,7 @@ export class Instance {
   readonly settings: PageSettings;
   /** It ended by itself, and everything of it was closed; the value is the reason. */
   readonly ended = new Signal<string>();
-  /** It stopped answering, or answers again. */
+  /** It stopped answering, or answers again; or its settings are others. */
   readonly changed = new Signal();
   readonly #parts: InstanceParts;
   readonly #events: Events;
@@ -71,7 +71,10 @@ export class Instance {
     this.#events = new Events((message) => this.#channel?.post(message));
     this.#services = new Services(settings, caller, gate, hub, this.#events);
     this.#drawings = new Drawings(place.ui, (ref, value) => this.#events.send(ref, value));
-    settings.onChange(() => this.#channel?.post({ t: "settings", settings: settings.all }));
+    settings.onChange(() => {
+      this.#channel?.post({ t: "settings", settings: settings.all });
+      this.changed.emit();
+    });
   }
 
   /** What the plugin declares as its settings; `undefined` before it was loaded. */

@@ -91,6 +91,7 @@ export class PageRuntime {
     this.lifecycle = new Plugins(table, pluginParts, parts.safe);
     this.lifecycle.changed.listen(() => this.changed.emit());
     state.wasRead.listen(() => this.lifecycle.follow());
+    daemon.opened.listen(() => this.refresh());
   }
 
   /** Whether the page runs without plugins. */
@@ -140,16 +141,23 @@ export class PageRuntime {
 
   /** The values of the schema by key, defaults included. */
   settings(id: string): Values {
-    return this.lifecycle.find(id)?.instance?.settings.form ?? {};
+    return this.#settings(id)?.form ?? {};
   }
 
   saveSettings(id: string, values: Values): Promise<Saving> {
-    return this.#saving(this.lifecycle.find(id)?.instance?.settings.save(values));
+    return this.#saving(this.#settings(id)?.save(values));
   }
 
   /** Return every setting of the schema to its default. */
   resetSettings(id: string): Promise<Saving> {
-    return this.#saving(this.lifecycle.find(id)?.instance?.settings.reset());
+    return this.#saving(this.#settings(id)?.reset());
+  }
+
+  /** Read the settings of what runs again: another page may have changed them. */
+  refresh(): void {
+    for (const { instance } of this.lifecycle.all) {
+      void instance?.settings.refresh();
+    }
   }
 
   /**
@@ -187,6 +195,10 @@ export class PageRuntime {
     this.lifecycle.close();
   }
 
+  #settings(id: string): PageSettings | undefined {
+    return this.lifecycle.find(id)?.instance?.settings;
+  }
+
   #readSettings(id: string, failed?: (e: unknown) => void): Promise<Values> {
     const { daemon, persist, state } = this.#parts;
     const read = async (): Promise<Values> => {
@@ -221,7 +233,7 @@ export class PageRuntime {
 
   async #saving(saving: Promise<Saving> | undefined): Promise<Saving> {
     const result = (await saving) ?? { outcome: "not-saved", labels: [] };
-    this.changed.emit();
+    this.#parts.state.saved.emit();
     return result;
   }
 

@@ -63,6 +63,14 @@ export class PageSettings extends StoredSettings {
     return Object.fromEntries(this.schema.map(({ key }) => [key, this.get(key) as Json]));
   }
 
+  /** Read again what is stored, and tell the plugin when another page has changed it. */
+  async refresh(): Promise<void> {
+    const values = await this.#read();
+    if (textOf(values) !== textOf(this.all)) {
+      this.replace(values);
+    }
+  }
+
   /** Save what the user entered; keys that are not in the schema are ignored. */
   async save(values: Values): Promise<Saving> {
     const entered = this.schema.filter(({ key }) => Object.hasOwn(values, key));
@@ -98,6 +106,10 @@ export class PageSettings extends StoredSettings {
       ? { outcome: "saved" }
       : { outcome: "not-saved", labels: left.map(({ label }) => label) };
   }
+}
+
+function textOf(values: Values): string {
+  return JSON.stringify(Object.entries(values).sort());
 }
 
 /** Read the settings of the plugin `id`. */
