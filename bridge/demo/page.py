@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from twisted.python.failure import Failure
-from twisted.web.pages import notFound
+from twisted.web.pages import forbidden, notFound
 from twisted.web.resource import IResource, Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
@@ -36,6 +36,7 @@ SCRIPT_FILE: Final = "reload.js"
 LISTENERS: Final = 16
 """The pages that can listen; one more takes the place of the oldest."""
 
+_NAMES: Final = (b"127.0.0.1", b"localhost")
 _END_OF_HEAD: Final = b"</head>"
 
 
@@ -115,6 +116,8 @@ class PageFile(Resource):
             return absent
         request.setHeader(b"content-type", _TYPES[self._path.suffix])
         request.setHeader(b"x-content-type-options", b"nosniff")
+        # What plugins there are is for no page of another site.
+        request.setHeader(b"cross-origin-resource-policy", b"same-origin")
         request.setHeader(b"cache-control", b"no-cache")
         policy = _NOTHING
         if self._path.suffix == ".html":
@@ -141,6 +144,18 @@ class _Folder(Resource):
         return notFound()
 
 
+class _Root(_Folder):
+    """The root, for who calls this computer by its own names: no DNS rebinding."""
+
+    def getChildWithDefault(self, path: bytes, request: Request) -> IResource:
+        """Return the resource, or one that refuses."""
+        host = request.getHeader(b"host") or _NAMES[0]
+        if host.partition(b":")[0].lower() not in _NAMES:
+            return forbidden()
+        found: IResource = super().getChildWithDefault(path, request)
+        return found
+
+
 class _QuietSite(Site):
     noisy = False
 
@@ -159,7 +174,7 @@ def page_site(
         see docs/decisions/0028.
     :param builds: After each of them the page loads itself again.
     """
-    root = _Folder()
+    root = _Root()
     page = Path(str(files("bridge").joinpath("reference", "page")))
     for name, file in _PAGE.items():
         root.putChild(name.encode("ascii"), PageFile(page / file, snippets, builds))

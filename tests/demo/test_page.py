@@ -27,6 +27,8 @@ class PageTests(SynchronousTestCase):
         answer = self.successResultOf(self.http.get("http://127.0.0.1/"))
         (policy,) = answer.headers.getRawHeaders("content-security-policy")
         self.assertIn("script-src 'self'", policy)
+        embedding = answer.headers.getRawHeaders("cross-origin-resource-policy")
+        self.assertEqual(embedding, ["same-origin"])
         self.assertTrue(policy.endswith("; frame-ancestors 'none'"))
         # The same that the page has, for its frame and its workers too.
         self.assertIn(policy.removesuffix("; frame-ancestors 'none'"), text)
@@ -53,13 +55,13 @@ class PageTests(SynchronousTestCase):
     def test_attack_path_traversal(self):
         """Nothing but the named files is served, however it is spelled."""
         (self.theme / "info.json").write_text("{}")
-        for path in (
-            "/theme/info.json",
-            "/theme/..%2fpage.css",
-            "/../page.css/x",
-            "/x",
-        ):
-            self.assertEqual(self.get(path)[0], 404, path)
+        for one in ("/theme/info.json", "/theme/..%2fpage.css", "/../page.css/x", "/x"):
+            self.assertEqual(self.get(one)[0], 404, one)
+
+    def test_attack_rebinding(self):
+        """Who calls this computer by another name gets nothing."""
+        answer = self.successResultOf(self.http.get("http://evil.example/page.css"))
+        self.assertEqual(answer.code, 403)
 
 
 class ReloadingTests(SynchronousTestCase):
