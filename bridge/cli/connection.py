@@ -180,7 +180,9 @@ def connect(place: Paths, *, dev: bool = False) -> Connection:
                 "client": f"plugin-bridge-client/{__version__}",
             }
         )
-        connection.welcome = connection.read()
+        connection.welcome = connection.read(
+            "the daemon has ended, or too many commands use it; try again"
+        )
         made.settimeout(None)
     except BaseException:
         connection.close()
