@@ -181,6 +181,10 @@ export const apiScenarios = {
     end();
     await quiet();
     equal(daemon.asked.includes("osc/stop"), false);
+    // Also for the last one that listens.
+    daemon.opened.emit();
+    await quiet();
+    equal(daemon.asked.filter((call) => call === "osc/listen").length, 5);
     endSame();
     await quiet();
     equal(daemon.asked.filter((call) => call === "osc/stop").length, 1);
@@ -189,7 +193,7 @@ export const apiScenarios = {
     equal(seen.length, 2);
     daemon.opened.emit();
     await quiet();
-    equal(daemon.asked.filter((call) => call === "osc/listen").length, 4);
+    equal(daemon.asked.filter((call) => call === "osc/listen").length, 5);
   },
 
   /** A plugin that gets a message cannot change what the next one gets. */

@@ -452,6 +452,10 @@ export const pageScenarios = {
     list.resolve({ operations: [entry] });
     await refreshed;
     equal(model.operations.tasks.map(({ outcome, own }) => [outcome, own]), [["done", true]]);
+    // Nor is one that was dismissed.
+    model.operations.dismiss("ref-1");
+    await model.operations.refresh();
+    equal(model.operations.tasks, []);
   },
 
   /** After a lost connection, the page says when the daemon works on nothing any more. */

@@ -660,6 +660,11 @@ export const realmScenarios = {
       root.all("button")[0]?.fire("click");
       equal([pressed.length, heard.length, root.all("p")[0]?.hidden], [3, 3, true]);
       equal([first?.readOnly, second?.readOnly], [true, false]);
+      // A press that was on its way when its button went is dropped.
+      button.enable(true);
+      button.remove();
+      recorder.event(3, null);
+      equal(heard.length, 3);
       text.remove();
       number.set(undefined);
       equal(second?.value, "");
