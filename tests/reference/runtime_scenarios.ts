@@ -445,6 +445,17 @@ export const runtimeScenarios = {
     equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true, false]);
   },
 
+  /** One that is switched off before its turn has no worker. */
+  async switched_off_before_its_turn() {
+    const ids = ["aa", "bb", "cc", "dd"];
+    const endless = ids.map((id) => ({ manifest: { id }, text: foreignText(nothing) }));
+    const page = await connected([...endless, noting("late-one", [])]);
+    await page.runtime.setEnabled("late-one", false);
+    await page.env.pass(30_000);
+    await quiet();
+    equal([stages(page).at(-1), page.realms.started.length], ["late-one off", 4]);
+  },
+
   /** A plugin starts after those it depends on, or not at all. */
   async dependencies_start_first() {
     const daemon = new Daemon();

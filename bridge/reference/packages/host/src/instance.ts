@@ -91,6 +91,10 @@ export class Instance {
   async load(): Promise<void> {
     const { realms, script, environment, manifest, settings, isVisible } = this.#parts;
     const loaded = this.#await("loaded");
+    if (this.#isClosed) {
+      // It was switched off while it waited for its turn.
+      return loaded;
+    }
     const forget = environment.later(LOAD_MILLISECONDS, () => this.#fail("it did not load in time"));
     realms.start(script.text).then(
       (realm) => {
