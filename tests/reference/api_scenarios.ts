@@ -572,7 +572,7 @@ export const apiScenarios = {
     refused = "volume";
     const volume = { outcome: "not-saved", labels: ["Volume"] };
     equal(await runtime.resetSettings("some-plugin"), volume);
-    equal(await runtime.saveSettings("not-here", {}), { outcome: "not-saved", labels: [] });
+    equal(await runtime.saveSettings("not-here", {}), { outcome: "not-saved", labels: ["not-here"] });
   },
 
   /** Without a connection, nothing is sent, and the form says so at once. */

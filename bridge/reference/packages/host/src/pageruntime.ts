@@ -145,12 +145,12 @@ export class PageRuntime {
   }
 
   saveSettings(id: string, values: Values): Promise<Saving> {
-    return this.#saving(this.#settings(id)?.save(values));
+    return this.#saving(id, this.#settings(id)?.save(values));
   }
 
   /** Return every setting of the schema to its default. */
   resetSettings(id: string): Promise<Saving> {
-    return this.#saving(this.#settings(id)?.reset());
+    return this.#saving(id, this.#settings(id)?.reset());
   }
 
   /** Read the settings of what runs again: another page may have changed them. */
@@ -231,8 +231,8 @@ export class PageRuntime {
     });
   }
 
-  async #saving(saving: Promise<Saving> | undefined): Promise<Saving> {
-    const result = (await saving) ?? { outcome: "not-saved", labels: [] };
+  async #saving(id: string, saving: Promise<Saving> | undefined): Promise<Saving> {
+    const result = (await saving) ?? { outcome: "not-saved", labels: [id] };
     this.#parts.state.saved.emit();
     return result;
   }

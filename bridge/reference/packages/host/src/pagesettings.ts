@@ -11,7 +11,7 @@ import { StoredSettings, type Values } from "./settings.js";
 /** What became of a form. */
 export type Saving =
   | { readonly outcome: "saved" }
-  /** Not all was saved; the labels of the fields that were not. */
+  /** Not all was saved; the labels of the fields that were not, or the id where none runs. */
   | { readonly outcome: "not-saved"; readonly labels: readonly string[] }
   /** Nothing was saved; a sentence for each field with a value it does not allow. */
   | { readonly outcome: "invalid"; readonly problems: { readonly [key: string]: string } };

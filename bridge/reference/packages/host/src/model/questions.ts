@@ -130,6 +130,7 @@ export class Questions implements Asker {
     return true;
   }
 
+  /** Ask no more what a plugin has asked, or with an empty id, the page itself. */
   withdraw(id: string): void {
     this.#settle(({ question }) => question.plugin === id, false);
   }

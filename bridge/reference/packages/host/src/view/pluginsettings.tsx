@@ -59,6 +59,9 @@ function Form({ model, id, schema }: PluginProps & { readonly schema: Schema }) 
     return () => navigation.guard(undefined);
   }, [dirty]);
 
+  // What is asked about a form goes with it, as when its plugin ends.
+  useEffect(() => () => model.questions.withdraw(""), []);
+
   const change = (field: KeyedField, written: Json): void => {
     say(["", ""]);
     setDraft({ ...draft, [field.key]: written });
