@@ -572,7 +572,8 @@ export const apiScenarios = {
     refused = "volume";
     const volume = { outcome: "not-saved", labels: ["Volume"] };
     equal(await runtime.resetSettings("some-plugin"), volume);
-    equal(await runtime.saveSettings("not-here", {}), { outcome: "not-saved", labels: ["not-here"] });
+    const none = { outcome: "not-saved", labels: ["not-here"] };
+    equal(await runtime.saveSettings("not-here", {}), none);
   },
 
   /** Without a connection, nothing is sent, and the form says so at once. */
