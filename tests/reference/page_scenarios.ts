@@ -464,8 +464,8 @@ export const pageScenarios = {
     link.answers.set("plugins/update", () => {
       throw refused("the connection closed before the answer", "disconnected");
     });
-    const unknown = "!The connection was lost. The bridge may still be working on it.";
-    const over = "!The connection was lost. The bridge isn't working on it any more.";
+    const unknown = "!x: The connection was lost. The bridge may still be working on it.";
+    const over = "!x: The connection was lost. The bridge isn't working on it any more.";
     // The daemon that was started again undoes it first.
     const undoing = { operation: "1", op: "update", id: "x", ref: null, step: "rollback" };
     link.answers.set("plugins/operations", { operations: [undoing] });
@@ -568,7 +568,7 @@ export const pageScenarios = {
     await answered();
     const tasks = model.operations.tasks.filter(({ own }) => own);
     equal(tasks.map(({ outcome, problem }) => [outcome, problem?.kind]), [["refused", "denied"]]);
-    equal(said.at(-1), "!Not confirmed, so nothing changed.");
+    equal(said.at(-1), "!Some One: Not confirmed, so nothing changed.");
     equal(session.getItem("plugin-bridge.operations"), "[]");
     model.operations.dismiss("mine");
     equal(model.operations.tasks, []);

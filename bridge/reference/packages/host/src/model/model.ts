@@ -303,11 +303,8 @@ export class PageModel {
     try {
       for (const id of updates) {
         const task = await this.update(id);
-        const { problem } = task;
-        if (problem !== undefined) {
-          // The next run replaces it; shown with others at the end, it needs its name.
-          const words = `${this.nameOfTask(task)}: ${problem.words}`;
-          failed.push({ ...task, problem: { ...problem, words } });
+        if (task.problem !== undefined) {
+          failed.push(task);
         }
       }
     } finally {
@@ -340,13 +337,17 @@ export class PageModel {
   }
 
   /** The words for an operation that has ended; its plugin may not be listed yet, or any more. */
-  outcomeWords({ kind, name, id, outcome, problem }: Task, isNew = false): string {
+  outcomeWords(task: Task, isNew = false): string {
+    const { kind, id, outcome, problem } = task;
     const row = this.rows.find((one) => one.id === id);
-    const what = this.nameOfTask({ id, name }) || "It";
+    const name = this.nameOfTask(task);
+    const what = name || "It";
     // After a reload in the meantime, it may run already.
     const reload = row?.reload ?? isNew;
     if (outcome !== "done") {
-      return problem?.words ?? "It was cancelled. Nothing changed.";
+      const words = problem?.words ?? "It was cancelled. Nothing changed.";
+      // It is shown over every view.
+      return name === "" ? words : `${name}: ${words}`;
     }
     switch (kind) {
       case "install":
