@@ -17,6 +17,8 @@ from twisted.web.pages import forbidden, notFound
 from twisted.web.resource import IResource, Resource
 from twisted.web.server import NOT_DONE_YET, Request, Site
 
+from ..web.guard import loopback_port
+
 _OWN_SCRIPTS = b"script-src 'self'"
 _OWN_SCRIPTS_AND_SNIPPETS = _OWN_SCRIPTS + b" 'unsafe-eval'"
 _PAGE_POLICY = re.compile(rb"(default-src [^\"]*)\"")
@@ -36,7 +38,6 @@ SCRIPT_FILE: Final = "reload.js"
 LISTENERS: Final = 16
 """The pages that can listen; one more takes the place of the oldest."""
 
-_NAMES: Final = (b"127.0.0.1", b"localhost")
 _END_OF_HEAD: Final = b"</head>"
 
 
@@ -149,8 +150,8 @@ class _Root(_Folder):
 
     def getChildWithDefault(self, path: bytes, request: Request) -> IResource:
         """Return the resource, or one that refuses."""
-        host = request.getHeader(b"host") or _NAMES[0]
-        if host.partition(b":")[0].lower() not in _NAMES:
+        host = request.getHeader(b"host")
+        if host is not None and loopback_port(host) is None:
             return forbidden()
         found: IResource = super().getChildWithDefault(path, request)
         return found

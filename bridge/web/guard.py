@@ -50,6 +50,18 @@ def is_loopback_name(name: bytes) -> bool:
         return False
 
 
+def loopback_port(host: bytes) -> int | None:
+    """
+    Return the port of a ``Host`` header that names this machine.
+
+    :return: ``None`` for another name, as one that DNS rebinding has pointed here.
+    """
+    found = _HOST.fullmatch(host)
+    if found is None or not is_loopback_name(found[1]):
+        return None
+    return int(found[2] or HTTP_PORT)
+
+
 def is_loopback_origin(origin: bytes) -> bool:
     """Whether a page of this origin was served by this machine itself."""
     found = _ORIGIN.fullmatch(origin)
@@ -116,12 +128,8 @@ class Guard:
         hosts = headers.getRawHeaders(b"host") or ()
         if len(hosts) != 1:
             return False
-        found = _HOST.fullmatch(hosts[0] if authority is None else authority)
-        return (
-            found is not None
-            and is_loopback_name(found[1])
-            and int(found[2] or HTTP_PORT) == self.port
-        )
+        host = hosts[0] if authority is None else authority
+        return loopback_port(host) == self.port
 
     def check_origin(self, headers: Headers) -> None:
         """
