@@ -320,6 +320,14 @@ export class PageModel {
     }
   }
 
+  /** Show something when an operation is done, unless the user has gone elsewhere meanwhile. */
+  async showAfter(running: Promise<Task>, route: Route, focus = ""): Promise<void> {
+    const from = this.navigation.route;
+    if ((await running).outcome === "done") {
+      this.navigation.go(route, focus, from);
+    }
+  }
+
   uninstall(id: string): Promise<Task> {
     return this.operations.run("uninstall", this.nameOf(id), { id });
   }

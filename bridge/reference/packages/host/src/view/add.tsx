@@ -202,13 +202,8 @@ function PreviewPanel({ model, preview, onLeave }: PreviewProps) {
   // As it is now: it may be installed elsewhere meanwhile.
   const installed = model.catalog.find(manifest.id);
   const [host, path] = hostAndPath(url);
-  const install = async (): Promise<void> => {
-    const from = model.navigation.route;
-    const { outcome, id } = await model.install(preview);
-    if (outcome === "done") {
-      model.navigation.go({ view: "plugin", id, page: "" }, "", from);
-    }
-  };
+  const install = (): Promise<void> =>
+    model.showAfter(model.install(preview), { view: "plugin", id: manifest.id, page: "" });
   return (
     <div class="card stack" id="preview">
       <div class="row">

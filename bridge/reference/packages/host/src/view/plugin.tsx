@@ -150,12 +150,8 @@ async function uninstall(model: PageModel, { id, name }: Row): Promise<void> {
     return;
   }
   const next = nextOf(model, id);
-  const from = model.navigation.route;
-  const { outcome } = await model.uninstall(id);
-  if (outcome === "done") {
-    const focus = next === "" ? "#add" : `[data-row="${next}"]`;
-    model.navigation.go({ view: "plugins" }, focus, from);
-  }
+  const focus = next === "" ? "#add" : `[data-row="${next}"]`;
+  await model.showAfter(model.uninstall(id), { view: "plugins" }, focus);
 }
 
 function nextOf({ rows }: PageModel, id: string): string {

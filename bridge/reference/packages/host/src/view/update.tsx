@@ -97,12 +97,8 @@ function Found({ model, id, preview, onLeave }: FoundProps) {
   );
 }
 
-async function run(model: PageModel, id: string, preview: Preview): Promise<void> {
-  const from = model.navigation.route;
-  const { outcome } = await model.update(id, preview);
-  if (outcome === "done") {
-    model.navigation.go({ view: "plugin", id, page: "" }, "", from);
-  }
+function run(model: PageModel, id: string, preview: Preview): Promise<void> {
+  return model.showAfter(model.update(id, preview), { view: "plugin", id, page: "" });
 }
 
 async function skip(
