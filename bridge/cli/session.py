@@ -75,7 +75,7 @@ class ProgressLine:
         if step == Step.AWAITING_CONFIRMATION:
             where = "Answer the prompt on your desktop"
             # First, as what does not fit in a narrow terminal is cut.
-            message = f"{where if self.prompts else 'Nobody is asked'}: {message}"
+            message = f"{where if self.prompts else 'No prompt is shown'}: {message}"
         if self.terminal:
             self._write(self._bar(message))
             self._shown = True

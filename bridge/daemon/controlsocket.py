@@ -201,7 +201,7 @@ class ControlSocket(Factory):
             return None
         if len(os.fsencode(self.path)) > _MOST_PATH_BYTES:
             return None  # Twisted would leak a socket
-        # Twisted sets the mode before it listens: until then nobody can connect.
+        # Twisted sets the mode before it listens: until then it refuses.
         port: IListeningPort = self._reactor.listenUNIX(
             str(self.path), self, backlog=CONTROL_BACKLOG, mode=MODE
         )

@@ -35,7 +35,7 @@ class Dispatcher:
         :return: The result as plain JSON.
         :raise BridgeError: The call is refused.  A bug in a service or in
             a rule is logged in full, and refused as ``internal`` without any detail;
-            so is ``CancelledError``, as nobody cancels a call.
+            so is ``CancelledError``, as no code cancels a call.
         """
         owner, method = self.registry.find(service, name)
         try:

@@ -165,7 +165,7 @@ class ProgressTests(SynchronousTestCase):
     def test_prompt(self):
         """A prompt asks the user to look at the desktop, however narrow the line is."""
         asking = step(name="awaiting_confirmation", message="Asking")
-        where = {True: "Answer the prompt on your desktop", False: "Nobody is asked"}
+        where = {True: "Answer the prompt on your desktop", False: "No prompt is shown"}
         for prompts in where:
             found = self.shown(False, asking, prompts=prompts)
             self.assertEqual(found, f"{where[prompts]}: Asking\n")

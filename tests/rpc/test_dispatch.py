@@ -98,7 +98,7 @@ class DispatcherTests(SynchronousTestCase):
 
     def test_bug(self) -> None:
         """A bug is logged whole, and the caller learns nothing of it."""
-        # Nobody cancels a call, so to be cancelled is a bug too.
+        # No code cancels a call, so to be cancelled is a bug too.
         for name, kind in (
             ("leak", ZeroDivisionError),
             ("break_at_once", CancelledError),

@@ -43,13 +43,14 @@ def check_host(root: Path, place: Paths) -> None:
 
     :raise CommandError: It is for another shipped one.
     """
-    if os.path.islink(root / HOST_LINK):
-        for name, data in place.others():
-            if (root / HOST_LINK).readlink() == data.host:
-                raise CommandError(
-                    f"{HOST_LINK} leads to the sources of another host; "
-                    f"add --host {name}, or link {place.data.host}"
-                )
+    link = root / HOST_LINK
+    sources = link.readlink() if link.is_symlink() else None
+    for name, data in place.others():
+        if sources == data.host:
+            raise CommandError(
+                f"{HOST_LINK} leads to the sources of another host; "
+                f"add --host {name}, or link {place.data.host}"
+            )
 
 
 def published_tree(

@@ -117,19 +117,18 @@ class Sources:
                 f"the bundler reads each backslash in {shown(self.root)} as a slash; "
                 "choose another data directory"
             )
-        root = Path(self.root)
+        folders = (Path(self.root), *Path(self.root).parents)
         try:
-            for folder in (root, *root.parents):
+            for folder in folders:
                 check(folder / PACKAGE)
-                for name in _YARN:
-                    if os.path.lexists(folder / name):
-                        raise BuildError(
-                            f"{folder / name} says where packages are, and the host's "
-                            "would be looked for there; remove it, or choose another "
-                            "data directory"
-                        )
         except NotOwnError as e:
             raise BuildError(str(e)) from None
+        for path in (folder / name for folder in folders for name in _YARN):
+            if os.path.lexists(path):
+                raise BuildError(
+                    f"{path} says where packages are, and the host's would be looked "
+                    "for there; remove it, or choose another data directory"
+                )
 
     def check_packages(self, inputs: Collection[str]) -> None:
         """
