@@ -9,7 +9,7 @@ from twisted.internet.defer import Deferred, succeed
 from bridge.protocol.strictjson import loads
 
 
-@define(eq=False)
+@define(eq=False, slots=False)
 class Page:
     """
     Goes away when the test wants; see ``bridge.rpc.caller.Caller``.
@@ -23,7 +23,6 @@ class Page:
     notified: list[tuple[str, Any]] = field(factory=list)
     ends: dict[Callable[[Any], None], None] = field(factory=dict)
     is_page: bool = True
-    drained: Callable[[], Deferred[None]] = lambda: succeed(None)
 
     @property
     def data(self) -> list[Any]:
@@ -42,7 +41,21 @@ class Page:
         else:
             self.ends[call] = None
 
+    def drained(self) -> Deferred[None]:
+        return succeed(None)
+
     def go(self) -> None:
         self.gone = True
         for call in self.ends:
             call(self)
+
+
+@define(eq=False)
+class SlowPage(Page):
+    """One that has read all when the last of ``waiting`` has fired."""
+
+    waiting: list[Deferred[None]] = field(factory=list)
+
+    def drained(self) -> Deferred[None]:
+        self.waiting.append(Deferred())
+        return self.waiting[-1]

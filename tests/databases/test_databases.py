@@ -13,7 +13,7 @@ from bridge.databases.results import Rows
 from bridge.protocol.errors import BridgeError, Code
 from tests.directories import fresh_directory
 
-from ..pages import Page
+from ..pages import Page, SlowPage
 from ..reactors import reactor
 from . import samples
 from .samples import make_database
@@ -135,18 +135,12 @@ class TurnTests(SynchronousTestCase):
 
     def test_page_that_reads_slowly(self) -> None:
         """What it asked for waits its turn until it has read the answer before."""
-        waiting: list[Deferred[None]] = []
-
-        def drained() -> Deferred[None]:
-            waiting.append(Deferred())
-            return waiting[-1]
-
-        page = Page(drained=drained)
+        page = SlowPage()
         asked = [self.read(caller=page) for _ in range(3)]
         for number in range(3):
-            self.assertEqual(len(waiting), min(2 + number, 3))
+            self.assertEqual(len(page.waiting), min(2 + number, 3))
             self.assertNoResult(asked[number])
-            waiting[number].callback(None)
+            page.waiting[number].callback(None)
             self.successResultOf(asked[number])
 
     def test_attack_interrupted(self) -> None:

@@ -13,7 +13,7 @@ from bridge.rpc.caller import Caller, HttpCaller
 from bridge.web.websocket import sendqueue
 from bridge.web.websocket.sendqueue import SendQueue
 
-from ..pages import Page
+from ..pages import Page, SlowPage
 from ..waiting import until
 from .servers import HERE, OutboundCase, sending
 
@@ -83,15 +83,15 @@ class AtOnceTests(OutboundCase):
         """A page that reads is sent one after the other, and never as a slow one."""
         self.patch(sendqueue, "UNSENT_BYTES", limits.MIB)
         sent: list[bytes] = []
-        closed: list[None] = []
 
         def send(piece: bytes, first: bool, last: bool) -> None:
             sent.append(piece)
             queue.pauseProducing()
 
-        queue = SendQueue(send, lambda: closed.append(None))
+        queue = SendQueue(send, self.fail)
         queue.pauseProducing()
-        page = Page(drained=queue.drained)
+        page = Page()
+        self.patch(page, "drained", queue.drained)
         held = [self.ask(page) for _ in range(2)]
         for asked in held:
             asked.addCallback(lambda answer: queue.put(dumps(answer)))
@@ -102,23 +102,17 @@ class AtOnceTests(OutboundCase):
         self.assertEqual(len(self.fetching._shares._taken), 2)
         for _ in range(6):
             queue.resumeProducing()
-        self.assertEqual((len(sent), closed), (6, []))
+        self.assertEqual(len(sent), 6)
         self.assertEqual(self.fetching._shares._taken, [])
 
     async def test_page_that_does_not_read(self):
         """Its places are taken until its fetches' time is over, or the daemon ends."""
-        waiting: list[Deferred[None]] = []
-
-        def drained() -> Deferred[None]:
-            waiting.append(Deferred())
-            return waiting[-1]
-
-        page = Page(drained=drained)
+        page = SlowPage()
         for times, milliseconds in ((1, 500), (2, 30_000)):
             late = self.ask(page, timeoutMs=milliseconds)
             await self.visited(times)
             self.server.visits[-1].ok(b"x")
-            await until(lambda: len(waiting) == times)  # noqa: B023
+            await until(lambda: len(page.waiting) == times)  # noqa: B023
             self.assertNoResult(late)
             if times == 2:
                 await self.fetching.close()

@@ -133,7 +133,7 @@ function of({ stage, error, silent }: PluginState): Shown {
 
 /** Whether a plugin is on and waits for the user to start it again. */
 export function isToStart({ status, enabled }: Row): boolean {
-  return status === "stopped" && enabled;
+  return (status === "stopped" || status === "failed") && enabled;
 }
 
 /** The version and the status of a row, which may name the version itself. */

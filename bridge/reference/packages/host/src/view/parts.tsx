@@ -313,7 +313,7 @@ export function AskAgain({ model, row }: { readonly model: PageModel; readonly r
   );
 }
 
-/** Start a plugin again that the page has stopped. */
+/** Start a plugin again that the page has stopped, or that didn't start. */
 export function StartStopped(props: {
   readonly model: PageModel;
   readonly row: Row;
