@@ -11,14 +11,14 @@ from typing import Any, ClassVar, Final
 from attrs import field
 from twisted.internet.defer import Deferred, DeferredLock, maybeDeferred, succeed
 from twisted.internet.error import MessageLengthError
+from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.protocol import DatagramProtocol
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ..classes import define
 from ..protocol.errors import unavailable
-from ..protocol.limits import OSC_BUFFER_BYTES, OSC_DATAGRAM_BYTES
-from .leases import PortLeases
+from ..protocol.limits import OSC_BUFFER_BYTES, OSC_DATAGRAM_BYTES, OSC_LEASE_SECONDS
 from .pacing import Pacing
 from .packets import Message, UnreadableError, decode
 
@@ -129,6 +129,68 @@ class Receiver(_OscPort):
         """Stop; returns when the port can be bound again."""
         self.pacing.stop()
         await maybeDeferred(self.transport.stopListening)
+
+
+@define(eq=False, repr=False)
+class PortLeases:
+    """
+    The leases on the port: at most one for each holder.
+
+    A holder that disconnects leaves its lease behind, for ``OSC_LEASE_SECONDS``. Each
+    holder that connects adopts one of those, the one left last. So there are never
+    more leases than there were holders at once, however often they reconnect.
+
+    :ivar _expired: Called when a lease that was left behind has expired.
+    """
+
+    _clock: IReactorTime
+    _expired: Callable[[], None]
+    _holders: set[object] = field(factory=set)
+    _left: list[IDelayedCall] = field(factory=list)
+
+    def __len__(self) -> int:
+        return len(self._holders) + len(self._left)
+
+    def add(self, holder: object) -> None:
+        """Record that ``holder`` wants the port; a second time changes nothing."""
+        self._holders.add(holder)
+
+    def remove(self, holder: object) -> bool:
+        """
+        End a lease.
+
+        :return: Whether there was one.
+        """
+        held = holder in self._holders
+        self._holders.discard(holder)
+        return held
+
+    def release_later(self, holder: object) -> None:
+        """Keep the lease of a holder that has disconnected for the next to connect."""
+        if self.remove(holder):
+            self.keep()
+
+    def keep(self) -> None:
+        """Add a lease that was left behind: of a page, or before a restart."""
+        expiry = self._clock.callLater(OSC_LEASE_SECONDS, lambda: self._expire(expiry))
+        self._left.append(expiry)
+
+    def adopt(self, holder: object) -> None:
+        """Pass the lease that was left last, if there is one, to ``holder``."""
+        if self._left and holder not in self._holders:
+            self._left.pop().cancel()
+            self._holders.add(holder)
+
+    def clear(self) -> None:
+        """End every lease."""
+        self._holders.clear()
+        for expiry in self._left:
+            expiry.cancel()
+        self._left.clear()
+
+    def _expire(self, expiry: IDelayedCall) -> None:
+        self._left.remove(expiry)
+        self._expired()
 
 
 @define(eq=False, repr=False)
