@@ -12,7 +12,7 @@ from bridge.protocol.strictjson import loads
 @define(eq=False, slots=False)
 class Page:
     """
-    Goes away when the test wants; see ``bridge.rpc.caller.Caller``.
+    Goes away when the test wants; see ``bridge.rpc.registry.Caller``.
 
     :ivar got: The events it was pushed, as texts.
     :ivar notified: Those that it alone was pushed.

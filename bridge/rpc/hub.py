@@ -11,7 +11,7 @@ from twisted.logger import Logger
 from ..classes import define
 from ..protocol import frames
 from ..protocol.errors import WireString
-from .caller import Caller
+from .registry import Caller
 
 
 class Event(WireString):

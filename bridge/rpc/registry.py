@@ -1,21 +1,63 @@
-"""Which services there are, and which methods each offers."""
+"""
+Which services there are, which methods each offers, who calls one, and how.
+
+From a named method and plain JSON to its result: look up, read, call, write.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from inspect import signature
-from typing import Any, Concatenate, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Concatenate, Protocol, TypeVar, runtime_checkable
 
-from attrs import field
+from attrs import NOTHING, field, fields
+from twisted.internet.defer import Deferred, succeed
+from twisted.logger import Logger
 
 from ..classes import define, frozen
-from ..protocol.errors import BridgeError, Code
+from ..concurrency.shares import Holder
+from ..protocol.errors import BridgeError, Code, internal_error
 from ..protocol.limits import CALL_SECONDS
 from ..protocol.nearest import nearest
+from ..protocol.wire import camel, converter, structure, unstructure
 
 P = TypeVar("P")
 R = TypeVar("R")
+T = TypeVar("T")
 Offered = Callable[Concatenate[Any, P, ...], Awaitable[R]]
+
+
+class Caller(Holder, Protocol):
+    """
+    The caller of a method.  Equal to no other, and usable as a key.
+
+    When it ends, what it holds, such as a port that is listened on, is released or
+    left to the next caller.
+    """
+
+    def notify(self, event: str, data: Any) -> None:
+        """Push an event to this caller alone; ``data`` is plain JSON."""
+
+
+@define(eq=False)
+class HttpCaller:
+    """Every caller by HTTP: it receives no events, and has no end."""
+
+    is_page: bool = False
+
+    def notify(self, event: str, data: Any) -> None:
+        """See ``Caller.notify``; does nothing."""
+
+    def on_close(self, call: Callable[[Any], None]) -> None:
+        """See ``Caller.on_close``; never calls it."""
+
+    def drained(self) -> Deferred[None]:
+        """See ``Holder.drained``; what is sent by HTTP waits elsewhere."""
+        return succeed(None)
+
+
+HTTP_CALLER = HttpCaller()
+"""The one caller by HTTP."""
 
 
 @frozen
@@ -163,3 +205,56 @@ class Registry:
             "methods": [m.name for m in methods_of(type(service))],
             **more,
         }
+
+
+@frozen(eq=False, repr=False)
+class Dispatcher:
+    """Calls the methods of a registry."""
+
+    registry: Registry
+
+    _log: ClassVar[Logger] = Logger()
+
+    async def call(
+        self, service: str, name: str, params: Any, caller: Caller = HTTP_CALLER
+    ) -> Any:
+        """
+        Call one method.
+
+        :param params: Plain JSON.
+        :param caller: The page or program that calls.
+        :return: The result as plain JSON.
+        :raise BridgeError: The call is refused.  A bug in a service or in
+            a rule is logged in full, and refused as ``internal`` without any detail;
+            so is ``CancelledError``, as no code cancels a call.
+        """
+        owner, method = self.registry.find(service, name)
+        try:
+            arguments = read_arguments(params, method.params)
+            result = await method.call(owner, arguments, caller)
+            return unstructure(result, method.result)
+        except BridgeError:
+            raise
+        except Exception:  # noqa: BLE001
+            # The names were looked up, so they are ours and safe to log.
+            self._log.failure("{service}/{name} failed", service=service, name=name)
+            raise internal_error() from None
+
+
+def read_arguments(params: Any, kind: type[T]) -> T:
+    """
+    Read the parameters of a call as a method's class.
+
+    What may be absent may also be null, which means the same.
+
+    :raise BridgeError: ``bad_request``, naming the field and the rule.
+    """
+    if type(params) is dict and None in params.values():
+        known: type[Any] = kind
+        optional = {camel(a.name) for a in fields(known) if a.default is not NOTHING}
+        params = {
+            name: value
+            for name, value in params.items()
+            if value is not None or name not in optional
+        }
+    return structure(converter, params, kind)

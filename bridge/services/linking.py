@@ -20,8 +20,7 @@ from ..plugins.policy.scan import SourcesRefusedError
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Prefix
 from ..protocol.rules import MaxItems, Text
-from ..rpc.caller import Caller
-from ..rpc.registry import method
+from ..rpc.registry import Caller, method
 
 _File = Annotated[str, Text(limits.TREE_PATH_BYTES, like=r"(?s)[^\0]*", least=1)]
 

@@ -15,8 +15,7 @@ from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request, unavailable
 from ..protocol.rules import PARTIAL, Check, Lenient
 from ..protocol.wire import converter, structure, unstructure
-from ..rpc.caller import Caller
-from ..rpc.registry import NoParams, method
+from ..rpc.registry import Caller, NoParams, method
 from ..sinks.fanout import Fanout
 from ..sinks.notification import (
     FIELDS,

@@ -18,9 +18,8 @@ from ..protocol import limits
 from ..protocol.errors import BridgeError, bad_request
 from ..protocol.rules import MaxItems, Range, Text
 from ..protocol.wire import converter, unstructure
-from ..rpc.caller import Caller
 from ..rpc.hub import Event
-from ..rpc.registry import NoParams, method
+from ..rpc.registry import Caller, NoParams, method
 from ..store.store import Store
 from ..store.tables import DAEMON_PREFIX, Edit, Put, Remove
 

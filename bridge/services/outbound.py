@@ -13,8 +13,7 @@ from ..http.target import read_url
 from ..outbound.checkedrequest import METHODS, make_request
 from ..outbound.fetcher import HttpFetcher
 from ..protocol import limits
-from ..rpc.caller import Caller
-from ..rpc.registry import method
+from ..rpc.registry import Caller, method
 
 _MOST_SECONDS = limits.OUTBOUND_MOST_MILLISECONDS / 1000 + limits.CALL_SECONDS
 _SET_COOKIE = "set-cookie"

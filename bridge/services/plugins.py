@@ -32,9 +32,8 @@ from ..protocol import limits
 from ..protocol.errors import bad_request
 from ..protocol.steps import Step
 from ..protocol.wire import unstructure
-from ..rpc.caller import Caller
 from ..rpc.hub import Event
-from ..rpc.registry import NoParams, NoResult, method
+from ..rpc.registry import Caller, NoParams, NoResult, method
 from ..settings.options import Paths
 from ..store.store import Store
 from .pluginmessages import (

@@ -22,9 +22,8 @@ from ..protocol.errors import SHUTTING_DOWN, bad_request, shutting_down, unavail
 from ..protocol.rules import Check, Text
 from ..protocol.strictjson import dumps
 from ..protocol.wire import converter, unstructure
-from ..rpc.caller import Caller
 from ..rpc.hub import Event, Subscriber
-from ..rpc.registry import method
+from ..rpc.registry import Caller, method
 
 _MOST_SECONDS: Final = limits.REMOTE_MOST_MILLISECONDS / 1000 + limits.CALL_SECONDS
 _ID_BYTES: Final = 16

@@ -19,8 +19,7 @@ from ..protocol import limits
 from ..protocol.errors import bad_request
 from ..protocol.rules import PARTIAL, Check, MaxItems, patterns, whole
 from ..protocol.wire import converter
-from ..rpc.caller import Caller
-from ..rpc.registry import NoParams, method
+from ..rpc.registry import Caller, NoParams, method
 
 _MOST_SECONDS: Final = (
     limits.SQL_BUSY_SECONDS + limits.SQL_SECONDS + limits.CALL_SECONDS

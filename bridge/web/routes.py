@@ -22,7 +22,7 @@ from ..classes import define, frozen
 from ..protocol import errors, limits
 from ..protocol.strictjson import dumps, loads
 from ..protocol.version import PROTOCOL
-from ..rpc.dispatch import Dispatcher
+from ..rpc.registry import Dispatcher
 from ..schemas import PROTOCOL_FILE, read_schema
 from ..system.memory import trim_after_loading
 from .headers import RequestError

@@ -37,8 +37,8 @@ from ..protocol.session import Rates
 from ..protocol.text import Secrets
 from ..provision.readiness import build_problem
 from ..provision.setup import renew_sources
-from ..rpc.dispatch import Dispatcher
 from ..rpc.hub import Event, Hub
+from ..rpc.registry import Dispatcher
 from ..services.logs import Logs
 from ..settings.config import Config
 from ..settings.options import Paths

@@ -17,8 +17,7 @@ from bridge.http.client import make_client
 from bridge.outbound.fetcher import HttpFetcher
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.strictjson import dumps, loads
-from bridge.rpc.caller import HTTP_CALLER
-from bridge.rpc.registry import Registry
+from bridge.rpc.registry import HTTP_CALLER, Registry
 from bridge.services.outbound import Outbound
 
 from ..certificates import authority, certificate

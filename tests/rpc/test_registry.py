@@ -1,17 +1,63 @@
+from collections.abc import Awaitable
+from typing import Annotated, Any
+
+from attrs import define, field, frozen
+from twisted.internet.defer import CancelledError, ensureDeferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
-from bridge.rpc.registry import NoParams, NoResult, Registry, method
+from bridge.protocol.rules import Text
+from bridge.rpc.registry import (
+    HTTP_CALLER,
+    Caller,
+    Dispatcher,
+    HttpCaller,
+    NoParams,
+    NoResult,
+    Registry,
+    method,
+)
 
 from ..programs import python
+from ..strategies import SECRET
 
 
+@frozen
+class Tea:
+    """A cup of it."""
+
+    leaf_kind: Annotated[str, Text(8)]
+
+
+@define
 class Sample:
-    """Tries things."""
+    """A service whose methods do what each test needs."""
+
+    guests: list[Caller] = field(factory=list)
 
     @method(NoParams, NoResult)
-    async def attempt(self, params: NoParams) -> NoResult:
+    async def greet(self, params: NoParams, caller: Caller) -> NoResult:
+        self.guests.append(caller)
         return NoResult()
+
+    @method(Tea, Tea)
+    async def brew(self, params: Tea) -> Tea:
+        return params
+
+    @method(NoParams, NoResult)
+    async def leak(self, params: NoParams) -> NoResult:
+        raise ZeroDivisionError(SECRET)
+
+    @method(NoParams, NoResult)
+    def break_at_once(self, params: NoParams) -> Awaitable[NoResult]:
+        """Break before there is anything to wait for."""
+        raise CancelledError(SECRET)
+
+    @method(NoParams, Tea)
+    async def give_stones(self, params: NoParams) -> Tea:
+        """Answer something else than was promised."""
+        stones: Any = object()
+        return stones
 
     async def secret(self, params: NoParams) -> NoResult:
         return NoResult()
@@ -22,7 +68,7 @@ class RegistryTests(SynchronousTestCase):
         """What is not offered can't be called: no attribute is looked up."""
         registry = Registry()
         registry.register("sample", Sample())
-        registry.find("sample", "attempt")
+        registry.find("sample", "brew")
         for name in ("secret", "__init__", "__class__", "describe"):
             error = self.assertRaises(BridgeError, registry.find, "sample", name)
             self.assertIs(error.code, Code.UNKNOWN_METHOD)
@@ -33,3 +79,67 @@ class SummaryTests(SynchronousTestCase):
         """Python may have left them out of everything."""
         loaded = python("-OO", "-c", "import bridge.tap")
         self.assertEqual((loaded.returncode, loaded.stderr), (0, ""))
+
+
+class DispatcherTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.sample = Sample()
+        registry = Registry()
+        registry.register("sample", self.sample)
+        self.dispatcher = Dispatcher(registry)
+
+    def call(self, name: str, params: Any = None, service: str = "sample") -> Any:
+        given = {} if params is None else params
+        return ensureDeferred(self.dispatcher.call(service, name, given))
+
+    def refused(self, *args: Any, **kwargs: Any) -> BridgeError:
+        """Return the error that a call is refused with."""
+        failure = self.failureResultOf(self.call(*args, **kwargs), BridgeError)
+        return failure.value
+
+    def test_plain_json_in_and_out(self) -> None:
+        """Params are read and the result written, as the wire spells them."""
+        answer = self.successResultOf(self.call("brew", {"leafKind": "mint"}))
+        self.assertEqual(answer, {"leafKind": "mint"})
+
+    def test_caller(self) -> None:
+        """A method for callers receives its caller; by HTTP it is ``HTTP_CALLER``."""
+        guest = HttpCaller()
+        ensureDeferred(self.dispatcher.call("sample", "greet", {}, guest))
+        self.call("greet")
+        self.assertEqual(self.sample.guests, [guest, HTTP_CALLER])
+
+    def test_unknown(self) -> None:
+        """A service or method nobody offers is refused, and not named."""
+        error = self.refused(SECRET, service="sample")
+        self.assertIs(error.code, Code.UNKNOWN_METHOD)
+        self.assertNotIn(SECRET, error.message)
+        error = self.refused("brew", service=SECRET)
+        self.assertIs(error.code, Code.UNKNOWN_SERVICE)
+        self.assertNotIn(SECRET, error.message)
+
+    def test_nearest(self) -> None:
+        """A name that is almost right is answered with the right one."""
+        error = self.refused("bre", service="sample")
+        self.assertIn("did you mean brew?", error.message)
+        error = self.refused("brew", service="sampel")
+        self.assertIn("did you mean sample?", error.message)
+
+    def test_bug(self) -> None:
+        """A bug is logged whole, and the caller learns nothing of it."""
+        # No code cancels a call, so to be cancelled is a bug too.
+        for name, kind in (
+            ("leak", ZeroDivisionError),
+            ("break_at_once", CancelledError),
+        ):
+            error = self.refused(name)
+            self.assertIs(error.code, Code.INTERNAL)
+            self.assertNotIn(SECRET, str(error))
+            self.assertIsNone(error.__cause__)
+            (logged,) = self.flushLoggedErrors(kind)
+            self.assertIn(SECRET, logged.getErrorMessage())
+
+    def test_wrong_result(self) -> None:
+        """A result that can't be written is a bug too."""
+        self.assertIs(self.refused("give_stones").code, Code.INTERNAL)
+        self.assertEqual(len(self.flushLoggedErrors()), 1)

@@ -12,8 +12,7 @@ from jsonschema.validators import extend
 from bridge.protocol.errors import BridgeError, Prefix
 from bridge.protocol.rules import LENIENT, PARTIAL, Schema
 from bridge.protocol.strictjson import dumps
-from bridge.rpc.caller import HTTP_CALLER
-from bridge.rpc.dispatch import Dispatcher
+from bridge.rpc.registry import HTTP_CALLER, Dispatcher
 from bridge.schemas import PROTOCOL_FILE, read_schema
 
 DOCUMENT: Final[dict[str, Any]] = json.loads(read_schema(PROTOCOL_FILE))

@@ -6,8 +6,7 @@ from twisted.internet.defer import Deferred
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError
-from bridge.rpc.caller import HTTP_CALLER
-from bridge.rpc.registry import Registry
+from bridge.rpc.registry import HTTP_CALLER, Registry
 
 from ..schemas.checking import CheckedDispatcher
 

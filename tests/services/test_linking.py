@@ -7,8 +7,7 @@ from bridge.protocol import limits
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.limits import TREE_FILES
 from bridge.protocol.wire import converter, structure
-from bridge.rpc.dispatch import Dispatcher
-from bridge.rpc.registry import Registry
+from bridge.rpc.registry import Dispatcher, Registry
 from bridge.services.linking import DevLinks, WorkTree
 
 from ..pages import Page

@@ -20,9 +20,8 @@ from bridge.daemon.token import FollowedToken
 from bridge.protocol.bucket import TokenBucket
 from bridge.protocol.errors import BridgeError, Code
 from bridge.protocol.session import Rates
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
-from bridge.rpc.registry import NoParams, NoResult, Registry, method
+from bridge.rpc.registry import Dispatcher, NoParams, NoResult, Registry, method
 from bridge.services.state import State
 from bridge.store.store import Store
 from bridge.web.guard import Guard

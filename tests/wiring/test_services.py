@@ -9,8 +9,8 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.http.addresspolicy import AddressPolicy
 from bridge.http.client import make_client
 from bridge.protocol.errors import BridgeError
-from bridge.rpc.dispatch import Dispatcher
 from bridge.rpc.hub import Hub
+from bridge.rpc.registry import Dispatcher
 from bridge.services.logs import Logs
 from bridge.settings.options import config_of, daemon_command, locate, parsed
 from bridge.store.store import Store

@@ -24,8 +24,8 @@ from ...protocol.errors import BridgeError, CloseReason, Code, internal_error
 from ...protocol.frames import Hello, Logs, Request
 from ...protocol.strictjson import Size
 from ...protocol.text import one_line
-from ...rpc.dispatch import Dispatcher
 from ...rpc.hub import Event, Hub
+from ...rpc.registry import Dispatcher
 from ..guard import Guard
 from .sendqueue import SendQueue
 
@@ -194,7 +194,7 @@ class Conversation:
         return self._context.pages
 
     def notify(self, event: str, data: Any) -> None:
-        """Push to this page alone; see ``bridge.rpc.caller.Caller``."""
+        """Push to this page alone; see ``bridge.rpc.registry.Caller``."""
         if not self._over:
             self.push(event, frames.push(event, data))
 
