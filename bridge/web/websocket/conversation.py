@@ -7,8 +7,9 @@ nor TCP, only that text goes out and that closing has a reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar, Final, Protocol
+from collections.abc import Callable, Coroutine, Generator
+from types import coroutine
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 from attrs import field
 from twisted.internet.defer import Deferred
@@ -17,7 +18,6 @@ from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from ...classes import define, frozen
-from ...concurrency.coroutines import run
 from ...protocol import frames, limits
 from ...protocol import session as effects
 from ...protocol.errors import BridgeError, CloseReason, Code, internal_error
@@ -28,6 +28,8 @@ from ...rpc.hub import Event, Hub
 from ...rpc.registry import Dispatcher
 from ..guard import Guard
 from .sendqueue import SendQueue
+
+T = TypeVar("T")
 
 _TOO_HEAVY: Final = BridgeError(
     Code.RATE_LIMITED,
@@ -322,3 +324,43 @@ class Conversation:
             self._log.failure("an answer could not be written", failure=failure)
             error = internal_error()
         self.send_queue.put(frames.refusal(request_id, error))
+
+
+def run(
+    running: Coroutine[Any, Any, T],
+    done: Callable[[T], None],
+    failed: Callable[[Failure], None],
+) -> None:
+    """
+    Run a coroutine; make a ``Deferred`` of it only if it waits.
+
+    A call that is answered at once costs a third of what it would as a ``Deferred``.
+
+    :param done: Called with the result; it must not raise.
+    :param failed: Called with the failure; it must not raise.
+    """
+    try:
+        waited = running.send(None)
+    except StopIteration as end:
+        done(end.value)
+    except Exception:  # noqa: BLE001
+        failed(Failure())
+    else:
+        rest: Deferred[T] = Deferred.fromCoroutine(_continued(running, waited))
+        rest.addCallbacks(done, failed)
+
+
+@coroutine
+def _continued(running: Coroutine[Any, Any, T], waited: Any) -> Generator[Any, Any, T]:
+    """Return the coroutine from where it waits for the first time."""
+    try:
+        while True:
+            try:
+                value = yield waited
+            except Exception as error:  # noqa: BLE001
+                waited = running.throw(error)
+            else:
+                waited = running.send(value)
+    except StopIteration as end:
+        result: T = end.value
+        return result

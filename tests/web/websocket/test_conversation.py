@@ -5,8 +5,12 @@ from types import FrameType
 from typing import Any
 
 from attrs import define, field
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.internet.defer import Deferred, fail, succeed
 from twisted.internet.task import Clock
 from twisted.logger import capturedLogs
+from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol import frames, wire
@@ -14,10 +18,14 @@ from bridge.protocol.errors import CloseReason
 from bridge.protocol.frames import Request
 from bridge.protocol.limits import MIB, PIECE_BYTES, UNSENT_BYTES
 from bridge.protocol.rules import Text
-from bridge.web.websocket.conversation import Conversation
+from bridge.web.websocket.conversation import Conversation, run
 
 from ...strategies import SECRET, broken, nested
 from ..stack import TOKEN, Anything, Stack
+
+STEPS = st.lists(
+    st.sampled_from(["done", "failed", "later", "fails later", "cancelled"])
+)
 
 
 @define(eq=False)
@@ -326,3 +334,60 @@ class ClosingTests(PairedCase):
         self.conversation.ended()
         lost = [(e["dropped"], e["replaced"]) for e in printed if "dropped" in e]
         self.assertEqual(lost, [(5, 259)])
+
+
+class RunTests(SynchronousTestCase):
+    @given(STEPS)
+    def test_as_a_deferred_does(self, steps: list[str]) -> None:
+        """Whatever it waits for, it ends as Twisted's own coroutines do."""
+        ours, theirs = Waits(steps), Waits(steps)
+        run(ours.add_up(), ours.seen.append, ours.failed)
+        twisted = Deferred.fromCoroutine(theirs.add_up())
+        twisted.addCallbacks(theirs.seen.append, theirs.failed)
+        ours.end()
+        theirs.end()
+        self.assertEqual(ours.seen, theirs.seen)
+
+
+class Waits:
+    """A coroutine that waits for one thing after another, and what it meets."""
+
+    def __init__(self, steps: list[str]) -> None:
+        """Take the steps: whether each is there or later, and whether it fails."""
+        self.steps = steps
+        self.later: dict[int, Deferred[int]] = {}
+        self.seen: list[Any] = []
+
+    async def add_up(self) -> int:
+        """Wait for each; fail at the end for some numbers of steps."""
+        count = 0
+        for at, step in enumerate(self.steps):
+            try:
+                count += await self._waited(at, step)
+            except ValueError:
+                self.seen.append(step)
+        if len(self.steps) % 3 == 2:
+            raise KeyError(count)
+        return count
+
+    def _waited(self, at: int, step: str) -> Deferred[int]:
+        if step == "done":
+            return succeed(1)
+        if step == "failed":
+            return fail(ValueError())
+        return self.later.setdefault(at, Deferred())
+
+    def failed(self, failure: Failure) -> None:
+        self.seen.append(repr(failure.value))
+
+    def end(self) -> None:
+        """Let come what comes later, as far as it is waited for."""
+        for at, step in enumerate(self.steps):
+            if at not in self.later:
+                continue
+            if step == "later":
+                self.later[at].callback(2)
+            elif step == "fails later":
+                self.later[at].errback(ValueError())
+            elif step == "cancelled":
+                self.later[at].cancel()
