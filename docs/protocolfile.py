@@ -17,7 +17,6 @@ from bridge.plugins.operations.job import Progress
 from bridge.protocol import frames, limits
 from bridge.protocol.errors import CloseReason, Code, Prefix, Retry
 from bridge.protocol.rules import Schema
-from bridge.protocol.version import PROTOCOL
 from bridge.protocol.wire import camel
 from bridge.rpc.hub import Event
 from bridge.rpc.registry import Method, methods_of, summary_of
@@ -101,7 +100,7 @@ def document() -> dict[str, Any]:
     return {
         "$schema": DIALECT,
         "title": "The protocol of plugin-bridge",
-        "protocol": PROTOCOL,
+        "protocol": frames.PROTOCOL,
         "http": {"health": writes.object(Health)},
         "frames": _frames(reads, writes),
         "services": _services(),

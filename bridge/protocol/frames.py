@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from attrs import evolve, field
 
@@ -18,8 +18,15 @@ from .errors import BridgeError, Code, bad_request, internal_error
 from .limits import LENIENT_BYTES, NAME_CHARACTERS, REQUEST_ID_CHARACTERS
 from .rules import Text
 from .strictjson import Size, dumps, loads
-from .version import PROTOCOL
 from .wire import converter, structure, unstructure
+
+PROTOCOL: Final = "1.0"
+"""
+``MAJOR.MINOR``, in ``/v1/health`` and ``welcome``.
+
+The minor number grows with what clients may ignore, the major number with anything
+else; see docs/decisions/0003.
+"""
 
 Id = Annotated[str, Text(REQUEST_ID_CHARACTERS, least=1)]
 Name = Annotated[str, Text(NAME_CHARACTERS, like=r"[a-z0-9_-]+", least=1)]

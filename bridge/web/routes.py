@@ -20,8 +20,8 @@ from twisted.python.failure import Failure
 
 from ..classes import define, frozen
 from ..protocol import errors, limits
+from ..protocol.frames import PROTOCOL
 from ..protocol.strictjson import dumps, loads
-from ..protocol.version import PROTOCOL
 from ..rpc.registry import Dispatcher
 from ..schemas import PROTOCOL_FILE, read_schema
 from ..system.memory import trim_after_loading

@@ -15,8 +15,8 @@ from twisted.web.http_headers import Headers
 from ..classes import frozen
 from ..protocol import limits
 from ..protocol.errors import BridgeError, Code
+from ..protocol.frames import PROTOCOL
 from ..protocol.strictjson import dumps
-from ..protocol.version import PROTOCOL
 from ..protocol.wire import unstructure
 from .channel import GuardedChannel
 from .connectionlimits import ConnectionLimits, RequestQuota

@@ -5,8 +5,8 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.protocol.errors import BridgeError, Code
+from bridge.protocol.frames import PROTOCOL
 from bridge.protocol.limits import JSON_DEPTH
-from bridge.protocol.version import PROTOCOL
 from bridge.schemas import PROTOCOL_FILE, read_schema
 
 from ..programs import python
