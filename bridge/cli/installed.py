@@ -12,8 +12,7 @@ from click.shell_completion import CompletionItem
 
 from ..plugins.installed.records import KEYS, RECORDS
 from ..protocol.errors import BridgeError, Code, Prefix
-from ..protocol.nearest import nearest
-from ..protocol.text import PLUGIN_ID, visible
+from ..protocol.text import PLUGIN_ID, nearest, visible
 from ..settings.config import HOST_OPTIONS, ConfigError
 from ..settings.host import HostProfile
 from ..settings.options import Paths, locate

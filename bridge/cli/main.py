@@ -101,7 +101,7 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """See ``click.Group``; the refusal has the nearest command."""
         if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            from ..protocol.nearest import nearest
+            from ..protocol.text import nearest
 
             ctx.fail(f"there is no such command{nearest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)

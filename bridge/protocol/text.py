@@ -8,6 +8,7 @@ Text that is safe to show: no escapes, no hidden characters, no secrets.
     escaped       writes such characters as escapes, for lines of source code
     ascii_line    one line of ASCII without markup, for prompts
     one_line      what a page sent, cut and trimmed for a log
+    nearest       a hint with the nearest of some known words
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
+
+from .limits import NAME_CHARACTERS
 
 Secrets: TypeAlias = Callable[[], Iterable[str]]
 """Returns what must not appear in a log line at this moment; ``tuple``: nothing."""
@@ -155,3 +158,18 @@ def iso_time(milliseconds: int) -> str:
         return timestamp(milliseconds // 1000, "seconds")
     except ValueError:
         return ""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """
+    Return a hint with the nearest of the known words; empty if none is near.
+
+    The hint never has anything of ``word`` itself, which a caller has sent.
+    """
+    if len(word) > NAME_CHARACTERS:
+        return ""  # comparing takes a time that grows with the square of the length
+    # It takes as long to load as the rest of this package, and is needed only here.
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, list(known), 1)
+    return f"; did you mean {found[0]}?" if found else ""

@@ -18,7 +18,7 @@ from ..classes import define, frozen
 from ..concurrency.shares import Holder
 from ..protocol.errors import BridgeError, Code, internal_error
 from ..protocol.limits import CALL_SECONDS
-from ..protocol.nearest import nearest
+from ..protocol.text import nearest
 from ..protocol.wire import camel, converter, structure, unstructure
 
 P = TypeVar("P")

@@ -17,8 +17,7 @@ import platformdirs
 
 from ..datadir.ownership import NotOwnError, check
 from ..protocol.limits import CONFIG_FILE_BYTES
-from ..protocol.nearest import nearest
-from ..protocol.text import visible
+from ..protocol.text import nearest, visible
 from .config import BY_NAME, ConfigError, Option
 from .values import PATHS
 

@@ -4,10 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.protocol.limits import NAME_CHARACTERS
 from bridge.protocol.text import (
     ascii_line,
     escaped,
     iso_time,
+    nearest,
     one_line,
     printable,
     redacted,
@@ -114,3 +116,18 @@ class TimestampTests(SynchronousTestCase):
         """A time is in UTC, to the second; what is no time is empty."""
         self.assertEqual(iso_time(1_700_000_000_999), "2023-11-14T22:13:20Z")
         self.assertEqual([iso_time(0), iso_time(-5), iso_time(10**30)], ["", "", ""])
+
+
+KNOWN = ("install", "uninstall", "list")
+
+
+class NearestTests(SynchronousTestCase):
+    @given(st.text())
+    def test_only_known_words(self, word):
+        """Whatever was sent, the hint consists of known words."""
+        hints = {"", *(f"; did you mean {known}?" for known in KNOWN)}
+        self.assertIn(nearest(word, KNOWN), hints)
+
+    def test_attack_long_word(self):
+        """A word longer than a name is not compared."""
+        self.assertEqual(nearest("i" * (NAME_CHARACTERS + 1), ["i" * 65]), "")

@@ -14,7 +14,7 @@ from typing import Final
 
 from ...classes import frozen
 from ...protocol.limits import JSON_DEPTH
-from ...protocol.nearest import nearest
+from ...protocol.text import nearest
 
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]|[^][{}",:\s]+', re.DOTALL)
 _COLON: Final = re.compile(r"\s*:\s*")
