@@ -13,10 +13,9 @@ from attrs import field
 from ..classes import define, frozen
 from ..protocol.limits import SQL_SECONDS, SQL_SLOWEST_VALUE_BYTES, SQL_VALUE_BYTES
 from .authorizer import ONLY_READING, StatementAuthorizer
-from .opening import Identity, Opened, identity, open_database
+from .opening import Identity, Opened, identity, open_database, opened_tables
 from .results import Meter, Rows, collect
 from .sqliteerrors import primary_code, refusal, refused
-from .virtualtables import opened_tables
 
 _STEPS_BETWEEN_LOOKS: Final = 20_000
 _FAILURES: Final = (
