@@ -10,7 +10,7 @@ each with an address policy of its own.
     addresspolicy    which addresses may be dialled
     resolver         host names to addresses
     client           resolves and checks, and gets ready to connect
-    trust            the TLS context of all connections
+    trust            which authorities are trusted; the TLS context of all connections
     exchange         dials checked addresses, sends checked requests, reads responses
     responseguard    bounds what the parser of responses receives
 """

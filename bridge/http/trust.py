@@ -1,14 +1,17 @@
 """
 Whose certificates are believed: one TLS context for every connection.
 
-Its authorities are the system's, from the paths compiled into Python's OpenSSL and not
-from those that the environment names, and those of a file.
+Its authorities are the system's and those of a file.  The system's are read from the
+paths compiled into Python's OpenSSL, not from those that ``SSL_CERT_FILE`` and
+``SSL_CERT_DIR`` name.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import ssl
+import sys
 import threading
 from functools import partial
 from pathlib import Path
@@ -24,11 +27,34 @@ from twisted.internet.ssl import CertificateOptions
 from zope.interface import implementer
 
 from ..classes import define
-from ..net.certificates import trust_store_paths, windows_certificates
 from ..protocol.errors import unavailable
 from .target import refused
 
 _Stamps = dict[str, tuple[int, int, int]]
+
+
+def holds_authorities(ca_file: Path) -> bool:
+    """Whether a PEM file of authorities can be used: it can be read, and has some."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(str(ca_file))
+    except OSError:  # so are OpenSSL's
+        return False
+    return True
+
+
+def trust_store_paths() -> dict[str, str]:
+    """Return those of OpenSSL's ``cafile`` and ``capath`` that exist, by these keys."""
+    compiled = ssl.get_default_verify_paths()
+    named = {"cafile": compiled.openssl_cafile, "capath": compiled.openssl_capath}
+    return {kind: path for kind, path in named.items() if Path(path).exists()}
+
+
+def _windows_certificates() -> list[bytes]:
+    """Return the authorities in the stores of Windows, in DER; elsewhere none."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if sys.platform == "win32":
+        context.load_default_certs()
+    return context.get_ca_certs(binary_form=True)
 
 
 @define(eq=False, repr=False)
@@ -81,7 +107,7 @@ class Trust:
             places = paths.get("cafile"), paths.get("capath")
             _load(context, "the system's CA file", *places)
         store: Any = context.get_cert_store()
-        for certificate in windows_certificates():
+        for certificate in _windows_certificates():
             store.add_cert(load_certificate(FILETYPE_ASN1, certificate))
         if self._ca_file is not None:
             _load(context, "the CA file", str(self._ca_file))

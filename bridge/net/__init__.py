@@ -1,1 +1,1 @@
-"""Addresses, authorities that are trusted, and the frames of WebSockets."""
+"""Addresses, and the frames of WebSockets."""

@@ -27,7 +27,7 @@ ELSEWHERE: Final = {
     "bridge/settings/host.py": "where a profile's application keeps its files",
     "bridge/plugins/esbuild/pins.py": "which bundler is for it",
     "bridge/plugins/esbuild/conversation.py": "how the system ended the bundler",
-    "bridge/net/certificates.py": "whose certificates it trusts",
+    "bridge/http/trust.py": "whose certificates it trusts",
     "bridge/daemon/controlsocket.py": "sockets that only POSIX has",
     "bridge/daemon/sd_notify.py": "sockets that only POSIX has",
     "bridge/datadir/control.py": "sockets that only POSIX has",
