@@ -7,7 +7,7 @@ each with an address policy of its own.
 ::
 
     target           what is requested
-    addresspolicy    which addresses may be dialled
+    addresspolicy    which addresses may be dialled, and which are public
     resolver         host names to addresses
     client           resolves and checks, and gets ready to connect
     trust            which authorities are trusted; the TLS context of all connections

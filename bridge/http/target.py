@@ -14,7 +14,6 @@ from typing import Final
 from urllib.parse import quote
 
 from ..classes import frozen
-from ..net.addresses import is_host_name
 from ..protocol.errors import BridgeError, bad_request
 from ..protocol.limits import OUTBOUND_URL_CHARACTERS
 
@@ -39,6 +38,11 @@ _BRACKETED = re.compile(
     r"\[(?P<host>[0-9a-f:.]+)\](?::(?P<port>[0-9]*))?", re.IGNORECASE
 )
 _NAMED = re.compile(r"(?P<host>[^:\[\]]+)(?::(?P<port>[0-9]*))?")
+# As the DNS has them (RFC 1035, section 2.3.4), and with the underscore in use.
+_LABEL = re.compile(
+    r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII | re.IGNORECASE
+)
+_NAME_CHARACTERS: Final = 253
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _PORT_DIGITS: Final = 5
@@ -136,7 +140,7 @@ def _read_authority(authority: str) -> tuple[str, bool, str | None]:
 
 def _read_host(text: str) -> tuple[str, bool]:
     host = (text if text.isascii() else _mapped(text)).lower().removesuffix(".")
-    if not is_host_name(host) or host.endswith("."):
+    if not _is_host_name(host) or host.endswith("."):
         raise _bad_host()
     if not _NUMBER.fullmatch(host.rpartition(".")[2]):
         return host, False
@@ -145,6 +149,12 @@ def _read_host(text: str) -> tuple[str, bool]:
         return str(ipaddress.IPv4Address(socket.inet_aton(host))), True
     except OSError:
         raise _bad_host() from None
+
+
+def _is_host_name(host: str) -> bool:
+    """Whether a text is a host name in ASCII; an IPv4 address is one too."""
+    labels = host.removesuffix(".").split(".")
+    return len(host) <= _NAME_CHARACTERS and all(map(_LABEL.fullmatch, labels))
 
 
 def _mapped(host: str) -> str:

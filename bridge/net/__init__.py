@@ -1,1 +1,1 @@
-"""Addresses, and the frames of WebSockets."""
+"""The frames of WebSockets."""

@@ -1,4 +1,4 @@
-"""Tests for bridge.http.target and bridge.http.addresspolicy."""
+"""Tests for bridge.http.target, and of the addresses that its URLs lead to."""
 
 import ipaddress
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from twisted.internet.testing import MemoryReactorClock
 from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 
+from bridge.http import addresspolicy
 from bridge.http.addresspolicy import AddressPolicy, NotPublicError
 from bridge.http.client import make_client
 from bridge.http.target import read_url
-from bridge.net import addresses
 from bridge.outbound.checkedrequest import make_request
 from bridge.outbound.fetcher import HttpFetcher
 from bridge.protocol.errors import BridgeError, Code
@@ -101,7 +101,7 @@ class UrlTests(SynchronousTestCase):
 
     def test_attack_own_address(self) -> None:
         """So is an address of this machine, also when it is public."""
-        self.patch(addresses, "is_local_address", lambda address: address == "1.1.1.1")
+        self.patch(addresspolicy, "is_local_address", lambda given: given == "1.1.1.1")
         self.assertEqual(reads("http://1.1.1.1/"), "url: not a public address")
         self.assertIsNone(reads("http://1.1.1.2/"))
 

@@ -2,8 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.net import addresses as addresses
-from bridge.net.addresses import is_local_address, is_private_name, is_public
+from bridge.http import addresspolicy
+from bridge.http.addresspolicy import is_local_address, is_private_name, is_public
 
 PUBLIC = """
 1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255
@@ -74,7 +74,7 @@ class IsOwnTests(SynchronousTestCase):
 
     def test_any_address_can_be_bound(self) -> None:
         """Where any can, as a proxy may need it, only the source address decides."""
-        self.patch(addresses, "_binds", lambda address: True)
+        self.patch(addresspolicy, "_binds", lambda address: True)
         self.assertTrue(is_local_address("127.0.0.1"))
         self.assertFalse(is_local_address("192.0.2.1"))
 
