@@ -1,1 +1,1 @@
-"""The frames of WebSockets."""
+"""What the WebSockets of pages and of sinks share."""

@@ -33,8 +33,7 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..classes import define
-from ..net.quietlog import QuietLog
-from ..net.textframes import head, masked
+from ..net.websocket import QuietLog, head, masked
 from ..protocol import limits
 from ..protocol.bucket import TokenBucket
 from ..protocol.strictjson import dumps

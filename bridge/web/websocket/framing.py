@@ -17,8 +17,7 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime, ITCPTranspor
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 
-from ...net.quietlog import QuietLog
-from ...net.textframes import SHORT_BYTES, head, masked, parse_text_frame
+from ...net.websocket import SHORT_BYTES, QuietLog, head, masked, parse_text_frame
 from ...protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
 
 _Utf8 = codecs.getincrementaldecoder("utf-8")

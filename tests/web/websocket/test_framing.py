@@ -8,7 +8,7 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import directlyProvides
 
-from bridge.net.textframes import SHORT_BYTES
+from bridge.net.websocket import SHORT_BYTES
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN, SLOW_CLOSE_SECONDS
 

@@ -1,12 +1,13 @@
 """
-The frames that nearly all calls and answers are: short texts, whole (RFC 6455, 5.2).
+What both ends of a WebSocket, a page's and a sink's, need beyond Autobahn.
 
-Nothing here does I/O.
+Most of it reads and writes the frames that nearly all calls and answers are: short
+texts, whole (RFC 6455, 5.2).  Nothing here does I/O.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from ..protocol.limits import KIB
 
@@ -14,6 +15,16 @@ SHORT_BYTES: Final = 64 * KIB
 _TEXT: Final = 0x81  # the last piece of a text, which is also the first
 _MASKED: Final = 0x80
 _TWO_BYTES, _EIGHT_BYTES = 126, 127
+
+
+class QuietLog:
+    """Autobahn's log without its warnings, of which a peer may cause any number."""
+
+    def __init__(self, log: Any) -> None:
+        self._log = log
+
+    def __getattr__(self, level: str) -> Any:
+        return getattr(self._log, "debug" if level == "warn" else level)
 
 
 def parse_text_frame(data: bytes, start: int, most: int) -> tuple[bytes, int] | None:

@@ -1,8 +1,8 @@
-"""Tests for bridge.net.textframes; and that Autobahn reads the same."""
+"""Tests for bridge.net.websocket; and that Autobahn reads the same."""
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.net.textframes import SHORT_BYTES, head, parse_text_frame
+from bridge.net.websocket import SHORT_BYTES, head, parse_text_frame
 
 from ..rawsocket import TEXT, frame
 from ..web.websocket.test_framing import REQUEST, RawCase
