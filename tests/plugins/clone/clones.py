@@ -12,8 +12,7 @@ from twisted.trial.unittest import TestCase
 
 from bridge.concurrency.threads import Pool
 from bridge.http.addresspolicy import AddressPolicy
-from bridge.http.client import make_client
-from bridge.http.resolver import SystemNames
+from bridge.http.client import SystemNames, make_client
 from bridge.plugins.clone.repositories import CLONES, LOOKS, Repositories
 from bridge.protocol.errors import BridgeError
 

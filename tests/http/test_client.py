@@ -1,4 +1,4 @@
-"""Tests for bridge.http.resolver, and of fetches with a hostile name server."""
+"""Tests for bridge.http.client, and of fetches with a hostile name server."""
 
 import socket
 import threading
@@ -8,8 +8,8 @@ from unittest import mock
 from twisted.internet.defer import CancelledError
 from twisted.trial.unittest import TestCase
 
-from bridge.http import resolver
-from bridge.http.resolver import SystemNames
+from bridge.http import client
+from bridge.http.client import SystemNames
 from bridge.protocol.errors import BridgeError, Code
 
 from ..outbound.servers import HERE, OutboundCase, responding
@@ -97,7 +97,7 @@ class SystemNamesTests(TestCase):
     async def test_attack_look_ups_that_hang(self) -> None:
         """They are bounded, and others wait for their end as long as they want."""
         go_on = threading.Event()
-        self.patch(resolver, "OUTBOUND_LOOK_UPS", 1)
+        self.patch(client, "OUTBOUND_LOOK_UPS", 1)
         asked: list[str] = []
 
         def resolve(host: str, *args: object, **kwargs: object) -> Any:
@@ -120,7 +120,7 @@ class SystemNamesTests(TestCase):
 
     async def test_no_more_threads(self) -> None:
         """Without room for a thread a look-up fails, and takes up no place for good."""
-        self.patch(resolver, "OUTBOUND_LOOK_UPS", 1)
+        self.patch(client, "OUTBOUND_LOOK_UPS", 1)
         system = self.names(lambda *_, **__: [])
         full = mock.patch.object(threading.Thread, "start", side_effect=RuntimeError)
         for _ in range(2):
