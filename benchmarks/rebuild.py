@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from bridge.datadir.paths import HOST_ENTRY
 from bridge.plugins.bundle.bundling import host_flags
-from bridge.plugins.bundle.prerequisites import HOST_ENTRY
 from bridge.plugins.installed.records import Record
 from bridge.plugins.installed.trees import Trees
 from bridge.plugins.tree.signature import key_id, read_signature

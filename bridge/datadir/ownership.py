@@ -126,6 +126,18 @@ def check_above(path: Path, option: str) -> None:
             )
 
 
+def check_publishable(folder: Path) -> None:
+    """
+    Check that no other user can publish in the theme's folder, or in its place.
+
+    :raise NotOwnError: Others can.
+    """
+    themes = folder.parent
+    check_above(themes, "--theme-dir")
+    check(themes)
+    check(folder)
+
+
 def make_directories(path: Path) -> None:
     """
     Make a directory and what is missing above it, each with mode 0700.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +25,20 @@ What the name of a linked tree's directory starts with, before the plugin's id.
 
 It starts as a clone's does, so that a daemon which begins removes what is left.
 """
+
+HOST_ENTRY: Final = "host/packages/host/src/index.ts"
+API_ENTRY: Final = "host/packages/api/src/index.ts"
+REALM_ENTRY: Final = "host/packages/host/src/realm/runtime.ts"
+"""What runs before a plugin that is a text; see ``HostProfile.plugins``."""
+
+HOST_FILES: Final = (HOST_ENTRY, API_ENTRY)
+"""Paths of the host's sources, relative to the data directory."""
+
+MADE: Final = "build/"
+"""What is made for a build, below the data directory."""
+
+TABLE_FILE: Final = f"{MADE}static-plugins.ts"
+"""Where the table of plugins is."""
 
 
 class DataDirError(UserError):
@@ -191,6 +206,16 @@ class DataDir:
     def plugin(self, plugin_id: str) -> Path:
         """The tree of one plugin.  The id has been validated by the caller."""
         return self.plugins / plugin_id
+
+
+def missing_files(root: Path, paths: Iterable[str]) -> list[str]:
+    """
+    Return those of ``paths`` that are not files, or can't be looked at.  Blocks.
+
+    :param root: The data directory.
+    """
+    # Unlike ``Path.is_file``, it raises nothing for what is in a closed directory.
+    return [path for path in paths if not os.path.isfile(root / path)]
 
 
 def write_atomically(path: Path, content: bytes, mode: int = 0o600) -> None:

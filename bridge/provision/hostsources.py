@@ -22,8 +22,7 @@ from typing import Annotated, BinaryIO, Final
 from .. import __version__
 from ..classes import frozen
 from ..datadir.ownership import make_directories, write_file
-from ..datadir.paths import DataDir
-from ..plugins.bundle.prerequisites import HOST_FILES
+from ..datadir.paths import HOST_FILES, DataDir
 from ..plugins.tree.files import NotRegularError, open_regular, read_bounded, shown
 from ..protocol.errors import BridgeError
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES

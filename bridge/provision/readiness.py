@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Final
 
-from ..datadir.ownership import NotOwnError
-from ..plugins.bundle import prerequisites
-from ..plugins.esbuild.pins import VERSION, pin_for
+from ..datadir.ownership import NotOwnError, check_publishable
+from ..datadir.paths import HOST_FILES, missing_files
+from ..plugins.esbuild.pins import BUNDLER_FILES, VERSION, pin_for
 from ..settings.host import HostProfile
 from ..settings.options import Paths
 
@@ -17,7 +17,7 @@ OWN_HOST: Final = "reference"
 
 def missing_sources(place: Paths) -> list[str]:
     """Return the needed host sources that the data directory lacks."""
-    return prerequisites.missing_files(place.data.root, prerequisites.HOST_FILES)
+    return missing_files(place.data.root, HOST_FILES)
 
 
 def setup_advice(place: Paths, *options: str, new_sources: bool = False) -> str:
@@ -51,7 +51,7 @@ def build_problem(place: Paths) -> str:
     """
     if pin_for() is None:
         return f"cannot build: there is no esbuild {VERSION} for this system"
-    if prerequisites.missing_files(place.data.root, prerequisites.BUNDLER_FILES):
+    if missing_files(place.data.root, BUNDLER_FILES):
         return f"cannot build: no bundler; {setup_advice(place)}"
     if missing_sources(place):
         return f"cannot build: no host sources; {setup_advice(place)}"
@@ -76,7 +76,7 @@ def theme_problem(place: Paths) -> str:
             "directory with --theme-dir"
         )
     try:
-        prerequisites.check_publishable(place.bundle.parent)
+        check_publishable(place.bundle.parent)
     except NotOwnError as e:
         return str(e)
     return ""

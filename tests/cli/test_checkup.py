@@ -15,10 +15,10 @@ from bridge.approval.prompts import Operation
 from bridge.cli import checkup
 from bridge.cli.checkup import Finding, Level
 from bridge.cli.terminal import CommandError
+from bridge.datadir.paths import API_ENTRY, HOST_ENTRY
 from bridge.datadir.token import read_or_make_token
 from bridge.freedesktop.messages import DesktopError
 from bridge.freedesktop.notes import Server
-from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY
 from bridge.plugins.installed.exchange import Exchange, Journal
 from bridge.provision import service as service_module
 from bridge.provision.hostsources import install_sources

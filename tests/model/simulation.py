@@ -30,7 +30,7 @@ import bridge.wiring.core
 import bridge.wiring.plugins
 from bridge import tap
 from bridge.approval.approvers import denied, unavailable
-from bridge.plugins.bundle.prerequisites import API_ENTRY, HOST_ENTRY, TABLE_FILE
+from bridge.datadir.paths import API_ENTRY, HOST_ENTRY, TABLE_FILE
 from bridge.settings.host import shipped_profile
 
 from ..directories import write_files

@@ -6,7 +6,8 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES
+from bridge.datadir.paths import HOST_FILES
+from bridge.plugins.esbuild.pins import BUNDLER_FILES
 from bridge.provision import readiness
 from bridge.provision.readiness import build_problem
 from bridge.settings.options import locate

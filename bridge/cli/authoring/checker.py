@@ -20,10 +20,10 @@ from twisted.internet.defer import maybeDeferred
 
 from ...classes import define
 from ...datadir.ownership import NotOwnError, check_tree
-from ...datadir.paths import DataDir
+from ...datadir.paths import HOST_FILES, DataDir, missing_files
 from ...plugins.bundle.build import Builder
-from ...plugins.bundle.prerequisites import BUNDLER_FILES, HOST_FILES, missing_files
 from ...plugins.esbuild.executable import BundlerError
+from ...plugins.esbuild.pins import BUNDLER_FILES
 from ...plugins.policy.rules.imports import OUTSIDE
 from ...plugins.policy.rules.table import Hit
 from ...plugins.policy.scan import Scanner

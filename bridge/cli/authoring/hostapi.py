@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from ...plugins.bundle.prerequisites import API_ENTRY
+from ...datadir.paths import API_ENTRY
 from ...plugins.tree.manifest import ENTRY_FILE
 from ...plugins.tree.versions import is_version
 from ...protocol.errors import BridgeError

@@ -22,22 +22,23 @@ from ... import __version__
 from ...classes import define, frozen
 from ...concurrency.threads import InThread, settled
 from ...datadir.ownership import NotOwnError
-from ...datadir.paths import DataDirError, write_atomically
+from ...datadir.paths import (
+    HOST_FILES,
+    REALM_ENTRY,
+    TABLE_FILE,
+    DataDirError,
+    missing_files,
+    write_atomically,
+)
 from ...settings.options import Paths
 from ..esbuild.conversation import BundlerReactor, Conversation, converse, together
 from ..esbuild.executable import BundlerError, Executable, HeldCopy
+from ..esbuild.pins import BUNDLER_FILES
 from ..tree.files import shown
 from ..tree.tree import Verify
 from .bundling import BUILD_LIMITS, Bundling, host_target, plugin_target, realm_target
 from .metafile import API_TEXT, PLUGINS, BuildError
 from .plugintable import Table, module_table, plugin_of, text_table
-from .prerequisites import (
-    BUNDLER_FILES,
-    HOST_FILES,
-    REALM_ENTRY,
-    TABLE_FILE,
-    missing_files,
-)
 from .publishing import INFO_FILE, Staging, replace_file
 from .sources import Bundle, Sources
 

@@ -23,6 +23,7 @@ from typing import Any, Final
 from attrs import field
 
 from ...classes import frozen
+from ...datadir.paths import API_ENTRY, HOST_ENTRY, MADE, REALM_ENTRY, TABLE_FILE
 from ...protocol import limits
 from ...protocol.text import printable
 from ...settings.host import HostProfile
@@ -36,7 +37,6 @@ from ..esbuild.language import (
 )
 from ..tree.manifest import ENTRY_FILE
 from .metafile import API, API_TEXT, PLUGINS, Allowed, BuildError, check_metafile
-from .prerequisites import API_ENTRY, HOST_ENTRY, MADE, REALM_ENTRY, TABLE_FILE
 from .sources import Bundle, Sources, check_map
 
 BUILD_LIMITS: Final = Limits(

@@ -19,14 +19,13 @@ from typing import Final
 from attrs import field
 
 from ...classes import define
-from ...datadir.ownership import make_directories, write_file
+from ...datadir.ownership import check_publishable, make_directories, write_file
 from ...protocol.errors import BridgeError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, MANIFEST_BYTES
 from ...protocol.strictjson import loads
 from ...system.files import remove, sync_directory, sync_files
 from ...system.locks import LockedError, acquire, acquire_directory
 from ..tree.files import read_bounded
-from .prerequisites import check_publishable
 
 INFO_FILE: Final = "info.json"
 """What the bundle was built of."""

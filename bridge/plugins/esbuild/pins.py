@@ -15,6 +15,9 @@ VERSION: Final = "0.28.2"
 BINARY_NAME: Final = "esbuild.exe" if os.name == "nt" else "esbuild"
 CHECKSUM_NAME: Final = "esbuild.sha256"
 
+BUNDLER_FILES: Final = (f"bin/{BINARY_NAME}", f"bin/{CHECKSUM_NAME}")
+"""Paths of the bundler, relative to the data directory."""
+
 
 @frozen
 class Pin:
