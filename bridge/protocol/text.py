@@ -5,6 +5,7 @@ Text that is safe to show: no escapes, no hidden characters, no secrets.
 
     visible       removes terminal sequences, and what hides or reorders text
     printable     removes single characters that are not shown, for names of files
+    shown         the same, and cut
     escaped       writes such characters as escapes, for lines of source code
     ascii_line    one line of ASCII without markup, for prompts
     one_line      what a page sent, cut and trimmed for a log
@@ -64,6 +65,7 @@ INVISIBLES: Final = (
 INVISIBLE: Final = re.compile(f"[{CONTROLS}{INVISIBLES}\ud800-\udfff]")
 """A character that is not shown: the above, and half of a surrogate pair."""
 
+_SHOWN_CHARACTERS: Final = 200
 _NOT_PLAIN = re.compile(r"[^ -%'-;=?-~]")
 ELLIPSIS = "..."
 """What stands for the part of a text that was cut."""
@@ -89,6 +91,15 @@ def printable(text: str, keep: str = "") -> str:
     :param keep: Characters that stay all the same.
     """
     return INVISIBLE.sub(lambda c: c[0] if c[0] in keep else "", text)
+
+
+def shown(path: str) -> str:
+    """
+    A file's name as a message may repeat it.
+
+    Nothing that controls a terminal or the direction of text is left in it.
+    """
+    return printable(path)[:_SHOWN_CHARACTERS]
 
 
 def escaped(text: str) -> str:

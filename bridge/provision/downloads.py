@@ -19,8 +19,8 @@ from typing import Final
 from ..datadir.paths import DataDir, write_atomically
 from ..plugins.esbuild.executable import BundlerError, read_checksum
 from ..plugins.esbuild.pins import BINARY_NAME, CHECKSUM_NAME, VERSION, Pin
-from ..plugins.tree.files import read_bounded
 from ..protocol.limits import BUNDLER_BYTES
+from ..system.files import read_bounded
 from .hostsources import Sources, unmodified_sources
 from .npm import NpmPackage, unpacked
 

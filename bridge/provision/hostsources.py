@@ -23,14 +23,14 @@ from .. import __version__
 from ..classes import frozen
 from ..datadir.ownership import make_directories, write_file
 from ..datadir.paths import HOST_FILES, DataDir
-from ..plugins.tree.files import NotRegularError, open_regular, read_bounded, shown
 from ..protocol.errors import BridgeError
 from ..protocol.limits import HOST_SOURCE_BYTES, HOST_SOURCE_FILES
 from ..protocol.rules import Text
 from ..protocol.strictjson import dumps, loads_unique
+from ..protocol.text import shown
 from ..protocol.wire import converter, structure, unstructure
 from ..settings.options import Paths
-from ..system.files import sync_directory
+from ..system.files import NotRegularError, open_regular, read_bounded, sync_directory
 from .npm import SetupError
 from .readiness import missing_sources, setup_advice
 

@@ -23,9 +23,9 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import Final
 
 from ..classes import frozen
-from ..plugins.tree.files import TooLargeError, read_bounded
 from ..protocol.errors import UserError
 from ..protocol.limits import BUNDLER_BYTES, NPM_SECONDS
+from ..system.files import TooLargeError, read_bounded
 from ..system.users import is_own
 
 _PREFIX: Final = "plugin-bridge-npm-"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from ..plugins.bundle.publishing import INFO_FILE, STAGING_PREFIX
-from ..plugins.tree.files import shown
+from ..protocol.text import shown
 from ..settings.options import Paths
 from ..system.locks import LockedError
 from .npm import SetupError

@@ -1,5 +1,6 @@
 """
-Files: flags to open them, how they become durable, and their removal.
+Files: flags to open them, how they become durable, and their removal; and how those
+are read that somebody else made.
 
 On Linux, a file in memory is one for a program to run from.  It has no name, so that
 nobody opens it but by a descriptor of this process, which only its own user and root
@@ -21,15 +22,87 @@ NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 """Refuses a symbolic link at the end of a path; nothing on Windows."""
 NO_WAIT: Final = getattr(os, "O_NONBLOCK", 0)
 """Or opening a named pipe would wait for ever; nothing on Windows, which has none."""
-NO_INHERIT: Final = getattr(os, "O_CLOEXEC", 0)
+_NO_INHERIT: Final = getattr(os, "O_CLOEXEC", 0)
 """Closed in what this process starts; on Windows it is anyway."""
 BINARY: Final = getattr(os, "O_BINARY", 0)
 """Leaves the ends of lines alone; only Windows changes them."""
 
 _SYNCED_AT_ONCE: Final = 8
 
+# A link (the second on FreeBSD); a socket, or a device that is not there.
+_NOT_REGULAR: Final = frozenset({errno.ELOOP, errno.EMLINK, errno.ENXIO})
+
+_READ: Final = os.O_RDONLY | NO_LINK | NO_WAIT | _NO_INHERIT | BINARY
+_PIECE_BYTES: Final = 1 << 20
+
 RENAMES_OPEN_FILES: Final = sys.platform != "win32"
 """Whether a file that is open can be renamed."""
+
+
+class NotRegularError(OSError):
+    """What should be a file is a link, a directory, a pipe or a device."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EINVAL, "not a regular file")
+
+
+class TooLargeError(OSError):
+    """A file is larger than its limit."""
+
+
+def open_regular(path: Path | str) -> BinaryIO:
+    """
+    Open a file to read it, never through a symbolic link.
+
+    :raise FileNotFoundError: There is none.
+    :raise NotRegularError: It is not a regular file.
+    :raise OSError: It cannot be read.
+    """
+    return os.fdopen(_opened(path)[0], "rb")
+
+
+def _opened(path: Path | str) -> tuple[int, int]:
+    """
+    Open a file as ``open_regular`` does; return its descriptor and its size in bytes.
+
+    A file object costs as much as reading a small file.
+    """
+    if not NO_LINK and os.path.islink(path):
+        raise NotRegularError
+    try:
+        fd = os.open(path, _READ)
+    except OSError as e:
+        if e.errno in _NOT_REGULAR:
+            raise NotRegularError from None
+        raise
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(fd)
+        raise NotRegularError
+    return fd, found.st_size
+
+
+def read_bounded(path: Path | str, most: int) -> bytes:
+    """
+    Read a whole regular file.
+
+    :param most: Bytes.
+    :raise TooLargeError: It is larger; no more than ``most`` bytes and one were read.
+    :raise OSError: See ``open_regular``.
+    """
+    fd, size = _opened(path)
+    try:
+        # One byte more than there should be: it ends where it should.
+        content = os.read(fd, min(size, most) + 1)
+        while size != len(content) <= most and (
+            more := os.read(fd, min(most + 1 - len(content), _PIECE_BYTES))
+        ):
+            content += more
+    finally:
+        os.close(fd)
+    if len(content) > most:
+        raise TooLargeError
+    return content
 
 
 def sync_directory(path: Path) -> None:
@@ -102,7 +175,7 @@ def sync_files(paths: Sequence[Path | str]) -> None:
 
 
 def _sync_file(path: Path | str) -> None:
-    _sync(path, os.O_RDWR | BINARY | NO_LINK | NO_INHERIT)
+    _sync(path, os.O_RDWR | BINARY | NO_LINK | _NO_INHERIT)
 
 
 def remove(path: Path) -> None:

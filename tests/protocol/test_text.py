@@ -13,6 +13,7 @@ from bridge.protocol.text import (
     one_line,
     printable,
     redacted,
+    shown,
     timestamp,
     visible,
 )
@@ -79,6 +80,15 @@ class AsciiLineTests(SynchronousTestCase):
         """Markup and other scripts become question marks, line breaks spaces."""
         self.assertEqual(ascii_line('<b>\né & "x"', 20), "?b? ? ? 'x'")
         self.assertEqual(ascii_line("abcdef", 5), "ab...")
+
+
+class ShownTests(SynchronousTestCase):
+    """How a file's name is repeated."""
+
+    def test_attack_terminal(self) -> None:
+        """What moves a cursor or turns text around is left out; a long one is cut."""
+        self.assertEqual(shown("src/\x1b[2Ja\u202e\u2028é\udcff.ts\n"), "src/[2Jaé.ts")
+        self.assertEqual(len(shown("a" * 5000)), 200)
 
 
 class OneLineTests(SynchronousTestCase):

@@ -34,6 +34,33 @@ class FilesTests(SynchronousTestCase):
             files.sync_directory(gone)
 
 
+class ReadingTests(SynchronousTestCase):
+    def setUp(self) -> None:
+        self.root = fresh_directory(self)
+
+    def test_pieces(self) -> None:
+        """A file is read to its end, whatever size it is said to have."""
+        (self.root / "a").write_bytes(b"12345")
+        real = os.read
+        with mock.patch.object(os, "read", lambda fd, count: real(fd, min(count, 2))):
+            self.assertEqual(files.read_bounded(self.root / "a", 5), b"12345")
+            self.assertRaises(
+                files.TooLargeError, files.read_bounded, self.root / "a", 4
+            )
+        self.assertRaises(files.TooLargeError, files.read_bounded, self.root / "a", 4)
+        self.assertRaises(FileNotFoundError, files.read_bounded, self.root / "b", 4)
+
+    def test_attack_not_regular(self) -> None:
+        """A link, a directory and a pipe are refused, whose writer nobody waits for."""
+        (self.root / "a").write_bytes(b"1")
+        (self.root / "link").symlink_to("a")
+        (self.root / "dangling").symlink_to("nowhere")
+        os.mkfifo(self.root / "pipe")
+        for name in ("link", "dangling", "pipe", "."):
+            with self.assertRaises(files.NotRegularError, msg=name):
+                files.open_regular(self.root / name)
+
+
 class SyncingTests(SynchronousTestCase):
     """Files that are synced several at once."""
 

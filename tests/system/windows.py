@@ -89,8 +89,7 @@ def use(directory: pathlib.Path) -> None:
     """Make a data directory, and do with it what a daemon does first."""
     from bridge.datadir import ownership, paths, token
     from bridge.pagelog import pagefile
-    from bridge.plugins.tree import files
-    from bridge.system import locks
+    from bridge.system import files, locks
 
     data = paths.DataDir(directory / "data")
     data.create()

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from ...plugins.tree.files import shown
+from ...protocol.text import shown
 from ..terminal import CommandError
 
 _OVERRIDDEN: Final = r"^(core\.excludesfile$|safe\.directory$|filter\.)"

@@ -23,13 +23,13 @@ from ...plugins.policy.javascript.tokens import Code, Lines, UnreadableError
 from ...plugins.policy.reading import Source, read
 from ...plugins.policy.rules.table import ADVICE, Hit
 from ...plugins.policy.scan import scan_limits, survey_tree
-from ...plugins.tree.files import read_bounded
 from ...plugins.tree.jsontext import key_place
 from ...plugins.tree.manifest import ENTRY_FILE, MANIFEST_FILE
 from ...plugins.tree.tree import SIGNATURE_FILE, Tree
 from ...protocol.errors import Prefix
 from ...protocol.limits import MANIFEST_BYTES, SOURCE_BYTES
 from ...protocol.text import escaped, printable
+from ...system.files import read_bounded
 
 SHOWN_CHARACTERS: Final = 120
 

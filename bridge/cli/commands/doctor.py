@@ -25,7 +25,6 @@ from ...approval.prompts import Operation, Prompt
 from ...datadir.token import TokenError, read_token
 from ...freedesktop.notifications import Notifications
 from ...plugins.installed.records import RECORDS, read_record
-from ...plugins.tree.files import open_regular
 from ...protocol.errors import BridgeError, Prefix
 from ...protocol.limits import KIB
 from ...protocol.strictjson import dumps
@@ -34,6 +33,7 @@ from ...settings.config import BY_NAME, HOST_OPTIONS, OPTIONS
 from ...settings.options import Paths, click_option
 from ...settings.values import Address
 from ...store.generations import StoreError, read_state
+from ...system.files import open_regular
 from ...system.reactor import run_once, steady_reactor
 from ..checkup import (
     Finding,

@@ -30,11 +30,11 @@ from ...datadir.paths import (
     missing_files,
     write_atomically,
 )
+from ...protocol.text import shown
 from ...settings.options import Paths
 from ..esbuild.conversation import BundlerReactor, Conversation, converse, together
 from ..esbuild.executable import BundlerError, Executable, HeldCopy
 from ..esbuild.pins import BUNDLER_FILES
-from ..tree.files import shown
 from ..tree.tree import Verify
 from .bundling import BUILD_LIMITS, Bundling, host_target, plugin_target, realm_target
 from .metafile import API_TEXT, PLUGINS, BuildError

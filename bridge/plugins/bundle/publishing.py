@@ -23,9 +23,8 @@ from ...datadir.ownership import check_publishable, make_directories, write_file
 from ...protocol.errors import BridgeError
 from ...protocol.limits import BUILD_BUNDLE_BYTES, MANIFEST_BYTES
 from ...protocol.strictjson import loads
-from ...system.files import remove, sync_directory, sync_files
+from ...system.files import read_bounded, remove, sync_directory, sync_files
 from ...system.locks import LockedError, acquire, acquire_directory
-from ..tree.files import read_bounded
 
 INFO_FILE: Final = "info.json"
 """What the bundle was built of."""

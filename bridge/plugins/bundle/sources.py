@@ -23,7 +23,8 @@ import orjson
 from ...classes import frozen
 from ...datadir.ownership import NotOwnError, check
 from ...protocol.limits import BUILD_BUNDLE_BYTES
-from ..tree.files import NotRegularError, read_bounded, shown
+from ...protocol.text import shown
+from ...system.files import NotRegularError, read_bounded
 from .metafile import API_TEXT, PACKAGES, PLUGINS, BuildError, read_json
 
 HOST: Final = "host/"

@@ -16,13 +16,14 @@ from attrs import field
 
 from ...classes import define
 from ...protocol.errors import BridgeError, Prefix, plugin_error
+from ...protocol.text import shown
+from ...system.files import NotRegularError, TooLargeError, read_bounded
 from ..clone.bounds import (
     TreeSize,
     check_name,
     clone_failed,
     names_collide,
 )
-from ..tree.files import NotRegularError, TooLargeError, read_bounded, shown
 
 
 def read_files(root: Path, names: Iterable[str]) -> dict[str, bytes]:

@@ -29,8 +29,15 @@ from attrs import field
 
 from ...classes import define, frozen
 from ...protocol.limits import BUNDLER_BYTES, KIB, MIB
-from ...system.files import create, create_in_memory, path_of, seal
-from ..tree.files import NotRegularError, open_regular, read_bounded
+from ...system.files import (
+    NotRegularError,
+    create,
+    create_in_memory,
+    open_regular,
+    path_of,
+    read_bounded,
+    seal,
+)
 from .pins import BINARY_NAME, CHECKSUM_NAME
 
 _CHECKSUM: Final = re.compile(r"[0-9a-f]{64}")

@@ -37,8 +37,7 @@ from ...protocol.strictjson import dumps, loads_unique
 from ...protocol.text import PLUGIN_ID
 from ...protocol.wire import converter, structure, unstructure
 from ...store.tables import Edit
-from ...system.files import sync_directory, sync_files
-from ..tree.files import read_bounded
+from ...system.files import read_bounded, sync_directory, sync_files
 from .records import KEYS, RECORDS, Entries, Former
 
 _OPERATIONS: Final = (Operation.INSTALL, Operation.UPDATE, Operation.UNINSTALL)

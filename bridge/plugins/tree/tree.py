@@ -20,7 +20,8 @@ from ...classes import define, frozen
 from ...datadir.ownership import make_directories, write_file
 from ...protocol.errors import BridgeError, Prefix, plugin_error
 from ...protocol.limits import CLONE_OBJECTS, SIGNATURE_BYTES, TREE_BYTES, TREE_FILES
-from .files import NotRegularError, TooLargeError, read_bounded, shown
+from ...protocol.text import shown
+from ...system.files import NotRegularError, TooLargeError, read_bounded
 
 SIGNATURE_FILE: Final = "plugin.sig"
 """The file at the root that has no part in the digest, which is in it."""

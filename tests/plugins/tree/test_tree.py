@@ -8,10 +8,10 @@ from unittest import mock
 from twisted.trial.unittest import SynchronousTestCase
 
 from bridge.plugins.tree import tree as module
-from bridge.plugins.tree.files import read_bounded
 from bridge.plugins.tree.tree import Tree, read_tree
 from bridge.protocol.errors import BridgeError
 from bridge.protocol.limits import TREE_BYTES
+from bridge.system.files import read_bounded
 
 from ...directories import fresh_directory, write_files
 
