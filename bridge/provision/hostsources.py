@@ -16,6 +16,7 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final
 
@@ -199,7 +200,14 @@ def digest_of(sources: Sources) -> str:
 def installed_record(data: DataDir) -> InstalledSources | None:
     """Return what is recorded of the sources in place; ``None`` when nothing is."""
     try:
-        content = read_bounded(data.checked(data.host) / _RECORD, _RECORD_BYTES)
+        return _record(data.checked(data.host))
+    except OSError:
+        return None
+
+
+def _record(folder: Path) -> InstalledSources | None:
+    try:
+        content = read_bounded(folder / _RECORD, _RECORD_BYTES)
         return structure(converter, loads_unique(content), InstalledSources)
     except (OSError, BridgeError):
         return None
@@ -259,12 +267,16 @@ def install_sources(
     """
     Replace the content of ``host/`` by these sources, for the user alone.
 
+    What has no record, such as VRCNext's earlier daemon had, is kept as ``host.1``.
+
     :param version: Of this plugin-bridge, which is recorded.
     :param force: Even if they are already installed.
     :return: Whether anything was written.
+    :raise SetupError: Not only sources are in place, and no setup installed them.
     :raise OSError: It could not be done; the old sources are in place.
     """
     _tidy(data)
+    _check_replaceable(data.host)
     record = InstalledSources(version, digest_of(sources))
     in_place = installed_record(data) == record and unmodified_sources(data) is not None
     if in_place and not force:
@@ -280,12 +292,34 @@ def install_sources(
     return True
 
 
+def _check_replaceable(host: Path) -> None:
+    found = {path.name for path in host.iterdir()} if host.exists() else set()
+    if found - {*_WANTED, _RECORD} and _record(host) is None:
+        raise SetupError(
+            f"{host} is not what setup installed; move it away, or choose another "
+            "directory with --data-dir"
+        )
+
+
 def _tidy(data: DataDir) -> None:
     """End a replacement, also one that was killed: the old sources stay, or the new."""
-    if data.host_old.exists() and not data.host.exists():
-        data.host_old.rename(data.host)
-    for stale in (data.host_new, data.host_old):
+    old = data.host_old
+    if old.exists() and not data.host.exists():
+        old.rename(data.host)
+    if old.exists() and any(old.iterdir()) and _record(old) is None:
+        old.rename(next(path for path in _kept_paths(data) if not path.exists()))
+    for stale in (data.host_new, old):
         shutil.rmtree(stale, ignore_errors=True)
+
+
+def _kept_paths(data: DataDir) -> Iterator[Path]:
+    # With names that ``remove`` knows.
+    return (data.host.with_name(f"{data.host.name}.{n}") for n in count(1))
+
+
+def kept_sources(data: DataDir) -> list[Path]:
+    """Return where sources are kept that setup replaced, but had not installed."""
+    return list(takewhile(Path.exists, _kept_paths(data)))
 
 
 def _write(sources: Sources, root: Path) -> None:

@@ -37,6 +37,7 @@ from .hostsources import (
     Sources,
     install_sources,
     installed_record,
+    kept_sources,
     read_sources,
     sources_problem,
     unmodified_sources,
@@ -142,6 +143,8 @@ class Setup:
         changed = install_sources(sources, data, __version__, force=force)
         done = "installed" if changed else "already installed"
         self.report(f"host sources: {done} ({len(sources)} files)")
+        for path in kept_sources(data):
+            self.report(f"host sources: what was there before is kept in {path}")
 
     def _install_sample(self) -> None:
         """Create the database that the reference host's pages may read."""

@@ -16,6 +16,7 @@ from bridge.provision.hostsources import (
     digest_of,
     install_sources,
     installed_record,
+    kept_sources,
     read_sources,
     unmodified_sources,
 )
@@ -229,6 +230,21 @@ class InstallingTests(SourcesCase):
             self.assertEqual(self.data.host.stat().st_ino != before, written)
             self.assertEqual(installed_record(self.data).version, version)
         self.assertEqual(read_files(self.root), self.expected())
+
+    def test_not_its_own(self):
+        """What no setup has installed is kept aside; more than sources is refused."""
+        mine = self.data.host / "packages/mine.ts"
+        for n, content in enumerate((b"a", b"b"), 1):
+            mine.write_bytes(content)
+            (self.data.host / "installed.json").unlink()
+            install_sources(NEEDED, self.data, "1.0", force=False)
+            kept = kept_sources(self.data)[n - 1]
+            self.assertEqual((kept / "packages/mine.ts").read_bytes(), content)
+        (self.data.host / "installed.json").rename(self.data.host / "README.md")
+        before = read_files(self.root)
+        with self.assertRaisesRegex(SetupError, "host is not what setup installed; "):
+            install_sources(NEEDED, self.data, "1.0", force=True)
+        self.assertEqual(read_files(self.root), before)
 
     def test_durable(self):
         """When it is done, the files and then the directory's name are on the disk."""
