@@ -25,6 +25,28 @@ test("an event of any connection reaches its listeners, until they are removed",
   ]);
 });
 
+test("a listener is removed at once, and no other with its function is", async () => {
+  const { fixture, bridge } = await connected();
+  const got: unknown[] = [];
+  const keep = ({ ok }: { readonly ok: boolean }): unknown => got.push(ok);
+  bridge.on("build", () => off());
+  const off = bridge.on("build", keep);
+  bridge.on("build", keep);
+  fixture.socket.push("build", { ok: true });
+  fixture.socket.push("build", { ok: false });
+  assert.deepEqual(got, [true, false]);
+});
+
+test("a state that a listener causes comes after the one it was called for", async () => {
+  const { fixture, bridge } = await connected();
+  const got: unknown[] = [];
+  bridge.on("state", (state) => state === "waiting" && bridge.close());
+  bridge.on("state", (state) => got.push(state));
+  fixture.socket.drop();
+  assert.deepEqual(got, ["waiting", "stopped"]);
+  assert.equal(bridge.state, "stopped");
+});
+
 test("an event of a newer daemon is unknown, whatever it is called", async () => {
   const { fixture, bridge } = await connected();
   const got: unknown[] = [];

@@ -22,20 +22,43 @@ export function notify<Values extends readonly unknown[]>(
   }
 }
 
-export class Listeners {
-  readonly #named = new Map<string, Set<Listener>>();
+/** A listener that was added, once for each time. */
+interface Added {
+  readonly name: string;
+  readonly listener: Listener;
+}
 
-  /** Add a listener; one that is there already is not called twice. */
+export class Listeners {
+  readonly #added = new Set<Added>();
+  /** The calls of what is emitted, in the order it was; none while nothing is. */
+  readonly #calls: { readonly added: Added; readonly values: readonly unknown[] }[] = [];
+
+  /** Add a listener; what is returned removes this one, and no other with its function. */
   add(name: string, listener: Listener): Cancel {
-    const named = this.#named.get(name) ?? new Set();
-    this.#named.set(name, named.add(listener));
-    return () => named.delete(listener);
+    const added = { name, listener };
+    this.#added.add(added);
+    return () => this.#added.delete(added);
   }
 
-  /** Call the listeners of a name in the order they were added. */
+  /**
+   * Call the listeners of a name in the order they were added.
+   *
+   * What a listener causes to be emitted comes after what it was called for, so that the
+   * last value is the newest for each.
+   */
   emit(name: string, ...values: readonly unknown[]): void {
-    for (const listener of [...(this.#named.get(name) ?? [])]) {
-      notify(listener as (...all: readonly unknown[]) => void, ...values);
+    const isUnderWay = this.#calls.length > 0;
+    const listening = [...this.#added].filter((added) => added.name === name);
+    this.#calls.push(...listening.map((added) => ({ added, values })));
+    if (isUnderWay) {
+      return;
     }
+    // It goes on with what is added meanwhile.
+    for (const { added, values: all } of this.#calls) {
+      if (this.#added.has(added)) {
+        notify(added.listener as (...each: readonly unknown[]) => void, ...all);
+      }
+    }
+    this.#calls.length = 0;
   }
 }
