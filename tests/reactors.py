@@ -1,5 +1,6 @@
 """Real reactors for tests of what runs one."""
 
+import signal
 from typing import Any
 
 from twisted.internet import reactor as running
@@ -37,4 +38,6 @@ def brief_reactor(test: SynchronousTestCase) -> Any:
     """Make a reactor that can run once, and is closed after the test."""
     made = BriefReactor()
     test.addCleanup(made.close)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        test.addCleanup(signal.signal, number, signal.getsignal(number))
     return made

@@ -445,7 +445,9 @@ class RunTests(SynchronousTestCase):
             self.assertRaises(ZeroDivisionError, run_once, running, work)
 
     def test_interrupted(self):
-        """A reactor that was stopped first has been interrupted."""
+        """One that was stopped first was interrupted, also by two signals at once."""
         running = brief_reactor(self)
-        running.callLater(0, running.stop)
+        signal.signal(signal.SIGINT, running.sigInt)
+        for _ in range(2):
+            running.callLater(0, signal.raise_signal, signal.SIGINT)
         self.assertRaises(KeyboardInterrupt, run_once, running, Deferred)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.python.failure import Failure
 
-from .processes import stop
+from .processes import end_once, stop
 
 T = TypeVar("T")
 
@@ -45,6 +45,7 @@ def run_once(reactor: Any, begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
         done.append(doing)
         doing.addBoth(_stopping, reactor)
 
+    reactor.callWhenRunning(end_once)
     reactor.callWhenRunning(start)
     reactor.run()
     if not (done and done[0].called):
