@@ -97,7 +97,7 @@ def check_tree(top: Path) -> None:
                 folders.append(entry.path)
 
 
-def check_above(path: Path, option: str) -> None:
+def check_above(path: Path, option: str = "") -> None:
     """
     Check that no other user can put another directory in this one's place.
 
@@ -105,7 +105,7 @@ def check_above(path: Path, option: str) -> None:
     bit, as ``/tmp`` has, nor where they can't enter one above it.  Whose the
     directories are is not looked at.
 
-    :param option: The one that chooses another path.
+    :param option: The one that chooses another path; empty: none does.
     :raise NotOwnError: Naming the directory above that others can write.
     """
     if not has_owners():
@@ -122,7 +122,7 @@ def check_above(path: Path, option: str) -> None:
                 path,
                 f"can be replaced by other users, who can write {parent}",
                 f"chmod go-w {quote(_printable(str(parent)))}",
-                f"choose another with {option}, or",
+                f"choose another with {option}, or" if option else "first",
             )
 
 

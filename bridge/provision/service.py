@@ -13,6 +13,7 @@ from typing import Final
 
 import platformdirs
 
+from ..datadir.ownership import NotOwnError, check_above, make_directories
 from ..datadir.paths import DataDir, write_atomically
 from ..protocol.text import visible
 from ..settings.options import Paths, is_usual
@@ -82,7 +83,7 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
 
     :param options: Of ``run``, that name the host and the directories.
     :raise SetupError: There is no systemd, another program has written such a unit, a
-        daemon runs that is none of it, or systemd refuses.
+        daemon runs that is none of it, others could replace it, or systemd refuses.
     """
     path = unit_path()
     if why := obstacle():
@@ -97,9 +98,12 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
     # Without a session's systemd, what is written here could not be removed either.
     _systemctl("show-environment")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        check_above(path)
+        make_directories(path.parent)
         text = _MARK + unit_text([*_program(), "run", *options])
         write_atomically(path, text.encode(), 0o644)
+    except NotOwnError as e:
+        raise SetupError(f"--service: {e}") from None
     except OSError as e:
         raise SetupError(f"--service: {path} cannot be written: {e.strerror}") from None
     _systemctl("daemon-reload")

@@ -83,6 +83,17 @@ class ServiceTests(SystemctlCase):
         self.assertIn("is not from plugin-bridge", self.refused())
         self.assertEqual(unit_of(self.home).read_text(), "[Service]\n")
 
+    def test_directory_of_units(self) -> None:
+        """It is made for this user alone; one that others can write is not used."""
+        self.addCleanup(os.umask, os.umask(0))
+        self.home.chmod(0o755)
+        service.install_service(self.place.data, self.options)
+        folder = unit_of(self.home).parent
+        for made in (folder, folder.parent, self.home / ".config"):
+            self.assertEqual(made.stat().st_mode & 0o777, 0o700)
+            made.chmod(0o777)
+        self.assertIn(f"first run: chmod go-w {made}", self.refused())
+
     def test_running_daemon(self) -> None:
         """A daemon that is not the service has to be stopped first."""
         started = self.begin(self.place, as_service=False)
