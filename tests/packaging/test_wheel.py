@@ -79,6 +79,16 @@ def test_contents(dist: Path, wheel: Path) -> None:
     assert shipped == [f"bridge/shipped/{LIBRARY.file}"] * 2
 
 
+def test_after_another_build(dist: Path, tmp_path: Path) -> None:
+    """What an earlier build left in the checkout is not packed."""
+    left = dist.parent / "build" / "lib" / "bridge" / "left.py"
+    left.parent.mkdir(parents=True)
+    left.touch()
+    ran([sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, dist.parent])
+    [wheel] = tmp_path.iterdir()
+    assert "bridge/left.py" not in zipfile.ZipFile(wheel).namelist()
+
+
 @pytest.mark.parametrize("python", list(interpreters()))
 def test_wheel_runs(python: str, wheel: Path, tmp_path: Path) -> None:
     """From the wheel alone: the commands, twistd's plugin, and a start."""
