@@ -26,7 +26,7 @@ from ..protocol.text import visible
 from ..provision.downloads import installed_bundler, would_run
 from ..provision.hostsources import sources_problem
 from ..provision.readiness import missing_sources, setup_advice, theme_problem
-from ..provision.service import UNIT, is_service_of, obstacle
+from ..provision.service import UNIT, is_service_of, starting_at_login
 from ..settings.options import Paths
 from ..settings.values import Address
 from ..store.generations import Generations, RepairableError, StoreError, read_state
@@ -294,9 +294,9 @@ def _start(place: Paths) -> str:
     if is_service_of(place):
         return f"run: systemctl --user start {UNIT}"
     start = f"run: plugin-bridge run {place.typed}"
-    if not (obstacle() or missing_sources(place)):
-        service = f"plugin-bridge setup --service {place.typed}"
-        start += f", or, to start it at each login: {service}"
+    at_login = starting_at_login(place)
+    if at_login and not missing_sources(place):
+        start += f", or, to start it at each login: {at_login}"
     return start
 
 

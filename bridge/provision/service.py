@@ -67,14 +67,20 @@ def is_written() -> bool:
         return False
 
 
-def obstacle() -> str:
-    """Return why no service can be installed on this system, or ""."""
+def enabling() -> str:
+    """Return how to enable the package's service; "" if this is not the package."""
+    packaged = Path(__file__).is_relative_to("/usr/lib")
+    return f"systemctl --user enable --now {UNIT}" if packaged else ""
+
+
+def starting_at_login(place: Paths) -> str:
+    """Return how to have the daemon of ``place`` start at each login, or ""."""
     if not has_systemd():
-        return "there is no systemd here (no systemctl in PATH)"
-    if Path(__file__).is_relative_to("/usr/lib"):
-        enable = f"systemctl --user enable --now {UNIT}"
-        return f"the package has a service already; run: {enable}"
-    return ""
+        return ""
+    if enable := enabling():
+        # The package's service has no options.
+        return enable if is_usual(place) else ""
+    return f"plugin-bridge setup --service {place.typed}"
 
 
 def install_service(data: DataDir, options: Sequence[str]) -> None:
@@ -86,8 +92,10 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
         daemon runs that is none of it, others could replace it, or systemd refuses.
     """
     path = unit_path()
-    if why := obstacle():
-        raise SetupError(f"--service: {why}")
+    if not has_systemd():
+        raise SetupError("--service: there is no systemd here (no systemctl in PATH)")
+    if enable := enabling():
+        raise SetupError(f"--service: the package has a service already; run: {enable}")
     if path.exists() and not is_written():
         raise SetupError(f"--service: {path} is not from plugin-bridge; remove it")
     running = holder(data.lock)

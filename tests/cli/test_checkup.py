@@ -276,18 +276,22 @@ class DaemonTests(SynchronousTestCase):
         """How to start it is named: once, at each login, or the service right now."""
         self.listening.close()
         start = f"run: plugin-bridge run {self.place.typed}"
-        login = f"plugin-bridge setup --service {self.place.typed}"
+        login = f"{start}, or, to start it at each login:"
+        written = f"{login} plugin-bridge setup --service {self.place.typed}"
+        enabled = f"{login} systemctl --user enable --now plugin-bridge.service"
         service = "run: systemctl --user start plugin-bridge.service"
         own, packaged = service_module.__file__, "/usr/lib/x/service.py"
-        for file, has_systemd, is_service, fix in (
-            (own, False, False, start),
-            (packaged, True, False, start),
-            (own, True, False, f"{start}, or, to start it at each login: {login}"),
-            (own, True, True, service),
+        for file, has_systemd, is_usual, is_service, fix in (
+            (own, False, False, False, start),
+            (packaged, True, False, False, start),
+            (packaged, True, True, False, enabled),
+            (own, True, False, False, written),
+            (own, True, False, True, service),
         ):
             with (
                 patch.object(service_module, "__file__", file),
                 patch.object(service_module, "has_systemd", return_value=has_systemd),
+                patch.object(service_module, "is_usual", return_value=is_usual),
                 patch.object(checkup, "missing_sources", return_value=[]),
                 patch.object(checkup, "is_service_of", return_value=is_service),
             ):

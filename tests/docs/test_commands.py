@@ -58,7 +58,7 @@ STANDING: Final = {
     f"{DEBIAN}::test_under_systemd": (
         "changes the system, or needs systemd; done in a system of its own",
         "sudo apt install ../plugin-bridge_0.1.0+py*_amd64.deb",
-        "systemctl --user start plugin-bridge",
+        "systemctl --user enable --now plugin-bridge",
         "systemctl --user restart plugin-bridge",
         "systemctl --user status plugin-bridge",
     ),

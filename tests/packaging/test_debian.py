@@ -166,7 +166,7 @@ def test_units(root: Path) -> None:
 
 
 def test_under_systemd(root: Path) -> None:
-    """It starts with the session, reports it is ready, and comes back when killed."""
+    """A user enables it; it reports it is ready, and comes back when killed."""
     port = free_port()
     with debian.session(root) as session:
         configure(
@@ -175,8 +175,12 @@ def test_under_systemd(root: Path) -> None:
             "[Service]",
             f"Environment=BRIDGE_LISTEN=127.0.0.1:{port}",
         )
+        enabled = session.ask(
+            "systemctl --user is-enabled plugin-bridge.{service,socket}"
+        )
+        assert enabled[1] == "disabled\ndisabled\n"
         session.do("systemctl --user daemon-reload")
-        session.do("systemctl --user restart plugin-bridge")
+        session.do("systemctl --user enable --now plugin-bridge")
         assert health(port)["ok"] is True
         status = session.do("systemctl --user show plugin-bridge -p StatusText")
         assert f"listening on http://127.0.0.1:{port}" in status
@@ -197,10 +201,11 @@ def test_under_systemd(root: Path) -> None:
 
 
 def test_socket_activation(root: Path) -> None:
-    """The first connection starts it, and is answered."""
+    """In place of the service, the first connection starts it, and is answered."""
     port = free_port()
     with debian.session(root) as session:
-        session.do("systemctl --user stop plugin-bridge")
+        session.do("systemctl --user is-active plugin-bridge")
+        session.do("systemctl --user disable --now plugin-bridge.service")
         configure(
             root,
             "plugin-bridge.socket",
@@ -209,11 +214,13 @@ def test_socket_activation(root: Path) -> None:
             f"ListenStream=127.0.0.1:{port}",
         )
         session.do("systemctl --user daemon-reload")
-        session.do("systemctl --user start plugin-bridge.socket")
+        session.do("systemctl --user enable --now plugin-bridge.socket")
         assert session.ask("systemctl --user is-active plugin-bridge")[0] != 0
         assert health(port)["ok"] is True
         session.do("systemctl --user is-active plugin-bridge")
-        session.do("systemctl --user stop plugin-bridge.socket plugin-bridge.service")
+        session.do("plugin-bridge remove --yes")
+        left = session.ask("systemctl --user is-enabled plugin-bridge.{service,socket}")
+        assert left[1] == "disabled\ndisabled\n"
 
 
 def test_main_job(root: Path, tmp_path: Path) -> None:
