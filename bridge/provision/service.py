@@ -168,7 +168,8 @@ def _main_pid() -> int | None:
 
 def _is_enabled() -> bool:
     try:
-        _systemctl("is-enabled", UNIT)
+        # It succeeds when one of them is.
+        _systemctl("is-enabled", UNIT, _SOCKET)
     except SetupError:
         return False
     return True

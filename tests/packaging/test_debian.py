@@ -218,6 +218,7 @@ def test_socket_activation(root: Path) -> None:
         assert session.ask("systemctl --user is-active plugin-bridge")[0] != 0
         assert health(port)["ok"] is True
         session.do("systemctl --user is-active plugin-bridge")
+        session.do("systemctl --user stop plugin-bridge.socket plugin-bridge.service")
         session.do("plugin-bridge remove --yes")
         left = session.ask("systemctl --user is-enabled plugin-bridge.{service,socket}")
         assert left[1] == "disabled\ndisabled\n"

@@ -66,9 +66,11 @@ class ServiceTests(SystemctlCase):
         # One that is enabled would start at the next login, with no options.
         usual = locate("vrcnext", None, None)
         self.assertFalse(service.is_service_of(usual))
-        (self.fake / "enabled").touch()
-        self.assertTrue(service.is_service_of(usual))
-        self.assertFalse(service.is_service_of(self.place))
+        for unit in (UNIT, "plugin-bridge.socket"):
+            (self.fake / unit).touch()
+            self.assertTrue(service.is_service_of(usual))
+            self.assertFalse(service.is_service_of(self.place))
+            (self.fake / unit).unlink()
         (self.fake / "asked").unlink()
         self.begin(self.place, as_service=True)
         self.assertTrue(service.is_service_of(self.place))
