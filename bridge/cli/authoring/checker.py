@@ -40,7 +40,13 @@ from ..terminal import CommandError, counted, reported
 from .hostapi import api_version, check_types, find_compiler, search_path
 from .reading import Reading, quoted, read_sources, shown_hit
 from .report import EndedError, Outcome, Report, StepResult, left_out, not_done
-from .worktree import check_host, difference_lines, published_tree, since_signed
+from .worktree import (
+    check_host,
+    difference_lines,
+    folder_note,
+    published_tree,
+    since_signed,
+)
 
 
 @define(eq=False)
@@ -85,7 +91,7 @@ class Checker:
 
     async def _taken(self, name: str, step: Step) -> StepResult:
         taken = self.report.steps
-        if taken and taken[0].outcome is not Outcome.OK:
+        if taken and taken[0].outcome is Outcome.REFUSED:
             return StepResult(name, Outcome.NOT_DONE, "the files were refused")
         try:
             return StepResult(name, Outcome.OK, await step(self))
@@ -103,7 +109,10 @@ class Checker:
             self._copy.mkdir(mode=0o700)
             self._tree.write(self._copy)
         sizes = list(map(len, self._tree.files.values()))
-        return f"{len(sizes)} files, {sum(sizes):,} bytes"
+        found = f"{len(sizes)} files, {sum(sizes):,} bytes"
+        if note := folder_note(self._root):
+            raise EndedError(Outcome.WARNED, f"{found}\n{note}")
+        return found
 
     async def _read_manifest(self) -> str:
         found = manifest.load_manifest(self._tree, self._place.profile)

@@ -14,7 +14,7 @@ class Outcome(StrEnum):
     """
     The outcome of a step.
 
-    ``WARNED``: the plugin can be installed, but may not work. ``NOT_DONE``: something
+    ``WARNED``: nothing is refused, but the plugin may not work. ``NOT_DONE``: something
     that the step needs is missing, or an earlier step failed. ``LEFT_OUT``: the step
     does not apply, or its tool is optional and missing.
     """

@@ -37,6 +37,18 @@ def is_work_tree(root: Path) -> bool:
     return os.path.lexists(root / GIT_FOLDER)
 
 
+def folder_note(root: Path) -> str:
+    """Return what is wrong with a place inside another work tree; empty if nothing."""
+    above = (p for p in root.resolve().parents if os.path.lexists(p / GIT_FOLDER))
+    top = None if is_work_tree(root) else next(above, None)
+    if top is None:
+        return ""
+    return (
+        f"it is a folder of the git work tree {top}; only a repository that has "
+        "plugin.json at its top can be installed"
+    )
+
+
 def check_host(root: Path, place: Paths) -> None:
     """
     Check by its link that a plugin is for this host: a signature is for one.

@@ -272,9 +272,11 @@ class CheckTests(CommandTestCase):
         return status, out
 
     def test_text(self):
-        """A plugin that could not be built makes the exit status 4."""
+        """A plugin that could not be built makes the exit status 4, no warning does."""
+        commit(self.root)
         status, out = self.run_check("--unsigned")
         self.assertEqual(status, 4)
+        self.assertRegex(out, "files +warned: .*\n  it is a folder of the git")
         self.assertIn("manifest   ok: demo 1.0.0\n", out)
         self.assertIn("signature  left out: --unsigned\n", out)
         self.assertIn("build      not done: there is no bin/esbuild", out)

@@ -176,9 +176,11 @@ class WorkTreeTests(SignTestCase):
         self.assert_refused("git cannot read the content of a committed file")
 
     def test_not_a_repository(self):
-        """A .git that is none is not looked for further up."""
+        """A .git that is none is not looked for further up; a folder is warned of."""
         shutil.rmtree(self.plugin / ".git")
         commit(self.root)
+        words = f"warning: it is a folder of the git work tree {self.root.resolve()}; "
+        self.assertIn(words, self.done(self.sign()))
         (self.plugin / ".git").mkdir()
         why = "plugin-bridge sign: git status failed: fatal: not a git"
         self.assert_fails(why, self.sign())
