@@ -26,7 +26,7 @@ from ..protocol.text import visible
 from ..provision.downloads import installed_bundler, would_run
 from ..provision.hostsources import sources_problem
 from ..provision.readiness import missing_sources, setup_advice, theme_problem
-from ..provision.service import UNIT, is_service_of, starting_at_login
+from ..provision.service import UNIT, is_hiding, is_service_of, starting_at_login
 from ..settings.options import Paths
 from ..settings.values import Address
 from ..store.generations import Generations, RepairableError, StoreError, read_state
@@ -291,7 +291,7 @@ def _listener(place: Paths, listen: Address) -> str:
 
 def _start(place: Paths) -> str:
     """Return how to start the daemon: once, and where that can be, at each login."""
-    if is_service_of(place):
+    if is_service_of(place) and not is_hiding():
         return f"run: systemctl --user start {UNIT}"
     start = f"run: plugin-bridge run {place.typed}"
     at_login = starting_at_login(place)

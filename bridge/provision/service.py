@@ -77,10 +77,15 @@ def starting_at_login(place: Paths) -> str:
     """Return how to have the daemon of ``place`` start at each login, or ""."""
     if not has_systemd():
         return ""
-    if enable := enabling():
+    if (enable := enabling()) and not is_hiding():
         # The package's service has no options.
         return enable if is_usual(place) else ""
     return f"plugin-bridge setup --service {place.typed}"
+
+
+def is_hiding() -> bool:
+    """Whether a unit that was written without the package hides the package's."""
+    return bool(enabling()) and is_written()
 
 
 def install_service(data: DataDir, options: Sequence[str]) -> None:
@@ -88,14 +93,19 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
     Write the unit, have it start at each login, and start it now.
 
     :param options: Of ``run``, that name the host and the directories.
-    :raise SetupError: There is no systemd, another program has written such a unit, a
-        daemon runs that is none of it, others could replace it, or systemd refuses.
+    :raise SetupError: There is no systemd, the package has a service (a unit that hid
+        it is gone), another program has written such a unit, a daemon runs that is
+        none of it, others could replace it, or systemd refuses.
     """
     path = unit_path()
     if not has_systemd():
         raise SetupError("--service: there is no systemd here (no systemctl in PATH)")
     if enable := enabling():
-        raise SetupError(f"--service: the package has a service already; run: {enable}")
+        why = "the package has a service already"
+        if is_hiding():
+            remove_service()
+            why = f"{path} hid the package's service, and was removed"
+        raise SetupError(f"--service: {why}; run: {enable}")
     if path.exists() and not is_written():
         raise SetupError(f"--service: {path} is not from plugin-bridge; remove it")
     running = holder(data.lock)

@@ -287,11 +287,13 @@ class DaemonTests(SynchronousTestCase):
             (packaged, True, True, False, enabled),
             (own, True, False, False, written),
             (own, True, False, True, service),
+            (packaged, True, True, True, written),
         ):
             with (
                 patch.object(service_module, "__file__", file),
                 patch.object(service_module, "has_systemd", return_value=has_systemd),
                 patch.object(service_module, "is_usual", return_value=is_usual),
+                patch.object(service_module, "is_written", return_value=is_service),
                 patch.object(checkup, "missing_sources", return_value=[]),
                 patch.object(checkup, "is_service_of", return_value=is_service),
             ):

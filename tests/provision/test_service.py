@@ -114,6 +114,12 @@ class ServiceTests(SystemctlCase):
         self.assertIn("no systemctl in PATH", self.refused())
 
     def test_packaged_program(self) -> None:
-        """The Debian package has a service already."""
+        """The Debian package has a service already; a unit that hides it goes."""
+        service.install_service(self.place.data, self.options)
         self.patch(service, "__file__", "/usr/lib/x/service.py")
+        setup = f"plugin-bridge setup --service {self.place.typed}"
+        self.assertEqual(service.starting_at_login(self.place), setup)
+        self.assertTrue(service.is_hiding())
+        self.assertIn("hid the package's service, and was removed", self.refused())
+        self.assertFalse(unit_of(self.home).exists())
         self.assertIn("the package has a service already", self.refused())
