@@ -115,6 +115,20 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
         )
     # Without a session's systemd, what is written here could not be removed either.
     _systemctl("show-environment")
+    _write(path, options)
+    _systemctl("daemon-reload")
+    try:
+        _systemctl("enable", UNIT)
+    except SetupError as e:
+        path.unlink(missing_ok=True)
+        raise SetupError(
+            f"--service: {e}; if XDG_CONFIG_HOME is set in this shell only, run this "
+            "without it, for systemd does not look there"
+        ) from None
+    _systemctl("restart", UNIT)
+
+
+def _write(path: Path, options: Sequence[str]) -> None:
     try:
         check_above(path)
         make_directories(path.parent)
@@ -124,9 +138,6 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
         raise SetupError(f"--service: {e}") from None
     except OSError as e:
         raise SetupError(f"--service: {path} cannot be written: {e.strerror}") from None
-    _systemctl("daemon-reload")
-    _systemctl("enable", UNIT)
-    _systemctl("restart", UNIT)
 
 
 def is_service_of(place: Paths) -> bool:

@@ -18,7 +18,9 @@ from ..waiting import wait_until
 _SCRIPT: Final = """\
 #!/bin/sh
 echo "$@" >> "{root}/asked"
-if [ -e "{root}/refuses" ]; then echo "Failed to connect to bus" >&2; exit 1; fi
+if [ -e "{root}/refuses" ] && echo "$@" | grep -q "$(cat "{root}/refuses")"; then
+    echo "Failed to connect to bus" >&2; exit 1
+fi
 case "$2" in
     is-enabled) for unit; do [ ! -e "{root}/$unit" ] || exit 0; done; exit 1 ;;
     show) cat "{root}/pid" 2>/dev/null || echo 0 ;;

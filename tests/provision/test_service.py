@@ -110,6 +110,10 @@ class ServiceTests(SystemctlCase):
         self.assertIn("show-environment: Failed to connect to bus", self.refused())
         self.assertFalse(unit_of(self.home).exists())
         self.assertFalse(service.is_service_of(locate("reference", self.home, None)))
+        # As where only this shell has the directory of the unit.
+        (self.fake / "refuses").write_text("enable")
+        self.assertIn("does not look there", self.refused())
+        self.assertFalse(unit_of(self.home).exists())
         os.environ["PATH"] = str(self.home)
         self.assertIn("no systemctl in PATH", self.refused())
 
