@@ -59,6 +59,7 @@ STANDING: Final = {
         "changes the system, or needs systemd; done in a system of its own",
         "sudo apt install ../plugin-bridge_0.1.0+py*_amd64.deb",
         "systemctl --user enable --now plugin-bridge",
+        "systemctl --user daemon-reload",
         "systemctl --user restart plugin-bridge",
         "systemctl --user status plugin-bridge",
     ),
