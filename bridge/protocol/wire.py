@@ -2,7 +2,7 @@
 Plain JSON to values and back: the one converter.
 
 What it reads is what ``strictjson.loads`` returns.  It never repeats what it refuses: a
-refusal names a field of ours and a rule of ours.
+refusal names a field of ours and a rule of ours, and an unknown key of the user's own.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 
 from .errors import bad_request
 from .rules import Rule
+from .text import nearest, shown
 
 T = TypeVar("T")
 
@@ -150,12 +151,19 @@ def _ruled(c: Converter, kind: Any) -> Read:
 
 
 def structure(
-    c: Converter, value: Any, kind: type[T], spelling: Callable[[str], str] = camel
+    c: Converter,
+    value: Any,
+    kind: type[T],
+    spelling: Callable[[str], str] = camel,
+    *,
+    own: bool = False,
 ) -> T:
     """
     Read plain JSON as a class.
 
     :param spelling: How ``c`` spells fields; refusals name them so.
+    :param own: Whether it is the user's own file, so that a refusal names what is
+        unknown in it, and what is near.
     :raise BridgeError: ``bad_request``, naming the field and the rule.
     :raise Exception: A rule of ours failed with it, whatever the value is.
     """
@@ -165,7 +173,7 @@ def structure(
         return c.structure(value, kind)
     except (ClassValidationError, IterableValidationError) as e:
         defect = _defect(e)
-        message = _error_message(e, spelling)
+        message = _error_message(e, spelling, own)
         _release(e)
     if defect is not None:
         raise defect
@@ -192,14 +200,18 @@ def _release(error: BaseException) -> None:
         _release(inner)
 
 
-def _error_message(error: Exception, spelling: Callable[[str], str]) -> str:
+def _error_message(error: Exception, spelling: Callable[[str], str], own: bool) -> str:
     path = ""
     while isinstance(error, ClassValidationError | IterableValidationError):
         error = error.exceptions[0]
         path += _step(error, spelling)
     name = path.lstrip(".")
     if isinstance(error, ForbiddenExtraKeysError):
-        return f"{name}: unknown field" if name else "unknown field"
+        key = min(error.extra_fields)
+        known = [spelling(a.name) for a in fields(error.cl)]
+        hint = nearest(key, known) if own else ""
+        name = f"{name}.{shown(key)}".lstrip(".") if own else name
+        return f"{name}: unknown field{hint}".removeprefix(": ")
     if isinstance(error, KeyError):
         return f"{name}: required"
     if isinstance(error, BrokenRuleError):

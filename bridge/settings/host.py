@@ -29,6 +29,7 @@ FileName = Annotated[str, Text(64, like=r"[A-Za-z0-9][A-Za-z0-9._-]*")]
 ModuleName = Annotated[str, Text(128, like=r"@?[a-z0-9._-]+(/[a-z0-9._-]+)*")]
 Identifier = Annotated[str, Text(64, like=r"[a-z0-9:._-]+")]
 
+_Path = Annotated[str, Text(1024, control=False)]
 _Plain = Annotated[
     str,
     Text(
@@ -58,9 +59,9 @@ class Directories:
     :ivar data_windows: The data directory on Windows; empty for the same.
     """
 
-    data: str
-    theme: str
-    data_windows: str = ""
+    data: _Path
+    theme: _Path
+    data_windows: _Path = ""
 
 
 @frozen
@@ -72,7 +73,7 @@ class Database:
     :ivar about: One line, for lists of the databases.
     """
 
-    path: str
+    path: _Path
     about: str
 
 
@@ -232,7 +233,8 @@ def _read(name: str) -> str:
         return Path(name).read_text("utf-8")
     except (OSError, ValueError):
         raise ConfigError(
-            f"neither a shipped host ({', '.join(SHIPPED)}) nor a readable file"
+            f"neither a shipped host ({', '.join(SHIPPED)}) nor a readable file "
+            "in UTF-8"
         ) from None
 
 
@@ -279,7 +281,7 @@ def read_fields(values: dict[str, Any]) -> HostProfile:
     if type(fields.pop(_SCHEMA_FIELD, "")) is not str:
         raise ConfigError(f"{_SCHEMA_FIELD}: wrong type")
     try:
-        profile = structure(_as_written, fields, HostProfile, str)
+        profile = structure(_as_written, fields, HostProfile, str, own=True)
     except BridgeError as e:
         raise ConfigError(e.message) from None
     words = {**_shipped_words(), **profile.permission_words}

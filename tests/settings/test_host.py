@@ -120,19 +120,20 @@ REFUSED: list[tuple[str, str]] = [
     (replaced("plugins = true"), "plugins: wrong type"),
     (replaced("plain_versions = 1"), "plain_versions: wrong type"),
     (replaced("name = 2024-01-01"), "name: wrong type"),
-    (replaced('SECRET = "x"'), "unknown field"),
+    (replaced('opt_on = "x"'), "opt_on: unknown field; did you mean opt_in?"),
+    (replaced('data = "{home}/SECRET\\u0000"'), "directories.data: at most 1024"),
     (replaced('names = {command = "a/b"}'), "names.command: at most"),
     (replaced('names = {variables = "a b"}'), "names.variables: at most"),
     (replaced('names = {flags = {"-SECRET" = "dev"}}'), "names.flags[]: at"),
-    (replaced('names = {SECRET = "x"}'), "names: unknown field"),
+    (replaced('names = {"\\u001bno" = "SECRET"}'), "names.no: unknown field"),
     (replaced("permission_words = {network = {label = 'x'}}"), "permission_words"),
     (replaced(WORDS.replace("LABEL", "'<SECRET>'")), "permission_words[].label: "),
     (replaced(WORDS.replace("LABEL", "''")), "permission_words[].label: "),
     (GOOD.replace('name = "mine"\n', "", 1), "name: required"),
     (GOOD.replace('theme = "{data}/themes"\n', ""), "directories.theme: required"),
-    (GOOD + "SECRET = 1\n", "directories: unknown field"),
+    (GOOD + "date = 1\n", "directories.date: unknown field; did you mean data?"),
     (GOOD + DATABASE.replace('"x"', "1"), "databases[].about: wrong type"),
-    (GOOD + DATABASE + "SECRET = 1\n", "databases[]: unknown field"),
+    (GOOD + DATABASE + "no = 1\n", "databases[].no: unknown field"),
     (GOOD + DATABASE.replace("{home}/", ""), "databases[].path: must be absolute"),
     (GOOD + DATABASE.replace("home", "SECRET"), "databases[].path: unknown place"),
     ('"$schema" = 5\n' + GOOD, "$schema: wrong type"),
@@ -210,5 +211,5 @@ class ParseTests(SynchronousTestCase):
         binary.write_bytes(b"\xff\xfe\x00")
         for name in ("SECRET", str(directory), str(binary), "a\x00b", ""):
             error = self.assertRaises(ConfigError, host.load_profile, name)
-            self.assertIn("vrcnext, reference", str(error))
+            self.assertIn("reference) nor a readable file in UTF-8", str(error))
             self.assertNotIn("SECRET", str(error))
