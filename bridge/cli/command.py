@@ -37,7 +37,6 @@ _PROMPTED: Final = (
 
 _HINTS: Final = {
     Prefix.APPROVAL_UNAVAILABLE: "run: plugin-bridge doctor --prompt",
-    Prefix.BUILD_FAILED: "run: plugin-bridge doctor",
     Prefix.NOT_INSTALLED: "to list what is installed, run: plugin-bridge list",
     Prefix.NOT_TRUSTED: "to list the accepted keys, run: plugin-bridge keys",
 }
@@ -67,10 +66,11 @@ def prefix_of(error: BridgeError) -> Prefix | None:
 def plain(error: BridgeError, where: str = "") -> str:
     """Return a refusal as one line; ``where``, see ``Paths.typed``, is for its hint."""
     prefix = prefix_of(error)
+    # The bundler's has lines.
+    message = visible(" ".join(error.message.split("\n")))
     if prefix is None:
-        again = error.code is Code.RATE_LIMITED
-        return visible(error.message) + "; try again in a moment" * again
-    detail = visible(error.message.partition(": ")[2])
+        return message + "; try again in a moment" * (error.code is Code.RATE_LIMITED)
+    detail = message.partition(": ")[2]
     if prefix in _TO_EXPLAIN:
         detail = f"{prefix.meaning}: {detail}"
     hint = _HINTS.get(prefix)

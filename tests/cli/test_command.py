@@ -18,12 +18,14 @@ class PlainTests(SynchronousTestCase):
         explained = {"clone_failed", "manifest_invalid", "policy"}
         explained |= {"approval_unavailable", "build_failed"}
         for prefix in Prefix:
-            error = plugin_error(prefix, "the detail")
+            error = plugin_error(prefix, "the\ndetail")
             self.assertIs(prefix_of(error), prefix)
             line = plain(error)
             meaning = f"{prefix.meaning}: " if prefix in explained else ""
             self.assertTrue(line.startswith(f"{meaning}the detail"), line)
             self.assertFalse(line.startswith(f"{prefix}: "), line)
+            # A fault of the plugin's own is none that doctor knows.
+            self.assertNotRegex(line, "doctor$")
 
     def test_others(self):
         """Without a prefix the message stands alone; a full daemon is asked again."""
