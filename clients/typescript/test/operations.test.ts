@@ -190,15 +190,17 @@ test("the reference of an operation that is listed joins it", async () => {
   assert.equal(methods(fixture).includes("install"), false);
 });
 
-test("the reference of an operation that is not listed begins it", async () => {
-  const { fixture, bridge } = await connected();
-  const outcome = bridge.operate("plugins/install", { ...URL_OF, ref: "new" });
-  await settle();
-  fixture.socket.answer({ operations: [] });
-  await settle();
-  assert.deepEqual(fixture.socket.request["params"], { ...URL_OF, ref: "new" });
-  fixture.socket.answer(PLUGIN);
-  assert.deepEqual(await outcome, PLUGIN);
+test("the reference of an operation that is not listed, or of another, is sent", async () => {
+  for (const answer of [{ operations: [] }, listed("new", { op: "preview", outcome: "done" })]) {
+    const { fixture, bridge } = await connected();
+    const outcome = bridge.operate("plugins/install", { ...URL_OF, ref: "new" });
+    await settle();
+    fixture.socket.answer(answer);
+    await settle();
+    assert.deepEqual(fixture.socket.request["params"], { ...URL_OF, ref: "new" });
+    fixture.socket.answer(PLUGIN);
+    assert.deepEqual(await outcome, PLUGIN);
+  }
 });
 
 test("an operation begun without a connection waits for one", async () => {

@@ -41,8 +41,8 @@ export interface Link {
 /**
  * Run an operation to its outcome.
  *
- * @param params With the `ref` of an operation that the daemon lists, that one is waited
- *   for, and nothing is sent.
+ * @param params With the `ref` of an operation of this method that the daemon lists, that
+ *   one is waited for, and nothing is sent.
  */
 export async function operate(
   link: Link,
@@ -54,7 +54,7 @@ export async function operate(
   const given = text(fields(params)["ref"]);
   const run = new Run(link, given || newReference(), options);
   try {
-    if (given !== "" && (await run.isListed())) {
+    if (given !== "" && (await run.isListed(method))) {
       return await run.follow(new LostError(true));
     }
     return await run.start(method, params);
@@ -124,9 +124,10 @@ class Run {
   }
 
   /** Whether the daemon lists it already; nothing of it has been sent before. */
-  async isListed(): Promise<boolean> {
+  async isListed(method: string): Promise<boolean> {
     try {
-      return (await this.#find()) !== undefined;
+      // What another method began is not it: the daemon refuses the reference.
+      return `plugins/${text((await this.#find())?.["op"])}` === method;
     } catch (error) {
       throw error instanceof LostError ? new LostError(false, error.close) : error;
     }
