@@ -280,14 +280,18 @@ test("an abort while it is followed cancels it", async () => {
   assert.equal((await failure(run.outcome)).name, "AbortError");
 });
 
-test("an abort that a lost connection keeps from the daemon is sent to it later", async () => {
+test("an abort that a lost connection keeps from the daemon ends the wait, and is sent later", async () => {
   const abort = new AbortController();
-  const run = await installing({ signal: abort.signal });
+  const steps: unknown[] = [];
+  const onProgress = ({ step }: { readonly step: string }): unknown => steps.push(step);
+  const run = await installing({ signal: abort.signal, onProgress });
   const { fixture } = run;
-  fixture.socket.push("progress", { op: "install", ref: run.ref, operation: "7" });
+  fixture.socket.push("progress", { ref: run.ref, operation: "7", step: "clone" });
   fixture.health = undefined;
   fixture.socket.drop();
   abort.abort();
+  await fixture.pass(4_000);
+  assert.equal((await failure(run.outcome)).name, "AbortError");
   await fixture.pass(60_000);
   fixture.health = { ok: true };
   run.bridge.retry();
@@ -301,11 +305,13 @@ test("an abort that a lost connection keeps from the daemon is sent to it later"
   fixture.socket.answer({});
   await fixture.pass(2_000);
   const error = { code: "bad_request", message: "cancelled: by the page" };
-  fixture.socket.answer(listed(run.ref));
+  fixture.socket.answer(listed(run.ref, { step: "build" }));
   await fixture.pass(2_000);
   fixture.socket.answer(listed(run.ref, { outcome: "cancelled", error }));
-  assert.equal((await failure(run.outcome)).name, "AbortError");
+  await fixture.pass(60_000);
+  assert.equal(methods(fixture).at(-1), "operations");
   assert.equal(methods(fixture).filter((method) => method === "cancel").length, 1);
+  assert.deepEqual(steps, ["clone"]);
 });
 
 test("an abort before it is sent keeps it from being sent", async () => {

@@ -53,14 +53,17 @@ export async function operate(
   options.signal?.throwIfAborted();
   const given = text(fields(params)["ref"]);
   const run = new Run(link, given || newReference(), options);
-  try {
-    if (given !== "" && (await run.isListed(method))) {
-      return await run.follow(new LostError(true));
+  const outcome = async (): Promise<unknown> => {
+    try {
+      if (given !== "" && (await run.isListed(method))) {
+        return await run.follow(new LostError(true));
+      }
+      return await run.start(method, params);
+    } finally {
+      run.end();
     }
-    return await run.start(method, params);
-  } finally {
-    run.end();
-  }
+  };
+  return Promise.race([outcome(), run.givenUp]);
 }
 
 /** Make an unguessable reference. */
@@ -69,12 +72,12 @@ export function newReference(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** One operation that is waited for. */
+/** One operation that is waited for; once given up, until the daemon has been told. */
 class Run {
   readonly #link: Link;
   readonly #ref: string;
   readonly #signal: AbortSignal | undefined;
-  readonly #onProgress: OperateOptions["onProgress"];
+  #onProgress: OperateOptions["onProgress"];
   /** Stops the call itself, without cancelling the operation. */
   readonly #stop = new AbortController();
   readonly #ends: Cancel[];
@@ -85,6 +88,11 @@ class Run {
   #cancelAgain = false;
   #step = "";
   #wake = (): void => undefined;
+  #giveUp = (): void => undefined;
+  /** Rejects with the signal's reason when an abort has not reached the daemon. */
+  readonly givenUp = new Promise<never>((_, reject) => {
+    this.#giveUp = () => reject(this.#signal?.reason);
+  });
 
   constructor(link: Link, ref: string, { signal, onProgress }: OperateOptions) {
     this.#link = link;
@@ -219,7 +227,11 @@ class Run {
       await this.#link.call("plugins/cancel", { operation });
     } catch (error) {
       // When it was refused, the operation goes on, and its outcome is what counts.
-      this.#cancelAgain = isPassing(error);
+      if (isPassing(error)) {
+        this.#cancelAgain = true;
+        this.#onProgress = undefined;
+        this.#giveUp();
+      }
     }
   }
 
