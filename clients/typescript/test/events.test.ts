@@ -72,14 +72,23 @@ test("a listener that throws is reported, and keeps nothing from going on", asyn
   process.on("uncaughtException", (error) => uncaught.push(error.message));
   try {
     const got: unknown[] = [];
-    bridge.on("build", () => {
+    const fail = (): never => {
       throw new Error("defect of a listener");
-    });
+    };
+    bridge.on("build", fail);
     bridge.on("build", () => got.push("build"));
     fixture.socket.push("build", {});
     assert.deepEqual(got, ["build"]);
+    const params = { url: "https://example.org/bio", ref: "kept" };
+    const joined = bridge.operate("plugins/install", params, { onProgress: fail });
+    for (const outcome of [null, null, "done"]) {
+      await fixture.pass(2_000);
+      const entry = { op: "install", ref: "kept", step: "clone", outcome, result: 1 };
+      fixture.socket.answer({ operations: [entry] });
+    }
+    assert.equal(await joined, 1);
     await new Promise((resolve) => setImmediate(resolve));
-    assert.deepEqual(uncaught, ["defect of a listener"]);
+    assert.deepEqual(uncaught, Array(2).fill("defect of a listener"));
   } finally {
     process.removeAllListeners("uncaughtException");
     before.forEach((listener) => process.on("uncaughtException", listener));

@@ -48,8 +48,11 @@ export class Listeners {
    */
   emit(name: string, ...values: readonly unknown[]): void {
     const isUnderWay = this.#calls.length > 0;
-    const listening = [...this.#added].filter((added) => added.name === name);
-    this.#calls.push(...listening.map((added) => ({ added, values })));
+    for (const added of this.#added) {
+      if (added.name === name) {
+        this.#calls.push({ added, values });
+      }
+    }
     if (isUnderWay) {
       return;
     }

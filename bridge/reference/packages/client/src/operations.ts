@@ -8,6 +8,7 @@
 import type { CallOptions } from "./calls.js";
 import { type Cancel, type Clock, atDeadline } from "./clock.js";
 import { type BridgeError, LostError, RefusedError, TimeoutError, refusal } from "./errors.js";
+import { notify } from "./events.js";
 import { type Fields, fields, list, text } from "./json.js";
 import type { Events } from "./protocol.js";
 
@@ -15,6 +16,8 @@ const LOOK_MILLISECONDS = 2_000;
 const REFERENCE_BYTES = 16;
 
 export type Progress = Events["progress"];
+
+const unheard = (): void => undefined;
 
 export interface OperateOptions {
   /** Asks the daemon to cancel; it refuses once the operation is nearly done. */
@@ -77,7 +80,7 @@ class Run {
   readonly #link: Link;
   readonly #ref: string;
   readonly #signal: AbortSignal | undefined;
-  #onProgress: OperateOptions["onProgress"];
+  #onProgress: (progress: Progress) => void;
   /** Stops the call itself, without cancelling the operation. */
   readonly #stop = new AbortController();
   readonly #ends: Cancel[];
@@ -94,7 +97,7 @@ class Run {
     this.#giveUp = () => reject(this.#signal?.reason);
   });
 
-  constructor(link: Link, ref: string, { signal, onProgress }: OperateOptions) {
+  constructor(link: Link, ref: string, { signal, onProgress = unheard }: OperateOptions) {
     this.#link = link;
     this.#ref = ref;
     this.#signal = signal;
@@ -208,7 +211,7 @@ class Run {
     this.#operation = text(operation, this.#operation);
     if (step !== this.#step) {
       this.#step = text(step);
-      this.#onProgress?.(progress);
+      notify(this.#onProgress, progress);
     }
   }
 
@@ -229,7 +232,7 @@ class Run {
       // When it was refused, the operation goes on, and its outcome is what counts.
       if (isPassing(error)) {
         this.#cancelAgain = true;
-        this.#onProgress = undefined;
+        this.#onProgress = unheard;
         this.#giveUp();
       }
     }
