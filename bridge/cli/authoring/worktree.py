@@ -16,6 +16,7 @@ from ...classes import frozen
 from ...plugins.dev.reading import read_files
 from ...plugins.tree.tree import SIGNATURE_FILE, Tree
 from ...protocol.limits import TREE_BYTES
+from ...protocol.text import shown
 from ...settings.options import Paths
 from ..terminal import CommandError, first_of, reported
 from .git import git, printed
@@ -106,13 +107,19 @@ def published(
     List the files here that a clone would have, sorted, with ``/``.
 
     :param ignored: Directories to leave out where git does not decide what to.
-    :raise CommandError: The directory cannot be read, or git is missing.
+    :raise CommandError: The directory cannot be read, or git is missing, or another
+        repository is in it.
     """
     if not is_work_tree(root):
         return sorted(_walk(root, ignored))
     output = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     names = {name.decode("utf-8", "surrogateescape") for name in output.split(b"\0")}
-    return sorted(name for name in names if name and os.path.lexists(root / name))
+    found = sorted(name for name in names if name and os.path.lexists(root / name))
+    for name in found:
+        if name.endswith("/"):
+            why = "is a git repository of its own; remove it, or have git ignore it"
+            raise CommandError(f"{shown(name)} {why}")
+    return found
 
 
 def _walk(root: Path, ignored: Collection[str]) -> list[str]:

@@ -10,6 +10,7 @@ from bridge.cli.authoring.worktree import (
     published_tree,
     since_signed,
 )
+from bridge.cli.terminal import CommandError
 from bridge.protocol.errors import BridgeError
 
 from ...directories import fresh_directory, write_files
@@ -47,7 +48,12 @@ class DirectoryTests(WorkTreeTestCase):
 
 class RepositoryTests(WorkTreeTestCase):
     def test_link_and_submodule(self):
-        """Both are refused as they would be in a clone."""
+        """Both are refused as they would be in a clone, as is what would become one."""
+        commit(self.root)
+        git(self.root, "init", "--quiet", "own")
+        with self.assertRaisesRegex(CommandError, "^own/ is a git repository of its"):
+            self.read()
+        self.write(".gitignore", "own/\n")
         (self.root / "link").symlink_to("main.ts")
         commit(self.root)
         self.assert_refused("policy: link:1 symlink")
