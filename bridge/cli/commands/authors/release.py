@@ -29,11 +29,12 @@ from ....plugins.tree.signature import key_id, read_signature, sign_tree, verify
 from ....plugins.tree.tree import SIGNATURE_FILE
 from ....plugins.tree.versions import is_lower, is_plain_version, is_version
 from ....protocol.errors import BridgeError
+from ....protocol.text import shown
 from ....settings.host import HostProfile
 from ....settings.options import Paths
 from ...authoring import worktree
 from ...authoring.checker import check_plugin
-from ...authoring.git import git
+from ...authoring.git import git, printed
 from ...authoring.keyfiles import SigningKey, chosen_key, key_option
 from ...authoring.report import STATUS, Outcome, report_lines
 from ...command import command, directory_argument, json_option
@@ -98,7 +99,7 @@ def release(
             f"{'new key':<12} the last release has {before}, so each user is asked to "
             "accept this one"
         )
-    lines.append("Users get it when you push the default branch:")
+    lines.append(repository.when_users_get_it())
     if not repository.remote():
         add = ["git", "-C", str(directory), "remote", "add", "origin", "URL"]
         lines.append(f"  {shlex.join(add)}")
@@ -336,6 +337,20 @@ class Repository:
         """Return the command that publishes a release, as its words."""
         words = ["git", "-C", str(self.root), "push", "--atomic"]
         return [*words, self.remote() or "origin", self.branch, release.tag]
+
+    def when_users_get_it(self) -> str:
+        """Return the line before the command that pushes the branch."""
+        ref = f"refs/remotes/{self.remote() or 'origin'}/HEAD"
+        head = git(self.root, "for-each-ref", "--format=%(symref:lstrip=3)", ref)
+        default, branch = printed(head.strip()), shown(self.branch)
+        if default not in ("", branch):
+            return (
+                f"Users get it when {default}, the default branch, has it; to push "
+                f"{branch}:"
+            )
+        # Only a clone knows it.
+        condition = "" if default else ", if it is the default branch"
+        return f"Users get it when you push {branch}{condition}:"
 
     def remote(self) -> str | None:
         """Return the name of the repository to push to, if there is one."""

@@ -127,12 +127,19 @@ class ReleaseTests(ReleaseTestCase):
         """The repository that the branch follows is the one to push to."""
         self.git("remote", "add", "mine", "https://example.org/x.git")
         out = self.assert_released("patch", "1.2.4")
+        self.assertIn("main, if it is the default branch:\n", out)
         self.assertIn("push --atomic mine main v1.2.4\n", out)
         self.assertNotIn("remote add", out)
         self.git("remote", "add", "origin", "https://example.org/y.git")
         self.assertIn("push --atomic origin main", self.release("patch")[1])
         self.git("config", "branch.main.remote", "mine")
-        self.assertIn("push --atomic mine main", self.release("patch")[1])
+        for default, words in (("main", "you push main:"), ("next", "next, the")):
+            head = f"refs/remotes/mine/{default}"
+            self.git("symbolic-ref", "refs/remotes/mine/HEAD", head)
+            self.git("update-ref", head, "HEAD")
+            out = self.release("patch")[1]
+            self.assertIn("push --atomic mine main", out)
+            self.assertIn(f"Users get it when {words}", out)
 
     def test_line_endings(self):
         """What a clone gets is signed, whatever the files are here."""
