@@ -6,7 +6,7 @@ import os
 from typing import Final
 
 from ..datadir.ownership import NotOwnError, check_publishable
-from ..datadir.paths import HOST_FILES, missing_files
+from ..datadir.paths import missing_files
 from ..plugins.esbuild.pins import BUNDLER_FILES, VERSION, pin_for
 from ..settings.host import HostProfile
 from ..settings.options import Paths
@@ -17,7 +17,7 @@ OWN_HOST: Final = "reference"
 
 def missing_sources(place: Paths) -> list[str]:
     """Return the needed host sources that the data directory lacks."""
-    return missing_files(place.data.root, HOST_FILES)
+    return missing_files(place.data.root, place.profile.needed_sources)
 
 
 def setup_advice(place: Paths, *options: str, new_sources: bool = False) -> str:

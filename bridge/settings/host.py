@@ -19,6 +19,7 @@ import platformdirs
 from attrs import evolve, field
 
 from ..classes import frozen
+from ..datadir.paths import HOST_FILES, REALM_ENTRY
 from ..protocol.errors import BridgeError
 from ..protocol.rules import Text
 from ..protocol.wire import make_converter, structure
@@ -169,6 +170,11 @@ class HostProfile:
     def has_texts(self) -> bool:
         """Whether ``plugins`` is ``texts``."""
         return self.plugins == "texts"
+
+    @property
+    def needed_sources(self) -> tuple[str, ...]:
+        """Those that its bundle is made of, relative to the data directory."""
+        return (*HOST_FILES, REALM_ENTRY) if self.has_texts else HOST_FILES
 
     @property
     def tree_domain(self) -> str:

@@ -15,7 +15,6 @@ from bridge.approval.prompts import Operation
 from bridge.cli import checkup
 from bridge.cli.checkup import Finding, Level
 from bridge.cli.terminal import CommandError
-from bridge.datadir.paths import API_ENTRY, HOST_ENTRY
 from bridge.datadir.token import read_or_make_token
 from bridge.freedesktop.messages import DesktopError
 from bridge.freedesktop.notes import Server
@@ -231,7 +230,8 @@ class DiskTests(SynchronousTestCase):
         """What is in place is reported as such."""
         self.assertEqual(self.found()["database sample"].level, NOTE)
         self.place.profile.database("sample", self.root).touch()
-        for name in (HOST_ENTRY, API_ENTRY):
+        needed = self.place.profile.needed_sources
+        for name in needed:
             self.write(self.root / name)
         self.write(self.place.bundle)
         found = self.found()
@@ -240,7 +240,7 @@ class DiskTests(SynchronousTestCase):
         self.assertIn("by an unknown version", found["host sources"].text)
         self.assertIn("run: plugin-bridge setup ", found["host sources"].fix)
         self.assertIn("is published", found["theme directory"].text)
-        sources = {path.removeprefix("host/"): b"" for path in (HOST_ENTRY, API_ENTRY)}
+        sources = {path.removeprefix("host/"): b"" for path in needed}
         install_sources(sources, self.data, __version__, force=True)
         self.assertEqual(self.found()["host sources"].level, OK)
         with patch.object(os, "access", return_value=False):

@@ -6,7 +6,6 @@ from unittest import mock
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.datadir.paths import HOST_FILES
 from bridge.plugins.esbuild.pins import BUNDLER_FILES
 from bridge.provision import readiness
 from bridge.provision.readiness import build_problem
@@ -19,11 +18,13 @@ class ReadinessTests(SynchronousTestCase):
     def setUp(self):
         self.root = fresh_directory(self)
         self.place = locate("reference", self.root, None)
-        write_files(self.root, dict.fromkeys((*BUNDLER_FILES, *HOST_FILES), ""))
+        self.sources = self.place.profile.needed_sources
+        self.assertEqual(self.sources[2:], ("host/packages/host/src/realm/runtime.ts",))
+        write_files(self.root, dict.fromkeys((*BUNDLER_FILES, *self.sources), ""))
 
     def test_each_missing_file(self):
         """Each file's lack is reported, with the command that installs it."""
-        for name in (*BUNDLER_FILES, *HOST_FILES):
+        for name in (*BUNDLER_FILES, *self.sources):
             (self.root / name).unlink()
             problem = build_problem(self.place)
             what = "bundler" if name in BUNDLER_FILES else "host sources"
@@ -33,7 +34,7 @@ class ReadinessTests(SynchronousTestCase):
 
     def test_where_sources_are(self):
         """A host whose sources do not ship names where to get them, and the option."""
-        for name in HOST_FILES:
+        for name in self.sources:
             (self.root / name).unlink()
         problem = build_problem(locate("vrcnext", self.root, None))
         self.assertIn("no host sources; download vrcnext-plugin-host-src", problem)

@@ -23,8 +23,6 @@ from ...classes import define, frozen
 from ...concurrency.threads import InThread, settled
 from ...datadir.ownership import NotOwnError
 from ...datadir.paths import (
-    HOST_FILES,
-    REALM_ENTRY,
     TABLE_FILE,
     DataDirError,
     missing_files,
@@ -194,9 +192,8 @@ class _BuildRun:
         :raise OSError: There is no room, or no permission.
         """
         data = self.builder.paths.data
-        needed = [*BUNDLER_FILES, *HOST_FILES]
-        if self.builder.paths.profile.has_texts:
-            needed.append(REALM_ENTRY)
+        place = self.builder.paths
+        needed = (*BUNDLER_FILES, *place.profile.needed_sources)
         try:
             # Somebody may have removed what the daemon's start made.
             data.create()
@@ -216,7 +213,8 @@ class _BuildRun:
             for path in missing:
                 what = "bundler" if path in BUNDLER_FILES else "host sources"
                 raise BuildError(
-                    f"{what} missing: there is no {path}; run plugin-bridge setup"
+                    f"{what} missing: there is no {path}; "
+                    f"run: plugin-bridge setup {place.typed}"
                 )
             data.checked(data.host)
             if not data.package.exists():

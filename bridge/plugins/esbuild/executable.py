@@ -42,6 +42,7 @@ from .pins import BINARY_NAME, CHECKSUM_NAME
 
 _CHECKSUM: Final = re.compile(r"[0-9a-f]{64}")
 _CHECKSUM_FILE_BYTES: Final = 4 * KIB
+_FIX: Final = "run plugin-bridge setup for this host"
 _CHUNK_BYTES: Final = MIB
 
 
@@ -74,9 +75,7 @@ def read_checksum(directory: Path) -> str:
     digest = words[0].decode("ascii", "replace").lower() if words else ""
     if _CHECKSUM.fullmatch(digest):
         return digest
-    raise BundlerError(
-        f"bin/{CHECKSUM_NAME} does not hold a SHA-256 digest; run plugin-bridge setup"
-    )
+    raise BundlerError(f"bin/{CHECKSUM_NAME} does not hold a SHA-256 digest; {_FIX}")
 
 
 @define(eq=False, repr=False)
@@ -105,9 +104,7 @@ class HeldCopy:
         binary = directory / BINARY_NAME
         for name in (BINARY_NAME, CHECKSUM_NAME):
             if not (directory / name).exists():
-                raise BundlerError(
-                    f"bundler missing: there is no bin/{name}; run plugin-bridge setup"
-                )
+                raise BundlerError(f"bundler missing: there is no bin/{name}; {_FIX}")
         with self._lock:
             digest, found = read_checksum(directory), binary.stat()
             # No call sets the time of the last change, which every change changes.
@@ -170,5 +167,5 @@ def _copy(binary: Path, to: int, digest: str) -> None:
     if hashed.hexdigest() != digest:
         raise BundlerError(
             f"esbuild checksum mismatch: bin/{BINARY_NAME} is not what "
-            f"bin/{CHECKSUM_NAME} says, so it was not run; run plugin-bridge setup"
+            f"bin/{CHECKSUM_NAME} says, so it was not run; {_FIX}"
         )

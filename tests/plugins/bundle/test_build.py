@@ -395,7 +395,7 @@ class MissingTests(BuildCase):
             away = file.rename(file.with_suffix(".away"))
             self.assertEqual(
                 await self.refusal(),
-                f"{what}: there is no {path}; run plugin-bridge setup",
+                f"{what}: there is no {path}; run: plugin-bridge setup --host x",
             )
             away.rename(file)
         self.assertFalse(self.shop.theme_dir.exists())

@@ -96,7 +96,7 @@ class Workshop:
         self, on=reactor, defer_to_thread: Callable[..., Deferred[Any]] = deferToThread
     ) -> Builder:
         return Builder(
-            Paths(self.profile, self.data, self.theme_dir),
+            Paths(self.profile, self.data, self.theme_dir, ("--host", "x")),
             on,
             defer_to_thread,
             version="1.2.3",
