@@ -75,8 +75,6 @@ def create(
     :raise CommandError: A value breaks a rule, and nothing was written; or something
         cannot be written.
     """
-    if not words[_YEAR_AND_HOLDER].isprintable():
-        raise CommandError("--author: no control characters")
     contents = _filled(words)
     try:
         check_new_id(words[_ID])
@@ -86,6 +84,9 @@ def create(
         read_manifest(contents[MANIFEST_FILE], profile)
     except BridgeError as e:
         raise CommandError(e.message) from None
+    # After the name, of which it is made where it was not given.
+    if not words[_YEAR_AND_HOLDER].isprintable():
+        raise CommandError("--author: no control characters")
     with reported(f"{root} cannot be written"):
         root.mkdir(parents=True, exist_ok=True)
         # First: where git is missing, nothing has to be removed to try again.

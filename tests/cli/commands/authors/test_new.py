@@ -113,7 +113,7 @@ class NewTests(CommandTestCase):
         """What the manifest does not allow is refused before anything is written."""
         for word, rule in (
             ("--id=X", "invalid_id: an id is 2 to 40"),
-            ("--name=", "name: "),
+            ("--name=a\nb", "name: "),
             ("--description=a\tb", "description: "),
             ("--author=a\nb", "--author: no control characters"),
         ):
