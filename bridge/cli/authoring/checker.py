@@ -28,6 +28,7 @@ from ...plugins.policy.rules.imports import OUTSIDE
 from ...plugins.policy.rules.table import Hit
 from ...plugins.policy.scan import Scanner
 from ...plugins.tree import manifest
+from ...plugins.tree.about import icon_note
 from ...plugins.tree.signature import verify_tree
 from ...plugins.tree.tree import Tree
 from ...plugins.tree.versions import admits
@@ -110,8 +111,9 @@ class Checker:
             self._tree.write(self._copy)
         sizes = list(map(len, self._tree.files.values()))
         found = f"{len(sizes)} files, {sum(sizes):,} bytes"
-        if note := folder_note(self._root):
-            raise EndedError(Outcome.WARNED, f"{found}\n{note}")
+        notes = [*filter(None, (folder_note(self._root), icon_note(self._tree)))]
+        if notes:
+            raise EndedError(Outcome.WARNED, "\n".join([found, *notes]))
         return found
 
     async def _read_manifest(self) -> str:

@@ -47,6 +47,18 @@ def read_about(tree: Tree) -> About:
     )
 
 
+def icon_note(tree: Tree) -> str:
+    """Return why the icon of a tree is not shown; empty if it is, or there is none."""
+    content = tree.files.get(ICON_FILE)
+    if content is None or _is_icon(content):
+        return ""
+    edge = limits.PLUGIN_ICON_PIXELS
+    return (
+        f"{ICON_FILE} is not shown: it must be a PNG that stands still, of at most "
+        f"{edge} by {edge} pixels and {limits.PLUGIN_ICON_BYTES:,} bytes"
+    )
+
+
 def _is_icon(content: bytes) -> bool:
     """Whether it says of itself that it is a small PNG that stands still."""
     width, height = (

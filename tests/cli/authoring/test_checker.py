@@ -58,6 +58,7 @@ CASES: list[tuple[str, str | None, str, str]] = [
         *("plugin.json", MANIFEST.replace('"demo"', '"con"')),
         *("manifest:refused build:not_done", "invalid_id: an id must not be"),
     ),
+    ("icon.png", "GIF89a", "files:warned build:ok", "bytes\nicon.png is not shown"),
     ("main.ts", None, "id:not_done types:not_done build:not_done", "no main.ts"),
     ("main.ts", 'import "./no";', "build:refused", "build_failed: esbuild failed:\n"),
     ("main.ts", "export default { id: 'demo' };", "id:ok", "exports demo"),
