@@ -38,6 +38,9 @@ _VARIABLES: Final = re.compile(
     re.IGNORECASE,
 )
 
+# Such as "npm error code E404", before version 10 "npm ERR! code E404".
+_ERROR_CODE: Final = re.compile(rb"^npm \S+ code ([A-Z0-9_]{1,40})\b", re.MULTILINE)
+
 
 class SetupError(UserError):
     """Why a part of setup failed; one line for the user."""
@@ -166,7 +169,9 @@ def _remove_left() -> None:
 
 
 def _run(npm: str, spec: str, directory: Path, environ: dict[str, str]) -> None:
-    command = [npm, "pack", "--silent", "--ignore-scripts", spec]
+    # Whatever npm is configured to do, the package is written here.
+    here = ("--pack-destination=.", "--dry-run=false")
+    command = [npm, "pack", "--loglevel=error", "--ignore-scripts", *here, spec]
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and the words are ours
             command,
@@ -174,7 +179,7 @@ def _run(npm: str, spec: str, directory: Path, environ: dict[str, str]) -> None:
             env=environ,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             timeout=NPM_SECONDS,
             check=False,
         )
@@ -183,7 +188,9 @@ def _run(npm: str, spec: str, directory: Path, environ: dict[str, str]) -> None:
     except OSError as e:
         raise SetupError(f"npm could not be run: {e.strerror}") from None
     if done.returncode:
-        raise SetupError("npm could not download it")
+        code = _ERROR_CODE.search(done.stderr)
+        why = f" ({code[1].decode()})" if code else ""
+        raise SetupError(f"npm could not download it{why}")
 
 
 def _for_npm(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:

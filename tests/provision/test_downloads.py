@@ -139,7 +139,8 @@ class FindingTests(SourceCase):
         self.find({**environ, **secrets, **kept})
         self.assertEqual(
             (self.root / "args").read_text(),
-            f"pack --silent --ignore-scripts {self.pin.name}@0.28.2\n",
+            "pack --loglevel=error --ignore-scripts --pack-destination=. "
+            f"--dry-run=false {self.pin.name}@0.28.2\n",
         )
         lines = (self.root / "env").read_text().splitlines()
         names = {line.partition("=")[0] for line in lines}
@@ -174,6 +175,10 @@ class FindingTests(SourceCase):
             found = {self.refused(self.find, environ): "npm took longer than 120 s"}
         for script, why in (
             ("#!/bin/sh\nexit 1\n", "npm could not download it"),
+            (
+                "#!/bin/sh\necho >&2 'npm error code E404\nnpm error more'; exit 1\n",
+                "npm could not download it (E404)",
+            ),
             ("#!/bin/sh\nexit 0\n", "npm downloaded nothing"),
             ("#!/nowhere/node\n", "npm could not be run: No such file or directory"),
         ):
