@@ -343,7 +343,7 @@ test("a socket that was given up changes nothing", async () => {
   assert.equal(bridge.state, "connected");
 });
 
-test("close ends everything", async () => {
+test("close ends everything, until a retry", async () => {
   const { fixture, bridge } = await connected();
   const held = failure(bridge.call("plugins/list"));
   fixture.socket.refuse("rate_limited", "too many requests", { retryAfter: 2 });
@@ -358,6 +358,9 @@ test("close ends everything", async () => {
   await fixture.pass(120_000);
   assert.equal(bridge.state, "stopped");
   assert.deepEqual([fixture.sockets.length, fixture.timers, fixture.listening], [1, 0, 0]);
+  bridge.retry();
+  await settle();
+  assert.equal(bridge.state, "connecting");
 });
 
 test("a listener that closes the client leaves nothing behind", async () => {

@@ -123,7 +123,7 @@ export interface Bridge {
   /** Look for the daemon now, despite any refusal. */
   retry(): void;
 
-  /** Stop: nothing more is sent, and pending calls are rejected. */
+  /** Stop, until `pair`, `moveTo` or `retry`: nothing is sent, pending calls are rejected. */
   close(): void;
 }
 
