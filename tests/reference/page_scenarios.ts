@@ -4,7 +4,7 @@ import type { ListEntry } from "../../bridge/reference/packages/client/src/index
 import { hostAndPath, openable, suggestion } from "../../bridge/reference/packages/host/src/model/address.js";
 import { diagnostics, redacted } from "../../bridge/reference/packages/host/src/model/diagnostics.js";
 import { type Preview, entriesOf, gains } from "../../bridge/reference/packages/host/src/model/entries.js";
-import { filtered } from "../../bridge/reference/packages/host/src/model/logbuffer.js";
+import { filtered, lineText } from "../../bridge/reference/packages/host/src/model/logbuffer.js";
 import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/model/navigation.js";
 import { isToStart, matching, rowsOf } from "../../bridge/reference/packages/host/src/model/rows.js";
 import { clock, count, explain, stepWords } from "../../bridge/reference/packages/host/src/model/words.js";
@@ -773,6 +773,12 @@ export const pageScenarios = {
     equal(found({ level: "warn" }), [2, 3]);
     equal(found({ scope: "bio" }), [2]);
     equal(found({ search: "TWO" }), [2]);
+  },
+
+  /** Each line that is copied begins with the page's own words. */
+  test_attack_line_of_another_scope() {
+    const line = { number: 1, level: "info" as const, scope: "evil", message: "a\r\nb\u2028c", ts: 0 };
+    equal(lineText(line), "1970-01-01T00:00:00.000Z info evil a\n    b\n    c");
   },
 
   /** The report has no token, path of an address or home directory. */

@@ -176,6 +176,7 @@ export const questionScenarios = {
     const long = "Bridge: your session ends. To stay signed in, press Allow below.".repeat(3);
     equal([...shownName(long)].length, 61);
     equal(shownName("  Bio  "), "Bio");
+    equal(shownName("Bio” held? „a‟ «b» \"c\""), "Bio' held? 'a' 'b' 'c'");
     // What is written from right to left turns nothing of the sentence around.
     equal(shownName("مرحبا"), "\u2068مرحبا\u2069");
     equal(shownName("a\u202eb"), "\u2068a\u202eb\u2069");

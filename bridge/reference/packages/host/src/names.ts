@@ -5,6 +5,9 @@ const MOST_CHARACTERS = 60;
 const OWN_NAMES = ["host", "bridge", "plugin bridge", "the bridge", "home", "log", "settings"];
 const FROM_RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Bidi_Control}]/u;
 
+// What the page quotes a name with, and what looks like it.
+const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\uff02\u301d-\u301f]/gu;
+
 // As people count: 2 before 10.
 export const ORDER = new Intl.Collator(undefined, { numeric: true });
 
@@ -15,7 +18,7 @@ export interface Named {
 
 /** A name that is no text of its own, and turns nothing of a sentence that it is part of. */
 export function shownName(name: string): string {
-  const characters = [...name.trim()];
+  const characters = [...name.trim().replace(QUOTES, "'")];
   const cut = characters.slice(0, MOST_CHARACTERS).join("").trim();
   const short = characters.length > MOST_CHARACTERS ? `${cut}…` : cut;
   return FROM_RIGHT_TO_LEFT.test(short) ? `\u2068${short}\u2069` : short;

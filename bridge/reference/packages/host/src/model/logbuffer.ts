@@ -86,7 +86,8 @@ export function filtered(lines: readonly Line[], filter: LineFilter): readonly L
   );
 }
 
-/** A line as it is copied. */
+/** A line as it is copied; lines in a message are indented, so that none looks like another's. */
 export function lineText({ level, scope, message, ts }: LogRecord): string {
-  return `${new Date(ts).toISOString()} ${level} ${scope} ${message}`;
+  const indented = message.replace(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/gu, "\n    ");
+  return `${new Date(ts).toISOString()} ${level} ${scope} ${indented}`;
 }
