@@ -743,7 +743,7 @@ class ManagerTests(ClassFixtureCase):
         chrome.switch_to.window(first)
 
     def test_another_address(self) -> None:
-        """The page starts afresh there, without the code; a link brings one with it."""
+        """It starts afresh there, without the code; a link brings one, or asks."""
         fixture, browser = self.fixture, self.browser
         self.addCleanup(fixture.pair)
         self.addCleanup(self.unpair)
@@ -755,6 +755,17 @@ class ManagerTests(ClassFixtureCase):
         self.script("location.hash = arguments[0]", link)
         browser.until_text("#bridge-state", "Connected")
         self.assertNotIn("token", self.script("return location.href"))
+        link = f"endpoint=http%3A%2F%2F127.0.0.1%3A{fixture.daemon.port}"
+        self.script("location.hash = arguments[0]", link)
+        self.said("A link wants to connect this page to http://127.0.0.1")
+        self.focused("H2")
+        self.audit("led")
+        browser.click("#destination-stay")
+        self.until("it has gone", lambda: not self.is_shown("#destination"))
+        browser.until_text("#bridge-state", "Connected")
+        self.script("location.hash = arguments[0]", link)
+        browser.click("#destination-go")
+        browser.until_text("#connect-words", "Paste the pairing code")
 
     def test_a_page_that_was_opened_as_a_file(self) -> None:
         """It says so; that the bridge isn't running would be wrong."""

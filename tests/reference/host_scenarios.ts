@@ -102,9 +102,15 @@ export const hostScenarios = {
     equal([preferences.endpoint, preferences.token], ["http://127.0.0.1:42081", "secret"]);
     const named = ["#endpoint=http://127.0.0.1:6", "#x&token=y", "", "#/plugins", "#/endpoint"];
     equal(named.map(namesDaemon), [true, true, false, false, false]);
+    const kept = [...memory];
     preferences.follow("#endpoint=http://127.0.0.1:6");
-    equal([preferences.endpoint, preferences.token], ["http://127.0.0.1:6", ""]);
-    equal([...memory.keys()], ["plugin-bridge.endpoint"]);
+    equal([preferences.target, preferences.first], ["http://127.0.0.1:42081", "secret"]);
+    equal([preferences.destination, [...memory]], [{ endpoint: "http://127.0.0.1:6", token: "" }, kept]);
+    preferences.move({ endpoint: "http://127.0.0.1:6", token: "" });
+    equal([preferences.target, preferences.first], ["http://127.0.0.1:6", ""]);
+    // On a page that is not paired there is nothing to lose.
+    preferences.follow("#endpoint=http://127.0.0.1:7");
+    equal([preferences.target, preferences.endpoint], ["http://127.0.0.1:7", "http://127.0.0.1:6"]);
   },
 
   /** The address's fragment may have the token; it is kept once it is accepted. */
@@ -112,7 +118,7 @@ export const hostScenarios = {
     const token = "8dTj5DPWSET2KLYtb9ii-0xPbHCmjBnxh5_bgCa9oLg";
     const preferences = new Preferences(new Memory());
     preferences.follow(`#endpoint=http://127.0.0.1:5&token=${token}`);
-    equal([preferences.endpoint, preferences.first, preferences.token], ["http://127.0.0.1:5", token, ""]);
+    equal([preferences.target, preferences.first, preferences.token], ["http://127.0.0.1:5", token, ""]);
     const paired: string[] = [];
     const link = { state: "connecting", pair: (with_: string) => void paired.push(with_) };
     preferences.settle(link);
@@ -120,6 +126,9 @@ export const hostScenarios = {
     link.state = "connected";
     preferences.settle(link);
     equal([preferences.token, preferences.offered, paired], [token, "", []]);
+    equal(preferences.endpoint, "http://127.0.0.1:5");
+    preferences.follow(`#endpoint=http://127.0.0.1:6&token=${token}`);
+    equal([preferences.target, preferences.destination], ["http://127.0.0.1:6", undefined]);
     for (const fragment of ["#token=", "#token=short", "#token=a%20b%20c%20d%20e%20f%20g%20h", "#/plugins"]) {
       preferences.follow(fragment);
       equal([preferences.offered, preferences.token], ["", token]);

@@ -284,6 +284,13 @@ export const pageScenarios = {
     equal(bar.fragment, "#endpoint=http%3A%2F%2F127.0.0.1%3A6");
     model.unpair();
     equal([link.state, bar.reloads], ["unpaired", 2]);
+    const destination = { endpoint: "http://127.0.0.1:7", token: "" };
+    for (const goes of [false, true]) {
+      preferences.destination = destination;
+      model.decide(goes);
+      equal([preferences.endpoint === destination.endpoint, preferences.destination], [goes, undefined]);
+    }
+    equal(bar.reloads, 3);
     await answered();
   },
 

@@ -39,7 +39,7 @@ export function startHost(
   page: Page,
 ): PageModel {
   const { later } = environment;
-  const link = new ClientLink(preferences.endpoint, preferences.first);
+  const link = new ClientLink(preferences.target, preferences.first);
   const { client } = link;
   link.changed.listen(() => preferences.settle(link));
   const log = new Log(environment, (...line) => client.log(...line));

@@ -22,10 +22,19 @@ export function namesDaemon(fragment: string): boolean {
   return /[#&](endpoint|token)=/.test(fragment);
 }
 
+/** Another daemon that a link leads to, with its token if it names one. */
+export interface Destination {
+  readonly endpoint: string;
+  readonly token: string;
+}
+
 /** Reads and writes the two; lives in memory when the browser keeps nothing. */
 export class Preferences {
   /** A token that a link brought, until the daemon accepts or refuses it; empty for none. */
   offered = "";
+  /** Where a link wants to move a page that is paired; the user decides. */
+  destination: Destination | undefined;
+  #linked = "";
   readonly #storage: Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
   constructor(storage: Pick<Storage, "getItem" | "setItem" | "removeItem">) {
@@ -56,14 +65,33 @@ export class Preferences {
   /**
    * Take over the endpoint and the token that a link names.
    *
-   * A link may come from anywhere, so it must not unpair the page: the token is kept once
-   * the daemon has accepted it.
+   * A link may come from anywhere, so it neither unpairs a page nor moves it: both are kept
+   * once the daemon there has accepted the token, and a paired page asks before it leaves,
+   * unless the link knows the page's token: then the daemon has another port.
    */
   follow(fragment: string): void {
     const named = new URLSearchParams(fragment.slice(1));
-    const token = named.get("token") ?? "";
-    this.endpoint = readEndpoint(named.get("endpoint") ?? "") ?? this.endpoint;
-    this.offered = /^[A-Za-z0-9_-]{16,128}$/.test(token) ? token : "";
+    const given = named.get("token") ?? "";
+    const token = /^[A-Za-z0-9_-]{16,128}$/.test(given) ? given : "";
+    const endpoint = readEndpoint(named.get("endpoint") ?? "") ?? this.endpoint;
+    if (endpoint !== this.endpoint && this.token !== "" && token !== this.token) {
+      this.destination = { endpoint, token };
+    } else {
+      this.#linked = endpoint;
+      this.offered = token;
+    }
+  }
+
+  /** Move to where a link leads, as the user has decided. */
+  move({ endpoint, token }: Destination): void {
+    this.#linked = "";
+    this.endpoint = endpoint;
+    this.token = token;
+  }
+
+  /** The endpoint to connect to: one of a link is not kept yet. */
+  get target(): string {
+    return this.#linked || this.endpoint;
   }
 
   /** The token to connect with. */
@@ -75,7 +103,7 @@ export class Preferences {
   settle(link: { readonly state: string; pair(token: string): void }): void {
     const { offered } = this;
     if (offered !== "" && link.state === "connected") {
-      this.token = offered;
+      this.move({ endpoint: this.target, token: offered });
     } else if (offered !== "" && link.state === "unpaired") {
       this.offered = "";
       if (this.token !== "") {

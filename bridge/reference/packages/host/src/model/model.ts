@@ -208,8 +208,21 @@ export class PageModel {
 
   /** Connect to another daemon, with nothing that the page has of this one. */
   moveTo(endpoint: string): void {
+    this.preferences.endpoint = endpoint;
     // As a link does: a browser that keeps nothing has it after the reload only there.
     this.#tab.bar.write(`#endpoint=${encodeURIComponent(endpoint)}`);
+  }
+
+  /** Go where a link leads, or stay. */
+  decide(goes: boolean): void {
+    const { destination } = this.preferences;
+    this.preferences.destination = undefined;
+    if (goes && destination !== undefined) {
+      this.preferences.move(destination);
+      this.#tab.reload();
+    } else {
+      this.link.changed.emit();
+    }
   }
 
   /** Forget the pairing code, and ask for another. */

@@ -9,7 +9,7 @@ import type { Announcer } from "../model/announcer.js";
 import type { PageModel } from "../model/model.js";
 import { type Navigation, type Route, fragmentOf, readRoute } from "../model/navigation.js";
 import { AddView } from "./add.js";
-import { Banner } from "./banner.js";
+import { Banner, DestinationBanner } from "./banner.js";
 import { ConnectView } from "./connect.js";
 import { Dialog } from "./dialog.js";
 import { KeysView } from "./keys.js";
@@ -43,6 +43,7 @@ function App({ model }: ViewProps) {
       <Header model={model} route={connect ? undefined : route} />
       <LiveRegions announcer={model.announcer} />
       <main>
+        <DestinationBanner model={model} />
         {connect ? null : <Banner model={model} />}
         <Boundary model={model} shown={shown}>
           {connect ? <ConnectView model={model} /> : <Panes model={model} route={route} />}

@@ -14,6 +14,31 @@ import { Button, ButtonLink, Reason, useSeconds } from "./parts.js";
 
 const ANSWER_MILLISECONDS = 120_000;
 
+/** Where a link wants to move the page, and the user's decision. */
+export function DestinationBanner({ model }: ViewProps) {
+  const { destination, endpoint } = model.preferences;
+  const words =
+    destination === undefined
+      ? ""
+      : `A link wants to connect this page to ${destination.endpoint} instead of ${endpoint}. ` +
+        "Go there only if you started a bridge there yourself.";
+  useEffect(() => {
+    if (words !== "") {
+      model.announcer.urgent(words);
+    }
+  }, [words]);
+  return words === "" ? null : (
+    <Frame id="destination" tone="warn" words={<p>{words}</p>}>
+      <Button id="destination-go" onPress={() => model.decide(true)}>
+        Connect there
+      </Button>
+      <Button id="destination-stay" kind="primary" onPress={() => model.decide(false)}>
+        Stay
+      </Button>
+    </Frame>
+  );
+}
+
 /** Show the first of: connection, a failure to save, safe mode, operation, build, reload, updates. */
 export function Banner({ model }: ViewProps) {
   const task = model.operations.tasks.at(-1);

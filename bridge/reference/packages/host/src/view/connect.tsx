@@ -67,6 +67,11 @@ export function ConnectView({ model }: ViewProps) {
           </Field>
         </form>
       ) : null}
+      {mayPair && link.endpoint !== model.preferences.endpoint ? (
+        <p class="error">
+          A link has led this page to {link.endpoint}. Pair it only if you chose this address.
+        </p>
+      ) : null}
       {mayPair ? <Command model={model} words="To get the code, run this in a terminal:" command={PRINT_TOKEN} /> : null}
       {link.state === "absent" ? <StartCommand model={model} /> : null}
       <Details summary="Address">
