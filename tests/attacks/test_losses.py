@@ -139,6 +139,7 @@ class LossTests(ClassFixtureCase):
             ("unparsable", "SyntaxError: Invalid regular expression"),
             ("many-arguments", "Maximum call stack size exceeded (main.ts:2)"),
             ("failing", "TypeError: on purpose (main.ts:7)"),
+            ("speaking", "TypeError: self.postMessage is not a function"),
         ):
             self.until_status(plugin, "failed")
             self.assert_reason(plugin, reason)
@@ -148,7 +149,6 @@ class LossTests(ClassFixtureCase):
             "marks",
             "naming",
             "deep",
-            "speaking",
             "returning",
         ):
             self.until_status(plugin, "running")
@@ -163,8 +163,8 @@ class LossTests(ClassFixtureCase):
 
     def test_2_floods(self) -> None:
         """W: what takes its port from our runtime is stopped at the first breach."""
-        for plugin, status in (("flooding", "failed"), ("swelling", "stopped")):
-            self.until_status(plugin, status)
+        for plugin in ("flooding", "swelling", "redrawing"):
+            self.until_status(plugin, "failed" if plugin == "flooding" else "stopped")
             self.assert_reason(plugin, "the plugin broke a rule of its port")
         self.assertTrue(self.browser.find("#start-swelling").is_displayed())
 
@@ -285,6 +285,16 @@ class LossTests(ClassFixtureCase):
         self.browser.open(f"{self.page}/#/plugins")
         self.until_status("cloning", "stopped")
         self.assertFalse(self.script("return globalThis.hasRead ?? false"))
+
+    def test_8_shouts(self) -> None:
+        """W: what a plugin writes and throws is no work for what all share."""
+        self.browser.open(f"{self.page}/#/home")
+        self.browser.click(f"{_ROOM % 'shouting'} button")
+        self.assert_reason("shouting", "Error: on purpose")
+        self.assert_reason("shouting", "more lines were left out")
+        self.browser.open(f"{self.page}/#/plugins")
+        self.assert_honest()
+        self.switched_off("shouting")
 
     def test_8_tables(self) -> None:
         """W: tables that are not on the screen are not laid out."""

@@ -123,6 +123,14 @@ export const realmScenarios = {
       { t: "batch", changes: [{ op: "draw", ref: 1, state: {} }] },
       { t: "batch", changes: [{ op: "remove", ref: 1 }] },
       { t: "batch", changes: Array(2).fill({ op: "card", ref: 1, title: "twice" }) },
+      {
+        t: "batch",
+        changes: [
+          { op: "card", ref: 1, title: "a" },
+          { op: "part", ref: 2, card: 1, kind: "text", state: { words: "a" } },
+          ...Array(2).fill({ op: "draw", ref: 2, state: { words: "b" } }),
+        ],
+      },
     ]) {
       const page = await connected([evil(message), entry("good-one", { activate: nothing })]);
       equal([message, stages(page)], [message, ["evil-one failed", "good-one running"]]);
@@ -160,6 +168,34 @@ export const realmScenarios = {
       const few = await connected([plugin], { answers: [new Promise(nothing)] });
       equal(stages(few), [`evil-one ${stage}`]);
     }
+  },
+
+  /** So does a batch before the page has drawn the last, which takes as long again. */
+  async test_attack_batch_before_the_last_was_drawn() {
+    const sends: ((message: unknown) => void)[] = [];
+    const page = await connected([foreign((_, send) => void sends.push(send))]);
+    page.cards.add = (id) => {
+      page.env.sleep(600);
+      return Set.prototype.add.call(page.cards, id) as Set<string>;
+    };
+    for (const [ref, pause, stage] of [[1, 700, "starting"], [2, 0, "starting"], [3, 0, "failed"]] as const) {
+      sends[0]?.(JSON.stringify({ t: "batch", changes: [{ op: "card", ref, title: "x" }] }));
+      await quiet();
+      await page.env.pass(pause);
+      equal(stages(page), [`evil-one ${stage}`]);
+    }
+  },
+
+  /** What did not fit in a batch, and is changed again, is drawn once in the next. */
+  async batches_draw_each_part_once() {
+    const page = await running();
+    const card = page.ctx.ui.card("Card");
+    const handles = Array.from({ length: 9 }, () => card.text(""));
+    handles.forEach((handle) => handle.set("a".repeat(10_000)));
+    await quiet();
+    handles.at(-1)?.set("b");
+    await page.env.pass(1_000);
+    equal(stages(page), ["some-plugin running"]);
   },
 
   /** A plugin that has run is shown as stopped, and can be switched off. */

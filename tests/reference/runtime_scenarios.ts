@@ -96,8 +96,8 @@ export const runtimeScenarios = {
     equal(page.runtime.plugins()[0]?.error, "it did not load in time");
     equal(page.runtime.plugins()[1]?.error, "SyntaxError: no luck");
     page.realms.started[2]?.failed.emit({ message: "Uncaught Error: later", line: 0, column: 0 });
-    equal(page.lines.at(-1), "good-one: Error: later");
-    equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true, false]);
+    equal(page.lines.at(-1), "good-one: was stopped: Error: later");
+    equal(page.realms.started.map(({ hasEnded }) => hasEnded), [true, true, true]);
   },
 
   /** A daemon that did not answer for a moment keeps no plugin from starting. */

@@ -3,12 +3,11 @@ export default {
   id: "cloning",
   activate(ctx) {
     ctx.ui.card("Cloning").button("Send", () => {
-      Event.prototype.preventDefault = () => undefined;
-      reportError(new Error("a message of any size".repeat(1_000)));
       const { postMessage } = MessagePort.prototype;
       MessagePort.prototype.postMessage = function () {
         postMessage.call(this, ["an object of any size"]);
       };
+      throw new Error("a message of any size".repeat(1_000));
     });
   },
 };

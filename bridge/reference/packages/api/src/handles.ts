@@ -1,6 +1,6 @@
 /** The handles that plugins get: records of functions, which lead to no object of ours. */
 
-import type { CardScreen, Drawn, InputState, NumberState, Screen } from "./screen.js";
+import type { CardScreen, Drawn, InputState, NumberState, Screen, TableState } from "./screen.js";
 import { problemOf } from "./settingrules.js";
 import type {
   ButtonHandle,
@@ -19,6 +19,7 @@ import type {
 import {
   MOST_ALT,
   MOST_CARDS,
+  MOST_CELLS,
   MOST_HELP,
   MOST_LABEL,
   MOST_PARTS,
@@ -39,7 +40,7 @@ import {
 /** Make the `ctx.ui` of one plugin. */
 export function makeUi(screen: Screen): Ui {
   const cards = new Set<object>();
-  const parts = new Set<object>();
+  const parts = new Map<object, () => object>();
   return {
     card: (title) => {
       const words = readLabel("title", title);
@@ -49,7 +50,12 @@ export function makeUi(screen: Screen): Ui {
   };
 }
 
-function makeCard(screen: Screen, card: CardScreen, cards: Set<object>, parts: Set<object>): Card {
+function makeCard(
+  screen: Screen,
+  card: CardScreen,
+  cards: Set<object>,
+  parts: Map<object, () => object>,
+): Card {
   const own = new Set<() => void>();
   cards.add(card);
   const place: Place = { screen, card, parts, own, isThere: () => cards.has(card) };
@@ -76,8 +82,8 @@ function makeCard(screen: Screen, card: CardScreen, cards: Set<object>, parts: S
 interface Place {
   readonly screen: Screen;
   readonly card: CardScreen;
-  /** Every part of the plugin. */
-  readonly parts: Set<object>;
+  /** Every part of the plugin, and what it shows. */
+  readonly parts: Map<object, () => object>;
   /** What removes the parts of this card. */
   readonly own: Set<() => void>;
   /** Whether the card was not removed. */
@@ -99,12 +105,13 @@ function makePart<State extends { readonly shown: boolean }>(
   within(isThere(), "card", "one that was not removed");
   within(parts.size < MOST_PARTS, "card", `at most ${MOST_PARTS} parts for a plugin`);
   const drawn = draw(first);
-  parts.add(drawn);
-  let state = first;
+  let now = first;
+  const state = (): State => now;
+  parts.set(drawn, state);
   const change = (next: Partial<State>): void => {
     if (parts.has(drawn)) {
-      state = { ...state, ...next };
-      drawn.draw(state);
+      now = { ...now, ...next };
+      drawn.draw(now);
     }
   };
   const show = (shown: boolean): void => change({ shown: Boolean(shown) } as Partial<State>);
@@ -115,7 +122,7 @@ function makePart<State extends { readonly shown: boolean }>(
     }
   };
   own.add(remove);
-  return { state: () => state, change, handle: { show, remove } };
+  return { state, change, handle: { show, remove } };
 }
 
 function makeText(place: Place, words: string, options: unknown): TextHandle {
@@ -239,8 +246,18 @@ function makeTable(place: Place, caption: string, columns: unknown): TableHandle
   const part = makePart(place, first, (state) => place.card.table(state));
   return {
     ...part.handle,
-    setRows: (rows) => part.change({ rows: readRows(rows, headings.length) }),
+    setRows: (given) => {
+      const rows = readRows(given, headings.length);
+      const others = [...place.parts.values()].filter((state) => state !== part.state);
+      const cells = others.reduce((sum, state) => sum + cellsOf(state()), cellsOf({ ...first, rows }));
+      within(cells <= MOST_CELLS, "rows", `at most ${MOST_CELLS} cells for a plugin`);
+      part.change({ rows });
+    },
   };
+}
+
+function cellsOf({ rows = [], columns = [] }: Partial<TableState>): number {
+  return rows.length * columns.length;
 }
 
 function makeProgress(place: Place, label: string, done: unknown): ProgressHandle {

@@ -161,7 +161,7 @@ export interface TableHandle extends Handle {
   /**
    * Replace its rows, at most 500; each has a cell for every column.
    *
-   * All cells together have at most 250000 characters.
+   * All cells together have at most 250000 characters. A plugin has at most 20000 cells.
    */
   setRows(rows: readonly (readonly Cell[])[]): void;
 }

@@ -8,6 +8,7 @@
 export const MOST_CARDS = 16;
 export const MOST_PARTS = 200;
 export const MOST_ROWS = 500;
+export const MOST_CELLS = 20_000;
 export const MOST_LABEL = 200;
 export const MOST_HELP = 300;
 export const MOST_ALT = 1_000;

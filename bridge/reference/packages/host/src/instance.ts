@@ -1,6 +1,7 @@
 import type { Json, Logger, Ui } from "@bridge/plugin-api";
 
 import { type Schema, readSchema } from "../../api/src/schemarules.js";
+import { Bucket, type Rate } from "./bucket.js";
 import type { Environment } from "./environment.js";
 import type { Manifest } from "./manifest.js";
 import type { OscHub } from "./osc.js";
@@ -21,6 +22,8 @@ import type { PluginCaller } from "./turns.js";
 const LOAD_MILLISECONDS = 30_000;
 const STOP_MILLISECONDS = 1_000;
 const PING_MILLISECONDS = 5_000;
+/** Milliseconds of the page's time in which a plugin may draw: half of it. */
+const DRAWING: Rate = { perSecond: 500, burst: 250 };
 
 /** Where a plugin shows things, until it is removed. */
 export interface Place {
@@ -61,12 +64,15 @@ export class Instance {
   #watch: Watch | undefined;
   #waiting: Waiting | undefined;
   #isClosed = false;
+  #isDrawing = false;
+  readonly #drawing: Bucket;
   /** The numbers of calls that were not answered. */
   readonly #open = new Set<number>();
 
   constructor(parts: InstanceParts) {
     const { settings, caller, gate, hub, place } = parts;
     this.#parts = parts;
+    this.#drawing = new Bucket(DRAWING, parts.environment.now);
     this.settings = settings;
     this.#events = new Events((message) => this.#channel?.post(message));
     this.#services = new Services(settings, caller, gate, hub, this.#events);
@@ -104,7 +110,8 @@ export class Instance {
           return;
         }
         this.#realm = realm;
-        realm.failed.listen(({ message, ...at }) => this.#uncaught(script.describeEvent(message, at)));
+        // Its worker has ended, by what its runtime did not catch.
+        realm.failed.listen(({ message, ...at }) => this.#end(script.describeEvent(message, at)));
         const channel = new Channel(
           realm.port,
           environment.now,
@@ -199,15 +206,6 @@ export class Instance {
     }
   }
 
-  /** Something failed that no message of the realm is about. */
-  #uncaught(words: string): void {
-    if (this.#waiting?.t === "loaded") {
-      this.#fail(words);
-    } else {
-      this.#parts.logger.error(words);
-    }
-  }
-
   #hear(message: FromRealm): void {
     this.#watch?.heard();
     switch (message.t) {
@@ -229,8 +227,7 @@ export class Instance {
         this.#failed(message);
         break;
       case "batch":
-        message.changes.forEach((change) => this.#apply(change));
-        this.#channel?.post({ t: "drawn" });
+        this.#draw(message.changes);
         break;
       case "call":
         const places = LIMITS.unanswered + (message.name === "settings.set" ? 1 : 0);
@@ -263,6 +260,30 @@ export class Instance {
       this.#parts.logger.error(`failed to stop: ${words}`);
     } else {
       this.#parts.logger.error(what === "" ? words : `${what} failed: ${words}`);
+    }
+  }
+
+  /** Draw a batch, and let the next come when all others have had as much time. */
+  #draw(changes: readonly Change[]): void {
+    const { environment } = this.#parts;
+    // One that ends sends all that it still has.
+    check(!this.#isDrawing || this.#waiting?.t === "stopped", "a batch when the last was drawn");
+    const drawn = changes.flatMap((change) => (change.op === "draw" ? change.ref : []));
+    check(new Set(drawn).size === drawn.length, "each part drawn once in a batch");
+    const begun = environment.now();
+    changes.forEach((change) => this.#apply(change));
+    const took = environment.now() - begun;
+    const next = (): void => {
+      this.#isDrawing = false;
+      this.#drawing.take(took);
+      this.#channel?.post({ t: "drawn" });
+    };
+    const wait = this.#drawing.wait(took);
+    if (wait === 0) {
+      next();
+    } else {
+      this.#isDrawing = true;
+      environment.later(wait, next);
     }
   }
 

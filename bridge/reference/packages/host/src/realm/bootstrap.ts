@@ -9,7 +9,9 @@
  * Starts and ends workers as the page asks for, and answers its pings.
  *
  * Of what a worker sends, the page gets the texts only, and of an error the beginning: an
- * object fills the memory of the process that reads it, before its size is known.
+ * object fills the memory of the process that reads it, before its size is known. The
+ * runtime catches what a plugin throws, so that one error ends a worker: without it, the
+ * text does not parse, or the next errors would keep this thread from all others.
  */
 export const BOOTSTRAP = `"use strict";
 addEventListener("message", function once({ source, ports: [page] }) {
@@ -30,6 +32,7 @@ addEventListener("message", function once({ source, ports: [page] }) {
         const { message = "", lineno = 0, colno = 0 } = event;
         const words = message.slice(0, 2000);
         page.postMessage({ failed: start, message: words, line: lineno, column: colno });
+        ends.get(start)?.();
       };
       const { port1: own, port2 } = new MessageChannel();
       own.onmessage = ({ data }) => port.postMessage(typeof data === "string" ? data : "");
@@ -41,7 +44,7 @@ addEventListener("message", function once({ source, ports: [page] }) {
 });`;
 
 /** The hash of the script, as a policy has it. */
-export const BOOTSTRAP_HASH = "sha256-3mKlX9GHazPw7JO+1hnD4YxV566+rUfOKQh3gKQqsh8=";
+export const BOOTSTRAP_HASH = "sha256-ChwI2e4iAhPeq58Hwbe3xt4D8hR2LIS2KX3WiHtEb8A=";
 
 /** The frame's document. */
 export const FRAME = `<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '${BOOTSTRAP_HASH}'; worker-src blob:"><script>${BOOTSTRAP}</script>`;

@@ -1,6 +1,6 @@
 /** The runtime in a plugin's realm: it runs the plugin, and speaks to the page for it. */
 
-import type { Context, Plugin } from "@bridge/plugin-api";
+import type { Context, Logger, Plugin } from "@bridge/plugin-api";
 
 import { describe } from "../../../api/src/describe.js";
 import { readSchema } from "../../../api/src/schemarules.js";
@@ -15,7 +15,7 @@ type Phase = Extract<FromRealm, { readonly t: "failed" }>["during"];
 
 /** Runs one plugin. */
 export class Realm {
-  readonly #load: () => unknown;
+  readonly #load: (logger: Logger) => unknown;
   readonly #environment: Environment;
   readonly #sender: Sender;
   readonly #recorder: Recorder;
@@ -26,7 +26,11 @@ export class Realm {
    * @param post Send a text to the page.
    * @param load Run the plugin's text; returns what it exports by default.
    */
-  constructor(post: (text: string) => void, load: () => unknown, environment: Environment) {
+  constructor(
+    post: (text: string) => void,
+    load: (logger: Logger) => unknown,
+    environment: Environment,
+  ) {
     this.#load = load;
     this.#environment = environment;
     this.#sender = new Sender(post, environment);
@@ -77,7 +81,7 @@ export class Realm {
 
   #loaded({ id, settings }: Extract<ToRealm, { readonly t: "init" }>): void {
     this.#made = makeContext(id, settings, this.#sender, this.#recorder, this.#environment);
-    const exported = this.#load();
+    const exported = this.#load(this.#made.context.logger);
     const { id: own, activate, settings: declared } = fields(exported);
     if (own !== id || typeof activate !== "function") {
       throw new Error("main.ts exports no plugin with the manifest's id and activate");

@@ -4,10 +4,11 @@
  * It is bundled alone and kept in the table as a text.
  */
 
-import { API_VERSION, BridgeError, PermissionError, definePlugin } from "@bridge/plugin-api";
+import { API_VERSION, BridgeError, type Logger, PermissionError, definePlugin } from "@bridge/plugin-api";
 
 import { browser } from "../environment.js";
 import { fields } from "../wire.js";
+import { consoleOf } from "./console.js";
 import { Realm } from "./realm.js";
 
 // The policy and the origin of the realm refuse most of these already.
@@ -30,6 +31,9 @@ const OPEN = [
   "fonts",
   "importScripts",
   "indexedDB",
+  // These two queue work for the thread that all realms share with their frame.
+  "postMessage",
+  "reportError",
 ];
 
 for (let from: object | null = globalThis; from !== null; from = Object.getPrototypeOf(from) as object | null) {
@@ -49,6 +53,10 @@ crypto.randomUUID ??= (): ReturnType<Crypto["randomUUID"]> => {
   >;
 };
 
+// As they are before the plugin runs, which may replace both.
+const { apply } = Reflect;
+const { preventDefault } = Event.prototype;
+
 const scope = globalThis as unknown as {
   /** What `@bridge/plugin-api` is for the plugin. */
   __pluginApi: object;
@@ -64,14 +72,19 @@ scope.__realm = (run) => {
       return;
     }
     const post = (text: string): void => port.postMessage(text);
-    const realm = new Realm(post, () => fields(run())["default"], browser);
+    const load = (logger: Logger): unknown => {
+      // The browser's own queues each line for the shared thread, too.
+      globalThis.console = consoleOf(logger, console);
+      return fields(run())["default"];
+    };
+    const realm = new Realm(post, load, browser);
     port.onmessage = ({ data }: MessageEvent<string>): void => realm.receive(data);
     addEventListener("unhandledrejection", (event) => {
-      event.preventDefault();
+      apply(preventDefault, event, []);
       realm.failed("callback", event.reason, "a promise");
     });
     addEventListener("error", (event) => {
-      event.preventDefault();
+      apply(preventDefault, event, []);
       realm.failed("callback", event.error ?? event.message, "a function");
     });
   };

@@ -36,8 +36,8 @@ export class Sender {
   #calls = 0;
   readonly #waiting: Call[] = [];
   readonly #unanswered = new Map<number, Call>();
-  #changes: Change[] = [];
-  /** Those of `#changes` that can still become another. */
+  readonly #changes: Change[] = [];
+  /** Those of `#changes` that can still become another: a batch draws a part once. */
   readonly #draws = new Map<number, Draw>();
   #isDrawing = false;
   #isScheduled = false;
@@ -154,8 +154,11 @@ export class Sender {
       texts.push(text);
       size += text.length + 1;
     }
-    this.#changes = this.#changes.slice(texts.length);
-    this.#draws.clear();
+    for (const change of this.#changes.splice(0, texts.length)) {
+      if (change.op === "draw") {
+        this.#draws.delete(change.ref);
+      }
+    }
     this.#sendText(`{"t":"batch","changes":[${texts.join()}]}`);
     this.#batches.take();
   }

@@ -1,0 +1,17 @@
+/** Writes and throws without end, when its button is pressed, and keeps errors as they are. */
+export default {
+  id: "shouting",
+  activate(ctx) {
+    ctx.ui.card("Shouting").button("Press", () => {
+      Event.prototype.preventDefault = () => undefined;
+      Reflect.apply = () => undefined;
+      setInterval(() => {
+        throw new Error("on purpose");
+      });
+      for (let n = 0; n < 500_000; n += 1) {
+        console.log("x");
+        globalThis.reportError?.("x");
+      }
+    });
+  },
+};
