@@ -140,6 +140,9 @@ class Setup:
 
     def _install_sources(self, sources: Sources) -> None:
         data, force = self.place.data, self.force
+        for needed in self.place.profile.needed_sources:
+            if (inside := needed.removeprefix("host/")) not in sources:
+                raise SetupError(f"--host-sources: there is no {inside}")
         changed = install_sources(sources, data, __version__, force=force)
         done = "installed" if changed else "already installed"
         self.report(f"host sources: {done} ({len(sources)} files)")

@@ -18,7 +18,7 @@ from bridge.provision.setup import Setup, own_sources, renew_sources
 from bridge.settings.options import locate
 from bridge.system.locks import acquire
 
-from ..directories import fresh_directory
+from ..directories import fresh_directory, write_files
 from ..npm import esbuild, library
 
 
@@ -121,6 +121,16 @@ class OtherHostTests(SetupCase):
         self.setup_host("vrcnext", host_sources=reference)
         self.setup_host("vrcnext")
         self.assertEqual(self.printed[1], "host sources: already installed")
+
+    def test_without_a_realm(self):
+        """What the host's plugins need is missed before anything is replaced."""
+        given = self.root / "given"
+        for part in ("api", "host"):
+            write_files(given, {f"packages/{part}/src/index.ts": ""})
+        self.assertIn(
+            "is no packages/host/src/realm/", self.refused(host_sources=given)
+        )
+        self.assertFalse(self.data.host.exists())
 
 
 class RenewalTests(SetupCase):
