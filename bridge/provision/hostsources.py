@@ -230,17 +230,17 @@ def sources_problem(place: Paths) -> str:
     )
 
 
-def installed_sources(data: DataDir) -> Sources:
+def installed_sources(folder: Path) -> Sources:
     """
-    Read all that is in place, but for the record.
+    Read all that is in a folder like ``host/``, but for the record.
 
     :raise OSError: It can't be read, or something in it is a link.
     """
     found: Sources = {}
-    for path in data.host.rglob("*"):
+    for path in folder.rglob("*"):
         is_file = path.is_symlink() or not path.is_dir()
-        if is_file and path != data.host / _RECORD:
-            inside = path.relative_to(data.host).as_posix()
+        if is_file and path != folder / _RECORD:
+            inside = path.relative_to(folder).as_posix()
             found[inside] = read_bounded(path, HOST_SOURCE_BYTES)
     return found
 
@@ -251,14 +251,15 @@ def unmodified_sources(data: DataDir) -> Sources | None:
 
     :return: ``None`` when somebody did, or nobody knows.
     """
-    record = installed_record(data)
-    if record is None:
-        return None
+    return _unmodified(data.host) if installed_record(data) else None
+
+
+def _unmodified(folder: Path) -> Sources | None:
     try:
-        found = installed_sources(data)
+        record, found = _record(folder), installed_sources(folder)
     except OSError:
         return None
-    return found if digest_of(found) == record.digest else None
+    return found if record and digest_of(found) == record.digest else None
 
 
 def install_sources(
@@ -267,7 +268,8 @@ def install_sources(
     """
     Replace the content of ``host/`` by these sources, for the user alone.
 
-    What has no record, such as VRCNext's earlier daemon had, is kept as ``host.1``.
+    What was changed, or has no record, as VRCNext's earlier daemon had none, is kept as
+    ``host.1``.
 
     :param version: Of this plugin-bridge, which is recorded.
     :param force: Even if they are already installed.
@@ -306,7 +308,7 @@ def _tidy(data: DataDir) -> None:
     old = data.host_old
     if old.exists() and not data.host.exists():
         old.rename(data.host)
-    if old.exists() and any(old.iterdir()) and _record(old) is None:
+    if old.exists() and any(old.iterdir()) and _unmodified(old) is None:
         old.rename(next(path for path in _kept_paths(data) if not path.exists()))
     for stale in (data.host_new, old):
         shutil.rmtree(stale, ignore_errors=True)
@@ -318,7 +320,7 @@ def _kept_paths(data: DataDir) -> Iterator[Path]:
 
 
 def kept_sources(data: DataDir) -> list[Path]:
-    """Return where sources are kept that setup replaced, but had not installed."""
+    """Return where sources are kept that setup replaced, but had not installed so."""
     return list(takewhile(Path.exists, _kept_paths(data)))
 
 

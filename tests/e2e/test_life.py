@@ -228,7 +228,7 @@ class LifeTests(HomeCase):
         data = DataDir(set_up(self.home))
         bundle = data.root / "themes/reference-host/reference-host.js"
         built = bundle.read_bytes()
-        sources = installed_sources(data)
+        sources = installed_sources(data.host)
         sources["packages/host/src/index.ts"] = b"export {};\n"
         install_sources(sources, data, "0.0.1", force=True)
         bundle.unlink()

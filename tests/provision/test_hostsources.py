@@ -232,11 +232,12 @@ class InstallingTests(SourcesCase):
         self.assertEqual(read_files(self.root), self.expected())
 
     def test_not_its_own(self):
-        """What no setup has installed is kept aside; more than sources is refused."""
+        """What setup has not installed so is kept; more than sources is refused."""
         mine = self.data.host / "packages/mine.ts"
-        for n, content in enumerate((b"a", b"b"), 1):
+        for n, content in enumerate((b"a", b"b", b"changed"), 1):
             mine.write_bytes(content)
-            (self.data.host / "installed.json").unlink()
+            if content != b"changed":
+                (self.data.host / "installed.json").unlink()
             install_sources(NEEDED, self.data, "1.0", force=False)
             kept = kept_sources(self.data)[n - 1]
             self.assertEqual((kept / "packages/mine.ts").read_bytes(), content)

@@ -139,7 +139,10 @@ class RenewalTests(SetupCase):
     def install(self, version: str = "0.0.9") -> None:
         """Install the sources as another version has."""
         self.setup_host()
-        self.old = {**installed_sources(self.data), "packages/host/src/index.ts": b"1"}
+        self.old = {
+            **installed_sources(self.data.host),
+            "packages/host/src/index.ts": b"1",
+        }
         install_sources(self.old, self.data, version, force=True)
 
     def renew(self, host: str = "reference") -> str:
@@ -154,7 +157,7 @@ class RenewalTests(SetupCase):
             "the host's sources of version 0.0.9 were replaced by those of version "
             f"{bridge.__version__}",
         )
-        sources = installed_sources(self.data)
+        sources = installed_sources(self.data.host)
         self.assertNotEqual(sources, self.old)
         self.assertEqual(own_sources().items() - sources.items(), set())
         self.assertEqual(self.renew(), "")
@@ -176,7 +179,7 @@ class RenewalTests(SetupCase):
         self.assertIn(
             "run: plugin-bridge setup --host-sources ARCHIVE", self.renew("vrcnext")
         )
-        self.assertEqual(installed_sources(self.data), self.old)
+        self.assertEqual(installed_sources(self.data.host), self.old)
 
     def test_without_its_library(self):
         """They are not replaced without the library of this version."""
@@ -186,7 +189,7 @@ class RenewalTests(SetupCase):
         full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         with mock.patch.object(command, "install_sources", side_effect=full):
             self.assertIn("run: plugin-bridge setup --host reference", self.renew())
-        self.assertEqual(installed_sources(self.data), self.old)
+        self.assertEqual(installed_sources(self.data.host), self.old)
 
 
 class FailureTests(SetupCase):
