@@ -125,7 +125,7 @@ def install_service(data: DataDir, options: Sequence[str]) -> None:
             f"--service: {e}; if XDG_CONFIG_HOME is set in this shell only, run this "
             "without it, for systemd does not look there"
         ) from None
-    _systemctl("restart", UNIT)
+    _start()
 
 
 def _write(path: Path, options: Sequence[str]) -> None:
@@ -138,6 +138,14 @@ def _write(path: Path, options: Sequence[str]) -> None:
         raise SetupError(f"--service: {e}") from None
     except OSError as e:
         raise SetupError(f"--service: {path} cannot be written: {e.strerror}") from None
+
+
+def _start() -> None:
+    try:
+        _systemctl("restart", UNIT)
+    except SetupError as e:
+        # What the daemon has reported, such as that its port is taken.
+        raise SetupError(f"--service: {visible(_shown('StatusText')) or e}") from None
 
 
 def is_service_of(place: Paths) -> bool:
@@ -181,10 +189,14 @@ def _program() -> list[str]:
 def _main_pid() -> int | None:
     """Return the process id of the service; ``None`` when it does not run."""
     try:
-        text = _systemctl("show", "--property=MainPID", "--value", UNIT).strip()
+        text = _shown("MainPID")
     except SetupError:
         return None
     return int(text) if text.isdigit() and text != "0" else None
+
+
+def _shown(name: str) -> str:
+    return _systemctl("show", f"--property={name}", "--value", UNIT).strip()
 
 
 def _is_enabled() -> bool:

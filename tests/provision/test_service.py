@@ -114,6 +114,9 @@ class ServiceTests(SystemctlCase):
         (self.fake / "refuses").write_text("enable")
         self.assertIn("does not look there", self.refused())
         self.assertFalse(unit_of(self.home).exists())
+        (self.fake / "refuses").write_text("restart")
+        (self.fake / "pid").write_text("its port is taken\n")
+        self.assertEqual(self.refused(), "--service: its port is taken")
         os.environ["PATH"] = str(self.home)
         self.assertIn("no systemctl in PATH", self.refused())
 
