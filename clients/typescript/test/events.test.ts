@@ -116,6 +116,7 @@ test("a snippet's value is awaited, and becomes JSON that fits into a frame", as
     [undefined, null],
     [() => 1, "() => 1"],
     [12n, "12"],
+    [{ id: 12n, error: new TypeError("no") }, { id: "12", error: "TypeError: no" }],
     [cycle, "[object Object]"],
     [Object.create(null), {}],
     ["\ud83d", "\ufffd"],

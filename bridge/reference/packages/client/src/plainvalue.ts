@@ -7,8 +7,8 @@ const MOST_CHARACTERS = 524_288;
 /**
  * The plain JSON of a value.
  *
- * Nothing is null, what will not serialise is its string form, and of what is too long
- * there is `{truncated, chars, head}`: how long its JSON is, and how that begins.
+ * Nothing is null, an error or what will not serialise is its string form, and of what is
+ * too long there is `{truncated, chars, head}`: how long its JSON is, and how that begins.
  */
 export function plain(value: unknown): unknown {
   const json = wellFormed(serialised(value));
@@ -37,7 +37,9 @@ function serialised(value: unknown): string {
   }
   try {
     // A function or a symbol has none.
-    const json = JSON.stringify(value) as string | undefined;
+    const json = JSON.stringify(value, (_, inner: unknown) =>
+      inner instanceof Error || typeof inner === "bigint" ? stringForm(inner) : inner,
+    ) as string | undefined;
     if (json !== undefined) {
       return json;
     }
