@@ -21,7 +21,7 @@ import { readManifest } from "../../bridge/reference/packages/host/src/manifest.
 import { type FakeElement, withDocument } from "./fakedocument.js";
 import { type Fixture, connected, entry, quiet } from "./pagefixture.js";
 import { type Foreign, foreignText, withFrames } from "./realmfixture.js";
-import { FakeEnvironment, equal, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
+import { FakeEnvironment, equal, failure, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 // The smallest there is: one pixel.
 const GIF_URL = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==";
@@ -282,7 +282,9 @@ export const realmScenarios = {
     await ctx.sql.query("sample", `select '${"\n".repeat(65_000)}'`);
     const body = "x".repeat(LIMITS.message);
     equal(await refusal(ctx.http.fetch("https://a.example/", { body })), "BridgeError too_large");
-    equal(await refusal(ctx.settings.set("a", "x".repeat(LIMITS.ordinary))), "BridgeError too_large");
+    await ctx.settings.set("a", "\u00e4".repeat(32_767));
+    const error = await failure(ctx.settings.set("a", "\u00e4".repeat(32_768)));
+    equal(error.message, "a: over 65536 bytes of JSON");
     const cycle: { self?: unknown } = {};
     cycle.self = cycle;
     equal(await refusal(ctx.native.call("notify", "send", cycle as never)), "TypeError");

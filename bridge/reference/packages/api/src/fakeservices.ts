@@ -8,7 +8,7 @@ import type { Http, HttpOptions, HttpResponse } from "./http.js";
 import type { Native, Notification, NotificationResult, Target } from "./native.js";
 import type { Osc, OscArgument, OscMessage, OscValue } from "./osc.js";
 import { type KeyedField, readSchema } from "./schemarules.js";
-import { problemOf, valueOf } from "./settingrules.js";
+import { checkSet, valueOf } from "./settingrules.js";
 import type { Settings } from "./settings.js";
 import type { Database, Sql, SqlResult } from "./sql.js";
 import type { FakeOptions, FakePermission } from "./testing.js";
@@ -65,7 +65,7 @@ export class FakeSettings implements Settings {
   }
 
   async set(key: string, value: Json): Promise<void> {
-    this.#check(key, value);
+    checkSet(this.#schema.get(key), key, value);
     this.values.set(key, value);
   }
 
@@ -80,7 +80,7 @@ export class FakeSettings implements Settings {
       if (!this.#schema.has(key)) {
         throw new RangeError(`${key}: not in the schema`);
       }
-      this.#check(key, value);
+      checkSet(this.#schema.get(key), key, value);
     }
     for (const [key, value] of Object.entries(values)) {
       this.values.set(key, value);
@@ -91,14 +91,6 @@ export class FakeSettings implements Settings {
       } catch (e) {
         this.#failed(e);
       }
-    }
-  }
-
-  #check(key: string, value: Json): void {
-    const field = this.#schema.get(key);
-    const problem = field === undefined ? "" : problemOf(field, value);
-    if (problem !== "") {
-      throw new RangeError(`${key}: ${problem}`);
     }
   }
 }

@@ -1,9 +1,8 @@
 /** Reading the settings schema of a plugin. */
 
-import { MOST_TEXT, USUAL_TEXT, problemOf } from "./settingrules.js";
+import { KEY_RULE, MOST_TEXT, USUAL_TEXT, isKey, problemOf } from "./settingrules.js";
 import type { SettingField } from "./settings.js";
 
-const KEY = /^[A-Za-z0-9_.:-]{1,64}$/;
 const MOST_FIELDS = 50;
 const MOST_OPTIONS = 50;
 const MOST_LABEL = 80;
@@ -33,7 +32,7 @@ export function readSchema(declared: unknown): Schema {
 }
 
 function readField(key: string, field: Fields): KeyedField {
-  check(KEY.test(key), "settings", "a key is 1 to 64 of a-z A-Z 0-9 _ . : -");
+  check(isKey(key), "settings", `a key is ${KEY_RULE}`);
   // In a form without it, it would be there all the same.
   check(!(key in Object.prototype), "settings", `no key is called ${key}`);
   const name = `settings.${key}`;

@@ -1,12 +1,49 @@
 /** Which values a field of a settings schema allows. */
 
 import type { Json } from "./context.js";
+import { BridgeError } from "./errors.js";
 import type { NumberField, SettingField, TextField } from "./settings.js";
 
 /** The most characters of a text whose field sets no limit. */
 export const USUAL_TEXT = 1_000;
 /** The most characters that a field can allow. */
 export const MOST_TEXT = 10_000;
+
+/** What a key is. */
+export const KEY_RULE = "1 to 64 of a-z A-Z 0-9 _ . : -";
+// As the daemon counts it: of JSON in UTF-8.
+const MOST_BYTES = 65_536;
+
+/** Whether a value can have this key. */
+export function isKey(key: string): boolean {
+  return /^[A-Za-z0-9_.:-]{1,64}$/.test(key);
+}
+
+/**
+ * Check what a plugin sets.
+ *
+ * @param field The field of its schema with this key, where there is one.
+ * @throws RangeError The field does not allow the value.
+ * @throws BridgeError No value can have the key, or the value is too large.
+ * @throws TypeError The value is no JSON.
+ */
+export function checkSet(field: SettingField | undefined, key: string, value: Json): void {
+  const problem = field === undefined ? "" : problemOf(field, value);
+  if (problem !== "") {
+    throw new RangeError(`${key}: ${problem}`);
+  }
+  if (!isKey(key)) {
+    throw new BridgeError("bad_request", `key: ${KEY_RULE}`);
+  }
+  if (bytesOf(value) > MOST_BYTES) {
+    throw new BridgeError("too_large", `${key}: over ${MOST_BYTES} bytes of JSON`);
+  }
+}
+
+/** How many bytes the JSON of a value has. */
+export function bytesOf(value: Json): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length;
+}
 
 /**
  * Check a value.

@@ -1,7 +1,7 @@
 import { BridgeError, type Json, type Settings } from "@bridge/plugin-api";
 
 import type { Schema } from "../../api/src/schemarules.js";
-import { problemOf, valueOf } from "../../api/src/settingrules.js";
+import { bytesOf, checkSet, valueOf } from "../../api/src/settingrules.js";
 import { Signal } from "./signal.js";
 
 // The daemon has twice as much for each plugin, which other pages may have filled.
@@ -66,15 +66,10 @@ export class StoredSettings implements Settings {
     return usable ? value : fallback;
   }
 
-  set(key: string, value: Json): Promise<void> {
-    const field = this.#field(key);
-    const problem = field === undefined ? "" : problemOf(field, value);
-    if (problem !== "") {
-      return Promise.reject(new RangeError(`${key}: ${problem}`));
-    }
+  async set(key: string, value: Json): Promise<void> {
+    checkSet(this.#field(key), key, value);
     if (this.#bytesWith(key, value) > MOST_BYTES) {
-      const words = `settings: over ${MOST_BYTES} bytes of JSON`;
-      return Promise.reject(new BridgeError("too_large", words));
+      throw new BridgeError("too_large", `settings: over ${MOST_BYTES} bytes of JSON`);
     }
     this.#hold(key, value);
     const waiting = this.#unwritten.get(key) ?? waitingOne();
@@ -125,13 +120,13 @@ export class StoredSettings implements Settings {
       this.#bytes.delete(key);
     } else {
       this.#values.set(key, value);
-      this.#bytes.set(key, bytesOf(key, value));
+      this.#bytes.set(key, bytesOf([key, value]));
     }
   }
 
   #bytesWith(key: string, value: Json): number {
     const others = [...this.#bytes].filter(([other]) => other !== key);
-    return others.reduce((sum, [, bytes]) => sum + bytes, bytesOf(key, value));
+    return others.reduce((sum, [, bytes]) => sum + bytes, bytesOf([key, value]));
   }
 
   #field(key: string): Schema[number] | undefined {
@@ -171,8 +166,4 @@ function waitingOne(): Waiting {
     end = (error) => (error === undefined ? resolve() : reject(error));
   });
   return { stored, end };
-}
-
-function bytesOf(key: string, value: Json): number {
-  return new TextEncoder().encode(JSON.stringify([key, value])).length;
 }
