@@ -39,7 +39,9 @@ class GitTests(WorkTreeTestCase):
         git(self.root, "config", "core.fsmonitor", f"touch {ran}")
         # Neither hides the names of others: a value that is no path, another file.
         git(self.root, "config", "filter.a.clean", "~nobody-of-this-name/x")
-        self.patch(os, "environ", os.environ | {"GIT_CONFIG": os.devnull})
+        # Nor does what a hook has in its environment, which leads elsewhere.
+        elsewhere = {"GIT_CONFIG": os.devnull, "GIT_DIR": "/nowhere"}
+        self.patch(os, "environ", os.environ | elsewhere)
         (self.root / ".git/info/attributes").write_text(
             "*.ts filter=x\nm* filter=a=b\n"
         )

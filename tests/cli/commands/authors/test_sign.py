@@ -193,21 +193,6 @@ class WorkTreeTests(SignTestCase):
             (self.root / "git").chmod(0o644)
             self.assert_refused("git cannot be run: Permission denied")
 
-    def test_attack_configured_program(self):
-        """A program that a repository's configuration names is not run by asking."""
-        ran = self.root / "ran"
-        script = self.root / "script"
-        script.write_text(f"#!/bin/sh\ntouch {ran}\n")
-        script.chmod(0o700)
-        self.git("config", "core.fsmonitor", str(script))
-        self.assertEqual(self.sign()[0], 0)
-        self.assertFalse(ran.exists())
-
-    def test_environment_of_a_hook(self):
-        """What a git hook has in its environment does not redirect what is read."""
-        with mock.patch.dict(os.environ, {"GIT_DIR": str(self.root / "nowhere")}):
-            self.assertEqual(self.sign()[0], 0)
-
 
 class VerifyTests(SignTestCase):
     def run_verify(self, *arguments):
