@@ -89,6 +89,10 @@ test("a listener that throws is reported, and keeps nothing from going on", asyn
     assert.equal(await joined, 1);
     await new Promise((resolve) => setImmediate(resolve));
     assert.deepEqual(uncaught, Array(2).fill("defect of a listener"));
+    bridge.on("state", () => bridge.close());
+    fixture.socket.drop();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(new Set(uncaught.slice(2)), new Set(["events without end"]));
   } finally {
     process.removeAllListeners("uncaughtException");
     before.forEach((listener) => process.on("uncaughtException", listener));

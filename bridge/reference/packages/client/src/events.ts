@@ -2,6 +2,9 @@
 
 import type { Cancel } from "./clock.js";
 
+// Listeners that cause each other's events have no end by themselves.
+const MOST_CALLS = 1_000;
+
 type Listener = (...values: readonly never[]) => void;
 
 /**
@@ -45,9 +48,14 @@ export class Listeners {
    *
    * What a listener causes to be emitted comes after what it was called for, so that the
    * last value is the newest for each.
+   *
+   * @throws RangeError That goes on without end.
    */
   emit(name: string, ...values: readonly unknown[]): void {
     const isUnderWay = this.#calls.length > 0;
+    if (this.#calls.length > MOST_CALLS) {
+      throw new RangeError("events without end");
+    }
     for (const added of this.#added) {
       if (added.name === name) {
         this.#calls.push({ added, values });
