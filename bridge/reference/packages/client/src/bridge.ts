@@ -94,7 +94,8 @@ export interface Bridge {
    * before the page was reloaded, it waits for that one.
    *
    * @throws LostError The connection was lost, and the outcome can't be known.
-   * @throws DOMException The operation was cancelled: the signal's reason.
+   * @throws DOMException The operation was cancelled, or the abort did not reach the daemon,
+   *   which is told later: the signal's reason.
    * @throws BridgeError As `call` does.
    */
   operate<Method extends OperationName>(
