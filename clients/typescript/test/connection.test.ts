@@ -10,7 +10,7 @@ import {
   PairingError,
   createBridge,
 } from "../../../bridge/reference/packages/client/src/index.js";
-import { ENDPOINT, Fixture, connected, failure, settle } from "./fixture.js";
+import { ENDPOINT, Fixture, begun, connected, failure, settle } from "./fixture.js";
 
 /** When attempts begin, while nothing answers, in order. */
 async function attempts(fixture: Fixture, milliseconds: number): Promise<number[]> {
@@ -21,8 +21,7 @@ async function attempts(fixture: Fixture, milliseconds: number): Promise<number[
 }
 
 test("the states follow the probe, the hello and the welcome", async () => {
-  const fixture = new Fixture();
-  const bridge = await fixture.bridge();
+  const { fixture, bridge } = await begun();
   assert.deepEqual(fixture.states, ["detecting", "connecting"]);
   assert.equal(fixture.socket.url, "ws://127.0.0.1:42081/v1/ws");
   fixture.socket.open();
@@ -41,15 +40,11 @@ test("any answer to the probe within 4 s is a daemon that runs, also 429", async
     [{ ok: true }, "connecting"],
     [{ ok: false, error: { code: "rate_limited" } }, "connecting"],
   ] as const) {
-    const fixture = new Fixture();
-    fixture.health = health;
-    const bridge = await fixture.bridge();
+    const { fixture, bridge } = await begun({ health });
     assert.equal(bridge.state, found);
     assert.equal(fixture.sockets.length, found === "absent" ? 0 : 1);
   }
-  const fixture = new Fixture();
-  fixture.frozen = true;
-  const bridge = await fixture.bridge();
+  const { fixture, bridge } = await begun({ frozen: true });
   await fixture.pass(3_999);
   assert.equal(bridge.state, "detecting");
   await fixture.pass(1);
@@ -57,8 +52,7 @@ test("any answer to the probe within 4 s is a daemon that runs, also 429", async
 });
 
 test("without a token no socket is opened, and nothing is retried", async () => {
-  const fixture = new Fixture();
-  const bridge = await fixture.bridge({ token: " " });
+  const { fixture, bridge } = await begun({}, { token: " " });
   await fixture.pass(120_000);
   assert.equal(bridge.state, "unpaired");
   assert.deepEqual(bridge.details, { reason: "missing" });
@@ -69,8 +63,7 @@ test("without a token no socket is opened, and nothing is retried", async () => 
 });
 
 test("no welcome within 6 s is a failure", async () => {
-  const fixture = new Fixture();
-  const bridge = await fixture.bridge();
+  const { fixture, bridge } = await begun();
   fixture.socket.open();
   await fixture.pass(5_999);
   assert.equal(bridge.state, "connecting");
@@ -80,9 +73,7 @@ test("no welcome within 6 s is a failure", async () => {
 });
 
 test("absent: it looks again after 1, 2, 5, 15, 30, 30 s", async () => {
-  const fixture = new Fixture();
-  fixture.health = undefined;
-  const bridge = await fixture.bridge();
+  const { fixture, bridge } = await begun({ health: undefined });
   assert.deepEqual(bridge.details, { retryInMs: 1_000 });
   assert.deepEqual(await attempts(fixture, 90_000), [1_000, 3_000, 8_000, 23_000, 53_000, 83_000]);
 });
@@ -92,10 +83,7 @@ test("the waits vary by a fifth", async () => {
     [0, 800],
     [1, 1_200],
   ] as const) {
-    const fixture = new Fixture();
-    fixture.health = undefined;
-    fixture.chance = chance;
-    const bridge = await fixture.bridge();
+    const { bridge } = await begun({ health: undefined, chance });
     assert.deepEqual(bridge.details, { retryInMs: wait });
   }
 });
@@ -145,8 +133,7 @@ test("the waits go on growing until a connection has lasted 10 s", async () => {
 });
 
 test("a hello that came too late is said once more, and then not again", async () => {
-  const fixture = new Fixture();
-  const bridge = await fixture.bridge();
+  const { fixture, bridge } = await begun();
   fixture.socket.open();
   fixture.socket.drop(1008, "hello_required");
   assert.equal(bridge.state, "waiting");
@@ -158,8 +145,7 @@ test("a hello that came too late is said once more, and then not again", async (
 
 test("1008 is not retried before pair, moveTo or retry", async () => {
   for (const again of ["pair", "moveTo", "retry"] as const) {
-    const fixture = new Fixture();
-    const bridge = await fixture.bridge();
+    const { fixture, bridge } = await begun();
     fixture.socket.open();
     fixture.socket.drop(1008, "unauthorized");
     assert.equal(bridge.state, "unpaired");
@@ -206,8 +192,7 @@ test("1013 is waited out for at least 5 s, even when a call is made", async () =
 });
 
 test("pair reports its outcome", async () => {
-  const fixture = new Fixture();
-  const bridge = await fixture.bridge({ token: "" });
+  const { fixture, bridge } = await begun({}, { token: "" });
   let paired = bridge.pair("right");
   await settle();
   fixture.socket.welcome();
@@ -234,8 +219,7 @@ test("pair rejects when another attempt takes its place", async () => {
     (bridge) => bridge.moveTo("http://localhost:9000", "right"),
   ];
   for (const overtake of overtakes) {
-    const fixture = new Fixture();
-    const bridge = await fixture.bridge({ token: "" });
+    const { fixture, bridge } = await begun({}, { token: "" });
     const overtaken = failure(bridge.pair("wrong"));
     const paired = overtake(bridge);
     await settle();
@@ -321,9 +305,7 @@ test("a retry leaves a working connection alone", async () => {
 });
 
 test("a slow probe of an old endpoint changes nothing", async () => {
-  const fixture = new Fixture();
-  fixture.frozen = true;
-  const bridge = await fixture.bridge();
+  const { fixture, bridge } = await begun({ frozen: true });
   fixture.frozen = false;
   bridge.moveTo("http://localhost:9000", "secret");
   await settle();

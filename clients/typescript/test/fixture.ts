@@ -183,18 +183,27 @@ export class Fixture extends FakeEnvironment implements Clock, Page {
     await settle();
     return bridge;
   }
-
-  /** Make a client that is connected. */
-  async connected(options: Partial<BridgeOptions> = {}): Promise<Bridge> {
-    const bridge = await this.bridge(options);
-    this.socket.welcome();
-    await settle();
-    return bridge;
-  }
 }
 
-/** Make a client that is connected, in a fixture of its own. */
-export async function connected(): Promise<{ readonly fixture: Fixture; readonly bridge: Bridge }> {
-  const fixture = new Fixture();
-  return { fixture, bridge: await fixture.connected() };
+/** A client, and the fixture of its own that it is in. */
+interface Made {
+  readonly fixture: Fixture;
+  readonly bridge: Bridge;
+}
+
+/** Make a client that has begun to connect, in these circumstances. */
+export async function begun(
+  circumstances: Partial<Pick<Fixture, "health" | "frozen" | "chance">> = {},
+  options: Partial<BridgeOptions> = {},
+): Promise<Made> {
+  const fixture = Object.assign(new Fixture(), circumstances);
+  return { fixture, bridge: await fixture.bridge(options) };
+}
+
+/** Make a client that is connected. */
+export async function connected(): Promise<Made> {
+  const made = await begun();
+  made.fixture.socket.welcome();
+  await settle();
+  return made;
 }

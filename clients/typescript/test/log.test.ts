@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Fixture, connected } from "./fixture.js";
+import { type Fixture, begun, connected } from "./fixture.js";
 
 function messages(fixture: Fixture): string[][] {
   return fixture.socket
@@ -43,8 +43,7 @@ test("a frame has at most 200 lines", async () => {
 });
 
 test("without a connection the newest 500 lines wait", async () => {
-  const fixture = new Fixture();
-  const bridge = await fixture.bridge();
+  const { fixture, bridge } = await begun();
   for (let line = 0; line < 510; line += 1) {
     bridge.log("info", "host", String(line));
   }

@@ -10,7 +10,7 @@ import {
   PairingError,
   RefusedError,
 } from "../../../bridge/reference/packages/client/src/index.js";
-import { Fixture, connected, failure, settle } from "./fixture.js";
+import { Fixture, begun, connected, failure, settle } from "./fixture.js";
 
 const URL_OF = { url: "https://example.org/bio" };
 const PLUGIN = { plugin: { id: "bio" } };
@@ -104,13 +104,18 @@ test("a refusal is found again too", async () => {
   assert.deepEqual([found.prefix, found.detail], ["policy", "main.ts: eval"]);
 });
 
-test("an operation the daemon no longer knows is lost", async () => {
-  const run = await installing();
-  await lose(run);
-  run.fixture.socket.answer({ operations: [] });
-  const error = await failure(run.outcome);
-  assert.ok(error instanceof LostError);
-  assert.equal(error.sent, true);
+test("an operation is lost once the daemon does not know it, list it, or take the token", async () => {
+  for (const end of [
+    async (run: Installing) => (await lose(run), run.fixture.socket.answer({ operations: [] })),
+    async (run: Installing) => (await lose(run), run.fixture.socket.refuse("internal", "it failed")),
+    async (run: Installing) => run.fixture.socket.drop(1001, "token_rotated"),
+  ]) {
+    const run = await installing();
+    await end(run);
+    const error = await failure(run.outcome);
+    assert.ok(error instanceof LostError);
+    assert.equal(error.sent, true);
+  }
 });
 
 test("the connection may be lost again and again", async () => {
@@ -132,13 +137,6 @@ test("the connection may be lost again and again", async () => {
   await fixture.pass(2_000);
   fixture.socket.answer(listed(run.ref, { outcome: "done", result: PLUGIN }));
   assert.deepEqual(await run.outcome, PLUGIN);
-});
-
-test("a daemon that cannot list it leaves it lost", async () => {
-  const run = await installing();
-  await lose(run);
-  run.fixture.socket.refuse("internal", "the daemon failed; see its log");
-  assert.ok((await failure(run.outcome)) instanceof LostError);
 });
 
 test("a step that is listed is reported once, as one that is pushed", async () => {
@@ -171,14 +169,6 @@ test("an answer that takes longer than 130 s is waited for", async () => {
   assert.deepEqual(await run.outcome, PLUGIN);
 });
 
-test("a token that was replaced meanwhile ends the wait", async () => {
-  const run = await installing();
-  run.fixture.socket.drop(1001, "token_rotated");
-  const error = await failure(run.outcome);
-  assert.ok(error instanceof LostError);
-  assert.equal(error.sent, true);
-});
-
 test("the reference of an operation that is listed joins it", async () => {
   const { fixture, bridge } = await connected();
   const outcome = bridge.operate("plugins/install", { ...URL_OF, ref: "kept" });
@@ -204,8 +194,7 @@ test("the reference of an operation that is not listed, or of another, is sent",
 });
 
 test("an operation begun without a connection waits for one", async () => {
-  const fixture = new Fixture();
-  const bridge = await fixture.bridge();
+  const { fixture, bridge } = await begun();
   const outcome = bridge.operate("plugins/install", URL_OF);
   fixture.socket.welcome();
   await settle();
@@ -215,8 +204,7 @@ test("an operation begun without a connection waits for one", async () => {
 
 test("an operation that could not be begun was not sent", async () => {
   for (const drop of [false, true]) {
-    const fixture = new Fixture();
-    const bridge = await fixture.bridge();
+    const { fixture, bridge } = await begun();
     const params = drop ? { ...URL_OF, ref: "new" } : URL_OF;
     const lost = failure(bridge.operate("plugins/install", params));
     if (drop) {
@@ -230,8 +218,7 @@ test("an operation that could not be begun was not sent", async () => {
     assert.ok(error instanceof LostError);
     assert.equal(error.sent, false);
   }
-  const fixture = new Fixture();
-  const bridge = await fixture.bridge({ token: "" });
+  const { bridge } = await begun({}, { token: "" });
   assert.ok((await failure(bridge.operate("plugins/install", URL_OF))) instanceof PairingError);
 });
 
@@ -315,8 +302,7 @@ test("an abort that a lost connection keeps from the daemon ends the wait, and i
 });
 
 test("an abort before it is sent keeps it from being sent", async () => {
-  const fixture = new Fixture();
-  const bridge = await fixture.bridge();
+  const { fixture, bridge } = await begun();
   const abort = new AbortController();
   const aborted = failure(bridge.operate("plugins/install", URL_OF, { signal: abort.signal }));
   abort.abort();
