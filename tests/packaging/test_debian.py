@@ -119,11 +119,9 @@ def test_versions(release: debian.Release, package: Path) -> None:
 
     of = version(release.python)
     assert debian.field(package, "Version") == of
-    older = ["dpkg", "--compare-versions", version("3.9"), "lt", of]
-    newer = ["dpkg", "--compare-versions", of, "lt", version("3.14")]
-    debian.ran(older)
-    debian.ran(newer)
-    debian.ran(["dpkg", "--compare-versions", bridge.__version__, "lt", of])
+    order = ((version("3.9"), of), (of, version("3.14")), (bridge.__version__, of))
+    for older, newer in order:
+        debian.ran(["dpkg", "--compare-versions", older, "lt", newer])
 
 
 def test_its_own_python(release: debian.Release, root: Path, package: Path) -> None:

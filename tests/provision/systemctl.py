@@ -13,7 +13,6 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.settings.options import Paths
 
 from ..directories import fresh_directory
-from ..waiting import wait_until
 
 _SCRIPT: Final = """\
 #!/bin/sh
@@ -66,19 +65,12 @@ class SystemctlCase(SynchronousTestCase):
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.addCleanup(self.end, started)
+        self.addCleanup(started.communicate)
+        self.addCleanup(started.kill)
         self.assertEqual(started.stdout.readline(), "held\n")
         if as_service:
             (self.fake / "pid").write_text(f"{started.pid}\n")
         return started
-
-    @staticmethod
-    def end(started: subprocess.Popen[str]) -> None:
-        started.kill()
-        started.communicate()
-
-    def until_ended(self, started: subprocess.Popen[str]) -> None:
-        wait_until(lambda: started.poll() is not None)
 
 
 def unit_of(home: Path) -> Path:

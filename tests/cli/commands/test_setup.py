@@ -16,6 +16,7 @@ from bridge.settings.options import locate
 
 from ...npm import esbuild, setup_options
 from ...provision.systemctl import SystemctlCase, unit_of
+from ...waiting import PATIENCE_SECONDS
 from ..commandcase import CommandTestCase, Outcome
 
 
@@ -168,7 +169,7 @@ class RemoveTests(CommandTestCase, SystemctlCase):
         started = self.begin(self.place, as_service=True)
         out = self.done(self.remove("--yes"))
         self.assertTrue(out.startswith("removed the service plugin-bridge.service\n"))
-        self.until_ended(started)
+        started.wait(PATIENCE_SECONDS)
         self.assertFalse(unit_of(self.home).exists())
         self.assert_removed()
 
