@@ -228,6 +228,6 @@ def _systemctl(*words: str) -> str:
     except subprocess.TimeoutExpired:
         raise SetupError(f"{what}: no answer within {_SECONDS:g} s") from None
     if done.returncode:
-        first = (done.stderr.strip() or "failed").splitlines()[0]
+        first = (done.stderr.strip() or "failed").splitlines()[0].rstrip(".")
         raise SetupError(f"{what}: {visible(first)}")
     return done.stdout

@@ -18,7 +18,7 @@ _SCRIPT: Final = """\
 #!/bin/sh
 echo "$@" >> "{root}/asked"
 if [ -e "{root}/refuses" ] && echo "$@" | grep -q "$(cat "{root}/refuses")"; then
-    echo "Failed to connect to bus" >&2; exit 1
+    echo "Failed to connect to bus." >&2; exit 1
 fi
 case "$2" in
     is-enabled) for unit; do [ ! -e "{root}/$unit" ] || exit 0; done; exit 1 ;;

@@ -112,7 +112,7 @@ class ServiceTests(SystemctlCase):
         self.assertFalse(service.is_service_of(locate("reference", self.home, None)))
         # As where only this shell has the directory of the unit.
         (self.fake / "refuses").write_text("enable")
-        self.assertIn("does not look there", self.refused())
+        self.assertIn("bus; if XDG_CONFIG_HOME is set in", self.refused())
         self.assertFalse(unit_of(self.home).exists())
         (self.fake / "refuses").write_text("restart")
         (self.fake / "pid").write_text("its port is taken\n")
