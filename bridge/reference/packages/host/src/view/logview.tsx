@@ -107,9 +107,9 @@ function Lines({ lines }: { readonly lines: readonly Line[] }) {
     >
       {lines.map(({ number, level, scope, message, ts }) => (
         <li key={number} data-level={level}>
-          <time>{new Date(ts).toTimeString().slice(0, 8)}</time>
+          <time class="dim">{new Date(ts).toTimeString().slice(0, 8)}</time>
           <span>{level}</span>
-          <span class="scope">{scope}</span>
+          <span class="dim">{scope}</span>
           <span class="message" dir="auto">
             {message}
           </span>

@@ -209,7 +209,7 @@ export function Field(props: FieldProps) {
       {props.multiline === true ? (
         <textarea {...described(props)} dir="auto" rows={5} value={value} onInput={onInput} />
       ) : (
-        <div class="row">
+        <div class="row wrap">
           <input
             {...described(props)}
             // The library's types want each type with a role of its own.

@@ -26,7 +26,7 @@ export function PluginView({ model, id }: PluginProps) {
   return (
     <section class="stack" id="plugin">
       <Back />
-      <div class="row heading">
+      <div class="row wrap heading">
         <Icon about={about} />
         <Title dir="auto">{row.name}</Title>
         <PluginSwitch model={model} row={row} id="plugin-switch" />

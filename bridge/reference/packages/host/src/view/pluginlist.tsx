@@ -18,7 +18,7 @@ export function PluginListView({ model, selected }: ViewProps & { readonly selec
   const found = many ? matching(rows, search, tag) : rows;
   return (
     <section class="list stack" id="plugins">
-      <div class="row heading">
+      <div class="row wrap heading">
         <Title>Plugins</Title>
         <ButtonLink id="add" kind="primary" href={fragmentOf({ view: "add" })}>
           Add a plugin

@@ -128,7 +128,7 @@ function ChangeList({ changes }: { readonly changes: Differences }) {
     return <p class="dim">It asks for nothing new.</p>;
   }
   return (
-    <ul class="wants" id="changes">
+    <ul class="stack tight" id="changes">
       {riskyFirst(permissions.gained).map((permission) => (
         <Want key={permission} permission={permission}>
           <p class="tag">New</p>

@@ -53,7 +53,7 @@ export function Wants({ manifest, more }: WantsProps) {
     those.length === 0 ? null : (
       <div class="stack tight">
         <h3>{title}</h3>
-        <ul class="wants">
+        <ul class="stack tight">
           {riskyFirst(those).map((permission) => (
             <Want key={permission} permission={permission} names={namesUnder(permission, manifest)}>
               {more?.(permission)}
