@@ -1,6 +1,6 @@
 /** What a plugin reaches through its context: HTTP, OSC, databases, and its settings. */
 
-import { BridgeError, type Context, type OscMessage, type SettingsSchema } from "@bridge/plugin-api";
+import { BridgeError, type OscMessage, type SettingsSchema } from "@bridge/plugin-api";
 
 import { problemOf } from "../../bridge/reference/packages/api/src/settingrules.js";
 import { changesOf } from "../../bridge/reference/packages/host/src/pagesettings.js";
@@ -9,32 +9,8 @@ import {
   useOf,
 } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import { readSchema } from "../../bridge/reference/packages/api/src/schemarules.js";
-import { KEY, type Given, type Fixture, connected, entry, noAnswer, quiet } from "./pagefixture.js";
-import { equal, failure, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
-
-interface Running extends Fixture {
-  readonly ctx: Context;
-}
-
-/** A page with one plugin, and the plugin's context. */
-async function running(
-  permissions: readonly string[],
-  given: Given & { readonly manifest?: object; readonly settings?: SettingsSchema } = {},
-): Promise<Running> {
-  const contexts: Context[] = [];
-  const { settings = {} } = given;
-  const activate = (ctx: Context): void => void contexts.push(ctx);
-  const plugin = { settings, activate, deactivate: () => undefined };
-  const manifest = { permissions, ...given.manifest };
-  const page = await connected([entry("some-plugin", plugin, manifest)], given);
-  const [ctx] = contexts;
-  if (ctx === undefined) {
-    throw new Error(page.runtime.plugins()[0]?.error);
-  }
-  page.daemon.asked.length = 0;
-  page.daemon.given.length = 0;
-  return { ...page, ctx };
-}
+import { KEY, noAnswer, running } from "./pagefixture.js";
+import { equal, failure, pending, quiet, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 const FETCHED = {
   status: 200,
@@ -240,18 +216,15 @@ export const apiScenarios = {
     equal(daemon.asked.at(-1), "osc/stop");
     // Nor does one that is being added survive it.
     const { call } = daemon;
-    let answer = (): void => undefined;
-    const slow = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
+    const slow = pending();
     daemon.call = async (method, ...rest) => {
-      await (method.startsWith("osc/") ? slow : undefined);
+      await (method.startsWith("osc/") ? slow.promise : undefined);
       return call(method, ...rest);
     };
     const adding = refusal(ctx.osc.listen((message) => seen.push(message)));
     await quiet();
     await runtime.revoke("some-plugin", "osc");
-    answer();
+    slow.resolve();
     equal(await adding, "PermissionError");
     daemon.push("osc", { address: "/a", args: [] });
     await quiet();
@@ -352,18 +325,14 @@ export const apiScenarios = {
 
   /** A yes that comes after the plugin was switched off allows nothing. */
   async test_attack_grant_after_the_switch() {
-    let answer = (_yes: boolean): void => undefined;
-    const answers = [
-      new Promise<boolean>((resolve) => {
-        answer = resolve;
-      }),
-    ];
+    const answer = pending<boolean>();
+    const answers = [answer.promise];
     const { ctx, daemon, questions, runtime } = await running(["sql"], { answers });
     void ctx.sql.databases();
     await quiet();
     equal(questions.length, 1);
     await runtime.setEnabled("some-plugin", false);
-    answer(true);
+    answer.resolve(true);
     await quiet();
     equal(daemon.asked.includes("sql/databases"), false);
     equal(daemon.stored.has("grants:some-plugin"), false);
@@ -438,7 +407,8 @@ export const apiScenarios = {
     daemon.refuses = "";
     await env.pass(5_000);
     equal(await refused, "PermissionError");
-    equal([questions.length, daemon.asked], [2, ["state/list", "state/list"]]);
+    // The last reads the plugin's settings.
+    equal([questions.length, daemon.asked], [2, Array(3).fill("state/list")]);
   },
 
   /** The words fit in prompts and in sentences. */
@@ -602,7 +572,6 @@ export const apiScenarios = {
       }
       daemon.call = answer;
       await env.pass(10_000);
-      await quiet();
       equal(outcomes.sort(), isSaved ? ["saved", "set"] : ["not set", "not-saved"]);
       equal([runtime.settings("some-plugin")["volume"], ctx.settings.get("own")], isSaved ? [50, 1] : [40, null]);
     }

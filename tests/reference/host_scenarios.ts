@@ -11,8 +11,8 @@ import { Gate } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Preferences, namesDaemon, readEndpoint } from "../../bridge/reference/packages/host/src/preferences.js";
 import type { Values } from "../../bridge/reference/packages/host/src/settings.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
-import { Daemon, Memory, bookOf, quiet } from "./pagefixture.js";
-import { FakeEnvironment, equal, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
+import { Daemon, Memory, bookOf } from "./pagefixture.js";
+import { FakeEnvironment, equal, quiet, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 async function native(daemon: Daemon, answers: boolean[], name?: string): Promise<GatedNative> {
   const manifest = readManifest({ id: "some-plugin", name, permissions: ["native"] });

@@ -10,7 +10,7 @@ import type { PageRuntime, PluginState } from "../../bridge/reference/packages/h
 import { Preferences } from "../../bridge/reference/packages/host/src/preferences.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { Daemon, Memory } from "./pagefixture.js";
-import { FakeEnvironment, settle } from "../../clients/typescript/test/fakeenvironment.js";
+import { FakeEnvironment, quiet } from "../../clients/typescript/test/fakeenvironment.js";
 
 /** A refusal, as the client throws it. */
 export function refused(message: string, code = "bad_request"): Error {
@@ -153,13 +153,6 @@ export function openPage(session = new Memory()): ModelFixture {
   return { model, link, runtime, env, session, said, bar };
 }
 
-/** Wait until everything that was asked for is answered. */
-export async function answered(): Promise<void> {
-  for (let call = 0; call < 12; call += 1) {
-    await settle();
-  }
-}
-
 /** Open a page, and connect it to a daemon with these plugins. */
 export async function connectedPage(
   plugins: readonly object[] = [],
@@ -169,6 +162,6 @@ export async function connectedPage(
   fixture.runtime.states = states;
   fixture.link.answers.set("plugins/list", { plugins, broken: [] });
   fixture.link.become("connected");
-  await answered();
+  await quiet();
   return fixture;
 }

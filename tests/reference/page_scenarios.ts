@@ -9,9 +9,9 @@ import { fragmentOf, readRoute } from "../../bridge/reference/packages/host/src/
 import { isToStart, matching, rowsOf } from "../../bridge/reference/packages/host/src/model/rows.js";
 import { clock, count, explain, stepWords } from "../../bridge/reference/packages/host/src/model/words.js";
 import type { PluginState } from "../../bridge/reference/packages/host/src/pageruntime.js";
-import { answered, connectedPage, openPage, refused, runs } from "./modelfixture.js";
+import { connectedPage, openPage, refused, runs } from "./modelfixture.js";
 import { Memory } from "./pagefixture.js";
-import { equal } from "../../clients/typescript/test/fakeenvironment.js";
+import { equal, pending, quiet } from "../../clients/typescript/test/fakeenvironment.js";
 
 const NEVER = (): boolean => false;
 const ALWAYS = (): boolean => true;
@@ -33,17 +33,6 @@ function outdated(...ids: string[]): object {
   return { updates, unknown: [], pending: [] };
 }
 
-/** A promise, and what settles it. */
-function later(): { promise: Promise<unknown>; resolve(value: unknown): void; reject(e: Error): void } {
-  let resolve = (_: unknown): void => undefined;
-  let reject = (_: Error): void => undefined;
-  const promise = new Promise<unknown>((done, failed) => {
-    resolve = done;
-    reject = failed;
-  });
-  return { promise, resolve, reject };
-}
-
 export const pageScenarios = {
   /** One reading that fails is in the log, and keeps nothing else from being read. */
   async what_cannot_be_read() {
@@ -55,9 +44,8 @@ export const pageScenarios = {
     link.answers.set("plugins/list", { plugins: [installed("aa")], broken: [] });
     link.answers.set("plugins/check_updates", { updates: [], unknown: [], pending: [] });
     link.become("connected");
-    await answered();
+    await quiet();
     await env.pass(5_000);
-    await answered();
     equal([lines.length, lines[0]], [2, "not read: BridgeError: not now"]);
     equal([link.called("plugins/keys").length, link.called("plugins/check_updates").length], [2, 1]);
   },
@@ -267,7 +255,7 @@ export const pageScenarios = {
     ]);
     link.become("unpaired", "rotated");
     equal(model.mustConnect, true);
-    await answered();
+    await quiet();
   },
 
   /** What the page has of one daemon does not come to another: the page is loaded again. */
@@ -291,7 +279,7 @@ export const pageScenarios = {
       equal([preferences.endpoint === destination.endpoint, preferences.destination], [goes, undefined]);
     }
     equal(bar.reloads, 3);
-    await answered();
+    await quiet();
   },
 
   /** What was not answered in time is read again, though the connection stays. */
@@ -301,11 +289,10 @@ export const pageScenarios = {
       throw refused("the daemon did not answer in time", "timeout");
     });
     link.become("connected");
-    await answered();
+    await quiet();
     equal(model.catalog.entries, undefined);
     link.answers.set("plugins/list", { plugins: [], broken: [] });
     await env.pass(5_000);
-    await answered();
     equal(model.catalog.entries, []);
   },
 
@@ -318,10 +305,9 @@ export const pageScenarios = {
       link.answers.set("plugins/list", { plugins, broken: [] });
       link.answers.set("plugins/keys", { keys: plugins });
       link.push("plugins", { plugins: [] });
-      await answered();
+      await quiet();
       link.loses = "";
       await env.pass(5_000);
-      await answered();
       equal([model.catalog.entries?.map(({ id }) => id), model.catalog.keys], [[plugins[0]?.["id"]], plugins]);
     }
   },
@@ -333,11 +319,11 @@ export const pageScenarios = {
     equal(link.asked.map((asked) => asked.split(" ")[0]), read);
     link.become("stalled");
     link.become("connected");
-    await answered();
+    await quiet();
     equal(link.asked.length, read.length);
     link.become("waiting");
     link.become("connected");
-    await answered();
+    await quiet();
     equal(link.asked.length, 2 * read.length);
   },
 
@@ -349,20 +335,19 @@ export const pageScenarios = {
     link.answers.set("plugins/check_updates", outdated("some-one"));
     await env.pass(100_000_000);
     link.become("connected");
-    await answered();
+    await quiet();
     equal(link.called("plugins/check_updates").length, 1);
     equal([link.stored.get("updates:checked"), model.updateWords], [100_000_000, "1 update"]);
     const again = async (): Promise<number> => {
       link.become("waiting");
       link.become("connected");
-      await answered();
+      await quiet();
       return link.called("plugins/check_updates").length;
     };
     equal(await again(), 1);
     const day = 24 * 60 * 60 * 1000;
     // Also on a page that stays connected.
     await env.pass(day);
-    await answered();
     equal(link.called("plugins/check_updates").length, 2);
     equal(await again(), 2);
     // The clock was ahead when another page looked for them.
@@ -393,7 +378,7 @@ export const pageScenarios = {
     const plugins = [installed("some-one", { commit: latest })];
     link.answers.set("plugins/list", { plugins, broken: [] });
     link.push("plugins", {});
-    await answered();
+    await quiet();
     equal(model.catalog.updates.length, 0);
     const lists = { updates: [], unknown: [{ id: "some-one", reason: "x" }], pending: [] };
     link.answers.set("plugins/check_updates", lists);
@@ -405,7 +390,6 @@ export const pageScenarios = {
     equal(model.updateWords, "Not known for 1 plugin");
     link.answers.set("plugins/check_updates", { ...lists, unknown: [] });
     await env.pass(8000);
-    await answered();
     equal(link.called("plugins/check_updates").at(-1), {});
     equal(model.updateWords, `Up to date (${clockOf(8001)})`);
     link.answers.set("plugins/check_updates", () => {
@@ -418,12 +402,12 @@ export const pageScenarios = {
   /** An install is pinned to the preview, remembered, followed and announced. */
   async an_install_in_steps() {
     const { model, link, said, session } = await connectedPage();
-    const answer = later();
+    const answer = pending<unknown>();
     link.answers.set("plugins/install", () => answer.promise);
     const manifest = installed("some-one", { name: "Some One" });
     const preview = { url: "https://a.example/x", commit: "c", digest: "d", manifest };
     const ended = model.install(preview as unknown as Preview);
-    await answered();
+    await quiet();
     equal(link.called("plugins/install"), [
       { url: "https://a.example/x", pin: { commit: "c", digest: "d" }, ref: "ref-1" },
     ]);
@@ -439,7 +423,7 @@ export const pageScenarios = {
     equal(said.at(-1), "Some One is installed. Reload to start it.");
     // Shown, so not shown again after a reload.
     equal(session.getItem("plugin-bridge.operations"), "[]");
-    await answered();
+    await quiet();
     equal(model.rows.map(({ status }) => status), ["new"]);
     equal(model.outcomeWords(done), "Some One is installed. Reload to start it.");
     // Somebody else removes it.
@@ -451,7 +435,7 @@ export const pageScenarios = {
   /** An operation that has ended is not under way again by an older list. */
   async a_list_that_comes_late() {
     const { model, link } = await connectedPage();
-    const list = later();
+    const list = pending<unknown>();
     link.answers.set("plugins/operations", () => list.promise);
     const refreshed = model.operations.refresh();
     await model.operations.run("install", "x", { url: "https://a.b/c" });
@@ -477,7 +461,7 @@ export const pageScenarios = {
     const undoing = { operation: "1", op: "update", id: "x", ref: null, step: "rollback" };
     link.answers.set("plugins/operations", { operations: [undoing] });
     equal((await model.update("x")).outcome, "refused");
-    await answered();
+    await quiet();
     equal(said, ["Connected.", unknown]);
     link.refuses = "plugins/operations";
     await env.pass(5_000);
@@ -494,10 +478,10 @@ export const pageScenarios = {
   /** Cancelling names the daemon's operation, once that is known, and may come too late. */
   async a_cancelled_operation() {
     const { model, link } = await connectedPage();
-    const answer = later();
+    const answer = pending<unknown>();
     link.answers.set("plugins/update", () => answer.promise);
     const ended = model.update("some-one");
-    await answered();
+    await quiet();
     equal((await model.operations.cancel("ref-1")) === undefined, true);
     equal(link.called("plugins/cancel"), []);
     link.step({ operation: "7", step: "clone" });
@@ -532,13 +516,12 @@ export const pageScenarios = {
       link.answers.set("plugins/operations", { operations: [entry] });
       link.become("unpaired", "rotated");
       link.become("connected");
-      await answered();
+      await quiet();
       equal(model.operations.tasks.map(({ outcome }) => outcome), [""]);
       const error = { code: "bad_request", message: "denied: the user declined" };
       const result = last === "done" ? { result: { plugin: installed("some-one") } } : { error };
       link.answers.set("plugins/operations", { operations: [{ ...entry, outcome: last, ...result }] });
       await env.pass(5_000);
-      await answered();
       equal(model.operations.tasks.map(({ outcome }) => outcome), [last]);
       equal(said.at(-1)?.includes(last === "done" ? "is updated." : "Not confirmed"), true);
     }
@@ -553,7 +536,7 @@ export const pageScenarios = {
     const foreign = { ...entry, operation: "2", ref: "theirs", op: "update", id: "other" };
     link.answers.set("plugins/operations", { operations: [entry, foreign] });
     link.become("connected");
-    await answered();
+    await quiet();
     equal(model.operations.tasks.map(({ ref, own, name }) => [ref, own, name]), [
       ["mine", true, "Some One"],
       ["theirs", false, ""],
@@ -561,7 +544,6 @@ export const pageScenarios = {
     // It was not answered, which says nothing of them.
     link.refuses = "plugins/operations";
     await env.pass(5_000);
-    await answered();
     equal(model.operations.tasks.map(({ ref }) => ref), ["mine", "theirs"]);
     link.refuses = "";
     const ended = {
@@ -572,7 +554,6 @@ export const pageScenarios = {
     const operations = [ended, { ...foreign, outcome: "done", result: {} }];
     link.answers.set("plugins/operations", { operations });
     await env.pass(5_000);
-    await answered();
     const tasks = model.operations.tasks.filter(({ own }) => own);
     equal(tasks.map(({ outcome, problem }) => [outcome, problem?.kind]), [["refused", "denied"]]);
     equal(said.at(-1), "!Some One: Not confirmed, so nothing changed.");
@@ -587,7 +568,7 @@ export const pageScenarios = {
     const step = { operation: "9", op: "update", id: "other", ref: null, step: "clone" };
     link.answers.set("plugins/operations", { operations: [{ ...step, cancellable: true }] });
     link.push("progress", { ...step, cancellable: true });
-    await answered();
+    await quiet();
     equal(model.operations.tasks.map(({ own, id }) => [own, id]), [[false, "other"]]);
     const preview = { ...step, operation: "10", op: "preview", id: null, cancellable: true };
     link.push("progress", preview);
@@ -601,22 +582,21 @@ export const pageScenarios = {
     await env.pass(100);
     link.answers.set("plugins/operations", { operations: [] });
     await env.pass(400);
-    await answered();
     equal(model.operations.tasks, []);
   },
 
   /** A removal is followed by its name, until it is done; builds are none. */
   async a_removal() {
     const { link, model, runtime } = await connectedPage([installed("some-one")]);
-    const answer = later();
+    const answer = pending<unknown>();
     link.answers.set("plugins/uninstall", () => answer.promise);
     const ended = model.uninstall("some-one");
-    await answered();
+    await quiet();
     equal(link.called("plugins/uninstall"), [{ id: "some-one", ref: "ref-1" }]);
     const step = { operation: "3", op: "uninstall", id: "some-one", ref: "ref-1", cancellable: true };
     link.push("progress", { ...step, step: "awaiting_confirmation" });
     link.push("progress", { ...step, operation: "4", op: "build", id: null, ref: "ref-2" });
-    await answered();
+    await quiet();
     equal(model.operations.tasks.map(({ operation, step: now }) => [operation, now]), [
       ["3", "awaiting_confirmation"],
     ]);
@@ -624,7 +604,7 @@ export const pageScenarios = {
     link.answers.delete("plugins/list");
     answer.resolve({});
     await ended;
-    await answered();
+    await quiet();
     equal(runtime.listed, []);
   },
 
@@ -693,8 +673,10 @@ export const pageScenarios = {
     equal(await words([], runs("a-x")), "Reload to finish removing a-x.");
     equal(await words(listed("a-x"), runs("a-x", { version: "0.9.0" })), "Reload to bring a-x up to date.");
     const { model, link } = await connectedPage();
+    link.push("build", { ok: false, errors: ["no"] });
+    equal([model.buildErrors, model.reloadWords], [["no"], ""]);
     link.push("build", { ok: true, errors: [] });
-    equal(model.reloadWords, "The page was rebuilt. Reload to use it.");
+    equal([model.buildErrors, model.reloadWords], [[], "The page was rebuilt. Reload to use it."]);
   },
 
   /** Plugins are listed in natural order, and equal names with their ids. */
@@ -732,15 +714,6 @@ export const pageScenarios = {
       throw new Error("full");
     };
     model.logBuffer.keep();
-  },
-
-  /** A failed build is shown until one succeeds. */
-  async a_failed_build() {
-    const { model, link } = await connectedPage();
-    link.push("build", { ok: false, errors: ["no"] });
-    equal([model.buildErrors, model.isRebuilt], [["no"], false]);
-    link.push("build", { ok: true, errors: [] });
-    equal([model.buildErrors, model.isRebuilt], [[], true]);
   },
 
   /** Unsaved settings are left only after a question. */

@@ -1,6 +1,6 @@
 /** A daemon and a page for the runtime: everything but the connection and the views. */
 
-import { BridgeError, type Plugin } from "@bridge/plugin-api";
+import { BridgeError, type Context, type Plugin } from "@bridge/plugin-api";
 
 import { FakeScreen } from "../../bridge/reference/packages/api/src/fakepage.js";
 import { makeUi } from "../../bridge/reference/packages/api/src/handles.js";
@@ -13,7 +13,7 @@ import { PageRuntime } from "../../bridge/reference/packages/host/src/pageruntim
 import { persistence } from "../../bridge/reference/packages/host/src/persistence.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { FakeRealms, textOf } from "./realmfixture.js";
-import { FakeEnvironment, settle } from "../../clients/typescript/test/fakeenvironment.js";
+import { FakeEnvironment, quiet, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 /** The key that every plugin of the page is signed with. */
 export const KEY = "the-key";
@@ -130,6 +130,10 @@ export interface Given {
   readonly answers?: (boolean | Promise<boolean>)[];
 }
 
+interface GivenPlugin extends Given, Partial<Pick<Plugin, "settings" | "deactivate">> {
+  readonly manifest?: object;
+}
+
 /** A page, and what happened on it. */
 export interface Fixture {
   readonly runtime: PageRuntime;
@@ -200,13 +204,6 @@ export function bookOf(daemon: Daemon, { later } = new FakeEnvironment()): Grant
   return new GrantBook(new HostState(daemon, persistence(daemon, later, { add: () => undefined })));
 }
 
-/** Wait until the daemon has answered everything, one call after another. */
-export async function quiet(): Promise<void> {
-  for (let call = 0; call < 10; call += 1) {
-    await settle();
-  }
-}
-
 /** Open a page, and connect it to a daemon where its plugins are installed. */
 export async function connected(table: readonly Entry[], given: Given = {}): Promise<Fixture> {
   const page = fixture(table, given);
@@ -224,3 +221,25 @@ export function entry(id: string, plugin: Omit<Plugin, "id">, manifest: object =
     text: textOf(() => ({ id, ...plugin })),
   };
 }
+
+/** A page with one plugin, and the plugin's context. */
+export async function running(
+  permissions: readonly string[],
+  { manifest = {}, settings = {}, deactivate = () => undefined, ...given }: GivenPlugin = {},
+): Promise<Fixture & { readonly ctx: Context }> {
+  const contexts: Context[] = [];
+  const activate = (ctx: Context): void => void contexts.push(ctx);
+  const plugin = { settings, activate, deactivate };
+  const page = await connected([entry("some-plugin", plugin, { permissions, ...manifest })], given);
+  const [ctx] = contexts;
+  if (ctx === undefined) {
+    throw new Error(page.runtime.plugins()[0]?.error);
+  }
+  page.daemon.asked.length = 0;
+  page.daemon.given.length = 0;
+  return { ...page, ctx };
+}
+
+/** Each plugin of a page, and how far it is. */
+export const stages = ({ runtime }: Fixture): string[] =>
+  runtime.plugins().map(({ id, stage }) => `${id} ${stage}`);

@@ -7,8 +7,8 @@ import { alone, shownName, shownNames } from "../../bridge/reference/packages/ho
 import { type Asker, Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { connectedPage } from "./modelfixture.js";
-import { Daemon, KEY, bookOf, quiet } from "./pagefixture.js";
-import { FakeEnvironment, equal, failure, settle } from "../../clients/typescript/test/fakeenvironment.js";
+import { Daemon, KEY, bookOf } from "./pagefixture.js";
+import { FakeEnvironment, equal, failure, quiet, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 const ANSWERS = { yes: "Yes", no: "No" };
 

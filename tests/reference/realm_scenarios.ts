@@ -1,6 +1,6 @@
 /** The realms of plugins: what they send, what they may not, and how they end. */
 
-import type { Context, OscMessage, Plugin } from "@bridge/plugin-api";
+import type { OscMessage, Plugin } from "@bridge/plugin-api";
 
 import { Drawings } from "../../bridge/reference/packages/host/src/realm/drawing.js";
 import { Events } from "../../bridge/reference/packages/host/src/realm/events.js";
@@ -19,16 +19,14 @@ import { makeUi } from "../../bridge/reference/packages/api/src/handles.js";
 import { PluginCards } from "../../bridge/reference/packages/host/src/plugincards.js";
 import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { type FakeElement, withDocument } from "./fakedocument.js";
-import { type Fixture, connected, entry, quiet } from "./pagefixture.js";
+import { connected, entry, running, stages } from "./pagefixture.js";
 import { type Foreign, foreignText, withFrames } from "./realmfixture.js";
-import { FakeEnvironment, equal, failure, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
+import { FakeEnvironment, equal, failure, pending, quiet, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 // The smallest there is: one pixel.
 const GIF_URL = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==";
 
 const nothing = (): void => undefined;
-const stages = ({ runtime }: Fixture): string[] =>
-  runtime.plugins().map(({ id, stage }) => `${id} ${stage}`);
 
 /** A plugin whose code has taken its port from our runtime, and says that it was loaded. */
 function foreign(does: Foreign): Entry {
@@ -69,23 +67,6 @@ function framed(): { readonly env: FakeEnvironment; readonly lost: () => number 
 }
 
 const call = (n: number): object => ({ t: "call", n, name: "native.targets", args: [] });
-
-/** A plugin that gives its context away. */
-async function running(
-  plugin: Partial<Plugin> = {},
-  permissions: string[] = [],
-): Promise<Fixture & { readonly ctx: Context }> {
-  const got: Context[] = [];
-  const activate = (ctx: Context): void => void got.push(ctx);
-  const page = await connected([entry("some-plugin", { activate, ...plugin }, { permissions })], {
-    answers: [true, true, true],
-  });
-  const [ctx] = got;
-  if (ctx === undefined) {
-    throw new Error(page.runtime.plugins()[0]?.error);
-  }
-  return { ...page, ctx };
-}
 
 export const realmScenarios = {
   /** One message that the runtime never sends ends the plugin, and no other. */
@@ -188,7 +169,7 @@ export const realmScenarios = {
 
   /** What did not fit in a batch, and is changed again, is drawn once in the next. */
   async batches_draw_each_part_once() {
-    const page = await running();
+    const page = await running([]);
     const card = page.ctx.ui.card("Card");
     const handles = Array.from({ length: 9 }, () => card.text(""));
     handles.forEach((handle) => handle.set("a".repeat(10_000)));
@@ -206,7 +187,6 @@ export const realmScenarios = {
     ]);
     equal(stages(page), ["evil-one running"]);
     await page.env.pass(5_000);
-    await quiet();
     equal(stages(page), ["evil-one stopped"]);
     equal(page.realms.started[0]?.hasEnded, true);
     await page.runtime.setEnabled("evil-one", false);
@@ -230,7 +210,7 @@ export const realmScenarios = {
 
   /** A plugin that logs, draws and calls in a loop is slowed down, not ended. */
   async honest_floods_stay_within_the_share() {
-    const { ctx, realms, runtime, env, lines } = await running({}, ["native"]);
+    const { ctx, realms, runtime, env, lines } = await running(["native"], { answers: [true] });
     const handle = ctx.ui.card("Card").text("");
     // As fast as it can, for a minute of its life.
     for (let second = 0; second < 60; second += 1) {
@@ -253,7 +233,7 @@ export const realmScenarios = {
 
   /** So is one that uploads as fast as it is answered. */
   async uploads_stay_within_the_share() {
-    const page = await running({}, ["network"]);
+    const page = await running(["network"], { answers: [true] });
     const body = "x".repeat(1_048_576);
     let uploads = 0;
     const upload = async (): Promise<void> => {
@@ -274,7 +254,10 @@ export const realmScenarios = {
     const field = { type: "text", label: "Words", maxLength: 10_000 } as const;
     const full = { ...field, default: "x".repeat(10_000) };
     const settings = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`field-${n}`, full]));
-    const { ctx } = await running({ settings }, ["native", "network", "sql"]);
+    const { ctx } = await running(["native", "network", "sql"], {
+      settings,
+      answers: [true, true, true],
+    });
     const icon = "x".repeat(131_072);
     const fields = { icon, useBase64Icon: true };
     await ctx.native.notify({ title: "Title", ...fields, overrides: { overlay: fields } });
@@ -293,7 +276,7 @@ export const realmScenarios = {
   /** Eight are on their way, 256 more wait, and the rest are refused; a setting is saved. */
   async calls_that_wait_for_others() {
     let save: Plugin["deactivate"] = nothing;
-    const page = await running({ deactivate: () => save?.() }, ["native"]);
+    const page = await running(["native"], { deactivate: () => save?.(), answers: [true] });
     const { ctx, daemon, realms, runtime } = page;
     save = () => ctx.settings.set("draft", "words");
     const { call: answer } = daemon;
@@ -311,14 +294,11 @@ export const realmScenarios = {
   /** A value that is being written survives what the user saves meanwhile. */
   async settings_changed_by_both() {
     const schema = { n: { type: "number", label: "N", default: 0 } } as const;
-    const { ctx, daemon, runtime } = await running({ settings: schema });
+    const { ctx, daemon, runtime } = await running([], { settings: schema });
     const { call: answer } = daemon;
-    let go = nothing;
-    const slow = new Promise<void>((resolve) => {
-      go = resolve;
-    });
+    const slow = pending();
     daemon.call = async (method, params, options) => {
-      await ((params as { key?: string })["key"] === "own" ? slow : undefined);
+      await ((params as { key?: string })["key"] === "own" ? slow.promise : undefined);
       return answer(method, params, options);
     };
     const set = ctx.settings.set("own", 1);
@@ -326,7 +306,7 @@ export const realmScenarios = {
     await quiet();
     // What is still being written is not taken back by what the user saved.
     equal([ctx.settings.get("own"), ctx.settings.get("n")], [1, 5]);
-    go();
+    slow.resolve();
     await set;
     equal([daemon.stored.get("own"), daemon.stored.get("n")], [1, 5]);
   },
@@ -358,8 +338,9 @@ export const realmScenarios = {
     // Whatever runs with it ends with it, five seconds after it was started.
     const live = async (seconds: number): Promise<void> => {
       for (let second = 0; second < seconds; second += 5) {
+        const ends = running().includes("bomb");
         await page.env.pass(5_000);
-        if (running().includes("bomb")) {
+        if (ends) {
           page.realms.lost.emit();
         }
         await quiet();
@@ -399,8 +380,9 @@ export const realmScenarios = {
     const count = (stage: string): number =>
       page.runtime.plugins().filter((plugin) => plugin.stage === stage).length;
     for (let second = 0; second < 300; second += 5) {
+      const ends = count("running") === 2;
       await page.env.pass(5_000);
-      if (count("running") === 2) {
+      if (ends) {
         page.realms.lost.emit();
       }
       await quiet();
@@ -434,10 +416,8 @@ export const realmScenarios = {
     }
     equal(stages(page), ["aa running", "bomb paused"]);
     await page.env.pass(10_000);
-    await quiet();
     equal(stages(page), ["aa paused", "bomb running"]);
     await page.env.pass(10_000);
-    await quiet();
     equal(stages(page), ["aa running", "bomb running"]);
   },
 
@@ -507,43 +487,24 @@ export const realmScenarios = {
     equal(heard.length, 4);
   },
 
-  /** A process without a processor for a while has not ended: no plugin is started again. */
-  async frame_that_is_slow() {
-    await withFrames(async (frames) => {
-      const { env, lost } = framed();
-      frames[0]?.answer();
-      await env.pass(30_000);
-      equal([frames.length, lost()], [2, 0]);
-      frames.forEach((frame) => frame.answer());
-      await settle();
-      equal(lost(), 0);
-    });
-  },
-
-  /** Another frame answers, and that of the realms does not: its process has ended. */
-  async frame_whose_process_ended() {
-    await withFrames(async (frames) => {
-      const { env, lost } = framed();
-      frames[0]?.answer();
-      await env.pass(6_000);
-      frames[1]?.answer();
-      await env.pass(4_000);
-      equal(lost(), 1);
-    });
-  },
-
-  /** WebKit reads for each frame by itself: next to a flood, a new one overtakes. */
-  async frame_that_is_overtaken() {
-    await withFrames(async (frames) => {
-      const { env, lost } = framed();
-      frames[0]?.answer();
-      await env.pass(6_000);
-      frames[1]?.answer();
-      await env.pass(2_000);
-      frames[0]?.answer();
-      await env.pass(4_000);
-      equal(lost(), 0);
-    });
+  /** Its process has ended when another frame answers and it does not, or none for long. */
+  async frames_that_answer_late() {
+    for (const [why, answers, ended] of [
+      ["a process without a processor for a while", [[0, 30_000], [0, 0], [1, 0]], 0],
+      ["a process that ended", [[0, 6_000], [1, 4_000]], 1],
+      // WebKit reads for each frame by itself: next to a flood, a new one overtakes.
+      ["a frame that is overtaken", [[0, 6_000], [1, 2_000], [0, 4_000]], 0],
+      ["where none answers", [[0, 40_000]], 1],
+    ] as const) {
+      await withFrames(async (frames) => {
+        const { env, lost } = framed();
+        for (const [frame, pause] of answers) {
+          frames[frame]?.answer();
+          await env.pass(pause);
+        }
+        equal([why, frames.length, lost()], [why, 2, ended]);
+      });
+    }
   },
 
   /** A comparison ends when the frame answers: it says nothing about the next silence. */
@@ -563,16 +524,6 @@ export const realmScenarios = {
       // Nor do they both find its end.
       await env.pass(40_000);
       equal(lost(), 1);
-    });
-  },
-
-  /** Where none answers, that ends at some time. */
-  async frame_that_never_answers() {
-    await withFrames(async (frames) => {
-      const { env, lost } = framed();
-      frames[0]?.answer();
-      await env.pass(40_000);
-      equal([frames.length, lost()], [2, 1]);
     });
   },
 

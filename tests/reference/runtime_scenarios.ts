@@ -4,9 +4,9 @@ import { BridgeError, type Plugin } from "@bridge/plugin-api";
 
 import { riskyFirst, useOf } from "../../bridge/reference/packages/host/src/permissionwords.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
-import { Daemon, KEY, type Fixture, connected, entry, noAnswer, quiet, fixture } from "./pagefixture.js";
+import { Daemon, KEY, connected, entry, fixture, noAnswer, stages } from "./pagefixture.js";
 import { foreignText, textOf } from "./realmfixture.js";
-import { equal, failure } from "../../clients/typescript/test/fakeenvironment.js";
+import { equal, failure, pending, quiet } from "../../clients/typescript/test/fakeenvironment.js";
 
 function fail(): never {
   throw new Error("no luck");
@@ -25,8 +25,6 @@ function noting(id: string, events: string[], more: Partial<Plugin> = {}): Entry
   };
 }
 
-const stages = ({ runtime }: Fixture): string[] =>
-  runtime.plugins().map(({ id, stage }) => `${id} ${stage}`);
 
 export const runtimeScenarios = {
   /** One that fails, or throws while it is loaded, stops no other. */
@@ -88,10 +86,8 @@ export const runtimeScenarios = {
     equal(stages(page), ["endless starting", "endless-too failed", "good-one running"]);
     // A machine may be as slow next to a game.
     await page.env.pass(25_000);
-    await quiet();
     equal(stages(page), ["endless starting", "endless-too failed", "good-one running"]);
     await page.env.pass(5_000);
-    await quiet();
     equal(stages(page), ["endless failed", "endless-too failed", "good-one running"]);
     equal(page.runtime.plugins()[0]?.error, "it did not load in time");
     equal(page.runtime.plugins()[1]?.error, "SyntaxError: no luck");
@@ -125,11 +121,9 @@ export const runtimeScenarios = {
     daemon.opened.emit();
     await quiet();
     await page.env.pass(5_000);
-    await quiet();
     equal(stages(page), ["some-plugin waiting"]);
     slow = "";
     await page.env.pass(5_000);
-    await quiet();
     equal(stages(page), ["some-plugin running"]);
   },
 
@@ -243,7 +237,6 @@ export const runtimeScenarios = {
     equal([stages(safe), events], [["some-plugin waiting"], []]);
     daemon.refuses = "";
     await safe.env.pass(5_000);
-    await quiet();
     equal(stages(safe), ["some-plugin running"]);
   },
 
@@ -317,16 +310,13 @@ export const runtimeScenarios = {
 
   /** A plugin that is on again when it has stopped starts again. */
   async switched_on_while_it_stops() {
-    let go = nothing;
-    const slow = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    const page = await connected([noting("some-plugin", [], { deactivate: () => slow })]);
+    const slow = pending();
+    const page = await connected([noting("some-plugin", [], { deactivate: () => slow.promise })]);
     const off = page.runtime.setEnabled("some-plugin", false);
     await quiet();
     const on = page.runtime.setEnabled("some-plugin", true);
     await quiet();
-    go();
+    slow.resolve();
     await Promise.all([off, on]);
     equal([stages(page), page.state.isOn("some-plugin")], [["some-plugin running"], true]);
   },
@@ -364,7 +354,6 @@ export const runtimeScenarios = {
       }
       page.daemon.call = call;
       await page.env.pass(5_000);
-      await quiet();
       equal([stages(page), outcome], [[`some-plugin ${isSaved ? "off" : "running"}`], isSaved]);
     }
   },
@@ -393,7 +382,6 @@ export const runtimeScenarios = {
     page.daemon.stored.delete("enabled:some-plugin");
     await page.state.refresh();
     await page.env.pass(1_000);
-    await quiet();
     equal(stages(page), ["some-plugin running"]);
   },
 
@@ -452,7 +440,6 @@ export const runtimeScenarios = {
     const page = await connected([...endless, noting("late-one", [])]);
     await page.runtime.setEnabled("late-one", false);
     await page.env.pass(30_000);
-    await quiet();
     equal([stages(page).at(-1), page.realms.started.length], ["late-one off", 4]);
   },
 

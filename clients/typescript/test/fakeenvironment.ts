@@ -7,6 +7,24 @@ export async function settle(): Promise<void> {
   }
 }
 
+/** Wait until everything is answered, one call after another. */
+export async function quiet(): Promise<void> {
+  for (let call = 0; call < 12; call += 1) {
+    await settle();
+  }
+}
+
+/** A promise, and what settles it. */
+export function pending<T = void>() {
+  let resolve = (_: T): void => undefined;
+  let reject = (_: Error): void => undefined;
+  const promise = new Promise<T>((done, failed) => {
+    resolve = done;
+    reject = failed;
+  });
+  return { promise, resolve, reject };
+}
+
 interface Timer {
   readonly at: number;
   readonly work: () => void;
@@ -36,7 +54,7 @@ export class FakeEnvironment {
     this.#time += milliseconds;
   }
 
-  /** Let time pass. */
+  /** Let time pass, and everything be answered that comes then. */
   async pass(milliseconds: number): Promise<void> {
     const end = this.#time + milliseconds;
     await settle();
@@ -53,6 +71,7 @@ export class FakeEnvironment {
       await settle();
     }
     this.#time = end;
+    await quiet();
   }
 }
 
