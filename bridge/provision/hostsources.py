@@ -310,8 +310,11 @@ def _tidy(data: DataDir) -> None:
         old.rename(data.host)
     if old.exists() and any(old.iterdir()) and _unmodified(old) is None:
         old.rename(next(path for path in _kept_paths(data) if not path.exists()))
-    for stale in (data.host_new, old):
-        shutil.rmtree(stale, ignore_errors=True)
+    shutil.rmtree(data.host_new, ignore_errors=True)
+    if old.exists():
+        # A kill leaves a part of it, which must not look like changed sources.
+        old.rename(data.host_new)
+        shutil.rmtree(data.host_new, ignore_errors=True)
 
 
 def _kept_paths(data: DataDir) -> Iterator[Path]:

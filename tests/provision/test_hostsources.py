@@ -274,6 +274,22 @@ class InstallingTests(SourcesCase):
         self.assertEqual([path.name for path in kept][::5], ["host.1", "host.6"])
         self.assertEqual((kept[0] / "packages/api/src/index.ts").read_bytes(), b"mine")
 
+    def test_killed_while_it_deletes(self):
+        """What is left of the old sources is not kept as changed ones."""
+
+        def killed(path: Path, **_: object) -> None:
+            for file in path.rglob("old.ts"):
+                file.unlink()
+                raise KeyboardInterrupt
+
+        with (
+            mock.patch("shutil.rmtree", side_effect=killed),
+            self.assertRaises(KeyboardInterrupt),
+        ):
+            install_sources(NEEDED, self.data, "1.0", force=False)
+        install_sources(NEEDED, self.data, "1.0", force=False)
+        self.assertEqual(read_files(self.root), self.expected())
+
     def test_attack_same_digest(self):
         """Neither a name nor where a file ends can be moved into another."""
         for one, other in (
