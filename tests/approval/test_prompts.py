@@ -158,12 +158,6 @@ class PromptTests(SynchronousTestCase):
         self.assertIn("Address: 192.168.1.5, fd00::1\n", body)
         self.assertNotIn("Address", PROMPTS.reach_host(URL, []).body)
 
-    def test_command_that_asks(self):
-        """A prompt for a command in a terminal does not name a page."""
-        prompts = Prompts("Sample Host", from_page=False)
-        body = prompts.uninstall("a-plugin", URL).body
-        self.assertTrue(body.startswith("A command in a terminal asks to uninstall "))
-
     def test_attack_paths(self):
         """A long path pushes nothing off the screen, and its end is shown."""
         for path, wanted in (

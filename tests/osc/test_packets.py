@@ -17,11 +17,6 @@ FOO = bytes.fromhex(
 NOW = b"\0\0\0\0\0\0\0\1"
 
 
-def single(value: float) -> float:
-    """Return what a 32-bit float keeps of a number."""
-    return struct.unpack(">f", struct.pack(">f", value))[0]
-
-
 def bundle(*elements: bytes) -> bytes:
     """Write a bundle by hand."""
     sized = b"".join(len(e).to_bytes(4, "big") + e for e in elements)

@@ -97,11 +97,6 @@ class DispatcherTests(SynchronousTestCase):
         failure = self.failureResultOf(self.call(*args, **kwargs), BridgeError)
         return failure.value
 
-    def test_plain_json_in_and_out(self) -> None:
-        """Params are read and the result written, as the wire spells them."""
-        answer = self.successResultOf(self.call("brew", {"leafKind": "mint"}))
-        self.assertEqual(answer, {"leafKind": "mint"})
-
     def test_caller(self) -> None:
         """A method for callers receives its caller; by HTTP it is ``HTTP_CALLER``."""
         guest = HttpCaller()

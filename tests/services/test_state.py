@@ -55,12 +55,6 @@ class RefusalTests(StateCase):
         error = self.refused(name, **params)
         self.assertEqual((error.code, error.message), (Code.BAD_REQUEST, message))
 
-    def test_shutdown(self) -> None:
-        """What is set while the daemon shuts down is refused, as any call may be."""
-        self.successResultOf(self.store.close())
-        error = self.refused("set", ns="host", key="k", value=1)
-        self.assertEqual(error.code, Code.UNAVAILABLE)
-
     def test_reserved_namespace_attack(self) -> None:
         """No method reaches the daemon's namespaces."""
         self.store.commit([Put("bridge.plugins", "a", {"secret": 1})])

@@ -131,14 +131,6 @@ class UpdateTests(UpdateTestCase):
             self.assertIn("version unknown", bodies[0])
             self.start()
 
-    def test_same_ref(self) -> None:
-        """The same name is the same update."""
-        first, again = (
-            self.done("update", "good", None, "page-chose-this-1") for _ in range(2)
-        )
-        self.assertIs(first, again)
-        self.assertEqual(self.events.count("ask update"), 1)
-
     def test_attack_many_updates_of_one_plugin(self) -> None:
         """Forty at once are one: one question, one answer, later by some names, too."""
         self.bench.approver.answers = [None]
