@@ -18,14 +18,6 @@ class HubTests(SynchronousTestCase):
         for page in self.pages:
             self.hub.add(page)
 
-    def test_removed(self) -> None:
-        """Who is removed gets nothing more; removing twice does nothing."""
-        for _ in range(2):
-            self.hub.remove(self.pages[0])
-        self.hub.push("osc", {})
-        self.assertEqual([len(page.got) for page in self.pages], [0, 1])
-        self.assertEqual(len(self.hub._subscribers), 1)
-
     def test_joined(self) -> None:
         """Who asks hears of each subscriber that is added after, once pushed to."""
         joined: list[Page] = []

@@ -193,14 +193,6 @@ class EndTests(JobsTestCase):
             self.assertNotIn(name, message)
         self.assertNoResult(other)
 
-    def test_closed(self) -> None:
-        """A waiting operation ends, undone, and nothing begins any more."""
-        asked = self.begin(self.withdrawn())
-        self.successResultOf(self.jobs.close())
-        self.assertEqual(self.error(asked).code, Code.UNAVAILABLE)
-        self.assertEqual(self.events, ["withdrawn", "clone removed"])
-        self.assertEqual(self.error(self.begin(Deferred())).code, Code.UNAVAILABLE)
-
     def test_thread_is_waited_for(self) -> None:
         """What runs in a thread is stopped, and is over before both ends."""
         gate = self.withdrawn()
