@@ -1,5 +1,8 @@
 /** As much of a document as the parts of cards use. */
 
+/** The smallest image there is: one pixel. */
+export const GIF_URL = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==";
+
 export class FakeElement {
   readonly tag: string;
   readonly dataset: { [name: string]: string } = {};

@@ -2,15 +2,12 @@
 
 import type { Card, Logger, Ui } from "@bridge/plugin-api";
 
-import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { PluginCards } from "../../bridge/reference/packages/host/src/plugincards.js";
-import { type FakeElement, withDocument } from "./fakedocument.js";
-import { equal, settle } from "../../clients/typescript/test/fakeenvironment.js";
+import { type FakeElement, GIF_URL, withDocument } from "./fakedocument.js";
+import { manifestOf } from "./pagefixture.js";
+import { equal, settle, thrown } from "../../clients/typescript/test/fakeenvironment.js";
 
-// The smallest there is: one pixel.
-const GIF = "R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==";
-const GIF_URL = `data:image/gif;base64,${GIF}`;
-const GIF_BYTES = Uint8Array.from(atob(GIF), (character) => character.charCodeAt(0));
+const GIF_BYTES = Uint8Array.from(atob(GIF_URL.split(",")[1] ?? ""), (character) => character.charCodeAt(0));
 
 interface Fixture {
   readonly ui: Ui;
@@ -20,15 +17,11 @@ interface Fixture {
 }
 
 function fixture(more: object = {}): Fixture {
-  const manifest = readManifest({ id: "some-plugin", ...more });
-  if (manifest === undefined) {
-    throw new Error("the manifest is not usable");
-  }
   const lines: string[] = [];
   const note = (line: string): void => void lines.push(line);
   const logger: Logger = { debug: note, info: note, warn: note, error: note };
   const cards = new PluginCards();
-  const { ui, remove } = cards.place(manifest, logger);
+  const { ui, remove } = cards.place(manifestOf(more), logger);
   return { ui, remove, lines, root: cards.element as unknown as FakeElement };
 }
 
@@ -56,18 +49,15 @@ function fill(card: Card) {
   };
 }
 
-/** What an error is; fails when there is none. */
-function thrown(work: () => unknown): string {
-  try {
-    work();
-  } catch (e) {
-    return e instanceof Error ? `${e.name}: ${e.message}` : String(e);
-  }
-  throw new Error("nothing was thrown");
-}
-
 function textsOf(element: FakeElement): string {
   return [element.textContent, ...element.children.map(textsOf)].join("");
+}
+
+async function write(field: FakeElement, value: string): Promise<void> {
+  field.value = value;
+  field.valueAsNumber = Number.parseInt(value, 10);
+  field.fire("change");
+  await settle();
 }
 
 export const handleScenarios = {
@@ -76,10 +66,7 @@ export const handleScenarios = {
     withDocument(() => {
       const cards = new PluginCards();
       for (const id of ["plugin-10", "plugin-9", "a-plugin", "plugin-9b"]) {
-        const manifest = readManifest({ id });
-        if (manifest !== undefined) {
-          cards.place(manifest, console);
-        }
+        cards.place(manifestOf({ id }), console);
       }
       const rooms = (cards.element as unknown as FakeElement).children;
       const names = rooms.map(({ dataset }) => dataset["name"]);
@@ -232,24 +219,14 @@ export const handleScenarios = {
       if (input === undefined || number === undefined) {
         throw new Error("there are no fields");
       }
-      input.value = "written";
-      input.fire("change");
-      number.value = "9";
-      number.valueAsNumber = 9;
-      number.fire("change");
-      await settle();
+      await write(input, "written");
+      await write(number, "9");
       const problem = root.all("p").find((one) => one.attributes.get("role") === "alert");
       equal([problem?.textContent, problem?.hidden], ["Between 1 and 5.", false]);
       equal(handles.number.value(), undefined);
-      number.value = "4";
-      number.valueAsNumber = 4;
-      number.fire("change");
-      await settle();
+      await write(number, "4");
       equal(problem?.hidden, true);
-      number.value = "";
-      number.valueAsNumber = Number.NaN;
-      number.fire("change");
-      await settle();
+      await write(number, "");
       equal(changes, [{ value: "written" }, { value: 4 }, {}]);
       equal([handles.input.value(), handles.number.value()], ["written", undefined]);
       // What the user is writing is not replaced by another change.

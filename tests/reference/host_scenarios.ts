@@ -4,21 +4,17 @@ import type { Json } from "@bridge/plugin-api";
 
 import { ClientLink } from "../../bridge/reference/packages/host/src/clientlink.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
-import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import { GatedNative } from "../../bridge/reference/packages/host/src/native.js";
 import { PageSettings, readSettings } from "../../bridge/reference/packages/host/src/pagesettings.js";
 import { Gate } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Preferences, namesDaemon, readEndpoint } from "../../bridge/reference/packages/host/src/preferences.js";
 import type { Values } from "../../bridge/reference/packages/host/src/settings.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
-import { Daemon, Memory, bookOf } from "./pagefixture.js";
+import { Daemon, Memory, bookOf, manifestOf } from "./pagefixture.js";
 import { FakeEnvironment, equal, quiet, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 async function native(daemon: Daemon, answers: boolean[], name?: string): Promise<GatedNative> {
-  const manifest = readManifest({ id: "some-plugin", name, permissions: ["native"] });
-  if (manifest === undefined) {
-    throw new Error("the manifest is fine");
-  }
+  const manifest = manifestOf({ name, permissions: ["native"] });
   const ask = (): Promise<boolean> => {
     const answer = answers.shift();
     return answer === undefined

@@ -3,7 +3,7 @@
 import { BridgeError, definePlugin } from "@bridge/plugin-api";
 
 import { type FakeOptions, fakeContext } from "../../bridge/reference/packages/api/src/testing.js";
-import { equal, failure, refusal } from "../../clients/typescript/test/fakeenvironment.js";
+import { equal, failure, refusal, thrown } from "../../clients/typescript/test/fakeenvironment.js";
 
 const plugin = definePlugin({
   id: "some-plugin",
@@ -58,12 +58,7 @@ export const kitScenarios = {
     const line = { level: "error", message: "a listener failed: Error: mine" };
     equal(fake.lines, [line, line]);
     for (const values of [{ volume: -1 }, { volume: 3, unknown: 1 }]) {
-      let refused = "";
-      try {
-        fake.save(values);
-      } catch (e) {
-        refused = (e as Error).name;
-      }
+      const [refused] = thrown(() => fake.save(values)).split(":");
       equal([refused, fake.stored], ["RangeError", { volume: 2 }]);
     }
   },
@@ -151,13 +146,7 @@ export const kitScenarios = {
     equal([shown?.rows("Worlds"), shown?.images], [[["Home", "3"]], ["A dot"]]);
     progress.set(undefined);
     equal([shown?.progress("Reading"), shown?.text.includes("Reading: …")], [undefined, true]);
-    let refused = "";
-    try {
-      card.progress("Reading", 2);
-    } catch (e) {
-      refused = String(e);
-    }
-    equal(refused, "RangeError: progress: from 0 to 1");
+    equal(thrown(() => card.progress("Reading", 2)), "RangeError: progress: from 0 to 1");
   },
 
   /** Requests are recorded, and answered as the test prepares it. */

@@ -8,6 +8,7 @@ import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { HostState } from "../../bridge/reference/packages/host/src/hoststate.js";
 import { type Caller, UnansweredError } from "../../bridge/reference/packages/host/src/link.js";
+import { type Manifest, readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
 import { PageRuntime } from "../../bridge/reference/packages/host/src/pageruntime.js";
 import { persistence } from "../../bridge/reference/packages/host/src/persistence.js";
@@ -220,6 +221,15 @@ export function entry(id: string, plugin: Omit<Plugin, "id">, manifest: object =
     manifest: { id, name: id, version: "1.0.0", ...manifest },
     text: textOf(() => ({ id, ...plugin })),
   };
+}
+
+/** The manifest that a page reads. */
+export function manifestOf(fields: object): Manifest {
+  const manifest = readManifest({ id: "some-plugin", ...fields });
+  if (manifest === undefined) {
+    throw new Error("the manifest is not usable");
+  }
+  return manifest;
 }
 
 /** A page with one plugin, and the plugin's context. */

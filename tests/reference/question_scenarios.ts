@@ -7,7 +7,7 @@ import { alone, shownName, shownNames } from "../../bridge/reference/packages/ho
 import { type Asker, Gate, type Use } from "../../bridge/reference/packages/host/src/permissions.js";
 import { Signal } from "../../bridge/reference/packages/host/src/signal.js";
 import { connectedPage } from "./modelfixture.js";
-import { Daemon, KEY, bookOf } from "./pagefixture.js";
+import { Daemon, KEY, bookOf, manifestOf } from "./pagefixture.js";
 import { FakeEnvironment, equal, failure, quiet, settle } from "../../clients/typescript/test/fakeenvironment.js";
 
 const ANSWERS = { yes: "Yes", no: "No" };
@@ -38,10 +38,7 @@ const title = ({ questions }: Fixture): string => questions.current?.title ?? ""
 
 /** A plugin that may use SQL, with everything that decides about it. */
 function gateOf(book: GrantBook, answers: boolean[] | Asker, id = "some-plugin"): Gate {
-  const manifest = readManifest({ id, permissions: ["sql"] });
-  if (manifest === undefined) {
-    throw new Error("the manifest is fine");
-  }
+  const manifest = manifestOf({ id, permissions: ["sql"] });
   if (!Array.isArray(answers)) {
     return new Gate(manifest, book, answers);
   }

@@ -17,14 +17,10 @@ import {
 import type { Entry } from "../../bridge/reference/packages/host/src/plugins.js";
 import { makeUi } from "../../bridge/reference/packages/api/src/handles.js";
 import { PluginCards } from "../../bridge/reference/packages/host/src/plugincards.js";
-import { readManifest } from "../../bridge/reference/packages/host/src/manifest.js";
-import { type FakeElement, withDocument } from "./fakedocument.js";
-import { connected, entry, running, stages } from "./pagefixture.js";
+import { type FakeElement, GIF_URL, withDocument } from "./fakedocument.js";
+import { connected, entry, manifestOf, running, stages } from "./pagefixture.js";
 import { type Foreign, foreignText, withFrames } from "./realmfixture.js";
 import { FakeEnvironment, equal, failure, pending, quiet, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
-
-// The smallest there is: one pixel.
-const GIF_URL = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==";
 
 const nothing = (): void => undefined;
 
@@ -596,15 +592,11 @@ export const realmScenarios = {
   /** Cards and what users do with them are the same on both sides. */
   cards_drawn_from_changes: () =>
     withDocument(() => {
-      const manifest = readManifest({ id: "some-plugin" });
-      if (manifest === undefined) {
-        throw new Error("the manifest is fine");
-      }
       const cards = new PluginCards();
       const root = cards.element as unknown as FakeElement;
       const pressed: unknown[] = [];
       const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
-      const page = new Drawings(cards.place(manifest, logger).ui, (ref, value) => {
+      const page = new Drawings(cards.place(manifestOf({}), logger).ui, (ref, value) => {
         pressed.push(value);
         recorder.event(ref, value ?? null);
       });

@@ -83,6 +83,16 @@ export function equal(found: unknown, wanted: unknown): void {
   }
 }
 
+/** What is thrown at once, as text; fails when nothing is. */
+export function thrown(work: () => unknown): string {
+  try {
+    work();
+  } catch (e) {
+    return String(e);
+  }
+  throw new Error("nothing was thrown");
+}
+
 /** What a promise is rejected with; fails when it is not. */
 export async function failure(promise: Promise<unknown>): Promise<Error> {
   try {
