@@ -68,7 +68,7 @@ export function Looking(props: {
     ? "This is on your own network. Answer on your desktop."
     : "Downloading and checking…";
   return (
-    <div class="row wrap" id="looking">
+    <div class="row" id="looking">
       <p class="busy">
         {words}
         {slow && !asks ? " This can take 2 minutes." : ""}
@@ -142,7 +142,7 @@ export function AddView({ model }: ViewProps) {
         </Field>
       </form>
       {meant === undefined ? null : (
-        <div class="row wrap" id="suggestion">
+        <div class="row" id="suggestion">
           <p>
             {meant.words} {meant.words.endsWith("?") ? null : <code>{meant.url}</code>}
           </p>

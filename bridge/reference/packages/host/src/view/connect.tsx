@@ -90,7 +90,7 @@ function Command(props: ViewProps & { readonly words: string; readonly command: 
   return (
     <div class="stack tight">
       <p class="dim">{props.words}</p>
-      <div class="row wrap command">
+      <div class="row command">
         <code>{props.command}</code>
         <Copy text={props.command} announcer={props.model.announcer} name="Copy the command" />
       </div>

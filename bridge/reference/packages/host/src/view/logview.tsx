@@ -33,7 +33,7 @@ export function LogView({ model }: ViewProps) {
   return (
     <section class="panel stack" id="log">
       <Title>Log</Title>
-      <div class="row wrap filter">
+      <div class="row filter">
         <Select
           id="log-level"
           label="Level"

@@ -209,7 +209,7 @@ export function Field(props: FieldProps) {
       {props.multiline === true ? (
         <textarea {...described(props)} dir="auto" rows={5} value={value} onInput={onInput} />
       ) : (
-        <div class="row wrap">
+        <div class="row">
           <input
             {...described(props)}
             // The library's types want each type with a role of its own.
@@ -298,7 +298,7 @@ export function AskAgain({ model, row }: { readonly model: PageModel; readonly r
     return null;
   }
   return (
-    <div class="row wrap ask-again">
+    <div class="row ask-again">
       <p class="dim small">You said no twice, so it asks no more.</p>
       <Button
         name={`Let ${row.name} ask again`}

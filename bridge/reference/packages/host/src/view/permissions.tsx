@@ -55,7 +55,7 @@ function Allowed({ model, id, permission, grants }: AllowedProps) {
     return null;
   }
   return (
-    <div class="row wrap allowed">
+    <div class="row allowed">
       <p>
         You allowed it to {uses.map(({ target }) => useOf(permission, target)).join(", and to ")}.
       </p>

@@ -26,7 +26,7 @@ export function PluginView({ model, id }: PluginProps) {
   return (
     <section class="stack" id="plugin">
       <Back />
-      <div class="row wrap heading">
+      <div class="row heading">
         <Icon about={about} />
         <Title dir="auto">{row.name}</Title>
         <PluginSwitch model={model} row={row} id="plugin-switch" />
@@ -212,7 +212,7 @@ function Tags({ tags }: { readonly tags: readonly string[] }) {
 /** A key's fingerprint, and a button that copies it. */
 export function Fingerprint({ model, keyId }: ViewProps & { readonly keyId: string }) {
   return (
-    <span class="row wrap">
+    <span class="row">
       <code>{keyId}</code>
       <Copy text={keyId} announcer={model.announcer} name={`Copy the fingerprint ${keyId}`} />
     </span>

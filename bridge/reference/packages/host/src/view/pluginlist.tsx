@@ -18,7 +18,7 @@ export function PluginListView({ model, selected }: ViewProps & { readonly selec
   const found = many ? matching(rows, search, tag) : rows;
   return (
     <section class="list stack" id="plugins">
-      <div class="row wrap heading">
+      <div class="row heading">
         <Title>Plugins</Title>
         <ButtonLink id="add" kind="primary" href={fragmentOf({ view: "add" })}>
           Add a plugin
@@ -68,7 +68,7 @@ function UpdateLine({ model }: ViewProps) {
   const { updates } = catalog;
   const off = catalog.checking || !model.isConnected;
   return (
-    <div class="row wrap updates">
+    <div class="row updates">
       {model.updateWords === "" ? null : (
         <p id="updates-status" class={updates.length > 0 ? "strong" : "dim"}>
           {model.updateWords}
@@ -106,7 +106,7 @@ function Filter(props: {
   const found = props.rows.flatMap(({ entry }) => entry?.tags ?? []);
   const tags = [...new Set(["", props.tag, ...found])].sort();
   return (
-    <div class="row wrap filter">
+    <div class="row filter">
       <Field id="search" type="search" label="Search" value={props.search} onValue={props.onSearch} />
       {tags.length === 1 ? null : (
         <Select

@@ -29,7 +29,7 @@ export function PluginSettingsView({ model, id }: PluginProps) {
       <Back href={fragmentOf({ view: "plugin", id, page: "" })} label={name} />
       <Title>Settings of {name}</Title>
       {schema === undefined && row !== undefined && !row.enabled ? (
-        <div class="row wrap">
+        <div class="row">
           <p>Turn it on to change these.</p>
           <PluginSwitch model={model} row={row} id="plugin-switch" />
         </div>
@@ -163,7 +163,7 @@ function SettingField({ field, value, problem, onValue }: SettingProps) {
     case "boolean":
       return (
         <div class="field">
-          <div class="row wrap">
+          <div class="row">
             <p class="strong" dir="auto">{field.label}</p>
             <Switch id={id} label={field.label} on={value === true} onChange={onValue} />
           </div>

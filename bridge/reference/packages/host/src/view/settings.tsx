@@ -68,7 +68,7 @@ function UpdateCheck({ model }: ViewProps) {
   return (
     <div class="stack tight">
       <h3>Updates</h3>
-      <div class="row wrap">
+      <div class="row">
         <p>Look for updates once a day</p>
         <Switch
           id="daily"
@@ -126,7 +126,7 @@ function TargetRow({ model, target }: ViewProps & { readonly target: Target }) {
         {standing === undefined ? "" : `, ${standing}`}
         <span class="dim"> {description}</span>
       </p>
-      <div class="row wrap">
+      <div class="row">
         <Button name={`Send a test to ${name}`} onPress={() => void test()}>
           Send a test
         </Button>
