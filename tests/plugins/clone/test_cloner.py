@@ -144,22 +144,6 @@ class DialTests(CloneTestCase):
     What the client does about names, addresses and certificates, ``tests.http`` has.
     """
 
-    async def test_refused(self) -> None:
-        """What ends before anything is fetched is named."""
-        server = self.rogue(lambda line, body: [])
-        empty = self.publish(commit(tree()))
-        place = self.forge.root / Path(empty).name
-        (place / "refs" / "heads" / "main").unlink()
-        for url, words in (
-            ("http://127.0.0.1/x.git", "not_https: url: must start with https://"),
-            ("https://127.0.0.1:1024/x.git", "clone_failed: no connection with the"),
-            (self.forge.url("missing"), "clone_failed: the host answered HTTP status"),
-            (empty, "clone_failed: the repository is empty or has no"),
-            (server.url, "clone_failed: the server's certificate is not to be trusted"),
-        ):
-            message = await self.refusal(url)
-            self.assertTrue(message.startswith(words), message)
-
     async def refused(self, url: str, *found: str) -> tuple[str, ...]:
         """A host with these addresses is refused before it is dialled."""
         self.names[urlsplit(url).hostname or ""] = list(found)

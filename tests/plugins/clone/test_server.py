@@ -112,7 +112,7 @@ class ClosedTests(CloneTestCase):
 
         server = self.rogue(script)
         message = await self.refusal(server.url, self.cloner(server.ca_file))
-        self.assertIn("is not HTTP, or broke off", message)
+        self.assertRegex(message, "^clone_failed: .* is not HTTP, or broke off")
         self.assertLessEqual(len(server.requests), 3)
 
 

@@ -130,17 +130,6 @@ class JournalTests(SynchronousTestCase):
         self.path = fresh_directory(self) / "journal"
         self.journal = Journal(self.path)
 
-    def test_nothing_under_way(self):
-        """Without a file nothing is under way, and nothing is to be ended."""
-        # It was never whole.
-        unfinished = self.path.with_name("journal.tmp")
-        unfinished.write_text("{")
-        self.assertIsNone(self.journal.read())
-        self.assertFalse(self.journal.exists())
-        self.journal.end()
-        self.journal.tidy()
-        self.assertFalse(unfinished.exists())
-
     def test_attack_planted(self):
         """Another user's journal would move trees: it is not read, and it is kept."""
         self.journal.begin(EXCHANGE)

@@ -199,12 +199,3 @@ class SeveralTests(InstallTestCase):
             self.assertIn("who asked for this has gone", self.error(gone))
         self.bench.approver.open[0].errback(denied("declined"))
         self.assertTrue(self.error(shown).startswith("denied: "))
-
-    def test_cancelled(self) -> None:
-        """A question is withdrawn, a clone ended, and nothing is left."""
-        for answers in ([None], [True, None]):
-            self.start()
-            self.cancel(self.ask("install", GOOD, answers=answers))
-            self.assertIn("withdrawn", self.events)
-        self.bench.clones.slow = "clone"
-        self.cancel(self.ask("install", GOOD))

@@ -114,6 +114,7 @@ class RecoverTests(OperationTestCase):
         stray = self.bench.data.root / "journal.tmp"
         stray.write_text("{")
         self.assertIsNone(self.recover())
+        self.bench.journal.end()  # of nothing
         self.assertEqual(self.state(), self.before)
         self.assertFalse(stray.exists())
 
