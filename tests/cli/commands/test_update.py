@@ -57,16 +57,10 @@ class DaemonDouble:
         )
         if method == "check_updates":
             return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if service == "state":
-            return {"entries": {}}
         if method == "preview":
             if params["id"] != "good":
                 raise BridgeError(Code.RATE_LIMITED, "later")
             return PREVIEW
-        if method == "list":
-            ids = ("good", "other")
-            plugins = [{"id": one, "version": "1.0.0"} for one in ids]
-            return {"plugins": plugins, "broken": []}
         return {"updated": True, "plugin": {"version": "1.1.0"}}
 
 

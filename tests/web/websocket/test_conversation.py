@@ -20,7 +20,7 @@ from bridge.protocol.limits import MIB, PIECE_BYTES, UNSENT_BYTES
 from bridge.protocol.rules import Text
 from bridge.web.websocket.conversation import Conversation, run
 
-from ...strategies import SECRET, broken, nested
+from ...strategies import SECRET, nested
 from ..stack import TOKEN, Anything, Stack
 
 STEPS = st.lists(
@@ -171,7 +171,7 @@ class CallTests(PairedCase):
         def violates(rule: Text, value: str) -> bool:
             raise TypeError(SECRET)
 
-        self.patch(Text, "violates", broken)
+        self.patch(Text, "violates", violates)
         self.patch(wire, "converter", wire.make_converter())
         self.patch(frames, "converter", wire.converter)
         self.send({"type": "request", "id": "a", "service": "x", "method": "y"})
