@@ -190,18 +190,6 @@ class DeadlineTests(ChannelCase):
             self.stack.clock.advance(limits.LINGER_SECONDS)
             self.assertTrue(transport.disconnecting)
 
-    def test_a_call_has_its_own_time(self) -> None:
-        """No deadline ends a call that runs, nor does a client that sends no more."""
-        channel, transport = self.connect()
-        channel.dataReceived(WAIT)
-        self.stack.clock.advance(10_000)
-        channel.readConnectionLost()
-        self.assertFalse(transport.disconnecting)
-        (waiting,) = self.stack.sample.waiting
-        waiting.callback(Anything(1))
-        self.assertEqual(read_answer(transport.value()).status, 200)
-        self.assertTrue(transport.disconnecting)
-
 
 class PendingConnectionsTests(ChannelCase):
     def test_attack_idle_connections(self) -> None:

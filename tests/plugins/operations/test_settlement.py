@@ -116,16 +116,6 @@ class BuildTests(SettlementTestCase):
         self.assertEqual(self.state(), (*self.before[:3], True))
         self.assertEqual(self.events[-2:], ["push build failed good", "answer"])
 
-    def test_defects(self) -> None:
-        """A builder, or a list, that breaks undoes what was committed, too."""
-        self.next_builds(ZeroDivisionError())
-        self.refused("install", url_of("fresh"), code=Code.INTERNAL)
-        self.assertEqual(len(self.flushLoggedErrors(ZeroDivisionError)), 1)
-        self.bench.threads.failing = {"entries": BROKEN}
-        self.refused("install", url_of("fresh"), code=Code.INTERNAL)
-        # Once for the installation, once while it was undone.
-        self.assertEqual(len(self.flushLoggedErrors(OSError)), 2)
-
     def test_records_that_do_not_fit(self) -> None:
         """They are refused as the daemon's fault, and all is as it was."""
         large = {"x": "x" * STATE_DAEMON_BYTES}
