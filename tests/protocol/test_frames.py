@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.protocol.errors import Code
 from bridge.protocol.frames import Hello, Logs, RefusedFrame, Request, read_frame
 from bridge.protocol.limits import LENIENT_BYTES, MIB
 from bridge.protocol.strictjson import dumps
@@ -68,8 +67,6 @@ UNDER_THE_ID: tuple[Any, ...] = (
 )
 """What is refused, and answered under its id, which is 7."""
 
-NO_TEXT = b"\xff\xfe{\x00}\x00"
-
 PUSHED: tuple[Any, ...] = (
     {"type": "hello", "token": "t"},
     {"type": "hello", "token": "t", "client": "c", "id": "1"},
@@ -90,7 +87,6 @@ PUSHED: tuple[Any, ...] = (
     b'{"type":"request","id":"\\ud800"}',
     b'{"type":"request","id":"' + b"7" * 129,
     b'["request"]',
-    NO_TEXT,
     b'{"y":"%s","x":NaN,"type":"request","id":"7"}' % (b"y" * MIB),
 )
 """What is refused by a push, since it has no usable id."""
@@ -116,19 +112,6 @@ class ReadTests(SynchronousTestCase):
         """Each is read as what it is."""
         for frame, expected in READ:
             self.assertEqual(self.read(frame), expected, frame)
-
-    def test_refusals(self) -> None:
-        """Each is answered where its page looks for it, or not at all."""
-        for frames_, id_, answered in (
-            (UNDER_THE_ID, "7", True),
-            (PUSHED, None, True),
-            (UNANSWERED, None, False),
-        ):
-            for frame in frames_:
-                got = self.read(frame)
-                assert isinstance(got, RefusedFrame), got
-                self.assertIs(got.error.code, Code.BAD_REQUEST)
-                self.assertEqual((got.id, got.answered), (id_, answered), frame)
 
     @given(broken)
     def test_any_bytes(self, text: bytes) -> None:

@@ -10,7 +10,7 @@ from twisted.trial.unittest import SynchronousTestCase
 from bridge.protocol.limits import FRAME_BYTES, HELLO_FRAME_BYTES
 from bridge.protocol.strictjson import dumps
 
-from ..protocol.test_frames import NO_TEXT, PUSHED, UNANSWERED, UNDER_THE_ID
+from ..protocol.test_frames import PUSHED, UNANSWERED, UNDER_THE_ID
 from ..rawsocket import (
     BINARY,
     CLOSE,
@@ -356,8 +356,7 @@ class FramesContract:
         second = {"type": "hello", "token": self.token, "client": "c"}
         with self.open() as other:
             other.hello(self.token)
-            texts = [wrong for wrong in PUSHED if wrong != NO_TEXT]
-            for wrong in (*texts, second, {**second, "token": "wrong"}):
+            for wrong in (*PUSHED, second, {**second, "token": "wrong"}):
                 (got,) = self.answers(wrong)
                 self.assertEqual((got["type"], got["event"]), ("push", "error"))
                 self.assertEqual(got["data"]["code"], "bad_request")
