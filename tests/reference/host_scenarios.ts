@@ -116,7 +116,8 @@ export const hostScenarios = {
     preferences.follow(`#endpoint=http://127.0.0.1:5&token=${token}`);
     equal([preferences.target, preferences.first, preferences.token], ["http://127.0.0.1:5", token, ""]);
     const paired: string[] = [];
-    const link = { state: "connecting", pair: (with_: string) => void paired.push(with_) };
+    const pair = (with_: string): void => void paired.push(with_);
+    const link = { state: "connecting", endpoint: "http://127.0.0.1:5", pair };
     preferences.settle(link);
     equal(preferences.token, "");
     link.state = "connected";
@@ -137,8 +138,23 @@ export const hostScenarios = {
     preferences.token = "the-right-one";
     preferences.follow(`#token=${"x".repeat(43)}`);
     const paired: string[] = [];
-    preferences.settle({ state: "unpaired", pair: (token) => void paired.push(token) });
+    const link = { endpoint: preferences.endpoint, pair: (token: string) => void paired.push(token) };
+    preferences.settle({ ...link, state: "unpaired" });
     equal([paired, preferences.token, preferences.offered], [["the-right-one"], "the-right-one", ""]);
+  },
+
+  /** A tab that was led elsewhere neither gets the code of a page that was paired meanwhile, nor moves it. */
+  test_attack_link_before_the_page_was_paired() {
+    for (const state of ["unpaired", "connected"]) {
+      const preferences = new Preferences(new Memory());
+      preferences.follow(`#endpoint=http://127.0.0.1:6&token=${"x".repeat(43)}`);
+      preferences.token = "of another tab";
+      preferences.offered = "x".repeat(43);
+      const paired: string[] = [];
+      const pair = (token: string): void => void paired.push(token);
+      preferences.settle({ state, endpoint: "http://127.0.0.1:6", pair });
+      equal([paired, preferences.endpoint, preferences.token], [[], "http://127.0.0.1:42081", "of another tab"]);
+    }
   },
 
   /** Writes go one after another, and of quick ones the last counts; a refused one rejects. */

@@ -28,6 +28,13 @@ export interface Destination {
   readonly token: string;
 }
 
+/** The connection, to where a link led or to where it was. */
+interface Followed {
+  readonly state: string;
+  readonly endpoint: string;
+  pair(token: string): void;
+}
+
 /** Reads and writes the two; lives in memory when the browser keeps nothing. */
 export class Preferences {
   /** A token that a link brought, until the daemon accepts or refuses it; empty for none. */
@@ -100,13 +107,18 @@ export class Preferences {
   }
 
   /** Keep what a link brought when the daemon accepts it, or else return to what was. */
-  settle(link: { readonly state: string; pair(token: string): void }): void {
+  settle(link: Followed): void {
     const { offered } = this;
+    // Another tab may have paired the page since, with the daemon at another address.
+    const isOwn = link.endpoint === this.endpoint;
     if (offered !== "" && link.state === "connected") {
-      this.move({ endpoint: this.target, token: offered });
+      this.offered = "";
+      if (isOwn || this.token === "" || this.token === offered) {
+        this.move({ endpoint: link.endpoint, token: offered });
+      }
     } else if (offered !== "" && link.state === "unpaired") {
       this.offered = "";
-      if (this.token !== "") {
+      if (isOwn && this.token !== "") {
         link.pair(this.token);
       }
     }
