@@ -163,7 +163,7 @@ class LossTests(ClassFixtureCase):
 
     def test_2_floods(self) -> None:
         """W: what takes its port from our runtime is stopped at the first breach."""
-        for plugin in ("flooding", "swelling", "redrawing"):
+        for plugin in ("flooding", "swelling", "redrawing", "porting"):
             self.until_status(plugin, "failed" if plugin == "flooding" else "stopped")
             self.assert_reason(plugin, "the plugin broke a rule of its port")
         self.assertTrue(self.browser.find("#start-swelling").is_displayed())

@@ -8,9 +8,16 @@ export default {
       setInterval(() => {
         throw new Error("on purpose");
       });
+      const observer = globalThis.PerformanceObserver && new PerformanceObserver(() => undefined);
       for (let n = 0; n < 500_000; n += 1) {
         console.log("x");
         globalThis.reportError?.("x");
+        observer?.observe({ entryTypes: ["x"] });
+        try {
+          setTimeout("x");
+        } catch {
+          // It takes a function.
+        }
       }
     });
   },

@@ -9,9 +9,10 @@
  * Starts and ends workers as the page asks for, and answers its pings.
  *
  * Of what a worker sends, the page gets the texts only, and of an error the beginning: an
- * object fills the memory of the process that reads it, before its size is known. The
- * runtime catches what a plugin throws, so that one error ends a worker: without it, the
- * text does not parse, or the next errors would keep this thread from all others.
+ * object fills the memory of the process that reads it, before its size is known, and ports
+ * do that come with a text. The runtime catches what a plugin throws, so that one error ends
+ * a worker: without it, the text does not parse, or the next errors would keep this thread
+ * from all others.
  */
 export const BOOTSTRAP = `"use strict";
 addEventListener("message", function once({ source, ports: [page] }) {
@@ -35,7 +36,8 @@ addEventListener("message", function once({ source, ports: [page] }) {
         ends.get(start)?.();
       };
       const { port1: own, port2 } = new MessageChannel();
-      own.onmessage = ({ data }) => port.postMessage(typeof data === "string" ? data : "");
+      own.onmessage = ({ data, ports }) =>
+        port.postMessage(typeof data === "string" && ports.length === 0 ? data : "");
       port.onmessage = ({ data }) => own.postMessage(data);
       worker.postMessage(0, [port2]);
       ends.set(start, () => (own.close(), worker.terminate(), URL.revokeObjectURL(url)));
@@ -44,7 +46,7 @@ addEventListener("message", function once({ source, ports: [page] }) {
 });`;
 
 /** The hash of the script, as a policy has it. */
-export const BOOTSTRAP_HASH = "sha256-ChwI2e4iAhPeq58Hwbe3xt4D8hR2LIS2KX3WiHtEb8A=";
+export const BOOTSTRAP_HASH = "sha256-Yvfs4nT4CxmvswPLLaB4jIn2k3k4X5XIpsSpXF3iyK8=";
 
 /** The frame's document. */
 export const FRAME = `<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '${BOOTSTRAP_HASH}'; worker-src blob:"><script>${BOOTSTRAP}</script>`;

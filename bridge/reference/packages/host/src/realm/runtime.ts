@@ -31,15 +31,29 @@ const OPEN = [
   "fonts",
   "importScripts",
   "indexedDB",
-  // These two queue work for the thread that all realms share with their frame.
+  // These queue work for the thread that all realms share with their frame.
+  "PerformanceObserver",
   "postMessage",
   "reportError",
 ];
+// So does a text for them, which the policy refuses each time.
+const { setTimeout: delayed, setInterval: repeated } = globalThis;
 
 for (let from: object | null = globalThis; from !== null; from = Object.getPrototypeOf(from) as object | null) {
-  for (const name of OPEN) {
+  for (const name of [...OPEN, "setTimeout", "setInterval"]) {
     Reflect.deleteProperty(from, name);
   }
+}
+
+Object.assign(globalThis, { setTimeout: ofFunction(delayed), setInterval: ofFunction(repeated) });
+
+function ofFunction<Rest extends readonly unknown[]>(start: (work: () => void, ...rest: Rest) => unknown) {
+  return (work: unknown, ...rest: Rest): unknown => {
+    if (typeof work !== "function") {
+      throw new TypeError("a timer takes a function");
+    }
+    return start(work as () => void, ...rest);
+  };
 }
 
 // An opaque origin is no secure context in every browser.
