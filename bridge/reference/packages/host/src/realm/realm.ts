@@ -76,7 +76,12 @@ export class Realm {
    */
   failed(during: Phase, error: unknown, what = ""): void {
     const name = what.slice(0, 300);
-    this.#sender.send({ t: "failed", during, what: name, error: thrownOf(error) });
+    const message = { t: "failed", during, what: name, error: thrownOf(error) } as const;
+    if (during === "load" || during === "activate") {
+      this.#sender.sendLast(message);
+    } else {
+      this.#sender.send(message);
+    }
   }
 
   #loaded({ id, settings }: Extract<ToRealm, { readonly t: "init" }>): void {

@@ -39,6 +39,8 @@ export class Sender {
   readonly #changes: Change[] = [];
   /** Those of `#changes` that can still become another: a batch draws a part once. */
   readonly #draws = new Map<number, Draw>();
+  /** What is sent once there are no changes any more. */
+  #last: FromRealm | undefined;
   #isDrawing = false;
   #isScheduled = false;
 
@@ -53,6 +55,12 @@ export class Sender {
 
   send(message: FromRealm): void {
     this.#sendText(JSON.stringify(message));
+  }
+
+  /** Send a message after which the page ends the plugin: after all that the plugin has changed. */
+  sendLast(message: FromRealm): void {
+    this.#last = message;
+    this.#end();
   }
 
   /**
@@ -161,6 +169,14 @@ export class Sender {
     }
     this.#sendText(`{"t":"batch","changes":[${texts.join()}]}`);
     this.#batches.take();
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#last !== undefined && this.#changes.length === 0) {
+      this.send(this.#last);
+      this.#last = undefined;
+    }
   }
 
   #advance(): void {
