@@ -4,6 +4,7 @@ import { BridgeError, type Context, type Plugin } from "@bridge/plugin-api";
 
 import { FakeScreen } from "../../bridge/reference/packages/api/src/fakepage.js";
 import { makeUi } from "../../bridge/reference/packages/api/src/handles.js";
+import { MOST_CELLS } from "../../bridge/reference/packages/api/src/uirules.js";
 import { GrantBook } from "../../bridge/reference/packages/host/src/grants.js";
 import { Log } from "../../bridge/reference/packages/host/src/log.js";
 import { HostState } from "../../bridge/reference/packages/host/src/hoststate.js";
@@ -172,6 +173,7 @@ export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
     persist,
     realms,
     realmRuntime: "",
+    painted: (done) => done(0),
     isVisible: () => true,
     safe,
     leftSafeMode: () => left.push("left"),
@@ -187,13 +189,16 @@ export function fixture(table: readonly Entry[], given: Given = {}): Fixture {
       unsaved: new Signal(),
     },
     place: ({ id }) => ({
-      ui: makeUi({
-        card: (title) => {
-          cards.add(id);
-          return new FakeScreen(log.scope(id)).card(title);
+      ui: makeUi(
+        {
+          card: (title) => {
+            cards.add(id);
+            return new FakeScreen(log.scope(id)).card(title);
+          },
+          failed: () => undefined,
         },
-        failed: () => undefined,
-      }),
+        2 * MOST_CELLS,
+      ),
       remove: () => cards.delete(id),
     }),
   });

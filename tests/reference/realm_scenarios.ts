@@ -1,7 +1,9 @@
 /** The realms of plugins: what they send, what they may not, and how they end. */
 
-import type { OscMessage, Plugin } from "@bridge/plugin-api";
+import type { Context, OscMessage, Plugin } from "@bridge/plugin-api";
 
+import { Painting } from "../../bridge/reference/packages/host/src/painting.js";
+import { consoleOf } from "../../bridge/reference/packages/host/src/realm/console.js";
 import { Drawings } from "../../bridge/reference/packages/host/src/realm/drawing.js";
 import { Events } from "../../bridge/reference/packages/host/src/realm/events.js";
 import { FrameRealms } from "../../bridge/reference/packages/host/src/realm/realms.js";
@@ -20,7 +22,7 @@ import { PluginCards } from "../../bridge/reference/packages/host/src/plugincard
 import { type FakeElement, GIF_URL, withDocument } from "./fakedocument.js";
 import { connected, entry, manifestOf, running, stages } from "./pagefixture.js";
 import { type Foreign, foreignText, withFrames } from "./realmfixture.js";
-import { FakeEnvironment, equal, failure, pending, quiet, refusal, settle } from "../../clients/typescript/test/fakeenvironment.js";
+import { FakeEnvironment, equal, failure, pending, quiet, refusal, settle, thrown } from "../../clients/typescript/test/fakeenvironment.js";
 
 const nothing = (): void => undefined;
 
@@ -173,6 +175,71 @@ export const realmScenarios = {
     handles.at(-1)?.set("b");
     await page.env.pass(1_000);
     equal(stages(page), ["some-plugin running"]);
+  },
+
+  /** A plugin has a number of cells, whichever of its tables have them while the page draws. */
+  async cells_of_all_tables() {
+    const page = await running([]);
+    const card = page.ctx.ui.card("Card");
+    const tables = Array.from({ length: 5 }, () => card.table("T", Array(10).fill("c")));
+    const rows = Array(500).fill(Array(10).fill(""));
+    tables.slice(1).forEach((table) => table.setRows(rows));
+    await quiet();
+    const [first, second] = tables;
+    equal(thrown(() => first?.setRows([rows[0]])), "RangeError: rows: at most 20000 cells for a plugin");
+    second?.setRows([]);
+    first?.setRows(rows);
+    first?.setRows([]);
+    second?.setRows(rows);
+    second?.setRows([]);
+    first?.setRows(rows);
+    await page.env.pass(1_000);
+    equal(stages(page), ["some-plugin running"]);
+  },
+
+  /** The layout of a frame counts for each that is drawn in it, by what it had drawn. */
+  frames_count_by_parts() {
+    let now = 0;
+    const frames: ((milliseconds: number) => void)[] = [];
+    const took: number[] = [];
+    const painting = new Painting(() => now, (done) => void frames.push(done));
+    for (const milliseconds of [3.9, 0.9]) {
+      painting.run(() => void (now += milliseconds), (all) => void took.push(Math.round(all)));
+    }
+    equal([frames.length, took], [1, []]);
+    frames[0]?.(5);
+    equal(took, [8, 2]);
+  },
+
+  /** Its console writes to the log, what JSON has not, too. */
+  the_console_of_a_plugin() {
+    const lines: string[] = [];
+    const write = (level: string) => (line: string): void => void lines.push(`${level}: ${line}`);
+    const [debug, info, warn, error] = ["debug", "info", "warn", "error"].map(write) as [never, never, never, never];
+    const own = consoleOf({ debug, info, warn, error }, console);
+    own.log("a", 1, { b: [new Error("c")] }, new Map([[1, 2n]]));
+    own.assert(true, "d");
+    own.assert(false, "d");
+    own.group("e");
+    own.count("f");
+    own.error(new TypeError("g"));
+    equal(lines, [
+      'info: a 1 {"b":["Error: c"]} [[1,"2"]]',
+      "error: Assertion failed: d",
+      "info: e",
+      "error: TypeError: g",
+    ]);
+  },
+
+  /** What a plugin has written before it failed to start explains it. */
+  async lines_before_a_failed_start() {
+    const activate = (ctx: Context): void => {
+      ctx.logger.info("one");
+      queueMicrotask(() => ctx.logger.info("two"));
+      throw new Error("three");
+    };
+    const page = await connected([entry("some-plugin", { activate })]);
+    equal(page.lines.map((line) => /one|two|three/.exec(line)?.[0]), ["one", "three"]);
   },
 
   /** A plugin that has run is shown as stopped, and can be switched off. */

@@ -37,28 +37,28 @@ import {
   within,
 } from "./uirules.js";
 
-/** Make the `ctx.ui` of one plugin. */
-export function makeUi(screen: Screen): Ui {
-  const cards = new Set<object>();
-  const parts = new Map<object, () => object>();
+/**
+ * Make the `ctx.ui` of one plugin.
+ *
+ * @param cells How many its tables may have. A page that draws parts in another order than they
+ *   were changed, each once, has at most those before and those after: twice as many.
+ */
+export function makeUi(screen: Screen, cells = MOST_CELLS): Ui {
+  const all: All = { screen, cells, cards: new Set(), parts: new Map() };
   return {
     card: (title) => {
       const words = readLabel("title", title);
-      within(cards.size < MOST_CARDS, "card", `at most ${MOST_CARDS} for a plugin`);
-      return makeCard(screen, screen.card(words), cards, parts);
+      within(all.cards.size < MOST_CARDS, "card", `at most ${MOST_CARDS} for a plugin`);
+      return makeCard(all, screen.card(words));
     },
   };
 }
 
-function makeCard(
-  screen: Screen,
-  card: CardScreen,
-  cards: Set<object>,
-  parts: Map<object, () => object>,
-): Card {
+function makeCard(all: All, card: CardScreen): Card {
+  const { cards } = all;
   const own = new Set<() => void>();
   cards.add(card);
-  const place: Place = { screen, card, parts, own, isThere: () => cards.has(card) };
+  const place: Place = { ...all, card, own, isThere: () => cards.has(card) };
   return {
     text: (words, options) => makeText(place, words, options),
     button: (label, pressed) => makeButton(place, label, pressed),
@@ -78,12 +78,19 @@ function makeCard(
   };
 }
 
-/** Where a part is added. */
-interface Place {
+/** What a plugin shows. */
+interface All {
   readonly screen: Screen;
-  readonly card: CardScreen;
-  /** Every part of the plugin, and what it shows. */
+  /** The most cells of its tables. */
+  readonly cells: number;
+  readonly cards: Set<object>;
+  /** Every part, and what it shows. */
   readonly parts: Map<object, () => object>;
+}
+
+/** Where a part is added. */
+interface Place extends All {
+  readonly card: CardScreen;
   /** What removes the parts of this card. */
   readonly own: Set<() => void>;
   /** Whether the card was not removed. */
@@ -250,7 +257,7 @@ function makeTable(place: Place, caption: string, columns: unknown): TableHandle
       const rows = readRows(given, headings.length);
       const others = [...place.parts.values()].filter((state) => state !== part.state);
       const cells = others.reduce((sum, state) => sum + cellsOf(state()), cellsOf({ ...first, rows }));
-      within(cells <= MOST_CELLS, "rows", `at most ${MOST_CELLS} cells for a plugin`);
+      within(cells <= place.cells, "rows", `at most ${MOST_CELLS} cells for a plugin`);
       part.change({ rows });
     },
   };

@@ -17,7 +17,7 @@ import { FrameRealms } from "./realm/realms.js";
 import { showPage } from "./view/app.js";
 
 /** The page that the host runs on, as far as it is not drawn. */
-export type Page = Tab & Pick<RuntimeParts, "safe" | "leftSafeMode" | "isVisible">;
+export type Page = Tab & Pick<RuntimeParts, "safe" | "leftSafeMode" | "isVisible" | "painted">;
 
 /** What the table of the bundle has. */
 export interface Bundled {

@@ -4,6 +4,7 @@ import { COMPILED_PLUGINS, REALM_RUNTIME } from "@bridge/static-plugins";
 
 import { newReference } from "../../client/src/operations.js";
 import { startHost } from "./host.js";
+import { painted } from "./painting.js";
 import { Preferences, namesDaemon, openStorage } from "./preferences.js";
 import { browser } from "./environment.js";
 
@@ -42,6 +43,7 @@ if (root !== null) {
     newRef: newReference,
     safe: new URLSearchParams(location.search).has(SAFE),
     leftSafeMode: removeSafeFromAddress,
+    painted,
     isVisible: () => document.visibilityState === "visible",
   });
   addEventListener("pagehide", () => {

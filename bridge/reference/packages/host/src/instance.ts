@@ -1,10 +1,10 @@
 import type { Json, Logger, Ui } from "@bridge/plugin-api";
 
 import { type Schema, readSchema } from "../../api/src/schemarules.js";
-import { Bucket, type Rate } from "./bucket.js";
 import type { Environment } from "./environment.js";
 import type { Manifest } from "./manifest.js";
 import type { OscHub } from "./osc.js";
+import type { Painting } from "./painting.js";
 import type { PageSettings } from "./pagesettings.js";
 import type { Gate } from "./permissions.js";
 import { Channel } from "./realm/channel.js";
@@ -22,8 +22,8 @@ import type { PluginCaller } from "./turns.js";
 const LOAD_MILLISECONDS = 30_000;
 const STOP_MILLISECONDS = 1_000;
 const PING_MILLISECONDS = 5_000;
-/** Milliseconds of the page's time in which a plugin may draw: half of it. */
-const DRAWING: Rate = { perSecond: 500, burst: 250 };
+/** What takes as long to draw is followed by a pause that is as long: half of a frame. */
+const SHORT_MILLISECONDS = 8;
 
 /** Where a plugin shows things, until it is removed. */
 export interface Place {
@@ -44,6 +44,7 @@ export interface InstanceParts {
   readonly place: Place;
   readonly logger: Logger;
   readonly environment: Pick<Environment, "later" | "now">;
+  readonly painting: Painting;
   readonly isVisible: () => boolean;
 }
 
@@ -65,14 +66,12 @@ export class Instance {
   #waiting: Waiting | undefined;
   #isClosed = false;
   #isDrawing = false;
-  readonly #drawing: Bucket;
   /** The numbers of calls that were not answered. */
   readonly #open = new Set<number>();
 
   constructor(parts: InstanceParts) {
     const { settings, caller, gate, hub, place } = parts;
     this.#parts = parts;
-    this.#drawing = new Bucket(DRAWING, parts.environment.now);
     this.settings = settings;
     this.#events = new Events((message) => this.#channel?.post(message));
     this.#services = new Services(settings, caller, gate, hub, this.#events);
@@ -265,26 +264,20 @@ export class Instance {
 
   /** Draw a batch, and let the next come when all others have had as much time. */
   #draw(changes: readonly Change[]): void {
-    const { environment } = this.#parts;
+    const { environment, painting } = this.#parts;
     // One that ends sends all that it still has.
     check(!this.#isDrawing || this.#waiting?.t === "stopped", "a batch when the last was drawn");
     const drawn = changes.flatMap((change) => (change.op === "draw" ? change.ref : []));
     check(new Set(drawn).size === drawn.length, "each part drawn once in a batch");
-    const begun = environment.now();
-    changes.forEach((change) => this.#apply(change));
-    const took = environment.now() - begun;
+    this.#isDrawing = true;
     const next = (): void => {
       this.#isDrawing = false;
-      this.#drawing.take(took);
       this.#channel?.post({ t: "drawn" });
     };
-    const wait = this.#drawing.wait(took);
-    if (wait === 0) {
-      next();
-    } else {
-      this.#isDrawing = true;
-      environment.later(wait, next);
-    }
+    painting.run(
+      () => changes.forEach((change) => this.#apply(change)),
+      (took) => void (took < SHORT_MILLISECONDS ? next() : environment.later(took, next)),
+    );
   }
 
   #apply(change: Change): void {

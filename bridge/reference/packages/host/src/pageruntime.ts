@@ -14,6 +14,7 @@ import type { Manifest } from "./manifest.js";
 import { OscHub } from "./osc.js";
 import { PageSettings, type Saving, forgetSettings, readSettings } from "./pagesettings.js";
 import { type Asker, Gate } from "./permissions.js";
+import { type Painted, Painting } from "./painting.js";
 import type { Persist } from "./persistence.js";
 import { type Compiled, type Entry, Plugins, type Stage } from "./plugins.js";
 import type { Realms } from "./realm/realms.js";
@@ -49,6 +50,7 @@ export interface RuntimeParts {
   readonly realms: Realms;
   /** The script that runs before a plugin's text in its realm. */
   readonly realmRuntime: string;
+  readonly painted: Painted;
   /** Whether the page is shown. */
   readonly isVisible: () => boolean;
   readonly asker: Asker;
@@ -70,6 +72,7 @@ export class PageRuntime {
   readonly #hub: OscHub;
   readonly #turns: Turns;
   readonly #grants: GrantBook;
+  readonly #painting: Painting;
   readonly #inTurn = concurrencyLimiter(READ_AT_ONCE);
   #isSafe: boolean;
   /** The ids of linked directories, when they were listed last. */
@@ -81,6 +84,7 @@ export class PageRuntime {
     this.#grants = new GrantBook(state);
     this.#hub = new OscHub(daemon, log);
     this.#turns = new Turns(daemon, environment);
+    this.#painting = new Painting(environment.now, parts.painted);
     this.#isSafe = parts.safe;
     const pluginParts = {
       ...parts,
@@ -227,6 +231,7 @@ export class PageRuntime {
       place: place(manifest, logger),
       logger,
       environment,
+      painting: this.#painting,
       isVisible,
     });
   }

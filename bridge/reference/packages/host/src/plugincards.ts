@@ -2,6 +2,7 @@ import type { Logger, Ui } from "@bridge/plugin-api";
 
 import { makeUi } from "../../api/src/handles.js";
 import type { CardScreen, Screen } from "../../api/src/screen.js";
+import { MOST_CELLS } from "../../api/src/uirules.js";
 import {
   buttonOn,
   imageOn,
@@ -54,7 +55,8 @@ export class PluginCards {
       failed: (what, error) => logger.error(`${what} failed: ${describe(error)}`),
     };
     return {
-      ui: makeUi(screen),
+      // The realm holds a plugin to half of them.
+      ui: makeUi(screen, 2 * MOST_CELLS),
       remove: () => {
         room.remove();
         this.changed.emit();
