@@ -30,16 +30,10 @@ export interface Tab {
   readonly newRef: () => string;
 }
 
-interface Parts {
-  readonly link: Link;
-  readonly state: HostState;
-  readonly runtime: PageRuntime;
-  readonly questions: Questions;
-  readonly log: Log;
-  readonly preferences: Preferences;
-  readonly cards: PluginCards;
+type Shared = "link" | "state" | "runtime" | "questions" | "log" | "preferences" | "cards" | "persist";
+
+interface Parts extends Pick<PageModel, Shared> {
   readonly environment: Environment;
-  readonly persist: Persist;
   readonly tab: Tab;
 }
 
