@@ -33,10 +33,10 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from ..classes import define
-from ..net.websocket import QuietLog, head, masked
 from ..protocol import limits
 from ..protocol.bucket import TokenBucket
 from ..protocol.strictjson import dumps
+from ..websocket import QuietLog, head, masked
 from .fanout import Health, UnavailableError
 from .notification import Notification
 from .overlay import Overlay, panel

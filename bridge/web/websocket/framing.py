@@ -17,8 +17,8 @@ from twisted.internet.interfaces import IDelayedCall, IReactorTime, ITCPTranspor
 from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 
-from ...net.websocket import SHORT_BYTES, QuietLog, head, masked, parse_text_frame
 from ...protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN
+from ...websocket import SHORT_BYTES, QuietLog, head, masked, parse_text_frame
 
 _Utf8 = codecs.getincrementaldecoder("utf-8")
 

@@ -8,9 +8,9 @@ from twisted.python.failure import Failure
 from twisted.trial.unittest import SynchronousTestCase
 from zope.interface import directlyProvides
 
-from bridge.net.websocket import SHORT_BYTES
 from bridge.protocol.errors import CloseReason
 from bridge.protocol.limits import CLOSE_SECONDS, FRAMES_PER_TURN, SLOW_CLOSE_SECONDS
+from bridge.websocket import SHORT_BYTES
 
 from ...rawsocket import BINARY, PING, TEXT, close_frame, frame, text
 from ..stack import TOKEN, Stack, write_request

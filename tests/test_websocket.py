@@ -1,11 +1,11 @@
-"""Tests for bridge.net.websocket; and that Autobahn reads the same."""
+"""Tests for bridge.websocket; and that Autobahn reads the same."""
 
 from twisted.trial.unittest import SynchronousTestCase
 
-from bridge.net.websocket import SHORT_BYTES, head, parse_text_frame
+from bridge.websocket import SHORT_BYTES, head, parse_text_frame
 
-from ..rawsocket import TEXT, frame
-from ..web.websocket.test_framing import REQUEST, RawCase
+from .rawsocket import TEXT, frame
+from .web.websocket.test_framing import REQUEST, RawCase
 
 
 class ReadTests(SynchronousTestCase):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..protocol.limits import KIB
+from .protocol.limits import KIB
 
 SHORT_BYTES: Final = 64 * KIB
 _TEXT: Final = 0x81  # the last piece of a text, which is also the first

@@ -1,1 +1,0 @@
-"""What the WebSockets of pages and of sinks share."""
