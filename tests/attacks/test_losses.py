@@ -297,14 +297,15 @@ class LossTests(ClassFixtureCase):
         self.switched_off("shouting")
 
     def test_8_tables(self) -> None:
-        """W: tables that are not on the screen are not laid out."""
+        """W: tables and texts that are not on the screen are not laid out."""
         self.browser.open(f"{self.page}/#/home")
         laid_out = (
             "return [...document.querySelectorAll(arguments[0])].map((cell) =>"
             "  cell.checkVisibility({ contentVisibilityAuto: true }))"
         )
-        cells = f"{_ROOM % 'crowding'} td"
+        cells, texts = (f"{_ROOM % 'crowding'} {part}" for part in ("td", "p"))
         self.until(lambda: False in self.script(laid_out, cells))
+        self.assertEqual(self.script(laid_out, texts), [True, False])
         self.browser.open(f"{self.page}/#/plugins")
 
     def test_8_uninstalled(self) -> None:

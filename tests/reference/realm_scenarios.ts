@@ -7,6 +7,7 @@ import { consoleOf } from "../../bridge/reference/packages/host/src/realm/consol
 import { Drawings } from "../../bridge/reference/packages/host/src/realm/drawing.js";
 import { Events } from "../../bridge/reference/packages/host/src/realm/events.js";
 import { FrameRealms } from "../../bridge/reference/packages/host/src/realm/realms.js";
+import { Realm } from "../../bridge/reference/packages/host/src/realm/realm.js";
 import { Recorder } from "../../bridge/reference/packages/host/src/realm/recorder.js";
 import { Script } from "../../bridge/reference/packages/host/src/realm/script.js";
 import { placeIn, sourceLine } from "../../bridge/reference/packages/host/src/realm/sourcemap.js";
@@ -195,6 +196,41 @@ export const realmScenarios = {
     first?.setRows(rows);
     await page.env.pass(1_000);
     equal(stages(page), ["some-plugin running"]);
+  },
+
+  /** What a plugin sends while it stops is drawn for a second, however long each takes. */
+  async test_attack_batches_while_it_stops() {
+    const batch = (ref: number): object => ({ t: "batch", changes: [{ op: "card", ref, title: "x" }] });
+    const page = await connected([
+      foreign(({ t }, send) => {
+        for (let ref = 1; t === "stop" && ref < 9; ref += 1) {
+          send(JSON.stringify(batch(ref)));
+        }
+      }),
+    ]);
+    let drawn = 0;
+    page.cards.add = () => {
+      drawn += 1;
+      page.env.sleep(600);
+      return page.cards;
+    };
+    await page.runtime.setEnabled("evil-one", false);
+    equal([drawn, stages(page)], [2, ["evil-one off"]]);
+  },
+
+  /** A plugin that fails again and again is no breach while the page stands. */
+  async failures_while_the_page_stands() {
+    const env = new FakeEnvironment();
+    const sent: string[] = [];
+    const realm = new Realm((text) => void sent.push(text), nothing, env);
+    for (let second = 0; second < 30; second += 1) {
+      Array.from({ length: 100 }, () => realm.failed("callback", new Error("again"), "a function"));
+      await env.pass(1_000);
+    }
+    equal(sent.length, 100);
+    realm.receive('{"t":"ping","n":1}');
+    realm.failed("callback", new Error("again"), "a function");
+    equal(sent.length, 102);
   },
 
   /** The layout of a frame counts for each that is drawn in it, by what it had drawn. */

@@ -12,6 +12,8 @@ import type {
 } from "../../api/src/screen.js";
 
 const QUARTERS = 4;
+/** The most characters of a text that is laid out where it is not on the screen. */
+const SHORT_TEXT = 200;
 
 let ids = 0;
 
@@ -22,6 +24,7 @@ export function textOn(body: HTMLElement, first: TextState): Drawn<TextState> {
     paragraph.setAttribute("role", "status");
   }
   return drawn(body, paragraph, first, ({ words }) => {
+    paragraph.className = words.length > SHORT_TEXT ? "long" : "";
     if (paragraph.textContent !== words) {
       paragraph.textContent = words;
     }

@@ -66,6 +66,7 @@ export class Instance {
   #waiting: Waiting | undefined;
   #isClosed = false;
   #isDrawing = false;
+  #stopBy = Infinity;
   /** The numbers of calls that were not answered. */
   readonly #open = new Set<number>();
 
@@ -140,13 +141,17 @@ export class Instance {
   async stop(): Promise<void> {
     if (this.#schema !== undefined && !this.#isClosed) {
       const stopped = this.#await("stopped");
-      const forget = this.#parts.environment.later(STOP_MILLISECONDS, () => {
-        this.#parts.logger.error("failed to stop: it took over a second");
-        this.close();
-      });
+      const { environment } = this.#parts;
+      this.#stopBy = environment.now() + STOP_MILLISECONDS;
+      const forget = environment.later(STOP_MILLISECONDS, () => this.#stopped());
       this.#channel?.post({ t: "stop" });
       await stopped.catch(() => undefined).finally(forget);
     }
+    this.close();
+  }
+
+  #stopped(): void {
+    this.#parts.logger.error("failed to stop: it took over a second");
     this.close();
   }
 
@@ -265,6 +270,11 @@ export class Instance {
   /** Draw a batch, and let the next come when all others have had as much time. */
   #draw(changes: readonly Change[]): void {
     const { environment, painting } = this.#parts;
+    if (environment.now() > this.#stopBy) {
+      // What it still sends would keep the timer from its turn.
+      this.#stopped();
+      return;
+    }
     // One that ends sends all that it still has.
     check(!this.#isDrawing || this.#waiting?.t === "stopped", "a batch when the last was drawn");
     const drawn = changes.flatMap((change) => (change.op === "draw" ? change.ref : []));

@@ -11,6 +11,9 @@ import { Recorder } from "./recorder.js";
 import { Sender } from "./sender.js";
 import { type FromRealm, PACE, type Thrown, type ToRealm } from "./wire.js";
 
+// Until the page is heard again, as it is by a ping every two seconds: as many lines as its log takes.
+const MOST_FAILURES = 100;
+
 type Phase = Extract<FromRealm, { readonly t: "failed" }>["during"];
 
 /** Runs one plugin. */
@@ -20,6 +23,7 @@ export class Realm {
   readonly #sender: Sender;
   readonly #recorder: Recorder;
   #plugin: Plugin | undefined;
+  #failures = 0;
   #made: RealmContext | undefined;
 
   /**
@@ -43,6 +47,7 @@ export class Realm {
   /** The page has sent a text. */
   receive(text: string): void {
     const message = JSON.parse(text) as ToRealm;
+    this.#failures = 0;
     switch (message.t) {
       case "init":
         return this.#attempt("load", () => this.#loaded(message));
@@ -75,6 +80,12 @@ export class Realm {
    * @param what What it was, when it was none of its own functions.
    */
   failed(during: Phase, error: unknown, what = ""): void {
+    if (during === "callback") {
+      this.#failures += 1;
+      if (this.#failures > MOST_FAILURES) {
+        return;
+      }
+    }
     const name = what.slice(0, 300);
     const message = { t: "failed", during, what: name, error: thrownOf(error) } as const;
     if (during === "load" || during === "activate") {
