@@ -305,7 +305,11 @@ class LossTests(ClassFixtureCase):
         )
         cells, texts = (f"{_ROOM % 'crowding'} {part}" for part in ("td", "p"))
         self.until(lambda: False in self.script(laid_out, cells))
-        self.assertEqual(self.script(laid_out, texts), [True, False])
+        styles = (
+            "return [...document.querySelectorAll(arguments[0])].map((text) =>"
+            "  getComputedStyle(text).contentVisibility)"
+        )
+        self.assertEqual(self.script(styles, texts), ["auto", "auto"])
         self.browser.open(f"{self.page}/#/plugins")
 
     def test_8_uninstalled(self) -> None:
