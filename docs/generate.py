@@ -8,13 +8,15 @@ have from the code is not committed: see ``docs/parts.py``.
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from fileschemas import ROOT, SCHEMAS, file_schemas
 from protocolfile import document
-from typescript import WIDTH, module
+from typescript import module
 
 from bridge.schemas import PROTOCOL_FILE
+
+WIDTH: Final = 160  # descriptions are longer in any case
 
 
 def shipped() -> Iterator[tuple[Path, str]]:
