@@ -251,15 +251,21 @@ def unmodified_sources(data: DataDir) -> Sources | None:
 
     :return: ``None`` when somebody did, or nobody knows.
     """
-    return _unmodified(data.host) if installed_record(data) else None
+    try:
+        return _unmodified(data.checked(data.host))
+    except OSError:
+        return None
 
 
 def _unmodified(folder: Path) -> Sources | None:
+    record = _record(folder)
+    if record is None:
+        return None
     try:
-        record, found = _record(folder), installed_sources(folder)
+        found = installed_sources(folder)
     except OSError:
         return None
-    return found if record and digest_of(found) == record.digest else None
+    return found if digest_of(found) == record.digest else None
 
 
 def install_sources(
