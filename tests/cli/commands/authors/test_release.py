@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from unittest import mock
 
+from bridge.cli.authoring import releases
 from bridge.cli.authoring.report import Outcome, Report, StepResult
-from bridge.cli.commands.authors import release as releasing
 from bridge.cli.terminal import CommandError
 from bridge.plugins.tree.signature import key_id, public_key_of, verify_tree
 from bridge.plugins.tree.tree import read_tree
@@ -163,7 +163,7 @@ class ReleaseTests(ReleaseTestCase):
             ("1.2.3+b", "patch", "1.2.4"),
             ("0.9.9", "minor", "0.10.0"),
         ):
-            self.assertEqual(releasing._raised(version, part), wanted)
+            self.assertEqual(releases._raised(version, part), wanted)
 
 
 class RefusedTests(ReleaseTestCase):
@@ -249,7 +249,7 @@ class RefusedTests(ReleaseTestCase):
     def test_unwritable(self):
         """A failure of the disk is one line."""
         full = OSError(28, "No space left on device")
-        where = "bridge.cli.commands.authors.release.write_atomically"
+        where = "bridge.cli.authoring.releases.write_atomically"
         with mock.patch(where, side_effect=full):
             self.assert_fails("No space left on device", self.release("patch"))
         self.assert_released("patch", "1.2.4")
@@ -257,14 +257,14 @@ class RefusedTests(ReleaseTestCase):
 
 class InterruptedTests(ReleaseTestCase):
     def interrupt(self, step: str) -> None:
-        original = releasing.git
+        original = releases.git
 
         def fail(root, *arguments, **more):
             if arguments[0] == step and more:
                 raise CommandError(f"git {step} failed: x")
             return original(root, *arguments, **more)
 
-        with mock.patch.object(releasing, "git", fail):
+        with mock.patch.object(releases, "git", fail):
             self.assert_fails(f"git {step} failed: x", self.release("patch"))
 
     def hook(self, script: str) -> Path:
