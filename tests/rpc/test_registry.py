@@ -101,7 +101,7 @@ class DispatcherTests(SynchronousTestCase):
         self.assertEqual(self.sample.guests, [guest, HTTP_CALLER])
 
     def test_unknown(self) -> None:
-        """A service or method nobody offers is refused, and not named."""
+        """A service or method that is not there is refused, and not named."""
         error = self.refused(SECRET, service="sample")
         self.assertIs(error.code, Code.UNKNOWN_METHOD)
         self.assertNotIn(SECRET, error.message)

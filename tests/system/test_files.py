@@ -51,7 +51,7 @@ class ReadingTests(SynchronousTestCase):
         self.assertRaises(FileNotFoundError, files.read_bounded, self.root / "b", 4)
 
     def test_attack_not_regular(self) -> None:
-        """A link, a directory and a pipe are refused, whose writer nobody waits for."""
+        """A link, a directory and a pipe are refused, without a wait for a writer."""
         (self.root / "a").write_bytes(b"1")
         (self.root / "link").symlink_to("a")
         (self.root / "dangling").symlink_to("nowhere")

@@ -95,7 +95,7 @@ export interface Bridge {
    *
    * @throws LostError The connection was lost, and the outcome can't be known.
    * @throws DOMException The operation was cancelled, or the abort did not reach the daemon,
-   *   which is told later: the signal's reason.
+   *   which gets it later: the signal's reason.
    * @throws BridgeError As `call` does.
    */
   operate<Method extends OperationName>(

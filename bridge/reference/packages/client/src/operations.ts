@@ -75,7 +75,7 @@ export function newReference(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** One operation that is waited for; once given up, until the daemon has been told. */
+/** One operation that is waited for; once given up, until the daemon has the abort. */
 class Run {
   readonly #link: Link;
   readonly #ref: string;
